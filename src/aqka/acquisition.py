@@ -1,0 +1,195 @@
+"""Algorithm 1 as an ask/tell session, and the loop that drives it against a backend."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.allocators import Allocation, Allocator, make_allocator
+from aqka.arrays import FloatArray, as_count
+from aqka.backends import Backend
+from aqka.errors import InputError
+from aqka.plan import Landmarks, ShotPlan
+from aqka.problem import Problem
+from aqka.protocol import PRACTICAL, Protocol
+from aqka.schedule import Schedule
+
+
+class Acquisition:
+    """A shot budget being spent round by round (Algorithm 1).
+
+    Parameters
+    ----------
+    problem
+        Labels, head and protocol.
+    budget
+        Total number B of shots; the session spends exactly this many.
+    allocator
+        A name from :func:`~aqka.allocator_names`, or an :class:`~aqka.Allocator`.
+    schedule
+        Warm-up, rounds and exploration; the allocator's own when None.
+    seed
+        Every draw comes from a generator seeded by (seed, round), so a session rebuilt from
+        its recorded hits goes on bit for bit as the uninterrupted one.
+
+    Examples
+    --------
+    A lab that runs the circuits by hand:
+
+    >>> session = Acquisition(Problem([0, 1, 1]), budget=30, allocator="uniform")
+    >>> plan = session.ask()
+    >>> list(zip(plan.rows.tolist(), plan.cols.tolist(), plan.shots.tolist()))
+    [(0, 1, 10), (0, 2, 10), (1, 2, 10)]
+    >>> session.tell([2, 3, 9])
+    >>> session.done, session.table.estimate()
+    (True, array([0.2, 0.3, 0.9]))
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        budget: int,
+        allocator: str | Allocator = "aqka",
+        schedule: Schedule | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.problem = problem
+        self.budget = as_count(budget, "budget")
+        self.allocator = make_allocator(allocator)
+        self.schedule = schedule or self.allocator.schedule
+        self.seed = as_count(seed, "seed", minimum=0)
+        if self.allocator.chooses_once and self.schedule.rounds > 1:
+            raise InputError(
+                f"rounds must be 1 for {type(self.allocator).__name__}, which chooses its "
+                f"landmarks once; got {self.schedule.rounds}."
+            )
+        self.table = problem.new_table()  # line 2: s ← 0, c ← 0
+        self.landmarks: Landmarks | None = None
+        self.round = 0
+        self._milestones = self.schedule.milestones(self.budget)
+        self._pending: ShotPlan | None = None
+
+    @property
+    def shots_left(self) -> int:
+        """Shots of the budget that are not yet measured."""
+        return self.budget - self.table.total
+
+    @property
+    def done(self) -> bool:
+        """Whether the budget is spent."""
+        return self.shots_left == 0
+
+    @property
+    def rounds_total(self) -> int:
+        """Number of times ``ask`` will be answered, the warm-up included."""
+        return len(self._milestones)
+
+    @property
+    def tag(self) -> str:
+        """Name of the current round, for the backend."""
+        name = type(self.allocator).__name__.lower()
+        return f"aqka-{name}-b{self.budget}-s{self.seed}-r{self.round}"
+
+    def ask(self) -> ShotPlan:
+        """Return the pairs and shots to run next; the same plan until it is told."""
+        if self.done:
+            raise InputError(f"the budget of {self.budget} shots is spent; there is no next round.")
+        if self._pending is None:
+            self._pending = self._next_plan()
+        return self._pending
+
+    def tell(self, hits: ArrayLike) -> None:
+        """Take the hits of the plan that ``ask`` gave, in its order (line 11)."""
+        if self._pending is None:
+            raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
+        self.table.add(self._pending, hits)
+        self.landmarks = self._pending.landmarks or self.landmarks
+        self._pending = None
+        self.round += 1
+
+    def _next_plan(self) -> ShotPlan:
+        rng = np.random.default_rng([self.seed, self.round])
+        spent = self.table.shots
+        # Counted from what is measured, so shots that an earlier round did not use come along.
+        round_shots = self._milestones[self.round] - self.table.total
+        if self.round == 0 and self.schedule.has_warmup(self.budget):
+            shots, landmarks = self.schedule.exploring(spent, round_shots, rng), None  # line 3
+        else:
+            explore = self.schedule.exploration_shots(round_shots)
+            allocation = self._allocate(round_shots - explore, rng)  # lines 5 to 9
+            shots, landmarks = allocation.shots, allocation.landmarks
+            shots = shots + self.schedule.exploring(spent + shots, explore, rng)  # line 10
+        index = np.flatnonzero(shots)
+        rows, cols = self.table.pairs(index)
+        return ShotPlan(rows, cols, shots[index], landmarks)
+
+    def _allocate(self, shots: int, rng: np.random.Generator) -> Allocation:
+        """Ask the allocator, and trust its answer only as far as the budget goes."""
+        allocation = self.allocator.ask(self.table, self.problem, shots, rng)
+        answer = allocation.shots
+        name = type(self.allocator).__name__
+        if answer.shape != (self.table.n_pairs,) or answer.dtype.kind not in "iu":
+            raise InputError(
+                f"allocator {name} must return {self.table.n_pairs} whole numbers of shots, "
+                f"got shape {answer.shape} and dtype {answer.dtype}."
+            )
+        if answer.min() < 0 or int(answer.sum()) != shots:
+            raise InputError(
+                f"allocator {name} must allocate exactly {shots} shots, none negative; "
+                f"got {int(answer.sum())} with a smallest entry of {answer.min()}."
+            )
+        return allocation
+
+
+def acquire(
+    backend: Backend,
+    y: ArrayLike,
+    budget: int,
+    allocator: str | Allocator = "aqka",
+    *,
+    ridge: float = 0.01,
+    C: float = 5.0,
+    protocol: str | Protocol = PRACTICAL,
+    schedule: Schedule | None = None,
+    true_kernel: FloatArray | None = None,
+    seed: int = 0,
+    on_round: Callable[[Acquisition], None] | None = None,
+) -> Acquisition:
+    """Spend a shot budget on a backend and return the finished session.
+
+    Parameters
+    ----------
+    backend
+        Who runs the shots, for example :class:`~aqka.MatrixBackend`.
+    y
+        Labels of two classes, or real targets, of the backend's points.
+    budget, allocator, schedule, seed
+        See :class:`Acquisition`.
+    ridge, C, protocol, true_kernel
+        See :class:`~aqka.Problem`.
+    on_round
+        Called with the session after every round, for progress and logs.
+
+    Examples
+    --------
+    >>> from aqka import MatrixBackend
+    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
+    >>> session = acquire(MatrixBackend(kernel), y=[1, 1, -1], budget=300)
+    >>> session.table.total
+    300
+    """
+    # Problem checks and converts what a user passes.
+    problem = Problem(y, ridge, C, protocol, true_kernel)  # type: ignore[arg-type]
+    expected = (problem.n_points, problem.n_points)
+    if backend.shape != expected:
+        raise InputError(
+            f"y labels {problem.n_points} points, so the backend must be "
+            f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
+        )
+    session = Acquisition(problem, budget, allocator, schedule, seed)
+    while not session.done:  # lines 3 and 4
+        ticket = backend.submit(session.ask(), session.tag)
+        session.tell(backend.collect(ticket))
+        if on_round is not None:
+            on_round(session)
+    return session  # line 13: K̂ = c / s is session.table.estimate()

@@ -1,0 +1,56 @@
+"""Nyström-QKE: random landmark rows only, the rest of the kernel reconstructed."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from aqka.allocators._base import Allocation, Allocator
+from aqka.arrays import BoolArray, IntArray
+from aqka.errors import InputError
+from aqka.pairs import PairTable
+from aqka.plan import Landmarks
+from aqka.problem import Problem
+from aqka.schedule import ONE_SHOT, Schedule
+from aqka.targets import spread
+
+
+def landmark_block(table: PairTable, points: IntArray) -> BoolArray:
+    """Return the pairs that touch a landmark: {(i, j) : i ∈ L or j ∈ L}."""
+    chosen = np.zeros(table.n_points, dtype=np.bool_)
+    chosen[points] = True
+    return table.condense(np.logical_or.outer(chosen, chosen))
+
+
+@dataclass(frozen=True)
+class Nystrom(Allocator):
+    """Equal shots for all pairs that touch one of m_ℓ random landmarks (Appendix C.6).
+
+    Attributes
+    ----------
+    landmarks
+        Number m_ℓ of landmarks; ⌈√N⌉ when None.
+    """
+
+    landmarks: int | None = None
+    schedule: ClassVar[Schedule] = ONE_SHOT
+    chooses_once: ClassVar[bool] = True
+
+    def count(self, n_points: int) -> int:
+        """Return m_ℓ for a problem of that size."""
+        count = math.ceil(math.sqrt(n_points)) if self.landmarks is None else self.landmarks
+        if not 1 <= count <= n_points:
+            raise InputError(f"landmarks must lie between 1 and {n_points}, got {count}.")
+        return count
+
+    def choose(self, table: PairTable, problem: Problem, rng: Generator) -> IntArray:
+        """Choose the landmark points."""
+        return rng.choice(table.n_points, self.count(table.n_points), replace=False)
+
+    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+        """Spread the shots over the landmark rows."""
+        points = self.choose(table, problem, rng)
+        shots_per_pair = spread(landmark_block(table, points), shots, rng)
+        return Allocation(shots_per_pair, Landmarks(points, keep_block=False))

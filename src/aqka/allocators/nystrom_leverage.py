@@ -1,0 +1,26 @@
+"""Nyström-QKE with landmarks drawn by their ridge leverage scores."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from numpy.random import Generator
+
+from aqka.allocators.nystrom import Nystrom
+from aqka.arrays import IntArray
+from aqka.pairs import PairTable
+from aqka.problem import Problem
+from aqka.schedule import ONE_LOOK, Schedule
+from aqka.spectrum import Spectrum
+
+
+@dataclass(frozen=True)
+class NystromLeverage(Nystrom):
+    """Landmarks drawn without replacement, p ∝ ℓ_i of the warm-up kernel (Appendix C.10)."""
+
+    schedule: ClassVar[Schedule] = ONE_LOOK
+
+    def choose(self, table: PairTable, problem: Problem, rng: Generator) -> IntArray:
+        """Draw the landmark points by leverage."""
+        leverage = Spectrum.of(problem.protocol.kernel(table)).leverage(problem.ridge)
+        weights = leverage / leverage.sum()
+        return rng.choice(table.n_points, self.count(table.n_points), replace=False, p=weights)

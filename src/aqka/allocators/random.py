@@ -1,0 +1,23 @@
+"""Each shot's pair drawn uniformly at random."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from numpy.random import Generator
+
+from aqka.allocators._base import Allocation, Allocator
+from aqka.pairs import PairTable
+from aqka.problem import Problem
+from aqka.schedule import ONE_SHOT, Schedule
+from aqka.targets import sample_uniformly
+
+
+@dataclass(frozen=True)
+class Random(Allocator):
+    """Independent uniform pair sampling: the paper's ``random``."""
+
+    schedule: ClassVar[Schedule] = ONE_SHOT
+
+    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+        """Draw every shot's pair independently."""
+        return Allocation(sample_uniformly(table.n_pairs, shots, rng))

@@ -1,0 +1,44 @@
+"""ShoFaR-style: find the support after a warm-up, then measure only inside it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from aqka.allocators._base import Allocation, Allocator
+from aqka.errors import InputError
+from aqka.pairs import PairTable
+from aqka.problem import Problem
+from aqka.schedule import ONE_LOOK, Schedule
+from aqka.spectrum import Spectrum
+from aqka.targets import spread
+
+
+@dataclass(frozen=True)
+class Shofar(Allocator):
+    """The remaining budget spread equally over S × S, S = {i : |α̂_i| > τ max|α̂|} (Appendix C.6).
+
+    Attributes
+    ----------
+    threshold
+        τ, as a fraction of the largest coefficient.
+    """
+
+    threshold: float = 0.05
+    schedule: ClassVar[Schedule] = ONE_LOOK
+
+    def __post_init__(self) -> None:
+        """Check τ."""
+        if not 0 <= self.threshold < 1:
+            raise InputError(f"threshold must lie in [0, 1), got {self.threshold!r}.")
+
+    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+        """Spread the shots over the pairs whose two points are in the support."""
+        spectrum = Spectrum.of(problem.protocol.kernel(table))
+        size = np.abs(spectrum.solve(problem.y, problem.ridge))
+        support = size > self.threshold * size.max()
+        inside = table.condense(np.logical_and.outer(support, support))
+        if not inside.any():  # one point alone has no pair when the diagonal is known
+            inside = table.condense(np.logical_or.outer(support, support))
+        return Allocation(spread(inside, shots, rng))

@@ -1,0 +1,23 @@
+"""Equal shots for every pair, in one go."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from numpy.random import Generator
+
+from aqka.allocators._base import Allocation, Allocator
+from aqka.pairs import PairTable
+from aqka.problem import Problem
+from aqka.schedule import ONE_SHOT, Schedule
+from aqka.targets import raise_lowest
+
+
+@dataclass(frozen=True)
+class Uniform(Allocator):
+    """Every pair gets B / M shots; a remainder goes to a random choice of pairs."""
+
+    schedule: ClassVar[Schedule] = ONE_SHOT
+
+    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+        """Raise the pairs that have fewest shots, so that all end equal."""
+        return Allocation(raise_lowest(table.shots, shots, rng))

@@ -1,0 +1,79 @@
+"""The array types of the package, and the checks that turn what a user passes into them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aqka.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+SYMMETRY_TOLERANCE = 1e-8
+RANGE_TOLERANCE = 1e-9
+
+
+def as_count(value: Any, name: str, minimum: int = 1) -> int:
+    """Return ``value`` as an int of at least ``minimum``; refuse bools and fractions."""
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_integer or value < minimum:
+        raise InputError(
+            f"{name} must be a whole number of at least {minimum}, got {value!r}; "
+            f"pass an int, for example {name}={max(minimum, 1000)}."
+        )
+    return int(value)
+
+
+def as_positive(value: Any, name: str) -> float:
+    """Return ``value`` as a finite float above zero."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not np.isfinite(value) or value <= 0:
+        raise InputError(f"{name} must be a finite number above 0, got {value!r}.")
+    return float(value)
+
+
+def as_counts(values: ArrayLike, name: str) -> IntArray:
+    """Return ``values`` as a one-dimensional int64 array; refuse fractions and non-numbers."""
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional, got shape {array.shape}.")
+    if array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.rint(array)):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{name} must hold whole numbers, got dtype {array.dtype}.")
+    return array.astype(np.int64)
+
+
+def as_kernel(matrix: ArrayLike, name: str, *, square: bool = True) -> FloatArray:
+    """Return ``matrix`` as float64 kernel values within [0, 1]; a square one is symmetric."""
+    kernel = np.asarray(matrix)
+    if kernel.ndim != 2 or kernel.size == 0:
+        raise InputError(f"{name} must be a two-dimensional matrix, got shape {kernel.shape}.")
+    if kernel.dtype.kind not in "iuf":
+        raise InputError(f"{name} must hold real numbers, got dtype {kernel.dtype}.")
+    kernel = kernel.astype(np.float64)
+    if square and kernel.shape[0] != kernel.shape[1]:
+        raise InputError(
+            f"{name} must be square, got shape {kernel.shape}; "
+            "for a test-by-train block use MatrixBackend(..., rectangular=True)."
+        )
+    if not np.all(np.isfinite(kernel)):
+        raise InputError(f"{name} holds NaN or infinite values; every entry must be in [0, 1].")
+    low, high = float(kernel.min()), float(kernel.max())
+    if low < -RANGE_TOLERANCE or high > 1 + RANGE_TOLERANCE:
+        raise InputError(
+            f"{name} must lie within [0, 1], got values from {low:.6g} to {high:.6g}; "
+            "a fidelity is a probability, so scale or clip the matrix first."
+        )
+    if square:
+        asymmetry = float(np.abs(kernel - kernel.T).max())
+        if asymmetry > SYMMETRY_TOLERANCE:
+            raise InputError(
+                f"{name} must be symmetric, got |K - K.T| up to {asymmetry:.3g}; "
+                "average it with its transpose first."
+            )
+    return np.asarray(np.clip(kernel, 0.0, 1.0))

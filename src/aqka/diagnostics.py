@@ -1,0 +1,105 @@
+"""Is adaptivity worth it? Concentration of the sensitivity, and the advice that follows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aqka.allocators.aqka import ridge_gradient
+from aqka.arrays import FloatArray
+from aqka.pairs import PairTable
+from aqka.problem import Problem
+from aqka.theory import cauchy_schwarz_ratio
+
+# The paper's regime borders (its abstract and Appendix C.16).
+CONCENTRATED_GINI = 0.6
+DENSE_GINI = 0.55
+SATURATED_SHOTS_PER_PAIR = 16
+
+
+def gini(values: FloatArray) -> float:
+    """Return the Gini coefficient of non-negative values: 0 equal, towards 1 concentrated.
+
+    Examples
+    --------
+    >>> gini(np.ones(4)), gini(np.array([0.0, 0.0, 0.0, 1.0]))
+    (0.0, 0.75)
+    """
+    ordered = np.sort(values)
+    total = ordered.sum()
+    if total == 0:
+        return 0.0
+    rank = np.arange(1, ordered.size + 1)
+    return float(np.sum((2 * rank - ordered.size - 1) * ordered) / (ordered.size * total))
+
+
+def effective_support(values: FloatArray) -> float:
+    """Return 1 / Σ p², p = values / Σ values: how many pairs carry the mass (Appendix C.16).
+
+    Examples
+    --------
+    >>> effective_support(np.array([1.0, 1.0, 0.0]))
+    2.0
+    """
+    total = values.sum()
+    return float(total**2 / np.sum(values**2)) if total > 0 else float(values.size)
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What the sensitivities of a kernel say about adaptive allocation.
+
+    Attributes
+    ----------
+    gini
+        Gini coefficient of |g|.
+    rho
+        Cauchy–Schwarz ratio ρ: the best possible variance over uniform's (Thm 1).
+    effective_support
+        Number of pairs that carry the sensitivity.
+    n_pairs
+        Number of measurable pairs.
+    shots_per_pair
+        Mean shots per pair so far.
+    """
+
+    gini: float
+    rho: float
+    effective_support: float
+    n_pairs: int
+    shots_per_pair: float
+
+    @property
+    def advice(self) -> str:
+        """What the paper's regime map says, in a sentence."""
+        where = f"Gini {self.gini:.2f}, ρ {self.rho:.2f}"
+        if self.shots_per_pair > SATURATED_SHOTS_PER_PAIR:
+            return (
+                f"{where}: above {SATURATED_SHOTS_PER_PAIR} shots a pair every pair is resolved; "
+                "uniform does as well."
+            )
+        if self.gini >= CONCENTRATED_GINI:
+            return f"{where}: concentrated, adaptive shots (aqka) can help."
+        if self.gini < DENSE_GINI:
+            return f"{where}: spread out, aqka may hurt; prefer leverage or uniform."
+        return f"{where}: on the border, leverage is the safer adaptive choice."
+
+
+def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = None) -> Diagnostics:
+    """Diagnose a kernel: what has been measured so far, or a given (true) one.
+
+    From few shots the Gini is itself an estimate, and noise in |ĝ| lifts it.
+    """
+    if kernel is None:
+        kernel = problem.protocol.kernel(table)
+        deviation = problem.protocol.deviation(table)
+    else:
+        k = table.condense(kernel)
+        deviation = np.sqrt(k * (1 - k))
+    size = np.abs(table.condense(ridge_gradient(kernel, problem)))
+    return Diagnostics(
+        gini=gini(size),
+        rho=cauchy_schwarz_ratio((size * deviation) ** 2),
+        effective_support=effective_support(size),
+        n_pairs=table.n_pairs,
+        shots_per_pair=table.total / table.n_pairs,
+    )

@@ -1,0 +1,145 @@
+"""PairTable: shots and hits per pair, which is all that is known about a measured kernel."""
+
+from functools import lru_cache
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aqka.arrays import BoolArray, FloatArray, IntArray, as_count
+from aqka.errors import InputError
+from aqka.plan import ShotPlan, checked_hits
+
+Diagonal = Literal["known", "measured"]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@lru_cache(maxsize=4)
+def _upper_mask(n_points: int, first_diagonal: int) -> BoolArray:
+    """Boolean upper triangle; indexing with it reads a matrix in pair order."""
+    mask = np.triu(np.ones((n_points, n_points), dtype=np.bool_), k=first_diagonal)
+    mask.setflags(write=False)
+    return mask
+
+
+class PairTable:
+    """Shots and hits of every pair that can be measured, in row-major upper-triangle order.
+
+    Parameters
+    ----------
+    n_points
+        Number of training points N.
+    diagonal
+        ``"known"``: K_ii = 1 costs nothing and is not in the table, which then has N(N-1)/2
+        pairs. ``"measured"``: the diagonal is measured like any pair, and the table has the
+        paper's M = N(N+1)/2 pairs.
+
+    Examples
+    --------
+    >>> table = PairTable(3)
+    >>> table.add(ShotPlan([0, 1], [1, 2], [10, 4]), [5, 4])
+    >>> table.square(table.estimate())
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 1. ],
+           [0. , 1. , 1. ]])
+    >>> table.unseen
+    array([False,  True, False])
+    """
+
+    def __init__(self, n_points: int, diagonal: Diagonal = "known") -> None:
+        self.n_points = as_count(n_points, "n_points", minimum=2)
+        if diagonal not in ("known", "measured"):
+            raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
+        self.diagonal: Diagonal = diagonal
+        self.n_pairs = self.n_points * (self.n_points - 1) // 2
+        if diagonal == "measured":
+            self.n_pairs += self.n_points
+        self.shots: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
+        self.hits: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
+
+    @property
+    def _mask(self) -> BoolArray:
+        return _upper_mask(self.n_points, 0 if self.diagonal == "measured" else 1)
+
+    @property
+    def total(self) -> int:
+        """All shots spent so far."""
+        return int(self.shots.sum())
+
+    @property
+    def unseen(self) -> BoolArray:
+        """Pairs without a single shot."""
+        return np.asarray(self.shots == 0)
+
+    def pairs(self, index: IntArray | None = None) -> tuple[IntArray, IntArray]:
+        """Return the row and column points of the pairs at ``index`` (all by default)."""
+        positions = np.flatnonzero(self._mask)
+        if index is not None:
+            positions = positions[index]
+        rows, cols = np.divmod(positions, self.n_points)
+        return rows, cols
+
+    def index(self, rows: ArrayLike, cols: ArrayLike) -> IntArray:
+        """Return the table positions of pairs given by their two points, in either order."""
+        i = np.minimum(rows, cols).astype(np.int64)
+        j = np.maximum(rows, cols).astype(np.int64)
+        if i.size and (i.min() < 0 or j.max() >= self.n_points):
+            raise InputError(
+                f"pairs must name points 0 to {self.n_points - 1}, got {i.min()} to {j.max()}."
+            )
+        if self.diagonal == "measured":
+            return np.asarray(i * self.n_points - i * (i - 1) // 2 + (j - i), dtype=np.int64)
+        if np.any(i == j):
+            raise InputError(
+                "a pair (i, i) was given, but the diagonal of this table is known to be 1; "
+                "use diagonal='measured' to spend shots on it."
+            )
+        return np.asarray(i * (self.n_points - 1) - i * (i - 1) // 2 + (j - i - 1), dtype=np.int64)
+
+    def add(self, plan: ShotPlan, hits: ArrayLike) -> None:
+        """Count the hits of an executed plan; on bad input the table is unchanged."""
+        counts = checked_hits(plan, hits)
+        index = self.index(plan.rows, plan.cols)
+        # np.add.at sums a pair that stands several times in one plan.
+        np.add.at(self.shots, index, plan.shots)
+        np.add.at(self.hits, index, counts)
+
+    def estimate(self, unseen: float = 0.0) -> FloatArray:
+        """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
+        k_hat = np.full(self.n_pairs, unseen)
+        np.divide(self.hits, self.shots, out=k_hat, where=self.shots > 0)
+        return k_hat
+
+    def variance(self) -> FloatArray:
+        """Return the plug-in variance K-hat (1 - K-hat) / shots; infinite for unseen pairs.
+
+        It is 0 where K-hat is exactly 0 or 1, which at a few shots says little about the truth.
+        """
+        k_hat = self.estimate()
+        variance = np.full(self.n_pairs, np.inf)
+        np.divide(k_hat * (1 - k_hat), self.shots, out=variance, where=self.shots > 0)
+        return variance
+
+    def square(self, values: FloatArray, known_diagonal: float = 1.0) -> FloatArray:
+        """Return per-pair ``values`` as a symmetric matrix.
+
+        ``known_diagonal`` fills the diagonal of a table that does not measure it.
+        """
+        matrix = np.empty((self.n_points, self.n_points))
+        matrix[self._mask] = values
+        matrix.T[self._mask] = values
+        if self.diagonal == "known":
+            np.fill_diagonal(matrix, known_diagonal)
+        return matrix
+
+    def condense(self, matrix: NDArray[Scalar]) -> NDArray[Scalar]:
+        """Return the entries of a symmetric matrix in pair order (the inverse of ``square``)."""
+        if matrix.shape != (self.n_points, self.n_points):
+            raise InputError(
+                f"matrix must have shape {(self.n_points, self.n_points)}, got {matrix.shape}."
+            )
+        return np.asarray(matrix[self._mask])
+
+    def on_diagonal(self) -> BoolArray:
+        """Return which pairs are (i, i); none when the diagonal is known."""
+        return np.eye(self.n_points, dtype=np.bool_)[self._mask]

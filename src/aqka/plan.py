@@ -1,0 +1,92 @@
+"""What is asked of a backend: which pairs, how many shots each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aqka.arrays import IntArray, as_counts
+from aqka.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """The points whose rows were measured so that the other entries can be reconstructed.
+
+    Attributes
+    ----------
+    points
+        Indices of the landmark points.
+    keep_block
+        Whether measured entries inside the landmark rows are kept as they are (hybrid), or the
+        whole matrix is replaced by its reconstruction (plain Nyström).
+    """
+
+    points: IntArray
+    keep_block: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ShotPlan:
+    """Shots to spend, one row per pair.
+
+    Attributes
+    ----------
+    rows, cols
+        The two points of each pair: training points both, or test point and training point.
+    shots
+        Shots for each pair.
+    landmarks
+        Set by allocators whose readout reconstructs unmeasured entries.
+
+    Examples
+    --------
+    >>> plan = ShotPlan([0, 0], [1, 2], [5, 3])
+    >>> len(plan), plan.total
+    (2, 8)
+    """
+
+    rows: IntArray
+    cols: IntArray
+    shots: IntArray
+    landmarks: Landmarks | None = None
+
+    def __post_init__(self) -> None:
+        """Turn the three columns into int64 arrays of one length."""
+        for name in ("rows", "cols", "shots"):
+            column = as_counts(getattr(self, name), name)
+            if column.size and column.min() < 0:
+                raise InputError(f"{name} must not be negative, got {column.min()}.")
+            object.__setattr__(self, name, column)
+        if not len(self.rows) == len(self.cols) == len(self.shots):
+            raise InputError(
+                "rows, cols and shots must have one length, got "
+                f"{len(self.rows)}, {len(self.cols)} and {len(self.shots)}."
+            )
+
+    def __len__(self) -> int:
+        """Return the number of pairs in the plan."""
+        return len(self.shots)
+
+    @property
+    def total(self) -> int:
+        """All shots of the plan together."""
+        return int(np.sum(self.shots))
+
+
+def checked_hits(plan: ShotPlan, hits: object) -> IntArray:
+    """Return ``hits`` as counts that fit ``plan``, or say what does not fit."""
+    counts = as_counts(hits, "hits")  # type: ignore[arg-type]
+    if len(counts) != len(plan):
+        raise InputError(
+            f"hits must have one entry per pair of the plan: expected {len(plan)}, "
+            f"got {len(counts)}."
+        )
+    wrong = np.flatnonzero((counts < 0) | (counts > plan.shots))
+    if wrong.size:
+        k = int(wrong[0])
+        raise InputError(
+            f"hits must lie between 0 and the shots of their pair: pair "
+            f"({plan.rows[k]}, {plan.cols[k]}) had {plan.shots[k]} shots, got {counts[k]} hits "
+            f"({wrong.size} such entries)."
+        )
+    return counts

@@ -1,0 +1,120 @@
+"""Problem: the labels and the head whose answer the shots must serve."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.arrays import FloatArray, as_kernel, as_positive
+from aqka.errors import InputError
+from aqka.pairs import PairTable
+from aqka.protocol import PRACTICAL, Protocol, as_protocol
+
+
+def as_targets(y: ArrayLike) -> FloatArray:
+    """Return labels as float targets: two classes become -1 and +1, real values stay.
+
+    Examples
+    --------
+    >>> as_targets(["no", "yes", "yes"])
+    array([-1.,  1.,  1.])
+    >>> as_targets([0.5, 2.0, -1.0])
+    array([ 0.5,  2. , -1. ])
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise InputError(f"y must be one-dimensional, got shape {labels.shape}.")
+    if labels.size < 2:
+        raise InputError(f"y must label at least 2 points, got {labels.size}: no pair to measure.")
+    if labels.dtype.kind in "fc" and not np.all(np.isfinite(labels)):
+        raise InputError(
+            f"y holds {int(np.sum(~np.isfinite(labels)))} NaN or infinite values; "
+            "drop or impute those points first."
+        )
+    if labels.dtype.kind not in "buifUSO":
+        raise InputError(f"y must hold labels or real targets, got dtype {labels.dtype}.")
+    try:
+        values = np.unique(labels)
+    except TypeError as error:
+        raise InputError(f"y mixes labels that cannot be compared: {error}.") from error
+    if values.size == 1:
+        raise InputError(
+            f"y has a single class, {values[0]!r}, for all {labels.size} points; "
+            "a classifier needs two."
+        )
+    if values.size == 2:
+        return np.where(labels == values[1], 1.0, -1.0)
+    if labels.dtype.kind not in "buif":
+        raise InputError(
+            f"y must have two classes or real-valued targets, got {values.size} distinct "
+            f"labels of dtype {labels.dtype}."
+        )
+    return labels.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The learning problem that decides which pairs matter.
+
+    Attributes
+    ----------
+    y
+        Labels of two classes (encoded -1 and +1) or real targets, one per training point.
+    ridge
+        Ridge λ of the kernel ridge regression whose loss the sensitivities follow.
+    C
+        Box of the SVM dual, for the SVM allocators and readout.
+    protocol
+        ``"practical"``, ``"paper"`` or a :class:`~aqka.Protocol`.
+    true_kernel
+        The exact training kernel; only the oracle allocators use it.
+    """
+
+    y: FloatArray
+    ridge: float = 0.01
+    C: float = 5.0
+    protocol: Protocol = field(default=PRACTICAL)
+    true_kernel: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Check every field, so that whoever holds a Problem can rely on it."""
+        object.__setattr__(self, "y", as_targets(self.y))
+        object.__setattr__(self, "ridge", as_positive(self.ridge, "ridge"))
+        object.__setattr__(self, "C", as_positive(self.C, "C"))
+        object.__setattr__(self, "protocol", as_protocol(self.protocol))
+        if self.true_kernel is not None:
+            kernel = as_kernel(self.true_kernel, "true_kernel")
+            if kernel.shape[0] != self.n_points:
+                raise InputError(
+                    f"true_kernel must be {self.n_points} by {self.n_points} to fit y, "
+                    f"got shape {kernel.shape}."
+                )
+            object.__setattr__(self, "true_kernel", kernel)
+
+    @property
+    def n_points(self) -> int:
+        """Number of training points N."""
+        return len(self.y)
+
+    @property
+    def signs(self) -> FloatArray:
+        """The targets as two classes -1 and +1, for heads that need classes."""
+        if np.unique(self.y).size != 2:
+            raise InputError(
+                "this head needs two classes, but y holds real-valued targets; "
+                "use a ridge allocator or readout, or pass the signs of y."
+            )
+        return self.y
+
+    def oracle(self) -> FloatArray:
+        """Return the true kernel, or say that an oracle allocator needs it."""
+        if self.true_kernel is None:
+            raise InputError(
+                "true_kernel is needed by an oracle allocator; pass true_kernel=K, "
+                "or use the plug-in allocator of the same name without '-oracle'."
+            )
+        return self.true_kernel
+
+    def new_table(self) -> PairTable:
+        """Return an empty table that fits the problem and its protocol."""
+        return PairTable(self.n_points, self.protocol.diagonal)

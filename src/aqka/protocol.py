@@ -1,0 +1,71 @@
+"""How a table of counts is read as a kernel: the paper's way and the practical way."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from aqka.arrays import FloatArray
+from aqka.errors import InputError
+from aqka.pairs import Diagonal, PairTable
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is measured and how the unmeasured is read.
+
+    Attributes
+    ----------
+    name
+        What the protocol is called in results.
+    diagonal
+        Whether K_ii costs shots; see :class:`~aqka.PairTable`.
+    unseen
+        What a pair without shots reads: ``"zero"``, or the ``"mean"`` of the seen pairs.
+    readout
+        The readout used when none is named.
+    """
+
+    name: str
+    diagonal: Diagonal
+    unseen: Literal["zero", "mean"]
+    readout: str
+
+    def kernel(self, table: PairTable) -> FloatArray:
+        """Return the N-by-N estimate K-hat (Algorithm 1, line 5, before projection)."""
+        k_hat = table.estimate()
+        if self.unseen == "mean":
+            k_hat = np.where(table.unseen, self._prior(table), k_hat)
+        return table.square(k_hat)
+
+    def deviation(self, table: PairTable) -> FloatArray:
+        """Return the Bernoulli standard deviation sqrt(K (1 - K)) per pair (Eq. 11).
+
+        The paper plugs in K-hat itself, so that a pair seen once has deviation 0. Read with a
+        prior, every pair gets one pseudo-shot at the mean kernel value first.
+        """
+        k = table.estimate()
+        if self.unseen == "mean":
+            k = (table.hits + self._prior(table)) / (table.shots + 1)
+        return np.sqrt(k * (1 - k))
+
+    def _prior(self, table: PairTable) -> FloatArray:
+        """Mean of the seen off-diagonal entries; a measured diagonal is expected at 1."""
+        diagonal = table.on_diagonal()
+        seen = ~table.unseen & ~diagonal
+        mean = float(table.estimate()[seen].mean()) if seen.any() else 0.0
+        return np.where(diagonal, 1.0, mean)
+
+
+PAPER = Protocol("paper", diagonal="measured", unseen="zero", readout="ridge")
+PRACTICAL = Protocol("practical", diagonal="known", unseen="mean", readout="ridge-kfold")
+
+
+def as_protocol(protocol: "str | Protocol") -> Protocol:
+    """Return the protocol of that name, or the given one."""
+    if isinstance(protocol, Protocol):
+        return protocol
+    known = {p.name: p for p in (PAPER, PRACTICAL)}
+    if protocol not in known:
+        raise InputError(f"protocol must be one of {sorted(known)}, got {protocol!r}.")
+    return known[protocol]

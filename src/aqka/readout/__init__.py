@@ -1,0 +1,32 @@
+"""Readouts: from a table of counts to a fitted head, one file each."""
+
+from aqka.errors import InputError
+from aqka.readout._base import FittedHead, Readout, estimate_kernel
+from aqka.registry import find, names
+
+__all__ = ["FittedHead", "Readout", "estimate_kernel", "make_readout", "readout_names"]
+
+
+def readout_names() -> list[str]:
+    """Return the names of all readouts.
+
+    Examples
+    --------
+    >>> readout_names()
+    ['ridge', 'ridge-kfold', 'ridge-loo', 'svm']
+    """
+    return names(__name__)
+
+
+def make_readout(readout: str | Readout) -> Readout:
+    """Return the readout of that name with its defaults, or the given one."""
+    if isinstance(readout, Readout):
+        return readout
+    if not isinstance(readout, str):
+        raise InputError(
+            f"readout must be a name or a Readout, got {type(readout).__name__}; "
+            f"names: {', '.join(readout_names())}."
+        )
+    made = find(__name__, readout, "readout")()
+    assert isinstance(made, Readout)
+    return made

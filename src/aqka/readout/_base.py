@@ -1,0 +1,73 @@
+"""The contract of a readout, and the kernel estimate that all of them start from."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.arrays import FloatArray
+from aqka.errors import InputError
+from aqka.nystrom import reconstruct
+from aqka.pairs import PairTable
+from aqka.plan import Landmarks
+from aqka.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class FittedHead:
+    """A trained classifier or regressor f(x) = Σ α_i K(x, x_i) + b.
+
+    Attributes
+    ----------
+    alpha, intercept
+        Coefficients and b.
+    kernel
+        The kernel it was trained on: completed and projected.
+    regularisation
+        The ridge λ, or the C of an SVM, that was used.
+    """
+
+    alpha: FloatArray
+    intercept: float
+    kernel: FloatArray
+    regularisation: float
+
+    def decision_function(self, test_kernel: ArrayLike) -> FloatArray:
+        """Return f for each row of a test-by-train kernel block."""
+        block = np.asarray(test_kernel, dtype=np.float64)
+        if block.ndim != 2 or block.shape[1] != len(self.alpha):
+            raise InputError(
+                f"test_kernel must have one row per test point and {len(self.alpha)} columns, "
+                f"one per training point; got shape {block.shape}."
+            )
+        return np.asarray(block @ self.alpha + self.intercept)
+
+    def predict(self, test_kernel: ArrayLike) -> FloatArray:
+        """Return the class, -1 or +1, of each row of a test-by-train kernel block."""
+        return np.where(self.decision_function(test_kernel) >= 0, 1.0, -1.0)
+
+
+def estimate_kernel(
+    table: PairTable, problem: Problem, landmarks: Landmarks | None = None
+) -> FloatArray:
+    """Return K-hat as the protocol reads it, completed by Nyström where landmarks are given.
+
+    It is symmetric but need not be positive semi-definite.
+    """
+    kernel = problem.protocol.kernel(table)
+    return kernel if landmarks is None else reconstruct(kernel, landmarks, problem.ridge)
+
+
+class Readout(ABC):
+    """Turns what was measured into a fitted head."""
+
+    def fit(
+        self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
+    ) -> FittedHead:
+        """Estimate the kernel and train the head on it."""
+        return self.fit_kernel(estimate_kernel(table, problem, landmarks), problem)
+
+    @abstractmethod
+    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
+        """Train the head on a symmetric kernel estimate."""

@@ -1,0 +1,22 @@
+"""Kernel ridge regression with the ridge as given."""
+
+from dataclasses import dataclass
+
+from aqka.arrays import FloatArray
+from aqka.problem import Problem
+from aqka.readout._base import FittedHead, Readout
+from aqka.spectrum import Spectrum
+
+
+def fit_ridge(spectrum: Spectrum, problem: Problem, ridge: float) -> FittedHead:
+    """Return the head α = (K + λI)^{-1} y on the projected kernel."""
+    return FittedHead(spectrum.solve(problem.y, ridge), 0.0, spectrum.kernel(), ridge)
+
+
+@dataclass(frozen=True)
+class Ridge(Readout):
+    """The problem's own ridge: the paper's readout."""
+
+    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
+        """Project and solve."""
+        return fit_ridge(Spectrum.of(kernel), problem, problem.ridge)

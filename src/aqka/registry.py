@@ -1,0 +1,27 @@
+"""Finds allocators and readouts by their file's name, so that adding one is adding a file."""
+
+import difflib
+import pkgutil
+from collections.abc import Sequence
+from importlib import import_module
+
+from aqka.errors import InputError
+
+
+def names(package: str) -> list[str]:
+    """Return the names offered by a package: its public module names with dashes."""
+    path: Sequence[str] = import_module(package).__path__
+    modules = (info.name for info in pkgutil.iter_modules(path))
+    return sorted(name.replace("_", "-") for name in modules if not name.startswith("_"))
+
+
+def find(package: str, name: str, kind: str) -> type:
+    """Return the class of that name: ``aqka-oracle`` is ``AqkaOracle`` in aqka_oracle.py."""
+    known = names(package)
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+    module = import_module(f"{package}.{name.replace('-', '_')}")
+    found: type = getattr(module, "".join(part.capitalize() for part in name.split("-")))
+    return found

@@ -1,0 +1,79 @@
+"""Schedule: how a budget is cut into a warm-up and rounds, and how much of a round explores."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from numpy.random import Generator
+
+from aqka.arrays import IntArray, as_count
+from aqka.errors import InputError
+from aqka.targets import raise_lowest, sample_uniformly
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Warm-up, rounds and exploration of Algorithm 1 (defaults: the paper's Table 1).
+
+    Attributes
+    ----------
+    warmup
+        Fraction η_w of the budget spent before anything is known.
+    rounds
+        Number T of rounds after the warm-up.
+    explore
+        Fraction η_e of each round spent regardless of the scores.
+    exploration
+        ``"random"``: warm-up and exploration draw their pairs uniformly at random.
+        ``"round-robin"``: both raise the pairs with fewest shots, so that at the end every
+        pair has at least ⌊η_e B / M⌋ shots (Prop. 2).
+    """
+
+    warmup: float = 0.2
+    rounds: int = 4
+    explore: float = 0.2
+    exploration: Literal["random", "round-robin"] = "random"
+
+    def __post_init__(self) -> None:
+        """Check the fractions and the count."""
+        for name in ("warmup", "explore"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 <= value <= 1:
+                raise InputError(f"{name} must be a fraction from 0 to 1, got {value!r}.")
+        as_count(self.rounds, "rounds")
+        if self.exploration not in ("random", "round-robin"):
+            raise InputError(
+                f"exploration must be 'random' or 'round-robin', got {self.exploration!r}."
+            )
+
+    def milestones(self, budget: int) -> list[int]:
+        """Return the shots spent in all after the warm-up and after each round.
+
+        They rise strictly and end at the budget: a phase too small for one shot is left out.
+        """
+        warm = round(self.warmup * budget)
+        rest = budget - warm
+        ends = [warm + (rest * t) // self.rounds for t in range(self.rounds + 1)]
+        return sorted(set(ends) - {0})
+
+    def has_warmup(self, budget: int) -> bool:
+        """Return whether the first milestone is the warm-up's."""
+        return round(self.warmup * budget) > 0
+
+    def exploration_shots(self, round_shots: int) -> int:
+        """Return how many shots of a round explore, rounded up so that the guarantee holds."""
+        # The product is taken off its last bits first: 0.2 * 5 must not become 2.
+        return min(round_shots, math.ceil(round(self.explore * round_shots, 9)))
+
+    def exploring(self, spent: IntArray, shots: int, rng: Generator) -> IntArray:
+        """Return exploration shots per pair, given the shots each pair has."""
+        if self.exploration == "round-robin":
+            return raise_lowest(spent, shots, rng)
+        return sample_uniformly(len(spent), shots, rng)
+
+
+ONE_SHOT = Schedule(warmup=0.0, rounds=1, explore=0.0)
+"""Everything at once, for allocators that do not look at results."""
+
+ONE_LOOK = Schedule(warmup=0.2, rounds=1, explore=0.0)
+"""A warm-up, then everything at once, for allocators that look once."""
