@@ -1,0 +1,107 @@
+"""Feature maps as Qiskit circuits: checks, the default map, and the fidelity test U(x)U†(y)."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.arrays import FloatArray
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+
+def require(module: str, extra: str) -> Any:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"{module} is needed here and is not installed: pip install 'aqka[{extra}]'."
+        ) from error
+
+
+def as_points(X: ArrayLike, name: str = "X") -> FloatArray:
+    """Return data points as a finite float array, one row per point."""
+    points = np.asarray(X)
+    if points.ndim != 2 or points.size == 0:
+        raise InputError(
+            f"{name} must be two-dimensional, one row per point, got shape {points.shape}."
+        )
+    if points.dtype.kind not in "buif":
+        raise InputError(f"{name} must hold real numbers, got dtype {points.dtype}.")
+    points = points.astype(np.float64)
+    bad = int(np.sum(~np.isfinite(points).all(axis=1)))
+    if bad:
+        raise InputError(
+            f"{name} holds NaN or infinite values in {bad} rows; drop or impute them first."
+        )
+    return points
+
+
+def zz_feature_map(n_qubits: int) -> "QuantumCircuit":
+    """Return the paper's map: ZZ, two repetitions, linear entanglement, one qubit a feature."""
+    library = require("qiskit.circuit.library", "qiskit")
+    circuit: QuantumCircuit = library.zz_feature_map(n_qubits, reps=2, entanglement="linear")
+    return circuit
+
+
+def as_feature_map(feature_map: "QuantumCircuit | None", n_features: int) -> "QuantumCircuit":
+    """Return a circuit that encodes points of that many features; None is the ZZ map.
+
+    Column k of the data goes to the k-th of ``circuit.parameters``, Qiskit's own order.
+    """
+    qiskit = require("qiskit", "qiskit")
+    if feature_map is None:
+        return zz_feature_map(n_features)
+    if not isinstance(feature_map, qiskit.QuantumCircuit):
+        raise InputError(
+            f"feature_map must be a qiskit QuantumCircuit, got {type(feature_map).__name__}."
+        )
+    if feature_map.num_parameters == 0:
+        raise InputError(
+            "feature_map has no parameters, so every point would get the same state; "
+            "encode the data with qiskit.circuit.Parameter."
+        )
+    operations = feature_map.count_ops()
+    forbidden = sorted(set(operations) & {"measure", "reset", "initialize", "if_else", "for_loop"})
+    if forbidden or feature_map.num_clbits:
+        what = ", ".join(forbidden) or f"{feature_map.num_clbits} classical bits"
+        raise InputError(
+            f"feature_map must be unitary, without measurements, but holds {what}; "
+            "call remove_final_measurements() first."
+        )
+    if feature_map.num_parameters != n_features:
+        raise InputError(
+            f"feature_map has {feature_map.num_parameters} parameters but the data have "
+            f"{n_features} features; they must agree."
+        )
+    return feature_map
+
+
+def fidelity_circuit(feature_map: "QuantumCircuit", *, measure: bool = True) -> "QuantumCircuit":
+    """Return U(x) — barrier — U†(y), whose all-zero outcome has probability K(x, y) (Eq. 3).
+
+    Its parameters are ``x[0..d-1], y[0..d-1]`` in this order, so a row of values is the data
+    of the first point followed by that of the second. The barrier keeps a transpiler from
+    cancelling gates across the middle: with noise that would be another kernel.
+    """
+    circuit_module = require("qiskit.circuit", "qiskit")
+    count = feature_map.num_parameters
+    x = circuit_module.ParameterVector("x", count)
+    y = circuit_module.ParameterVector("y", count)
+    parameters = list(feature_map.parameters)
+    circuit: QuantumCircuit = circuit_module.QuantumCircuit(feature_map.num_qubits)
+    circuit.compose(
+        feature_map.assign_parameters(dict(zip(parameters, x, strict=True))), inplace=True
+    )
+    circuit.barrier()
+    circuit.compose(
+        feature_map.assign_parameters(dict(zip(parameters, y, strict=True))).inverse(),
+        inplace=True,
+    )
+    if measure:
+        circuit.measure_all()
+    return circuit
