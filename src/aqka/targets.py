@@ -31,7 +31,7 @@ def kkt_targets(score: FloatArray, budget: float) -> FloatArray:
     normaliser = score.sum()
     if normaliser == 0:
         return np.full(score.shape, budget / score.size)
-    return np.asarray(score * (budget / normaliser))
+    return np.asarray(score / normaliser * budget)
 
 
 def round_exactly(shares: FloatArray, total: int, rng: Generator) -> IntArray:

@@ -1,0 +1,92 @@
+"""The contract of an allocator, as assertions."""
+
+import numpy as np
+
+from aqka.acquisition import Acquisition
+from aqka.allocators import Allocator
+from aqka.arrays import FloatArray, IntArray
+from aqka.pairs import PairTable
+from aqka.plan import ShotPlan
+from aqka.problem import Problem
+from aqka.schedule import Schedule
+
+
+def _run(
+    allocator: str | Allocator,
+    problem: Problem,
+    kernel: FloatArray,
+    budget: int,
+    schedule: Schedule | None,
+    seed: int,
+) -> tuple[Acquisition, list[ShotPlan]]:
+    session = Acquisition(problem, budget, allocator, schedule, seed)
+    plans = []
+    while not session.done:
+        before = session.table.total
+        plan = session.ask()
+        assert session.ask() is plan, "ask() must repeat its plan until it is told"
+        assert plan.shots.dtype == np.int64
+        assert plan.shots.min() >= 1, "a plan lists only pairs that get shots"
+        assert before + plan.total <= budget, "the budget was exceeded"
+        rng = np.random.default_rng([seed, session.round, 1])
+        session.tell(rng.binomial(plan.shots, kernel[plan.rows, plan.cols]))
+        assert session.table.total == before + plan.total
+        plans.append(plan)
+    return session, plans
+
+
+def check_allocator(
+    allocator: str | Allocator,
+    problem: Problem,
+    kernel: FloatArray,
+    budget: int,
+    schedule: Schedule | None = None,
+    seed: int = 0,
+) -> Acquisition:
+    """Assert the contract on one run, and return the finished session.
+
+    The budget is never exceeded and exactly spent, shots are whole and positive, hits stay
+    within shots, and the same seed gives the same run bit for bit.
+    """
+    session, plans = _run(allocator, problem, kernel, budget, schedule, seed)
+    table = session.table
+    assert table.total == budget, "the budget must be spent exactly"
+    assert np.all((table.hits >= 0) & (table.hits <= table.shots))
+    again, repeated = _run(allocator, problem, kernel, budget, schedule, seed)
+    assert np.array_equal(again.table.hits, table.hits)
+    for first, second in zip(plans, repeated, strict=True):
+        assert np.array_equal(first.rows, second.rows)
+        assert np.array_equal(first.cols, second.cols)
+        assert np.array_equal(first.shots, second.shots)
+    return session
+
+
+def relabelled(table: PairTable, order: IntArray) -> PairTable:
+    """Return the same measurements with the points listed in another order."""
+    other = PairTable(table.n_points, table.diagonal)
+    for name in ("shots", "hits"):
+        square = table.square(getattr(table, name).astype(np.float64), known_diagonal=0.0)
+        setattr(other, name, other.condense(square[np.ix_(order, order)]).astype(np.int64))
+    return other
+
+
+def check_relabelling(
+    allocator: Allocator, table: PairTable, problem: Problem, shots: int, order: IntArray
+) -> None:
+    """Assert that relabelling the points permutes the plan of a deterministic allocator.
+
+    The table must be free of ties, since ties are broken at random.
+    """
+    oracle = problem.true_kernel
+    renamed = Problem(
+        problem.y[order],
+        problem.ridge,
+        problem.C,
+        problem.protocol,
+        None if oracle is None else oracle[np.ix_(order, order)],
+    )
+    answer = PairTable(table.n_points, table.diagonal)
+    answer.shots = allocator.ask(table, problem, shots, np.random.default_rng(0)).shots
+    other = relabelled(table, order)
+    permuted = allocator.ask(other, renamed, shots, np.random.default_rng(0)).shots
+    assert np.array_equal(relabelled(answer, order).shots, permuted)

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# Examples are derived from the test itself, so that a run can be repeated.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.load_profile("fixed")
+
+
+def make_kernel(n_points, seed=0, scale=0.3):
+    """An RBF kernel with entries inside (0, 1) and a unit diagonal."""
+    x = np.random.default_rng(seed).normal(size=(n_points, 3))
+    return np.exp(-scale * np.sum((x[:, None] - x) ** 2, axis=2))
+
+
+def make_labels(n_points):
+    return np.where(np.arange(n_points) % 2, 1.0, -1.0)
+
+
+@pytest.fixture
+def kernel():
+    return make_kernel(12)
+
+
+@pytest.fixture
+def labels():
+    return make_labels(12)

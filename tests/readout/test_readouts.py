@@ -1,0 +1,144 @@
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.svm import SVC
+
+from aqka import InputError, MatrixBackend, Problem, Schedule, acquire, make_readout
+from aqka.nystrom import reconstruct
+from aqka.plan import Landmarks
+from aqka.readout.ridge_kfold import FOLD_SEED, RidgeKfold, kfold_errors
+from aqka.readout.ridge_loo import RIDGE_GRID, RidgeLoo, loo_residuals
+from aqka.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
+from tests.conftest import make_kernel, make_labels
+
+
+def noisy_kernel(n_points=20, seed=0, shots=10):
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.binomial(shots, make_kernel(n_points)) / shots)
+    return upper + np.triu(upper, 1).T
+
+
+def test_projection_is_the_nearest_positive_matrix():
+    noisy = noisy_kernel(shots=1)
+    projected = project_psd(noisy)
+    values, vectors = np.linalg.eigh(noisy)
+    assert values.min() < -0.1
+    expected = (vectors * np.maximum(values, EIGENVALUE_FLOOR)) @ vectors.T
+    np.testing.assert_allclose(projected, expected, atol=1e-12)
+    assert np.linalg.eigvalsh(projected).min() >= EIGENVALUE_FLOOR * (1 - 1e-6)
+    # Nearest in Frobenius norm: the distance is the norm of what was cut off.
+    cut = np.linalg.norm(np.minimum(values - EIGENVALUE_FLOOR, 0))
+    assert np.linalg.norm(projected - noisy) == pytest.approx(cut)
+
+
+@pytest.mark.parametrize("ridge", [0.01, 1.0])
+def test_fixed_ridge_agrees_with_scikit_learn(ridge):
+    problem = Problem(make_labels(20), ridge=ridge)
+    head = make_readout("ridge").fit_kernel(noisy_kernel(), problem)
+    other = KernelRidge(alpha=ridge, kernel="precomputed").fit(head.kernel, problem.y)
+    np.testing.assert_allclose(head.alpha, other.dual_coef_, rtol=1e-6)
+    test = make_kernel(25)[20:, :20]
+    np.testing.assert_allclose(head.decision_function(test), other.predict(test), rtol=1e-6)
+    assert head.regularisation == ridge
+
+
+def test_loo_residuals_are_those_of_leaving_points_out():
+    kernel, y = project_psd(noisy_kernel()), make_labels(20)
+    ridges = np.array([0.03, 2.0])
+    closed = loo_residuals(Spectrum.of(kernel), y, ridges)
+    for column, ridge in enumerate(ridges):
+        for i in range(20):
+            kept = np.arange(20) != i
+            alpha = np.linalg.solve(kernel[np.ix_(kept, kept)] + ridge * np.eye(19), y[kept])
+            assert closed[i, column] == pytest.approx(y[i] - kernel[i, kept] @ alpha, rel=1e-5)
+
+
+def test_kfold_errors_are_those_of_holding_folds_out():
+    kernel, y = noisy_kernel(), make_labels(20)
+    errors = kfold_errors(kernel, y, np.array([0.5]), folds=4)
+    order = np.random.default_rng(FOLD_SEED).permutation(20)
+    squared = 0.0
+    for held in np.split(order, 4):
+        kept = np.setdiff1d(np.arange(20), held)
+        train = project_psd(kernel[np.ix_(kept, kept)])
+        model = KernelRidge(alpha=0.5, kernel="precomputed").fit(train, y[kept])
+        squared += np.sum((model.predict(kernel[np.ix_(held, kept)]) - y[held]) ** 2)
+    assert errors[0] == pytest.approx(squared / 20)
+
+
+def test_the_grid_is_wide():
+    assert min(RIDGE_GRID) <= 0.003
+    assert max(RIDGE_GRID) >= 30
+
+
+@pytest.mark.parametrize("readout", [RidgeLoo(), RidgeKfold()])
+def test_tuned_ridges_grow_with_the_noise(readout):
+    smooth = make_kernel(60, scale=0.2)
+    rng = np.random.default_rng(1)
+    problem = Problem(np.sign(np.linalg.eigh(smooth)[1][:, -2]))  # a smooth border
+    chosen = []
+    for shots in (2, 20_000):
+        upper = np.triu(rng.binomial(shots, smooth) / shots, 1)
+        chosen.append(readout.fit_kernel(upper + upper.T + np.eye(60), problem).regularisation)
+    assert chosen[0] > chosen[1]
+
+
+def test_svm_agrees_with_scikit_learn():
+    problem = Problem(make_labels(20), C=2.0)
+    head = make_readout("svm").fit_kernel(noisy_kernel(), problem)
+    machine = SVC(kernel="precomputed", C=2.0).fit(head.kernel, problem.y)
+    test = make_kernel(30)[20:, :20]
+    np.testing.assert_allclose(
+        head.decision_function(test), machine.decision_function(test), atol=2e-3
+    )
+    np.testing.assert_array_equal(head.predict(test), machine.predict(test))
+
+
+@pytest.mark.parametrize("keep_block", [False, True])
+def test_nystrom_formula(keep_block):
+    kernel, points = noisy_kernel(), np.array([3, 11, 7])
+    full = reconstruct(kernel, Landmarks(points, keep_block), ridge=0.1)
+    inverse = np.linalg.inv(kernel[np.ix_(points, points)] + 0.1 * np.eye(3))
+    expected = kernel[:, points] @ inverse @ kernel[points]
+    if keep_block:
+        expected[:, points] = kernel[:, points]
+        expected[points] = kernel[points]
+    np.testing.assert_allclose(full, expected, atol=1e-12)
+    np.testing.assert_allclose(full, full.T)
+
+
+def test_nystrom_recovers_a_low_rank_kernel_from_few_rows():
+    features = np.random.default_rng(0).normal(size=(30, 3))
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    kernel = (features @ features.T) ** 2  # rank 6
+    landmarks = Landmarks(np.arange(8), keep_block=False)
+    np.testing.assert_allclose(reconstruct(kernel, landmarks, 1e-9), kernel, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["nystrom", "nystrom-leverage", "hybrid"])
+def test_landmark_runs_are_read_through_their_reconstruction(name):
+    kernel, y = make_kernel(30, scale=0.05), make_labels(30)
+    schedule = Schedule(warmup=0.003, rounds=1, explore=0.0)  # about one shot a pair
+    session = acquire(MatrixBackend(kernel), y, 200_000, name, schedule=schedule)
+    head = make_readout("ridge").fit(session.table, session.problem, session.landmarks)
+    without = make_readout("ridge").fit(session.table, session.problem)
+    error, raw = (np.abs(h.kernel - kernel).mean() for h in (head, without))
+    assert error < 0.05
+    assert error < 0.6 * raw
+
+
+def test_bad_readouts_and_test_kernels_are_refused():
+    with pytest.raises(InputError, match=r"unknown readout 'rigde'\. Did you mean 'ridge'"):
+        make_readout("rigde")
+    with pytest.raises(InputError, match="name or a Readout, got float"):
+        make_readout(0.5)
+    head = make_readout("ridge").fit_kernel(make_kernel(4), Problem(make_labels(4)))
+    with pytest.raises(InputError, match=r"4 columns, one per training point; got shape \(4, 3\)"):
+        head.decision_function(np.ones((4, 3)))
+
+
+def test_two_points_can_be_read():
+    session = acquire(MatrixBackend(make_kernel(2)), [0, 1], 50)
+    for name in ("ridge", "ridge-loo", "ridge-kfold", "svm"):
+        head = make_readout(name).fit(session.table, session.problem)
+        np.testing.assert_array_equal(head.predict(make_kernel(2)), [-1, 1])

@@ -1,0 +1,225 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aqka import (
+    PAPER,
+    PRACTICAL,
+    Acquisition,
+    InputError,
+    MatrixBackend,
+    PairTable,
+    Problem,
+    Schedule,
+    ShotPlan,
+    acquire,
+    allocator_names,
+)
+from tests.conftest import make_kernel, make_labels
+
+
+def answered(session, kernel):
+    plan = session.ask()
+    rng = np.random.default_rng(session.round)
+    return rng.binomial(plan.shots, kernel[plan.rows, plan.cols])
+
+
+def test_algorithm_1_has_a_warm_up_and_four_rounds(kernel, labels):
+    session = Acquisition(Problem(labels), budget=1000)
+    totals = []
+    while not session.done:
+        session.tell(answered(session, kernel))
+        totals.append(session.table.total)
+    assert totals == [200, 400, 600, 800, 1000]
+    assert session.rounds_total == 5
+
+
+def test_a_session_rebuilt_from_its_hits_goes_on_bit_for_bit(kernel, labels):
+    def play(session, hits):
+        for answer in hits:
+            session.ask()
+            session.tell(answer)
+
+    whole = Acquisition(Problem(labels), 1000, seed=3)
+    hits = []
+    while not whole.done:
+        hits.append(answered(whole, kernel))
+        whole.tell(hits[-1])
+    resumed = Acquisition(Problem(labels), 1000, seed=3)
+    play(resumed, hits[:3])
+    np.testing.assert_array_equal(resumed.ask().shots, session_after(labels, hits[:3]).ask().shots)
+    play(resumed, hits[3:])
+    np.testing.assert_array_equal(resumed.table.shots, whole.table.shots)
+    np.testing.assert_array_equal(resumed.table.hits, whole.table.hits)
+
+
+def session_after(labels, hits):
+    session = Acquisition(Problem(labels), 1000, seed=3)
+    for answer in hits:
+        session.ask()
+        session.tell(answer)
+    return session
+
+
+def test_acquire_drives_the_same_session_on_a_backend(kernel, labels):
+    seen = []
+    session = acquire(
+        MatrixBackend(kernel, seed=1), labels, 700, on_round=lambda s: seen.append(s.table.total)
+    )
+    assert session.done
+    assert seen == [140, 280, 420, 560, 700]
+    with pytest.raises(InputError, match="budget of 700 shots is spent"):
+        session.ask()
+
+
+def test_runs_with_other_seeds_are_independent_on_one_backend(kernel, labels):
+    backend = MatrixBackend(kernel, seed=1)
+    first, second = (acquire(backend, labels, 660, "uniform", seed=s).table for s in (0, 1))
+    assert np.array_equal(first.shots, second.shots)
+    assert not np.array_equal(first.hits, second.hits)
+
+
+def test_tell_and_ask_out_of_turn_change_nothing(kernel, labels):
+    session = Acquisition(Problem(labels), budget=100)
+    with pytest.raises(InputError, match=r"call ask\(\) first"):
+        session.tell([1])
+    hits = answered(session, kernel)
+    plan = session.ask()
+    for wrong in (hits[:-1], -hits - 1, plan.shots + 1, hits + 0.5, [hits]):
+        with pytest.raises(InputError, match="hits must"):
+            session.tell(wrong)
+        assert session.table.total == 0
+        assert session.ask() is plan
+    session.tell(hits)
+    with pytest.raises(InputError, match=r"tell\(\) once"):
+        session.tell(hits)
+    assert session.table.total == plan.total
+
+
+@pytest.mark.parametrize("budget", [0, -5, 1.5, 10.0, "100", None, True, float("nan")])
+def test_a_budget_is_a_positive_whole_number(budget, labels):
+    with pytest.raises(InputError, match="budget must be a whole number of at least 1"):
+        Acquisition(Problem(labels), budget)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1.0, np.nan, -1.0], "1 NaN or infinite"),
+        ([1.0, np.inf, -1.0], "1 NaN or infinite"),
+        ([1.0], "at least 2 points, got 1"),
+        ([], "at least 2 points, got 0"),
+        ([1, 1, 1], "a single class, np.int64"),
+        (["a", "b", "c"], "two classes or real-valued"),
+        ([[1, -1], [1, -1]], "one-dimensional"),
+        ([1j, 2j], "got dtype complex128"),
+        (["a", 1, None], "two classes or real-valued|cannot be compared"),
+    ],
+)
+def test_bad_labels_are_refused(y, message):
+    with pytest.raises(InputError, match=message):
+        Problem(y)
+
+
+def test_two_classes_of_any_kind_become_signs():
+    np.testing.assert_array_equal(Problem(["cat", "dog", "cat"]).y, [-1, 1, -1])
+    np.testing.assert_array_equal(Problem([False, True]).y, [-1, 1])
+    np.testing.assert_array_equal(Problem([0, 1, 1]).y, [-1, 1, 1])
+    np.testing.assert_array_equal(Problem([0, 2, 1]).y, [0, 2, 1])
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "x", None])
+def test_ridge_and_box_are_positive(value):
+    with pytest.raises(InputError, match="ridge must be a finite number above 0"):
+        Problem([0, 1], ridge=value)
+    with pytest.raises(InputError, match="C must be a finite number above 0"):
+        Problem([0, 1], C=value)
+
+
+def test_unknown_names_list_the_known_and_the_nearest(kernel, labels):
+    with pytest.raises(InputError) as error:
+        acquire(MatrixBackend(kernel), labels, 100, "aqka-orcale")
+    assert "Did you mean 'aqka-oracle'?" in str(error.value)
+    for name in allocator_names():
+        assert name in str(error.value)
+    with pytest.raises(InputError, match="must be a name or an Allocator, got int"):
+        acquire(MatrixBackend(kernel), labels, 100, 3)
+    with pytest.raises(InputError, match="protocol must be one of"):
+        Problem(labels, protocol="quick")
+
+
+def test_shapes_must_agree(kernel, labels):
+    with pytest.raises(InputError, match="y labels 5 points"):
+        acquire(MatrixBackend(kernel), labels[:5], 100)
+    with pytest.raises(InputError, match="true_kernel must be 12 by 12"):
+        acquire(MatrixBackend(kernel), labels, 100, true_kernel=kernel[:5, :5])
+
+
+def test_the_catalogue_is_complete():
+    assert set(allocator_names()) == {
+        "uniform",
+        "random",
+        "bernoulli",
+        "leverage",
+        "aqka",
+        "aqka-oracle",
+        "multinomial",
+        "multinomial-oracle",
+        "shofar",
+        "nystrom",
+        "nystrom-leverage",
+        "hybrid",
+        "aqka-svm",
+        "aqka-svm-soft",
+    }
+
+
+def test_protocols_differ_as_documented():
+    paper, practical = Problem([0, 1, 1], protocol="paper"), Problem([0, 1, 1])
+    assert paper.protocol is PAPER
+    assert practical.protocol is PRACTICAL
+    assert paper.new_table().n_pairs == 6
+    assert practical.new_table().n_pairs == 3
+    table = PairTable(3)
+    table.add(ShotPlan([0, 0], [1, 2], [4, 2]), [1, 0])
+    # Unseen: 0 in the paper, the mean (0.25 + 0) / 2 of the seen entries in practice.
+    assert PAPER.kernel(table)[1, 2] == 0
+    assert PRACTICAL.kernel(table)[1, 2] == 0.125
+    # The paper's deviation is 0 where K-hat is; in practice one pseudo-shot is added.
+    np.testing.assert_allclose(PAPER.deviation(table), [np.sqrt(0.25 * 0.75), 0, 0])
+    smoothed = np.array([1.125 / 5, 0.125 / 3, 0.125])
+    np.testing.assert_allclose(PRACTICAL.deviation(table), np.sqrt(smoothed * (1 - smoothed)))
+
+
+def test_a_measured_diagonal_unseen_in_practice_reads_one():
+    protocol = replace(PRACTICAL, diagonal="measured")
+    table = Problem([0, 1, 1], protocol=protocol).new_table()
+    table.add(ShotPlan([0, 0], [0, 1], [10, 10]), [8, 4])
+    kernel = protocol.kernel(table)
+    np.testing.assert_allclose(kernel.diagonal(), [0.8, 1.0, 1.0])
+    assert kernel[1, 2] == 0.4
+
+
+def test_a_budget_too_small_for_its_rounds_is_spent_and_stops(kernel, labels):
+    session = acquire(MatrixBackend(kernel), labels, 3, schedule=Schedule(rounds=8))
+    assert session.table.total == 3
+    assert session.round <= 3
+
+
+def test_kernel_matrix_input_is_checked():
+    good = make_kernel(4)
+    cases = [
+        (good[:3], "must be square, got shape"),
+        (good + np.triu(np.ones((4, 4)), 1) * 1e-3, "must be symmetric"),
+        (1.5 * good, r"within \[0, 1\]"),
+        (good - 0.5, r"within \[0, 1\]"),
+        (np.where(np.eye(4), np.nan, good), "NaN or infinite"),
+        (good[0], "two-dimensional"),
+        ([["a"]], "real numbers"),
+    ]
+    for matrix, message in cases:
+        with pytest.raises(InputError, match=message):
+            MatrixBackend(matrix)
+        with pytest.raises(InputError, match=message):
+            Problem(make_labels(4), true_kernel=matrix)

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aqka import MatrixBackend, PairTable, Problem, acquire, diagnose
+from aqka.diagnostics import Diagnostics, effective_support, gini
+from aqka.sensitivity import krr_gradient
+from aqka.theory import planted_ceiling
+from benchmarks.agreement import ridge_parts
+from tests.conftest import make_kernel, make_labels
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20))
+def test_gini_is_the_mean_difference_over_twice_the_mean(values):
+    x = np.array(values)
+    if x.sum() == 0:
+        assert gini(x) == 0
+    else:
+        expected = np.abs(np.subtract.outer(x, x)).mean() / (2 * x.mean())
+        assert gini(x) == pytest.approx(expected, abs=1e-9)
+
+
+def test_effective_support_counts_equal_carriers():
+    assert effective_support(np.array([0.0, 3.0, 3.0, 3.0])) == pytest.approx(3)
+    assert effective_support(np.zeros(5)) == 5
+
+
+def test_diagnostics_of_a_true_kernel_follow_the_definitions():
+    kernel, y = 0.9 * make_kernel(10), make_labels(10)
+    problem, table = Problem(y, ridge=0.2), PairTable(10)
+    found = diagnose(table, problem, kernel)
+    alpha, beta, _ = ridge_parts(kernel, y, 0.2)
+    g, k = (table.condense(m) for m in (krr_gradient(alpha, beta, 0.2), kernel))
+    score = np.abs(g) * np.sqrt(k * (1 - k))
+    assert found.gini == pytest.approx(gini(np.abs(g)))
+    assert found.rho == pytest.approx(score.sum() ** 2 / (45 * np.sum(score**2)))
+    assert found.effective_support == pytest.approx(effective_support(np.abs(g)))
+
+
+def test_planted_sparse_is_concentrated_and_below_the_ceiling():
+    kernel = make_kernel(60)
+    c = np.zeros(60)
+    c[:3] = 1.0
+    problem = Problem((kernel + 0.01 * np.eye(60)) @ c, protocol="paper")
+    found = diagnose(problem.new_table(), problem, kernel)
+    assert found.gini > 0.9
+    assert found.rho <= planted_ceiling(60, 3)
+    assert "aqka" in found.advice
+
+
+def test_a_run_can_be_diagnosed_from_its_counts():
+    kernel, y = make_kernel(20), make_labels(20)
+    session = acquire(MatrixBackend(kernel), y, 190 * 1000, "uniform", ridge=0.2)
+    found = diagnose(session.table, session.problem)
+    truth = diagnose(session.table, session.problem, kernel)
+    assert found.gini == pytest.approx(truth.gini, abs=0.05)
+    assert found.shots_per_pair == 1000
+    assert "uniform does as well" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("gini_value", "shots", "words"),
+    [(0.7, 4, "can help"), (0.3, 4, "may hurt"), (0.57, 4, "border"), (0.9, 20, "uniform")],
+)
+def test_advice_follows_the_regimes(gini_value, shots, words):
+    assert words in Diagnostics(gini_value, 0.2, 10.0, 100, shots).advice
