@@ -1,0 +1,89 @@
+"""The command line as a user meets it, in a process of its own."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import aqka
+from aqka import cli, demo
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "aqka", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+    )
+
+
+def test_help_and_version():
+    shown = run("--help")
+    assert shown.returncode == 0
+    assert "demo" in shown.stdout
+    assert run("--version").stdout.strip() == f"aqka {aqka.__version__}"
+    assert "aqka demo --seeds 10" in run("demo", "--help").stdout
+
+
+def test_import_and_help_bring_no_optional_package():
+    code = (
+        "import sys, aqka, aqka.cli; heavy = {'qiskit', 'qiskit_aer', 'pennylane', 'matplotlib', "
+        "'dask', 'qiskit_ibm_runtime', 'sklearn'} & set(sys.modules); sys.exit(len(heavy))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_mistake_is_one_line_and_exit_code_2(tmp_path):
+    wrong = run("demo", "--picture", str(tmp_path / "missing" / "demo.png"))
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("error: --picture: the directory")
+    assert "Traceback" not in wrong.stderr
+    assert run("demo", "--seeds", "0").returncode == 2
+    assert run("dmo").returncode == 2
+
+
+@pytest.fixture
+def short_demo(monkeypatch):
+    monkeypatch.setattr(demo, "SHOTS_PER_PAIR", (4.0,))
+    monkeypatch.setattr(demo, "TASKS", (lambda seed: demo.planted_sparse(60, 20, 4, seed),))
+
+
+def call(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["aqka", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    return capsys.readouterr()
+
+
+def test_demo_prints_a_table_and_draws(short_demo, monkeypatch, capsys, tmp_path):
+    picture = tmp_path / "demo.png"
+    shown = call(monkeypatch, capsys, "demo", "--seeds", "2", "--picture", str(picture))
+    for words in ("majority class", "exact kernel", "7,320 shots", "balanced", "Gini", "uniform"):
+        assert words in shown.out
+    assert shown.err == ""  # no progress bar where nobody watches
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
+    picture = tmp_path / "demo.png"
+    shown = call(monkeypatch, capsys, "demo", "--seeds", "1", "--json", "--picture", str(picture))
+    answer = json.loads(shown.out)
+    runs = {(r["protocol"], r["allocator"]) for r in answer["results"]}
+    assert runs == {(p, a) for p in demo.PROTOCOLS for a in demo.ALLOCATORS}
+    assert all(r["shots"] == 7320 for r in answer["results"])
+    (found,) = answer["diagnostics"].values()
+    assert {"gini", "rho", "advice"} <= set(found)
+    assert answer["picture"] == str(picture)
+
+
+def test_demo_without_matplotlib_says_what_to_install(short_demo, monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "aqka.report.demo_figure", None)
+    shown = call(
+        monkeypatch, capsys, "demo", "--seeds", "1", "--picture", str(tmp_path / "demo.png")
+    )
+    assert "pip install 'aqka[plot]'" in shown.err
+    assert "majority class" in shown.out
