@@ -106,9 +106,7 @@ class PairTable:
 
     def estimate(self, unseen: float = 0.0) -> FloatArray:
         """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
-        k_hat = np.full(self.n_pairs, unseen)
-        np.divide(self.hits, self.shots, out=k_hat, where=self.shots > 0)
-        return k_hat
+        return np.where(self.unseen, unseen, self.hits / np.maximum(self.shots, 1))
 
     def variance(self) -> FloatArray:
         """Return the plug-in variance K-hat (1 - K-hat) / shots; infinite for unseen pairs.
@@ -116,9 +114,7 @@ class PairTable:
         It is 0 where K-hat is exactly 0 or 1, which at a few shots says little about the truth.
         """
         k_hat = self.estimate()
-        variance = np.full(self.n_pairs, np.inf)
-        np.divide(k_hat * (1 - k_hat), self.shots, out=variance, where=self.shots > 0)
-        return variance
+        return np.where(self.unseen, np.inf, k_hat * (1 - k_hat) / np.maximum(self.shots, 1))
 
     def square(self, values: FloatArray, known_diagonal: float = 1.0) -> FloatArray:
         """Return per-pair ``values`` as a symmetric matrix.

@@ -45,7 +45,9 @@ def round_exactly(shares: FloatArray, total: int, rng: Generator) -> IntArray:
     missing = total - int(shots.sum())
     if missing > 0:
         fractions = shares - shots
-        border = np.partition(fractions, -missing)[-missing]
+        # Most shares are often exactly 0, and selection is slow among many equal values.
+        positive = fractions[fractions > 0]
+        border = np.partition(positive, -missing)[-missing] if missing <= positive.size else 0.0
         shots[fractions > border] += 1
         ties = np.flatnonzero(fractions == border)
         shots[rng.choice(ties, total - int(shots.sum()), replace=False, shuffle=False)] += 1

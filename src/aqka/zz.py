@@ -35,8 +35,8 @@ def zz_kernel(X: FloatArray, columns: FloatArray | None = None) -> FloatArray:
     Examples
     --------
     >>> zz_kernel(np.array([[0.1, 0.2], [1.0, 2.0]])).round(3)
-    array([[1.   , 0.189],
-           [0.189, 1.   ]])
+    array([[1.   , 0.028],
+           [0.028, 1.   ]])
     """
     rows = zz_states(X)
     others = rows if columns is None else zz_states(columns)

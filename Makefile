@@ -1,0 +1,46 @@
+# Each target does all its own set-up: a virtual environment in .venv with pinned versions.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
+SETUP := pyproject.toml constraints.txt
+
+.PHONY: demo test check bench constraints clean
+
+demo: .venv/.demo
+	@$(BIN)/aqka demo
+
+test: .venv/.test check
+	@$(BIN)/python -m pytest -n auto
+
+check: .venv/.test
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+bench: .venv/.test
+	@$(BIN)/python -m benchmarks
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "aqka needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Making a virtual environment in .venv"
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+
+.venv/.demo: $(SETUP) | $(BIN)/python
+	@echo "Installing aqka (the first time takes a minute)"
+	@$(PIP) --editable '.[plot]'
+	@touch $@
+
+.venv/.test: $(SETUP) | $(BIN)/python
+	@echo "Installing aqka with everything its tests need (the first time takes a few minutes)"
+	@$(PIP) --editable '.[plot,dev]'
+	@touch $@ .venv/.demo
+
+# Takes the newest versions that pyproject.toml allows and pins them.
+constraints:
+	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
+	@build/constraints/bin/python -m pip install --quiet --editable '.[plot,dev]' 'setuptools>=77'
+	@build/constraints/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
+
+clean:
+	@rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .hypothesis
