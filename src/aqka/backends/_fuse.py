@@ -72,9 +72,7 @@ class Monomial:
     def add(self, gate: Primitive, angles: Angles) -> bool:
         """Append a gate if it is diagonal or a permutation."""
         if isinstance(gate, Phases):
-            weight = self.weights.setdefault(
-                angles.number(gate.angle), np.zeros(2**self._n_qubits)
-            )
+            weight = self.weights.setdefault(angles.number(gate.angle), np.zeros(2**self._n_qubits))
             # Weights are kept by input state: the state that is at z now came from source[z].
             weight[self.source] += gate.weights[local_index(self._n_qubits, gate.qubits)]
         elif isinstance(gate, Fixed) and (parts := monomial(gate.matrix)) is not None:
@@ -135,7 +133,7 @@ class Dense:
                 joined = before + qubits
                 in_a_row = joined == tuple(range(joined[0], joined[0] + len(joined)))
                 if in_a_row and len(joined) <= BLOCK_QUBITS:
-                    merged[-1] = joined, np.kron(matrix, left)
+                    merged[-1] = joined, np.kron(matrix, left).astype(np.complex128)
                     continue
             merged.append((qubits, matrix))
         return merged

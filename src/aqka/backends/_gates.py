@@ -1,7 +1,7 @@
 """Any unitary Qiskit circuit as a stream of three primitives, controls and definitions undone."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,7 @@ class _Library:
     """The gate classes of the installed Qiskit that have a closed form here."""
 
     def __init__(self) -> None:
+        self._qiskit = require("qiskit", "qiskit")
         self._circuit = require("qiskit.circuit", "qiskit")
         gates = require("qiskit.circuit.library", "qiskit")
         self._unitary = gates.UnitaryGate
@@ -92,7 +93,7 @@ class _Library:
             gates.RZZGate: np.array([-0.5, 0.5, 0.5, -0.5]),
         }
         quarter = math.pi / 2
-        self._rotations = {
+        self._rotations: dict[Any, Callable[..., tuple[Angle, Angle, Angle]]] = {
             gates.RXGate: lambda theta: (theta, -quarter, quarter),
             gates.RYGate: lambda theta: (theta, 0.0, 0.0),
             gates.RGate: lambda theta, phi: (theta, phi - quarter, quarter - phi),
@@ -150,20 +151,33 @@ class _Library:
         return matrix
 
     def _definition(self, gate: Any) -> Any:
-        if (definition := getattr(gate, "definition", None)) is not None:
-            return definition
-        if not isinstance(gate, self._circuit.ControlFlowOp) and gate.num_clbits == 0:
-            # Lazily described operations (annotated gates, Cliffords) need Qiskit's synthesis.
-            circuit = self._circuit.QuantumCircuit(gate.num_qubits)
-            circuit.append(gate, range(gate.num_qubits))
-            qiskit = require("qiskit", "qiskit")
-            circuit = qiskit.transpile(circuit, basis_gates=["u", "cx"], optimization_level=0)
-            if gate.name not in circuit.count_ops():
-                return circuit
-        raise InputError(
-            f"feature_map holds {gate.name!r}, which is not a unitary gate that can be unfolded; "
-            "give the gate a definition, or remove it."
+        try:
+            if (definition := getattr(gate, "definition", None)) is not None:
+                return definition
+            if not isinstance(gate, self._circuit.ControlFlowOp) and gate.num_clbits == 0:
+                return self._synthesis(gate)
+        except (TypeError, self._qiskit.exceptions.QiskitError) as error:
+            raise _unfoldable(gate) from error
+        raise _unfoldable(gate)
+
+    def _synthesis(self, gate: Any) -> Any:
+        """Return a circuit for a lazily described operation: annotated gates, Cliffords, ..."""
+        circuit = self._circuit.QuantumCircuit(gate.num_qubits)
+        circuit.append(gate, range(gate.num_qubits))
+        # By default Qiskit would take the qubits for |0⟩ here, and simplify accordingly.
+        return self._qiskit.transpile(
+            circuit,
+            basis_gates=["u", "cx"],
+            optimization_level=0,
+            qubits_initially_zero=False,
         )
+
+
+def _unfoldable(gate: Any) -> InputError:
+    return InputError(
+        f"feature_map holds {gate.name!r}, which is not a unitary gate that can be unfolded; "
+        "give the gate a definition, or remove it."
+    )
 
 
 def _phase(angle: Angle) -> Iterator[Primitive]:

@@ -138,10 +138,10 @@ def _apply_block(
 
 def _product(matrix: ComplexArray, states: ComplexArray) -> ComplexArray:
     if np.any(matrix.imag):
-        return np.matmul(matrix, states)
+        return np.asarray(np.matmul(matrix, states))
     # Real and imaginary parts are just more columns to a real matrix: half the work.
     parts = np.ascontiguousarray(states).view(np.float64)
-    return np.matmul(np.ascontiguousarray(matrix.real), parts).view(np.complex128)
+    return np.asarray(np.matmul(np.ascontiguousarray(matrix.real), parts)).view(np.complex128)
 
 
 def _turn(layer: Turn) -> Step:
@@ -151,7 +151,7 @@ def _turn(layer: Turn) -> Step:
             before, after = np.exp(1j * values[lam]), np.exp(1j * values[phi])
             halves = state.reshape(-1, 2, 2**qubit, state.shape[1])
             zero, one = halves[:, 0], halves[:, 1]
-            turned = np.empty(halves.shape[:3] + (len(cos),), dtype=np.complex128)
+            turned = np.empty((*halves.shape[:3], len(cos)), dtype=np.complex128)
             turned[:, 0] = cos * zero - (before * sin) * one
             turned[:, 1] = (after * sin) * zero + (after * before * cos) * one
             state = turned.reshape(len(state), -1)
