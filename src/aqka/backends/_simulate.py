@@ -1,7 +1,7 @@
 """The states of all data points under one circuit, in bulk."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,12 +9,13 @@ from aqka.arrays import FloatArray
 from aqka.backends._expressions import evaluate
 from aqka.backends._fuse import Dense, Layer, Monomial, Turn, fuse
 from aqka.backends._gates import ComplexArray, primitives
+from aqka.backends._phases import PhaseTable
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-# Amplitudes worked on at a time: 1 MiB, so that the passes of one chunk stay in cache.
-CHUNK_AMPLITUDES = 2**16
+# Amplitudes worked on at a time: 2 MiB, so that the passes of one chunk stay in cache.
+CHUNK_AMPLITUDES = 2**17
 
 Step = Callable[[ComplexArray, FloatArray], ComplexArray]
 
@@ -46,11 +47,11 @@ def simulate(circuit: "QuantumCircuit", X: FloatArray) -> ComplexArray:
 
 def _steps(layers: list[Layer]) -> list[Step]:
     """Return the layers as functions; repetitions of one phase table share its exponential."""
-    tables: list[_PhaseTable] = []
+    tables: list[PhaseTable] = []
     steps: list[Step] = []
     for layer in layers:
         if isinstance(layer, Monomial) and layer.varies:
-            table = _PhaseTable(layer)
+            table = PhaseTable(layer)
             known = next((other for other in tables if other.equals(table)), None)
             if known is None:
                 tables.append(table)
@@ -63,44 +64,11 @@ def _steps(layers: list[Layer]) -> list[Step]:
 
 def _step(layer: Layer) -> Step:
     if isinstance(layer, Monomial):
-        return _monomial(layer, _PhaseTable(layer))
+        return _monomial(layer, PhaseTable(layer))
     return _dense(layer) if isinstance(layer, Dense) else _turn(layer)
 
 
-class _PhaseTable:
-    """exp(i φ) for every basis state and point, φ = constant + weights · angles."""
-
-    def __init__(self, layer: Monomial) -> None:
-        self._numbers = list(layer.weights)
-        self._constant = layer.constant[:, None]
-        self._weights = np.stack(
-            [*layer.weights.values(), np.zeros_like(layer.constant)][: len(self._numbers) or 1],
-            axis=1,
-        )
-        self._latest: tuple[Any, ComplexArray] | None = None
-
-    def equals(self, other: "_PhaseTable") -> bool:
-        return (
-            self._numbers == other._numbers
-            and np.array_equal(self._constant, other._constant)
-            and np.array_equal(self._weights, other._weights)
-        )
-
-    def __call__(self, values: FloatArray) -> ComplexArray:
-        # A chunk's values are one array object for all its steps, so identity is the key.
-        if self._latest is not None and self._latest[0] is values:
-            return self._latest[1]
-        phase = np.broadcast_to(self._constant, (len(self._constant), 1))
-        if self._numbers:
-            phase = self._weights @ values[self._numbers] + self._constant
-        factors = np.empty(phase.shape, dtype=np.complex128)
-        np.cos(phase, out=factors.real)
-        np.sin(phase, out=factors.imag)
-        self._latest = values, factors
-        return factors
-
-
-def _monomial(layer: Monomial, table: _PhaseTable) -> Step:
+def _monomial(layer: Monomial, table: PhaseTable) -> Step:
     permutes = not np.array_equal(layer.source, np.arange(len(layer.source)))
 
     def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
