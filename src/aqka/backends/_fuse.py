@@ -21,7 +21,6 @@ from aqka.backends._gates import (
     Primitive,
     Rotation,
     local_index,
-    monomial,
 )
 
 # Neighbouring blocks of a dense layer are multiplied out up to this size: fewer passes over the
@@ -58,7 +57,6 @@ class Monomial:
     """
 
     def __init__(self, n_qubits: int) -> None:
-        self.qubits: set[int] = set()
         self.source: IntArray = np.arange(2**n_qubits)
         self.constant: FloatArray = np.zeros(2**n_qubits)
         self.weights: dict[int, FloatArray] = {}
@@ -72,14 +70,14 @@ class Monomial:
     def add(self, gate: Primitive, angles: Angles) -> bool:
         """Append a gate if it is diagonal or a permutation."""
         if isinstance(gate, Phases):
-            weight = self.weights.setdefault(angles.number(gate.angle), np.zeros(2**self._n_qubits))
+            number = angles.number(gate.angle)
+            weight = self.weights.setdefault(number, np.zeros(2**self._n_qubits))
             # Weights are kept by input state: the state that is at z now came from source[z].
             weight[self.source] += gate.weights[local_index(self._n_qubits, gate.qubits)]
-        elif isinstance(gate, Fixed) and (parts := monomial(gate.matrix)) is not None:
-            self._permute(gate.qubits, *parts)
+        elif isinstance(gate, Fixed) and gate.monomial is not None:
+            self._permute(gate.qubits, *gate.monomial)
         else:
             return False
-        self.qubits.update(gate.qubits)
         return True
 
     def _permute(self, qubits: tuple[int, ...], source: IntArray, phase: FloatArray) -> None:
@@ -100,15 +98,13 @@ class Dense:
 
     varies = False
 
-    @property
-    def qubits(self) -> set[int]:
-        """The qubits that some block acts on."""
-        return {qubit for block in self.blocks for qubit in block}
-
     def add(self, gate: Primitive, angles: Angles) -> bool:
         """Append a fixed gate, unless the block it calls for would become too large."""
         if not isinstance(gate, Fixed):
             return False
+        inside_a_block = any(set(gate.qubits) <= set(block) for block in self.blocks)
+        if gate.monomial is not None and not inside_a_block:
+            return False  # cheaper as part of a monomial layer
         touched = [block for block in self.blocks if set(block) & set(gate.qubits)]
         merged = tuple(sorted(set(gate.qubits).union(*touched)))
         if len(merged) > max(DENSE_QUBITS, len(gate.qubits)):
@@ -118,10 +114,6 @@ class Dense:
             matrix = _embed(self.blocks.pop(block), block, merged) @ matrix
         self.blocks[merged] = _embed(gate.matrix, gate.qubits, merged) @ matrix
         return True
-
-    def absorbs(self, gate: Fixed) -> bool:
-        """Return whether a gate fits inside one existing block, where it costs nothing."""
-        return any(set(gate.qubits) <= set(block) for block in self.blocks)
 
     def merged_blocks(self) -> list[tuple[tuple[int, ...], ComplexArray]]:
         """Return the blocks, with neighbours multiplied out into larger ones."""
@@ -147,17 +139,12 @@ class Turn:
 
     varies = True
 
-    @property
-    def qubits(self) -> set[int]:
-        """The qubits that are turned."""
-        return set(self.rotations)
-
     def add(self, gate: Primitive, angles: Angles) -> bool:
         """Append a rotation, if its qubit is still free."""
-        if not isinstance(gate, Rotation) or gate.qubit in self.rotations:
+        if not isinstance(gate, Rotation) or gate.qubits[0] in self.rotations:
             return False
         theta, phi, lam = (angles.number(a) for a in (gate.theta, gate.phi, gate.lam))
-        self.rotations[gate.qubit] = theta, phi, lam
+        self.rotations[gate.qubits[0]] = theta, phi, lam
         return True
 
 
@@ -168,27 +155,24 @@ def fuse(gates: Iterable[Primitive], n_qubits: int) -> tuple[list[Layer], list[A
     """Return the layers of a circuit, and the angles whose numbers they use."""
     layers: list[Layer] = []
     angles = Angles()
+    latest: dict[int, int] = {}  # for each qubit, the last layer that acts on it
     for gate in gates:
-        qubits = {gate.qubit} if isinstance(gate, Rotation) else set(gate.qubits)
-        last = max((k for k, layer in enumerate(layers) if layer.qubits & qubits), default=0)
-        candidates = [layer for layer in layers[last:] if _suits(layer, gate)]
-        if not any(layer.add(gate, angles) for layer in candidates):
+        earliest = max((latest.get(qubit, 0) for qubit in gate.qubits), default=0)
+        for place in range(earliest, len(layers)):
+            if layers[place].add(gate, angles):
+                break
+        else:
+            place = len(layers)
             layers.append(_new_layer(gate, n_qubits))
-            layers[-1].add(gate, angles)
+            layers[place].add(gate, angles)
+        latest.update(dict.fromkeys(gate.qubits, place))
     return layers, angles.all()
-
-
-def _suits(layer: Layer, gate: Primitive) -> bool:
-    """Return whether the gate may go there: a permutation stays out of new dense blocks."""
-    if isinstance(layer, Dense) and isinstance(gate, Fixed):
-        return monomial(gate.matrix) is None or layer.absorbs(gate)
-    return True
 
 
 def _new_layer(gate: Primitive, n_qubits: int) -> Layer:
     if isinstance(gate, Rotation):
         return Turn()
-    if isinstance(gate, Fixed) and monomial(gate.matrix) is None:
+    if isinstance(gate, Fixed) and gate.monomial is None:
         return Dense()
     return Monomial(n_qubits)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,12 +45,17 @@ class Fixed:
     qubits: tuple[int, ...]
     matrix: ComplexArray
 
+    @cached_property
+    def monomial(self) -> tuple[IntArray, FloatArray] | None:
+        """The gate as (source, phase) if it only permutes and phases basis states."""
+        return monomial(self.matrix)
+
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
     """The general one-qubit gate U(theta, phi, lam) with angles that depend on the point."""
 
-    qubit: int
+    qubits: tuple[int]
     theta: Angle
     phi: Angle
     lam: Angle
@@ -120,7 +126,7 @@ class _Library:
         elif varying and (diagonal := self._phases(gate, targets)) is not None:
             yield diagonal
         elif varying and kind in self._rotations:
-            yield Rotation(targets[0], *self._rotations[kind](*params))
+            yield Rotation((targets[0],), *self._rotations[kind](*params))
         elif not varying and (matrix := self._matrix(gate)) is not None:
             yield Fixed(targets, matrix)
         else:

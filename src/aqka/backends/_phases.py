@@ -41,7 +41,7 @@ class PhaseTable:
         # A chunk's values are one array object for all its steps, so identity is the key.
         if self._latest is not None and self._latest[0] is values:
             return self._latest[1]
-        table = None if self._constant is None else self._constant
+        table = self._constant
         for factor in self._factors:
             table = factor(values) if table is None else table * factor(values)
         if table is None:
