@@ -150,6 +150,16 @@ def test_large_and_composite_gates():
     )
 
 
+def test_global_phase_after_a_wide_fixed_block():
+    x = Parameter("x")
+    circuit = QuantumCircuit(6, global_phase=0.3)
+    circuit.append(UnitaryGate(random_unitary(64, seed=3)), range(6))
+    circuit.append(standard_gates.GlobalPhaseGate(0.4), [])
+    circuit.rx(x, 5)
+    circuit.append(standard_gates.GlobalPhaseGate(x), [])
+    assert_agrees(circuit, np.array([[0.2], [1.3]]), atol=1e-12)
+
+
 def test_zz_map_against_qiskit_and_rectangular_block():
     rng = np.random.default_rng(6)
     X, T = rng.normal(size=(20, 4)), rng.normal(size=(7, 4))

@@ -103,7 +103,7 @@ class Dense:
         if not isinstance(gate, Fixed):
             return False
         inside_a_block = any(set(gate.qubits) <= set(block) for block in self.blocks)
-        if gate.monomial is not None and not inside_a_block:
+        if gate.monomial is not None and not (gate.qubits and inside_a_block):
             return False  # cheaper as part of a monomial layer
         touched = [block for block in self.blocks if set(block) & set(gate.qubits)]
         merged = tuple(sorted(set(gate.qubits).union(*touched)))
@@ -132,10 +132,10 @@ class Dense:
 
 
 class Turn:
-    """At most one rotation per qubit: the numbers of theta, phi and lam."""
+    """At most one rotation per qubit, with the number of its angle."""
 
     def __init__(self) -> None:
-        self.rotations: dict[int, tuple[int, int, int]] = {}
+        self.rotations: dict[int, int] = {}
 
     varies = True
 
@@ -143,8 +143,7 @@ class Turn:
         """Append a rotation, if its qubit is still free."""
         if not isinstance(gate, Rotation) or gate.qubits[0] in self.rotations:
             return False
-        theta, phi, lam = (angles.number(a) for a in (gate.theta, gate.phi, gate.lam))
-        self.rotations[gate.qubits[0]] = theta, phi, lam
+        self.rotations[gate.qubits[0]] = angles.number(gate.angle)
         return True
 
 

@@ -53,12 +53,10 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The general one-qubit gate U(theta, phi, lam) with angles that depend on the point."""
+    """RY(angle) on one qubit, the only gate that mixes amplitudes differently for each point."""
 
     qubits: tuple[int]
-    theta: Angle
-    phi: Angle
-    lam: Angle
+    angle: Angle
 
 
 Primitive = Phases | Fixed | Rotation
@@ -126,7 +124,12 @@ class _Library:
         elif varying and (diagonal := self._phases(gate, targets)) is not None:
             yield diagonal
         elif varying and kind in self._rotations:
-            yield Rotation((targets[0],), *self._rotations[kind](*params))
+            theta, phi, lam = self._rotations[kind](*params)
+            # U(θ, φ, λ) = P(φ) RY(θ) P(λ): the phases fuse with their neighbours, and what is
+            # left is real.
+            yield from _phase(lam, targets)
+            yield Rotation((targets[0],), theta)
+            yield from _phase(phi, targets)
         elif not varying and (matrix := self._matrix(gate)) is not None:
             yield Fixed(targets, matrix)
         else:
@@ -186,11 +189,14 @@ def _unfoldable(gate: Any) -> InputError:
     )
 
 
-def _phase(angle: Angle) -> Iterator[Primitive]:
+def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> Iterator[Primitive]:
+    """Yield a phase on the state where all ``qubits`` are 1; without qubits, a global phase."""
+    weights = np.zeros(2 ** len(qubits))
+    weights[-1] = 1.0
     if is_varying(angle):
-        yield Phases((), angle, np.ones(1))
+        yield Phases(qubits, angle, weights)
     elif float(angle) != 0.0:
-        yield Fixed((), np.array([[np.exp(1j * float(angle))]]))
+        yield Fixed(qubits, np.diag(np.exp(1j * float(angle) * weights)))
 
 
 def monomial(matrix: ComplexArray) -> tuple[IntArray, FloatArray] | None:

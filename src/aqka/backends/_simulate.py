@@ -114,15 +114,16 @@ def _product(matrix: ComplexArray, states: ComplexArray) -> ComplexArray:
 
 def _turn(layer: Turn) -> Step:
     def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
-        for qubit, (theta, phi, lam) in layer.rotations.items():
-            cos, sin = np.cos(values[theta] / 2), np.sin(values[theta] / 2)
-            before, after = np.exp(1j * values[lam]), np.exp(1j * values[phi])
-            halves = state.reshape(-1, 2, 2**qubit, state.shape[1])
-            zero, one = halves[:, 0], halves[:, 1]
-            turned = np.empty((*halves.shape[:3], len(cos)), dtype=np.complex128)
-            turned[:, 0] = cos * zero - (before * sin) * one
-            turned[:, 1] = (after * sin) * zero + (after * before * cos) * one
-            state = turned.reshape(len(state), -1)
+        points = values.shape[1]
+        state = np.ascontiguousarray(np.broadcast_to(state, (len(state), points)))
+        for qubit, number in layer.rotations.items():
+            # Real factors, so the real and imaginary parts are just twice as many points.
+            cos, sin = (np.repeat(f(values[number] / 2), 2) for f in (np.cos, np.sin))
+            halves = state.view(np.float64).reshape(-1, 2, 2**qubit, 2 * points)
+            turned = halves * cos
+            turned[:, 0] -= halves[:, 1] * sin
+            turned[:, 1] += halves[:, 0] * sin
+            state = turned.reshape(-1, 2 * points).view(np.complex128)
         return state
 
     return step
