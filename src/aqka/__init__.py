@@ -2,7 +2,7 @@
 
 from aqka.acquisition import Acquisition, acquire
 from aqka.allocators import Allocation, Allocator, allocator_names
-from aqka.backends import Backend, MatrixBackend
+from aqka.backends import Backend, MatrixBackend, StatevectorBackend
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError
 from aqka.pairs import PairTable
@@ -32,6 +32,7 @@ __all__ = [
     "Readout",
     "Schedule",
     "ShotPlan",
+    "StatevectorBackend",
     "acquire",
     "allocator_names",
     "diagnose",

@@ -2,5 +2,6 @@
 
 from aqka.backends._base import Backend
 from aqka.backends.matrix import MatrixBackend
+from aqka.backends.statevector import StatevectorBackend
 
-__all__ = ["Backend", "MatrixBackend"]
+__all__ = ["Backend", "MatrixBackend", "StatevectorBackend"]

@@ -1,5 +1,6 @@
-"""Contract suites: what every allocator and every backend must do, importable by third parties."""
+"""Contract suites: what an implementation of your own must do, as functions to call in a test."""
 
 from aqka.testing.allocators import check_allocator, check_relabelling
+from aqka.testing.backends import check_backend
 
-__all__ = ["check_allocator", "check_relabelling"]
+__all__ = ["check_allocator", "check_backend", "check_relabelling"]

@@ -1,0 +1,186 @@
+"""Fusion: a stream of primitives becomes a few layers that each pass over the states once.
+
+There are three kinds of layer. *Monomial*: any run of diagonal and permutation gates, kept as one
+permutation and one table of phases. *Dense*: fixed gates, multiplied into small blocks. *Turn*:
+one-qubit rotations whose angles depend on the point. A gate goes to the earliest layer of
+its kind that no later gate on its qubits has closed off, so the order in which a circuit happens
+to list commuting gates does not matter.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from aqka.arrays import FloatArray, IntArray
+from aqka.backends._gates import (
+    DENSE_QUBITS,
+    Angle,
+    ComplexArray,
+    Fixed,
+    Phases,
+    Primitive,
+    Rotation,
+    local_index,
+)
+
+# Neighbouring blocks of a dense layer are multiplied out up to this size: fewer passes over the
+# states, at 2^k multiplications per amplitude.
+BLOCK_QUBITS = 4
+
+
+class Angles:
+    """The distinct angles of a circuit, each known by its number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Angle, int] = {}
+
+    def number(self, angle: Angle) -> int:
+        """Return the angle's number, a new one if it was not met before."""
+        return self._numbers.setdefault(angle, len(self._numbers))
+
+    def all(self) -> list[Angle]:
+        """Return the angles in the order of their numbers."""
+        return list(self._numbers)
+
+
+class Monomial:
+    """Output z is exp(i φ(source[z])) times input source[z]; φ is affine in the angles.
+
+    Attributes
+    ----------
+    source
+        The permutation.
+    constant
+        The part of φ that is the same for every point, by input state.
+    weights
+        For the number of each angle, its weight in φ by input state.
+    """
+
+    def __init__(self, n_qubits: int) -> None:
+        self.source: IntArray = np.arange(2**n_qubits)
+        self.constant: FloatArray = np.zeros(2**n_qubits)
+        self.weights: dict[int, FloatArray] = {}
+        self._n_qubits = n_qubits
+
+    @property
+    def varies(self) -> bool:
+        """Whether the layer differs from point to point."""
+        return bool(self.weights)
+
+    def add(self, gate: Primitive, angles: Angles) -> bool:
+        """Append a gate if it is diagonal or a permutation."""
+        if isinstance(gate, Phases):
+            number = angles.number(gate.angle)
+            weight = self.weights.setdefault(number, np.zeros(2**self._n_qubits))
+            # Weights are kept by input state: the state that is at z now came from source[z].
+            weight[self.source] += gate.weights[local_index(self._n_qubits, gate.qubits)]
+        elif isinstance(gate, Fixed) and gate.monomial is not None:
+            self._permute(gate.qubits, *gate.monomial)
+        else:
+            return False
+        return True
+
+    def _permute(self, qubits: tuple[int, ...], source: IntArray, phase: FloatArray) -> None:
+        local = local_index(self._n_qubits, qubits)
+        self.constant[self.source] += phase[local]
+        changed = source[local] ^ local
+        flips = np.zeros_like(local)
+        for bit, qubit in enumerate(qubits):
+            flips |= ((changed >> bit) & 1) << qubit
+        self.source = self.source[np.arange(len(local)) ^ flips]
+
+
+class Dense:
+    """Fixed gates on few qubits each, as blocks on disjoint qubits in ascending order."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[tuple[int, ...], ComplexArray] = {}
+
+    varies = False
+
+    def add(self, gate: Primitive, angles: Angles) -> bool:
+        """Append a fixed gate, unless the block it calls for would become too large."""
+        if not isinstance(gate, Fixed):
+            return False
+        inside_a_block = any(set(gate.qubits) <= set(block) for block in self.blocks)
+        if gate.monomial is not None and not (gate.qubits and inside_a_block):
+            return False  # cheaper as part of a monomial layer
+        touched = [block for block in self.blocks if set(block) & set(gate.qubits)]
+        merged = tuple(sorted(set(gate.qubits).union(*touched)))
+        if len(merged) > max(DENSE_QUBITS, len(gate.qubits)):
+            return False
+        matrix = np.eye(2 ** len(merged), dtype=np.complex128)
+        for block in touched:
+            matrix = _embed(self.blocks.pop(block), block, merged) @ matrix
+        self.blocks[merged] = _embed(gate.matrix, gate.qubits, merged) @ matrix
+        return True
+
+    def merged_blocks(self) -> list[tuple[tuple[int, ...], ComplexArray]]:
+        """Return the blocks, with neighbours multiplied out into larger ones."""
+        merged: list[tuple[tuple[int, ...], ComplexArray]] = []
+        for qubits in sorted(self.blocks):
+            matrix = self.blocks[qubits]
+            if merged:
+                before, left = merged[-1]
+                joined = before + qubits
+                in_a_row = joined == tuple(range(joined[0], joined[0] + len(joined)))
+                if in_a_row and len(joined) <= BLOCK_QUBITS:
+                    merged[-1] = joined, np.kron(matrix, left).astype(np.complex128)
+                    continue
+            merged.append((qubits, matrix))
+        return merged
+
+
+class Turn:
+    """At most one rotation per qubit, with the number of its angle."""
+
+    def __init__(self) -> None:
+        self.rotations: dict[int, int] = {}
+
+    varies = True
+
+    def add(self, gate: Primitive, angles: Angles) -> bool:
+        """Append a rotation, if its qubit is still free."""
+        if not isinstance(gate, Rotation) or gate.qubits[0] in self.rotations:
+            return False
+        self.rotations[gate.qubits[0]] = angles.number(gate.angle)
+        return True
+
+
+Layer = Monomial | Dense | Turn
+
+
+def fuse(gates: Iterable[Primitive], n_qubits: int) -> tuple[list[Layer], list[Angle]]:
+    """Return the layers of a circuit, and the angles whose numbers they use."""
+    layers: list[Layer] = []
+    angles = Angles()
+    latest: dict[int, int] = {}  # for each qubit, the last layer that acts on it
+    for gate in gates:
+        earliest = max((latest.get(qubit, 0) for qubit in gate.qubits), default=0)
+        for place in range(earliest, len(layers)):
+            if layers[place].add(gate, angles):
+                break
+        else:
+            place = len(layers)
+            layers.append(_new_layer(gate, n_qubits))
+            layers[place].add(gate, angles)
+        latest.update(dict.fromkeys(gate.qubits, place))
+    return layers, angles.all()
+
+
+def _new_layer(gate: Primitive, n_qubits: int) -> Layer:
+    if isinstance(gate, Rotation):
+        return Turn()
+    if isinstance(gate, Fixed) and gate.monomial is None:
+        return Dense()
+    return Monomial(n_qubits)
+
+
+def _embed(matrix: ComplexArray, qubits: tuple[int, ...], onto: tuple[int, ...]) -> ComplexArray:
+    """Return the gate's matrix on the larger set of qubits ``onto``."""
+    places = tuple(onto.index(qubit) for qubit in qubits)
+    local = local_index(len(onto), places)
+    others = local_index(len(onto), tuple(set(range(len(onto))) - set(places)))
+    same = others[:, None] == others[None, :]
+    embedded: ComplexArray = np.where(same, matrix[np.ix_(local, local)], 0.0)
+    return embedded

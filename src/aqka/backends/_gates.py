@@ -1,0 +1,213 @@
+"""Any unitary Qiskit circuit as a stream of three primitives, controls and definitions undone."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka.arrays import FloatArray, IntArray
+from aqka.backends._circuits import require
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+ComplexArray = NDArray[np.complex128]
+# A number, or a qiskit ParameterExpression (untyped: the SDK is imported late).
+Angle = Any
+
+# A fixed gate up to this size is asked for its matrix; only then can it be seen to be a
+# permutation. Larger gates, and dense ones above DENSE, are unfolded through their definition.
+MATRIX_QUBITS = 10
+DENSE_QUBITS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """Multiplies each basis state by exp(i · angle · weights[its bits]).
+
+    Bit b of the position in ``weights`` belongs to ``qubits[b]``, as everywhere in this file.
+    """
+
+    qubits: tuple[int, ...]
+    angle: Angle
+    weights: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A gate that is the same for every point."""
+
+    qubits: tuple[int, ...]
+    matrix: ComplexArray
+
+    @cached_property
+    def monomial(self) -> tuple[IntArray, FloatArray] | None:
+        """The gate as (source, phase) if it only permutes and phases basis states."""
+        return monomial(self.matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """RY(angle) on one qubit, the only gate that mixes amplitudes differently for each point."""
+
+    qubits: tuple[int]
+    angle: Angle
+
+
+Primitive = Phases | Fixed | Rotation
+
+
+def local_index(n_qubits: int, qubits: tuple[int, ...]) -> IntArray:
+    """Return, for each of the 2^n basis states, the number that the bits of ``qubits`` spell."""
+    states = np.arange(2**n_qubits)
+    index = np.zeros_like(states)
+    for bit, qubit in enumerate(qubits):
+        index |= ((states >> qubit) & 1) << bit
+    return index
+
+
+def is_varying(angle: Angle) -> bool:
+    """Return whether an angle depends on the data."""
+    return bool(getattr(angle, "parameters", ()))
+
+
+def primitives(circuit: "QuantumCircuit") -> Iterator[Primitive]:
+    """Yield the primitives of a circuit in order; their product is the circuit, phase included."""
+    library = _Library()
+    yield from library.unfold(circuit, tuple(range(circuit.num_qubits)))
+
+
+class _Library:
+    """The gate classes of the installed Qiskit that have a closed form here."""
+
+    def __init__(self) -> None:
+        self._qiskit = require("qiskit", "qiskit")
+        self._circuit = require("qiskit.circuit", "qiskit")
+        gates = require("qiskit.circuit.library", "qiskit")
+        self._unitary = gates.UnitaryGate
+        self._diagonal = {
+            gates.PhaseGate: np.array([0.0, 1.0]),
+            gates.U1Gate: np.array([0.0, 1.0]),
+            gates.RZGate: np.array([-0.5, 0.5]),
+            gates.RZZGate: np.array([-0.5, 0.5, 0.5, -0.5]),
+        }
+        quarter = math.pi / 2
+        self._rotations: dict[Any, Callable[..., tuple[Angle, Angle, Angle]]] = {
+            gates.RXGate: lambda theta: (theta, -quarter, quarter),
+            gates.RYGate: lambda theta: (theta, 0.0, 0.0),
+            gates.RGate: lambda theta, phi: (theta, phi - quarter, quarter - phi),
+            gates.UGate: lambda theta, phi, lam: (theta, phi, lam),
+            gates.U3Gate: lambda theta, phi, lam: (theta, phi, lam),
+            gates.U2Gate: lambda phi, lam: (quarter, phi, lam),
+        }
+
+    def unfold(self, circuit: "QuantumCircuit", qubits: tuple[int, ...]) -> Iterator[Primitive]:
+        """Yield the primitives of a circuit whose k-th qubit is ``qubits[k]``."""
+        yield from _phase(circuit.global_phase)
+        position = {bit: qubits[k] for k, bit in enumerate(circuit.qubits)}
+        for instruction in circuit.data:
+            targets = tuple(position[bit] for bit in instruction.qubits)
+            yield from self._gate(instruction.operation, targets)
+
+    def _gate(self, gate: Any, targets: tuple[int, ...]) -> Iterator[Primitive]:
+        kind, params = type(gate), getattr(gate, "params", [])
+        if isinstance(gate, (self._circuit.Barrier, self._circuit.Delay)):
+            return
+        varying = any(is_varying(param) for param in params)
+        if not targets:
+            yield from _phase(params[0])
+        elif varying and (diagonal := self._phases(gate, targets)) is not None:
+            yield diagonal
+        elif varying and kind in self._rotations:
+            theta, phi, lam = self._rotations[kind](*params)
+            # U(θ, φ, λ) = P(φ) RY(θ) P(λ): the phases fuse with their neighbours, and what is
+            # left is real.
+            yield from _phase(lam, targets)
+            yield Rotation((targets[0],), theta)
+            yield from _phase(phi, targets)
+        elif not varying and (matrix := self._matrix(gate)) is not None:
+            yield Fixed(targets, matrix)
+        else:
+            yield from self.unfold(self._definition(gate), targets)
+
+    def _phases(self, gate: Any, targets: tuple[int, ...]) -> Phases | None:
+        """Return the gate as phases if it is a diagonal rotation, under any number of controls."""
+        base, controls, on = gate, 0, 0
+        if isinstance(gate, self._circuit.ControlledGate):
+            base, controls, on = gate.base_gate, gate.num_ctrl_qubits, gate.ctrl_state
+        weights = self._diagonal.get(type(base))
+        if weights is None:
+            return None
+        spread = np.zeros((len(weights), 2**controls))
+        spread[:, on] = weights
+        return Phases(targets, gate.params[0], spread.ravel())
+
+    def _matrix(self, gate: Any) -> ComplexArray | None:
+        """Return a fixed gate's matrix where that is cheaper than to unfold the gate."""
+        if not hasattr(gate, "__array__"):
+            return None
+        is_unitary = isinstance(gate, self._unitary)
+        if gate.num_qubits > MATRIX_QUBITS and not is_unitary:
+            return None
+        matrix = np.asarray(gate, dtype=np.complex128)
+        if gate.num_qubits > DENSE_QUBITS and not is_unitary and monomial(matrix) is None:
+            return None
+        return matrix
+
+    def _definition(self, gate: Any) -> Any:
+        try:
+            if (definition := getattr(gate, "definition", None)) is not None:
+                return definition
+            if not isinstance(gate, self._circuit.ControlFlowOp) and gate.num_clbits == 0:
+                return self._synthesis(gate)
+        except (TypeError, self._qiskit.exceptions.QiskitError) as error:
+            raise _unfoldable(gate) from error
+        raise _unfoldable(gate)
+
+    def _synthesis(self, gate: Any) -> Any:
+        """Return a circuit for a lazily described operation: annotated gates, Cliffords, ..."""
+        circuit = self._circuit.QuantumCircuit(gate.num_qubits)
+        circuit.append(gate, range(gate.num_qubits))
+        # By default Qiskit would take the qubits for |0⟩ here, and simplify accordingly.
+        return self._qiskit.transpile(
+            circuit,
+            basis_gates=["u", "cx"],
+            optimization_level=0,
+            qubits_initially_zero=False,
+        )
+
+
+def _unfoldable(gate: Any) -> InputError:
+    return InputError(
+        f"feature_map holds {gate.name!r}, which is not a unitary gate that can be unfolded; "
+        "give the gate a definition, or remove it."
+    )
+
+
+def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> Iterator[Primitive]:
+    """Yield a phase on the state where all ``qubits`` are 1; without qubits, a global phase."""
+    weights = np.zeros(2 ** len(qubits))
+    weights[-1] = 1.0
+    if is_varying(angle):
+        yield Phases(qubits, angle, weights)
+    elif float(angle) != 0.0:
+        yield Fixed(qubits, np.diag(np.exp(1j * float(angle) * weights)))
+
+
+def monomial(matrix: ComplexArray) -> tuple[IntArray, FloatArray] | None:
+    """Return (source, phase) of a matrix that only permutes and phases basis states, or None.
+
+    Output r is exp(i · phase[source[r]]) times input source[r].
+    """
+    nonzero = np.abs(matrix) > 1e-14
+    if not (np.all(nonzero.sum(axis=0) == 1) and np.all(nonzero.sum(axis=1) == 1)):
+        return None
+    source = nonzero.argmax(axis=1)
+    phase = np.empty(len(source))
+    phase[source] = np.angle(matrix[np.arange(len(source)), source])
+    return source, phase

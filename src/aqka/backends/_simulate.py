@@ -1,0 +1,129 @@
+"""The states of all data points under one circuit, in bulk."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aqka.arrays import FloatArray
+from aqka.backends._expressions import evaluate
+from aqka.backends._fuse import Dense, Layer, Monomial, Turn, fuse
+from aqka.backends._gates import ComplexArray, primitives
+from aqka.backends._phases import PhaseTable
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+# Amplitudes worked on at a time: 2 MiB, so that the passes of one chunk stay in cache.
+CHUNK_AMPLITUDES = 2**17
+
+Step = Callable[[ComplexArray, FloatArray], ComplexArray]
+
+
+def simulate(circuit: "QuantumCircuit", X: FloatArray) -> ComplexArray:
+    """Return U(x)|0…0⟩ for every row x of ``X``, one state per row, Qiskit's qubit order.
+
+    Column k of ``X`` is the k-th of ``circuit.parameters``.
+    """
+    n_qubits = circuit.num_qubits
+    layers, angles = fuse(primitives(circuit), n_qubits)
+    values = evaluate(angles, list(circuit.parameters), X)
+    # Within a chunk the points are the last axis: each gate is then one long vector operation
+    # per amplitude, whichever qubits it acts on.
+    state = np.zeros((2**n_qubits, 1), dtype=np.complex128)
+    state[0] = 1.0
+    while layers and not layers[0].varies:  # the same for every point: once is enough
+        state = _step(layers.pop(0))(state, values[:, :1])
+    steps = _steps(layers)
+    states = np.empty((2**n_qubits, len(X)), dtype=np.complex128)
+    size = max(8, CHUNK_AMPLITUDES >> n_qubits)
+    for start in range(0, len(X), size):
+        chunk, shown = state, values[:, start : start + size]
+        for step in steps:
+            chunk = step(chunk, shown)
+        states[:, start : start + size] = chunk
+    return states.T
+
+
+def _steps(layers: list[Layer]) -> list[Step]:
+    """Return the layers as functions; repetitions of one phase table share its exponential."""
+    tables: list[PhaseTable] = []
+    steps: list[Step] = []
+    for layer in layers:
+        if isinstance(layer, Monomial) and layer.varies:
+            table = PhaseTable(layer)
+            known = next((other for other in tables if other.equals(table)), None)
+            if known is None:
+                tables.append(table)
+                known = table
+            steps.append(_monomial(layer, known))
+        else:
+            steps.append(_step(layer))
+    return steps
+
+
+def _step(layer: Layer) -> Step:
+    if isinstance(layer, Monomial):
+        return _monomial(layer, PhaseTable(layer))
+    return _dense(layer) if isinstance(layer, Dense) else _turn(layer)
+
+
+def _monomial(layer: Monomial, table: PhaseTable) -> Step:
+    permutes = not np.array_equal(layer.source, np.arange(len(layer.source)))
+
+    def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
+        state = state * table(values)
+        return state[layer.source] if permutes else state
+
+    return step
+
+
+def _dense(layer: Dense) -> Step:
+    blocks = layer.merged_blocks()
+
+    def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
+        for qubits, matrix in blocks:
+            state = _apply_block(state, qubits, matrix)
+        return state
+
+    return step
+
+
+def _apply_block(
+    state: ComplexArray, qubits: tuple[int, ...], matrix: ComplexArray
+) -> ComplexArray:
+    size, points = state.shape
+    low, count = qubits[0], len(qubits)
+    if qubits == tuple(range(low, low + count)):
+        stacked = state.reshape(-1, 2**count, 2**low * points)
+        return _product(matrix, stacked).reshape(size, points)
+    n_qubits = size.bit_length() - 1
+    axes = [n_qubits - 1 - qubit for qubit in reversed(qubits)]
+    tensor = np.moveaxis(state.reshape((2,) * n_qubits + (points,)), axes, range(count))
+    turned = _product(matrix, tensor.reshape(2**count, -1)).reshape(tensor.shape)
+    return np.moveaxis(turned, range(count), axes).reshape(size, points)
+
+
+def _product(matrix: ComplexArray, states: ComplexArray) -> ComplexArray:
+    if np.any(matrix.imag):
+        return np.asarray(np.matmul(matrix, states))
+    # Real and imaginary parts are just more columns to a real matrix: half the work.
+    parts = np.ascontiguousarray(states).view(np.float64)
+    return np.asarray(np.matmul(np.ascontiguousarray(matrix.real), parts)).view(np.complex128)
+
+
+def _turn(layer: Turn) -> Step:
+    def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
+        points = values.shape[1]
+        state = np.ascontiguousarray(np.broadcast_to(state, (len(state), points)))
+        for qubit, number in layer.rotations.items():
+            # Real factors, so the real and imaginary parts are just twice as many points.
+            cos, sin = (np.repeat(f(values[number] / 2), 2) for f in (np.cos, np.sin))
+            halves = state.view(np.float64).reshape(-1, 2, 2**qubit, 2 * points)
+            turned = halves * cos
+            turned[:, 0] -= halves[:, 1] * sin
+            turned[:, 1] += halves[:, 0] * sin
+            state = turned.reshape(-1, 2 * points).view(np.complex128)
+        return state
+
+    return step

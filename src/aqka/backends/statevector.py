@@ -1,0 +1,120 @@
+"""The exact fidelity kernel of a feature map, by simulating every point's state once."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.arrays import FloatArray
+from aqka.backends._circuits import as_feature_map, as_points
+from aqka.backends._exact import ExactBackend
+from aqka.backends._fidelity import fidelities
+from aqka.backends._gates import ComplexArray
+from aqka.backends._qfunc import simulate_qfunc
+from aqka.backends._simulate import simulate
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+
+class StatevectorBackend(ExactBackend):
+    """Computes K_ij = |⟨φ(x_i)|φ(x_j)⟩|² exactly and draws shots from it.
+
+    The N states are simulated in bulk when they are first needed, and kept.
+
+    Parameters
+    ----------
+    X
+        Data, one row per point: the rows of the kernel.
+    feature_map
+        A Qiskit ``QuantumCircuit`` whose k-th parameter (in the order of
+        ``circuit.parameters``) takes column k of the data; or a PennyLane function ``f(x)`` that
+        applies operations for one point; or None for the ZZ map with two repetitions and linear
+        entanglement, one qubit per feature.
+    columns
+        Other points, the columns of a rectangular test-by-train kernel; None compares ``X``
+        with itself.
+    seed
+        The hits depend on it, on the tag and on the plan, and on nothing else.
+
+    Notes
+    -----
+    The kernel does not depend on the order of qubits; :meth:`states` does. Qiskit is
+    little-endian: qubit 0 is the least significant bit of a basis state. PennyLane's first wire
+    is the most significant bit; integer wires are sorted, others keep their order of appearance.
+
+    Examples
+    --------
+    >>> from aqka import ShotPlan
+    >>> backend = StatevectorBackend([[0.1, 0.2], [0.3, 0.4]])
+    >>> backend.shape
+    (2, 2)
+    >>> backend.kernel().diagonal()
+    array([1., 1.])
+    >>> hits = backend.collect(backend.submit(ShotPlan([0], [1], [1000]), tag="first"))
+    >>> bool(abs(hits[0] / 1000 - backend.kernel()[0, 1]) < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        feature_map: "QuantumCircuit | Callable[[Any], Any] | None" = None,
+        *,
+        columns: ArrayLike | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(seed)
+        self._points = as_points(X)
+        self._n_rows = len(self._points)
+        if columns is not None:
+            others = as_points(columns, "columns")
+            if others.shape[1] != self._points.shape[1]:
+                raise InputError(
+                    f"columns must have the features of X: X has {self._points.shape[1]}, "
+                    f"columns has {others.shape[1]}."
+                )
+            # One stack, so that rows and columns share one simulation.
+            self._points = np.concatenate([self._points, others])
+        self._square = columns is None
+        # A plain function cannot be pickled in general, a circuit can: they stay apart.
+        self._function = feature_map if callable(feature_map) else None
+        self._circuit: QuantumCircuit | None = None
+        if not callable(feature_map):
+            self._circuit = as_feature_map(feature_map, self._points.shape[1])
+        self._states: ComplexArray | None = None
+        self._kernel: FloatArray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the kernel."""
+        n_columns = self._n_rows if self._square else len(self._points) - self._n_rows
+        return self._n_rows, n_columns
+
+    def states(self) -> ComplexArray:
+        """Return the states of the points of ``X``, one per row."""
+        return self._all_states()[: self._n_rows]
+
+    def kernel(self) -> FloatArray:
+        """Return the exact kernel, rows by columns."""
+        if self._kernel is None:
+            columns = None if self._square else self._all_states()[self._n_rows :]
+            self._kernel = fidelities(self.states(), columns)
+        return self._kernel
+
+    def _all_states(self) -> ComplexArray:
+        if self._states is None:
+            if self._circuit is not None:
+                self._states = simulate(self._circuit, self._points)
+            else:
+                assert self._function is not None
+                self._states = simulate_qfunc(self._function, self._points)
+        return self._states
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what to pickle: a PennyLane function is replaced by the states it prepares."""
+        if self._function is not None:
+            self._all_states()
+        return {**self.__dict__, "_function": None}

@@ -1,0 +1,196 @@
+"""What every backend must do: a suite to run over your own."""
+
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom, norm
+
+from aqka.arrays import FloatArray, IntArray, as_kernel
+from aqka.backends import Backend
+from aqka.errors import InputError
+from aqka.plan import ShotPlan
+
+FALSE_ALARM = 1e-6
+"""Chance that a correct backend with fresh randomness fails one of the statistical checks."""
+
+MakeBackend = Callable[[int], Backend]
+
+
+def check_backend(
+    make_backend: MakeBackend,
+    exact_kernel: ArrayLike,
+    *,
+    deterministic: bool = True,
+    shots: int = 2000,
+    rows: int = 100_000,
+) -> None:
+    """Assert that a backend keeps the contract of :class:`aqka.Backend`.
+
+    Parameters
+    ----------
+    make_backend
+        Returns a new backend for a seed. A backend without seeds may ignore it.
+    exact_kernel
+        The probabilities its hits must follow, rows by columns.
+    deterministic
+        Whether the same seed and tag must give the same hits; False for hardware.
+    shots
+        Shots per pair in the statistical checks.
+    rows
+        Pairs in the largest plan; lower it for a slow backend.
+
+    Raises
+    ------
+    AssertionError
+        Naming the first promise that was broken.
+
+    Examples
+    --------
+    >>> from aqka import MatrixBackend
+    >>> kernel = [[1.0, 0.3], [0.3, 1.0]]
+    >>> check_backend(lambda seed: MatrixBackend(kernel, seed=seed), kernel)
+    """
+    kernel = as_kernel(exact_kernel, "exact_kernel", square=False)
+    check_shape(make_backend, kernel)
+    check_small_plans(make_backend)
+    check_rows_outside(make_backend)
+    check_mean(make_backend, kernel, shots=shots)
+    check_fresh_randomness(make_backend, kernel, shots=shots)
+    if deterministic:
+        check_determinism(make_backend, shots=shots)
+    check_pickling(make_backend, same_hits=deterministic)
+    check_many_rows(make_backend, kernel, rows=rows)
+
+
+def check_shape(make_backend: MakeBackend, kernel: FloatArray) -> None:
+    """Assert that the backend's shape is the kernel's."""
+    shape = make_backend(0).shape
+    assert shape == kernel.shape, f"shape is {shape}, the kernel's is {kernel.shape}"
+
+
+def check_small_plans(make_backend: MakeBackend) -> None:
+    """Assert that no pair, one pair, and a pair with no shots all work."""
+    backend = make_backend(0)
+    assert len(_run(backend, _plan([], [], []), "empty")) == 0, "an empty plan has no hits"
+    _run(backend, _plan([0], [0], [7]), "one pair")
+    assert _run(backend, _plan([0], [0], [0]), "no shots").tolist() == [0]
+
+
+def check_rows_outside(make_backend: MakeBackend) -> None:
+    """Assert that a plan naming a point the backend does not have is refused at submission."""
+    backend = make_backend(0)
+    n_rows, n_cols = backend.shape
+    for plan in (_plan([n_rows], [0], [1]), _plan([0], [n_cols], [1])):
+        try:
+            backend.submit(plan, "outside")
+        except InputError:
+            continue
+        raise AssertionError(f"pair ({plan.rows[0]}, {plan.cols[0]}) is outside {backend.shape}")
+
+
+def check_mean(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) -> None:
+    """Assert that hits follow Binomial(shots, K) in every entry, and in their total.
+
+    Each entry is held against its binomial quantiles at a level that makes
+    :data:`FALSE_ALARM` the chance of one false alarm among them all; the total against the
+    normal quantile, which catches small biases that no single entry shows.
+    """
+    plan = _every_pair(kernel, shots)
+    hits = _run(make_backend(1), plan, "mean")
+    values = kernel[plan.rows, plan.cols]
+    level = FALSE_ALARM / len(plan) / 2
+    low, high = binom.ppf(level, shots, values), binom.isf(level, shots, values)
+    wrong = np.flatnonzero((hits < low) | (hits > high))
+    if wrong.size:
+        k = int(wrong[0])
+        raise AssertionError(
+            f"pair ({plan.rows[k]}, {plan.cols[k]}): {hits[k]} hits of {shots} do not follow "
+            f"K = {values[k]:.6g} ({wrong.size} of {len(plan)} pairs are off)"
+        )
+    spread = float(np.sqrt(np.sum(shots * values * (1 - values))))
+    if spread > 0:
+        z = float(np.sum(hits - shots * values)) / spread
+        assert abs(z) < norm.isf(FALSE_ALARM / 2), f"the hits are biased: z = {z:.2f}"
+
+
+def check_fresh_randomness(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) -> None:
+    """Assert that two tags give independent hits: their differences vary as binomials do."""
+    plan = _every_pair(kernel, shots)
+    values = kernel[plan.rows, plan.cols]
+    noisy = shots * values * (1 - values) >= 10  # elsewhere equal hits prove nothing
+    if np.sum(noisy) < 1:
+        return
+    backend = make_backend(2)
+    first, second = (_run(backend, plan, tag)[noisy] for tag in ("first", "second"))
+    variance = 2 * (shots * values * (1 - values))[noisy]
+    # The chi-square statistic of the differences, by Wilson and Hilferty's cube root: its lower
+    # tail is what repeated or correlated randomness would produce.
+    count = len(variance)
+    ratio = float(np.sum((first - second) ** 2 / variance)) / count
+    z = (ratio ** (1 / 3) - (1 - 2 / (9 * count))) / np.sqrt(2 / (9 * count))
+    if count >= 20:
+        assert z > norm.ppf(FALSE_ALARM), (
+            f"another tag must give fresh hits; the differences between two tags have "
+            f"{ratio:.3g} of the binomial variance"
+        )
+    else:
+        hits = [_run(backend, plan, f"tag {k}") for k in range(20)]
+        assert any(not np.array_equal(hits[0], other) for other in hits), (
+            "another tag must give fresh hits; twenty tags gave the same"
+        )
+
+
+def check_determinism(make_backend: MakeBackend, *, shots: int) -> None:
+    """Assert that seed and tag fix the hits, whatever else the backend has run."""
+    plan = _every_pair(np.zeros(make_backend(0).shape), shots)
+    expected = _run(make_backend(3), plan, "again")
+    other = make_backend(3)
+    _run(other, plan, "something else")
+    assert np.array_equal(expected, _run(other, plan, "again")), (
+        "the same seed and tag must give the same hits"
+    )
+
+
+def check_pickling(make_backend: MakeBackend, *, same_hits: bool = True) -> None:
+    """Assert that a backend survives pickling, before and after it has run something."""
+    backend = make_backend(4)
+    plan = _every_pair(np.zeros(backend.shape), 50)
+    fresh = pickle.loads(pickle.dumps(backend))
+    hits = _run(backend, plan, "pickled")
+    used = pickle.loads(pickle.dumps(backend))
+    for copy in (fresh, used):
+        repeated = _run(copy, plan, "pickled")
+        assert not same_hits or np.array_equal(hits, repeated), (
+            "a pickled backend must give the same hits"
+        )
+
+
+def check_many_rows(make_backend: MakeBackend, kernel: FloatArray, *, rows: int) -> None:
+    """Assert that a plan of many pairs, each with its own shots, is served in full."""
+    rng = np.random.default_rng(5)
+    i, j = rng.integers(kernel.shape[0], size=rows), rng.integers(kernel.shape[1], size=rows)
+    _run(make_backend(5), ShotPlan(i, j, 1 + np.arange(rows) % 3), "many rows")
+
+
+def _plan(rows: list[int], cols: list[int], shots: list[int]) -> ShotPlan:
+    return ShotPlan(
+        np.array(rows, dtype=np.int64),
+        np.array(cols, dtype=np.int64),
+        np.array(shots, dtype=np.int64),
+    )
+
+
+def _every_pair(kernel: FloatArray, shots: int) -> ShotPlan:
+    i, j = np.indices(kernel.shape)
+    return ShotPlan(i.ravel(), j.ravel(), np.full(kernel.size, shots))
+
+
+def _run(backend: Backend, plan: ShotPlan, tag: str) -> IntArray:
+    hits = backend.collect(backend.submit(plan, tag))
+    assert isinstance(hits, np.ndarray), f"hits must be an array, got {type(hits).__name__}"
+    assert hits.dtype.kind in "iu", f"hits must be whole numbers, got dtype {hits.dtype}"
+    assert hits.shape == (len(plan),), f"expected {len(plan)} hits, got shape {hits.shape}"
+    assert np.all((hits >= 0) & (hits <= plan.shots)), "hits must lie within [0, shots]"
+    return hits
