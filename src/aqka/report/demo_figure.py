@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from aqka.demo import ALLOCATORS, HEATMAP_ANCHORS, HEATMAPS, SHOTS_PER_PAIR, Demo
+from aqka.demo import ALLOCATORS, HEATMAP_ANCHORS, HEATMAPS, Demo
 
 # Okabe–Ito: told apart under every common colour-vision deficiency.
 COLOURS = ("#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#D55E00", "#0072B2")
@@ -36,25 +36,23 @@ def draw_demo(demo: Demo, path: Path) -> None:
 
 
 def _curves(axes: Axes, demo: Demo, task: str) -> None:
+    budgets = sorted({result.shots_per_pair for result in demo.results})
     for colour, marker, allocator in zip(COLOURS, MARKERS, ALLOCATORS, strict=True):
         accuracies = [
-            demo.mean(task, "practical", allocator, budget, "accuracy")[0]
-            for budget in SHOTS_PER_PAIR
+            demo.mean(task, "practical", allocator, budget, "accuracy")[0] for budget in budgets
         ]
-        axes.plot(SHOTS_PER_PAIR, accuracies, color=colour, marker=marker, ms=5, label=allocator)
-    fixed = [
-        demo.mean(task, "paper", "uniform", budget, "accuracy")[0] for budget in SHOTS_PER_PAIR
-    ]
-    axes.plot(SHOTS_PER_PAIR, fixed, color="#000000", ls=":", label="uniform, fixed ridge")
+        axes.plot(budgets, accuracies, color=colour, marker=marker, ms=5, label=allocator)
+    fixed = [demo.mean(task, "paper", "uniform", budget, "accuracy")[0] for budget in budgets]
+    axes.plot(budgets, fixed, color="#000000", ls=":", label="uniform, fixed ridge")
     for height, what in (
         (demo.majority[task], "majority class"),
         (demo.exact[task], "exact kernel"),
     ):
         axes.axhline(height, color="#999999", lw=1, ls="--")
-        axes.text(SHOTS_PER_PAIR[0], height, what, color="#666666", va="bottom")
+        axes.text(budgets[0], height, what, color="#666666", va="bottom")
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xscale("log")
-    axes.set_xticks(SHOTS_PER_PAIR, [f"{budget:g}" for budget in SHOTS_PER_PAIR])
+    axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
     axes.minorticks_off()
     axes.set_xlabel("budget, shots per pair")
     axes.set_ylabel("test accuracy")
