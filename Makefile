@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 SETUP := pyproject.toml constraints.txt
+TEST_EXTRAS := plot,aer,ibm,pennylane,dev
 
 .PHONY: demo test check bench constraints clean
 
@@ -17,7 +18,7 @@ check: .venv/.test
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-bench: .venv/.test
+bench: .venv/.bench
 	@$(BIN)/python -m benchmarks
 
 $(BIN)/python:
@@ -33,13 +34,18 @@ $(BIN)/python:
 
 .venv/.test: $(SETUP) | $(BIN)/python
 	@echo "Installing aqka with everything its tests need (the first time takes a few minutes)"
-	@$(PIP) --editable '.[plot,dev]'
+	@$(PIP) --editable '.[$(TEST_EXTRAS)]'
 	@touch $@ .venv/.demo
+
+.venv/.bench: .venv/.test
+	@echo "Installing the libraries that the benchmarks compare with"
+	@$(PIP) --editable '.[$(TEST_EXTRAS),peers]'
+	@touch $@
 
 # Takes the newest versions that pyproject.toml allows and pins them.
 constraints:
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
-	@build/constraints/bin/python -m pip install --quiet --editable '.[plot,dev]' 'setuptools>=77'
+	@build/constraints/bin/python -m pip install --quiet --editable '.[$(TEST_EXTRAS),peers]' 'setuptools>=77'
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
 
 clean:
