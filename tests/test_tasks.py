@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from aqka import StatevectorBackend
 from aqka.demo import balanced_accuracy
 from aqka.tasks import breast_cancer, planted_sparse
 from aqka.zz import zz_kernel, zz_states
@@ -67,6 +68,11 @@ def test_zz_states_equal_a_dense_circuit(n_qubits):
     np.testing.assert_allclose(zz_states(x), expected, atol=1e-12)
     overlaps = np.abs(expected[:2] @ expected.conj().T) ** 2
     np.testing.assert_allclose(zz_kernel(x[:2], x), overlaps, atol=1e-12)
+
+
+def test_zz_kernel_is_that_of_the_qiskit_circuit():
+    x = np.random.default_rng(1).uniform(0, np.pi, size=(20, 4))
+    np.testing.assert_allclose(zz_kernel(x), StatevectorBackend(x).kernel(), atol=1e-12)
 
 
 def test_balanced_accuracy_weighs_classes_equally():
