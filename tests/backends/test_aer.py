@@ -20,10 +20,12 @@ from qiskit_aer.noise import (
     pauli_error,
     thermal_relaxation_error,
 )
+from scipy import stats
 
 from aqka import ShotPlan
 from aqka.backends._noise import transpile_for
 from aqka.backends.aer import AerBackend, depolarising_noise
+from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.errors import InputError
 
 
@@ -48,7 +50,7 @@ def by_aer(circuit, model, X):
             small.append(instruction.operation, where)
     small.save_density_matrix()
     bound = [small.assign_parameters(np.hstack([x, y])) for x in X for y in X]
-    simulator = AerSimulator(method="density_matrix", noise_model=model)
+    simulator = AerSimulator(method="density_matrix", noise_model=model, max_parallel_threads=1)
     result = simulator.run(bound, shots=1).result()
     kernel = np.empty(len(bound))
     for k in range(len(bound)):
@@ -233,9 +235,7 @@ def test_one_transpile_serves_all_pairs(monkeypatch):
     import qiskit
 
     calls, transpile = [], qiskit.transpile
-    monkeypatch.setattr(
-        qiskit, "transpile", lambda *a, **k: calls.append(a) or transpile(*a, **k)
-    )
+    monkeypatch.setattr(qiskit, "transpile", lambda *a, **k: calls.append(a) or transpile(*a, **k))
     backend = AerBackend(points(30, 2), noise=depolarising_noise())
     plan = ShotPlan(*np.triu_indices(30), np.full(465, 10))
     for tag in ("a", "b"):
@@ -245,9 +245,7 @@ def test_one_transpile_serves_all_pairs(monkeypatch):
 
 def test_hits_depend_on_the_tag_and_the_seed_alone():
     X, plan = points(4, 2), ShotPlan([0, 1], [1, 3], [1000, 1000])
-    draws = [
-        AerBackend(X, noise=depolarising_noise(), seed=seed) for seed in (1, 1, 2)
-    ]
+    draws = [AerBackend(X, noise=depolarising_noise(), seed=seed) for seed in (1, 1, 2)]
     first, again, other = (b.collect(b.submit(plan, "t")) for b in draws)
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
@@ -297,3 +295,73 @@ def test_without_aer_the_message_says_how_to_get_it(monkeypatch):
         AerBackend(points(2, 2), noise=object())
     with pytest.raises(InputError, match=r"pip install 'aqka\[aer\]'"):
         depolarising_noise()
+
+
+# The routes against each other. Each test has fixed seeds and would, over fresh seeds, raise a
+# false alarm at this rate.
+FALSE_ALARM = 1e-3
+
+
+def assert_binomial(hits, shots, chance):
+    """Chi-square over pairs, two-sided: means and variances must be the binomial's."""
+    ratio = (hits - shots * chance) ** 2 / (shots * chance * (1 - chance))
+    low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(hits))
+    assert low < ratio.sum() < high
+
+
+def all_pairs(count, shots):
+    rows, cols = np.triu_indices(count)
+    return ShotPlan(rows, cols, np.resize(shots, len(rows)))
+
+
+def test_both_routes_draw_from_one_distribution():
+    X, plan = points(20, 3, seed=5), all_pairs(20, [300, 400])
+    exact = AerBackend(X, noise=custom_noise(), seed=1)
+    sampled = AerSamplingBackend(X, noise=custom_noise(), seed=1)
+    chance = exact.kernel()[plan.rows, plan.cols]
+    for backend in (exact, sampled):
+        hits = backend.collect(backend.submit(plan, "t"))
+        assert_binomial(hits, plan.shots, chance)
+
+
+def test_both_routes_agree_on_a_device(heron):
+    device, _ = heron
+    X, plan = points(12, 3, seed=6), all_pairs(12, 500)
+    chance = AerBackend(X, noise=device).kernel()[plan.rows, plan.cols]
+    sampled = AerSamplingBackend(X, noise=device)
+    assert_binomial(sampled.collect(sampled.submit(plan, "t")), plan.shots, chance)
+
+
+def test_sampled_top_ups_of_a_pair_are_independent():
+    X, noise = points(2, 2), depolarising_noise()
+    chance = AerBackend(X, noise=noise).kernel()[0, 1]
+    backend = AerSamplingBackend(X, noise=noise)
+    # The same pair many times in a plan, with different shots, and under many tags.
+    plan = ShotPlan([0] * 9, [1] * 9, [50, 50, 50, 60, 60, 60, 70, 70, 70])
+    hits = np.stack([backend.collect(backend.submit(plan, f"t{k}")) for k in range(40)])
+    assert_binomial(hits.ravel(), np.tile(plan.shots, 40), chance)
+    # Shared randomness would show in the sums, whose variance it raises.
+    assert_binomial(hits.sum(axis=1), np.full(40, plan.total), chance)
+
+
+def test_sampled_hits_fit_the_plan_and_repeat(monkeypatch):
+    monkeypatch.setattr("aqka.backends.aer_sampling._SHOTS_A_RUN", 10)
+    X, plan = points(3, 2), ShotPlan([0, 1, 0, 2, 2], [0, 2, 2, 2, 1], [4, 0, 1, 4, 4])
+    noiseless = AerSamplingBackend(X, noise=NoiseModel())
+    hits = noiseless.collect(noiseless.submit(plan, "t"))
+    assert (hits <= plan.shots).all()
+    assert hits[[0, 3]].tolist() == [4, 4]
+    again = AerSamplingBackend(X, noise=NoiseModel())
+    np.testing.assert_array_equal(again.collect(again.submit(plan, "t")), hits)
+    empty = ShotPlan([], [], [])
+    assert len(noiseless.collect(noiseless.submit(empty, "e"))) == 0
+
+
+def test_sampling_refuses_what_it_cannot_run():
+    backend = AerSamplingBackend(points(3, 2), noise=depolarising_noise(), columns=points(2, 2))
+    with pytest.raises(InputError, match="cols of the plan must be below 2, got 2"):
+        backend.submit(ShotPlan([2], [2], [1]), "t")
+    with pytest.raises(InputError, match="unknown or was collected"):
+        backend.collect("t")
+    with pytest.raises(InputError, match="noise must be"):
+        AerSamplingBackend(points(3, 2), noise="heavy")

@@ -95,9 +95,7 @@ class FidelityProgram:
             )
         first, second = indexed[: middle[0]], indexed[middle[0] + 1 :]
         measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
-        zero = [
-            table.zero_outcome(q, measured) if q in measured else IDENTITY for q in self.qubits
-        ]
+        zero = [table.zero_outcome(q, measured) if q in measured else IDENTITY for q in self.qubits]
         start = product([ZERO_STATE] * len(self.qubits))
         self._forward = self._compiled(first, table, parameters[0], start)
         self._backward = self._compiled(second, table, parameters[1], product(zero))
@@ -155,7 +153,7 @@ class FidelityProgram:
             sampled = np.stack([self._at(operation, angles) for angles in grid])
             found = np.linalg.solve(_harmonic_table(grid), sampled.reshape(len(grid), -1))
             coefficients = found.reshape(sampled.shape)
-            probe = 0.7 + np.arange(count)
+            probe = np.linspace(0.7, 1.9, count)
             rebuilt = np.tensordot(_harmonic_table(probe[None])[0], coefficients, 1)
             if not np.allclose(rebuilt, self._at(operation, probe), atol=1e-10):
                 raise InputError(
@@ -173,9 +171,10 @@ class FidelityProgram:
 
 def _harmonic_table(angles: FloatArray) -> FloatArray:
     """Return all products of one harmonic per angle, one row per row of angles."""
-    table = np.ones((len(angles), 1))
+    table: FloatArray = np.ones((len(angles), 1))
     for column in angles.T:
-        table = (table[:, :, None] * _harmonics(column)[:, None, :]).reshape(len(angles), -1)
+        longer = table[:, :, None] * _harmonics(column)[:, None, :]
+        table = np.reshape(longer, (len(angles), -1))
     return table
 
 

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from qiskit_aer.noise import NoiseModel
 
 # The gates that Aer's density matrices know, so that a feature map keeps its own gates.
-_ONE_QUBIT = "h p r rx ry rz s sdg sx sxdg t tdg u u1 u2 u3 x y z".split()
-_TWO_QUBIT = "cp cx cy cz ecr rxx ryy rzx rzz swap".split()
+_ONE_QUBIT = [
+    *("h", "s", "sdg", "sx", "sxdg", "t", "tdg", "x", "y", "z"),
+    *("p", "r", "rx", "ry", "rz", "u", "u1", "u2", "u3"),
+]
+_TWO_QUBIT = ["cp", "cx", "cy", "cz", "ecr", "rxx", "ryy", "rzx", "rzz", "swap"]
 
 # A device's basis also names these, which the transpiler does not take as basis gates.
 _NOT_GATES = {"measure", "reset", "delay", "if_else", "for_loop", "while_loop", "switch_case"}

@@ -18,18 +18,19 @@ ComplexArray = NDArray[np.complex128]
 
 _PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 
-ZERO_STATE = np.array([1.0, 0.0, 0.0, 1.0]) / np.sqrt(2)
-IDENTITY = np.array([np.sqrt(2), 0.0, 0.0, 0.0])
+ZERO_STATE: FloatArray = np.array([1.0, 0.0, 0.0, 1.0]) / np.sqrt(2)
+IDENTITY: FloatArray = np.array([np.sqrt(2), 0.0, 0.0, 0.0])
 
 
 def zero_outcome(if_zero: float, if_one: float) -> FloatArray:
     """Return one qubit's operator of reading 0: the chances to do so in |0> and in |1>."""
-    return np.array([if_zero + if_one, 0.0, 0.0, if_zero - if_one]) / np.sqrt(2)
+    diagonal = np.array([if_zero + if_one, 0.0, 0.0, if_zero - if_one])
+    return np.asarray(diagonal / np.sqrt(2))
 
 
 def product(factors: Sequence[FloatArray]) -> FloatArray:
     """Return the vector of a product of one-qubit operators, the first qubit leading."""
-    return reduce(np.kron, factors)
+    return reduce(lambda front, behind: np.asarray(np.kron(front, behind)), factors)
 
 
 def _pauli_columns(n_qubits: int) -> ComplexArray:

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka.arrays import FloatArray
-from aqka.backends._circuits import as_feature_map, as_points, fidelity_circuit, require
 from aqka.backends._compile import FidelityProgram
 from aqka.backends._exact import ExactBackend
-from aqka.backends._noise import depolarising_noise, transpile_for, used_qubits
+from aqka.backends._noise import depolarising_noise, used_qubits
+from aqka.backends._noisy import NoisyProblem
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,12 +60,17 @@ class AerBackend(ExactBackend):
     initial_layout
         Physical qubits to use, one per qubit of the map; None leaves it to the transpiler.
 
+    Attributes
+    ----------
+    circuit
+        The transpiled circuit whose kernel this is.
+
     Examples
     --------
     >>> backend = AerBackend([[0.1, 0.2], [1.0, 2.0]], noise=depolarising_noise())
     >>> backend.kernel().round(3)
-    array([[0.756, 0.305],
-           [0.305, 0.756]])
+    array([[0.714, 0.112],
+           [0.112, 0.707]])
     """
 
     def __init__(
@@ -80,23 +85,14 @@ class AerBackend(ExactBackend):
         initial_layout: list[int] | None = None,
     ) -> None:
         super().__init__(seed)
-        require("qiskit_aer", "aer")
-        self._rows = as_points(X)
-        self._columns = self._rows if columns is None else as_points(columns, "columns")
-        if self._columns.shape[1] != self._rows.shape[1]:
-            raise InputError(
-                f"columns must have as many features as X, {self._rows.shape[1]}, "
-                f"got {self._columns.shape[1]}."
-            )
+        problem = NoisyProblem(X, feature_map, columns, noise, optimization_level, initial_layout)
+        self._rows, self._columns, self.circuit = problem.rows, problem.columns, problem.circuit
+        self._check_size(len(used_qubits(problem.circuit)))
         features = self._rows.shape[1]
-        circuit = fidelity_circuit(as_feature_map(feature_map, features))
-        parameters = list(circuit.parameters)
-        self.circuit, model = transpile_for(
-            circuit, noise, optimization_level=optimization_level, initial_layout=initial_layout
-        )
-        self._check_size(len(used_qubits(self.circuit)))
         self._program = FidelityProgram(
-            self.circuit, model, (parameters[:features], parameters[features:])
+            problem.circuit,
+            problem.model,
+            (problem.parameters[:features], problem.parameters[features:]),
         )
         self._kernel: FloatArray | None = None
 
@@ -112,7 +108,9 @@ class AerBackend(ExactBackend):
     def kernel(self) -> FloatArray:
         """Return the exact noisy kernel; it is computed at the first call."""
         if self._kernel is None:
-            states = np.concatenate([self._program.states(part) for part in self._parts(self._rows)])
+            states = np.concatenate(
+                [self._program.states(part) for part in self._parts(self._rows)]
+            )
             blocks = [
                 states @ self._program.outcomes(part).T for part in self._parts(self._columns)
             ]
