@@ -72,6 +72,7 @@ class FidelityProgram:
     ) -> None:
         self._superop = require("qiskit.quantum_info", "aer").SuperOp
         self._gates: dict[tuple[str, int], FloatArray] = {}
+        self._constant: dict[tuple[str | float, ...], FloatArray] = {}
         passes = model._pass_manager()
         if passes is not None:
             # A device's noise on delays is put in by passes, as Aer does before each run.
@@ -122,7 +123,7 @@ class FidelityProgram:
             if operation.name == "barrier" or not qubits:
                 continue
             error = table.error(operation, qubits)
-            matrix = self._matrix(operation, expressions)
+            matrix = self._matrix(instruction, expressions)
             if error is not None:
                 # Aer puts a measurement's error before it, any other error after the gate.
                 matrix = _after(error, matrix)
@@ -131,15 +132,23 @@ class FidelityProgram:
                 steps.append(Step(tuple(self._place[q] for q in reversed(qubits)), matrix))
         return _Half(fuse(steps), _evaluator(list(expressions), parameters), start)
 
-    def _matrix(self, operation: "Instruction", expressions: dict[Any, int]) -> StepMatrix | None:
+    def _matrix(
+        self, instruction: "CircuitInstruction", expressions: dict[Any, int]
+    ) -> StepMatrix | None:
         """Return an instruction's matrix as a function of the angles; None does nothing."""
+        operation = instruction.operation
         if operation.name in ("measure", "delay", "id"):
             return None
         # Not is_parameterized(): it overlooks the angles of controlled gates.
-        if not any(getattr(parameter, "parameters", None) for parameter in operation.params):
+        if any(getattr(parameter, "parameters", None) for parameter in operation.params):
+            columns = [expressions.setdefault(p, len(expressions)) for p in operation.params]
+            return _turned(self._coefficients(operation), columns)
+        if not instruction.is_standard_gate():
             return _fixed(transfer_matrix(self._superop(operation).data))
-        columns = [expressions.setdefault(p, len(expressions)) for p in operation.params]
-        return _turned(self._coefficients(operation), columns)
+        key = (operation.name, *map(float, operation.params))
+        if key not in self._constant:
+            self._constant[key] = transfer_matrix(self._superop(operation).data)
+        return _fixed(self._constant[key])
 
     def _coefficients(self, operation: "Instruction") -> FloatArray:
         """Return a gate's transfer matrix as coefficients of its angles' harmonics.
@@ -152,7 +161,9 @@ class FidelityProgram:
             grid = np.array(list(combinations(_SAMPLES, repeat=count)))
             sampled = np.stack([self._at(operation, angles) for angles in grid])
             found = np.linalg.solve(_harmonic_table(grid), sampled.reshape(len(grid), -1))
-            coefficients = found.reshape(sampled.shape)
+            coefficients = np.asarray(found, dtype=np.float64).reshape(
+                len(grid), *sampled.shape[1:]
+            )
             probe = np.linspace(0.7, 1.9, count)
             rebuilt = np.tensordot(_harmonic_table(probe[None])[0], coefficients, 1)
             if not np.allclose(rebuilt, self._at(operation, probe), atol=1e-10):
@@ -172,9 +183,9 @@ class FidelityProgram:
 def _harmonic_table(angles: FloatArray) -> FloatArray:
     """Return all products of one harmonic per angle, one row per row of angles."""
     table: FloatArray = np.ones((len(angles), 1))
-    for column in angles.T:
-        longer = table[:, :, None] * _harmonics(column)[:, None, :]
-        table = np.reshape(longer, (len(angles), -1))
+    for k in range(angles.shape[1]):
+        longer: FloatArray = table[:, :, None] * _harmonics(angles[:, k])[:, None, :]
+        table = longer.reshape(len(angles), -1)
     return table
 
 

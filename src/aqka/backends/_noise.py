@@ -13,7 +13,7 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
     from qiskit.circuit import Instruction
-    from qiskit_aer.noise import NoiseModel
+    from qiskit_aer.noise import NoiseModel, QuantumError
 
 # The gates that Aer's density matrices know, so that a feature map keeps its own gates.
 _ONE_QUBIT = [
@@ -151,17 +151,13 @@ class NoiseTable:
         self._local = model._local_quantum_errors
         self._readout_everywhere = model._default_readout_error
         self._readout_local = model._local_readout_errors
-        self._known: dict[tuple[str, tuple[int, ...]], FloatArray | None] = {}
+        # By the error's own identity: one error often serves many gates and qubits.
+        self._known: dict[int, FloatArray] = {}
 
     def error(self, operation: "Instruction", qubits: tuple[int, ...]) -> FloatArray | None:
         """Return the transfer matrix of the error at an instruction, or None if it has none."""
         label = getattr(operation, "label", None)
-        key = (operation.name if operation.name == "measure" else label or operation.name, qubits)
-        if key not in self._known:
-            self._known[key] = self._look_up(*key)
-        return self._known[key]
-
-    def _look_up(self, name: str, qubits: tuple[int, ...]) -> FloatArray | None:
+        name = operation.name if operation.name == "measure" else label or operation.name
         error = self._local.get(name, {}).get(qubits, self._everywhere.get(name))
         if error is None:
             return None
@@ -170,7 +166,12 @@ class NoiseTable:
                 f"noise holds an error on {error.num_qubits} qubits for the instruction {name!r} "
                 f"on qubits {qubits}; errors must act on the instruction's own qubits."
             )
-        size = 4 ** len(qubits)
+        if id(error) not in self._known:
+            self._known[id(error)] = self._matrix(error)
+        return self._known[id(error)]
+
+    def _matrix(self, error: "QuantumError") -> FloatArray:
+        size = 4**error.num_qubits
         total = np.zeros((size, size), dtype=np.complex128)
         for circuit, chance in zip(error.circuits, error.probabilities, strict=True):
             if chance > _RAREST:

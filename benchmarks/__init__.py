@@ -1,0 +1,1 @@
+"""Measurements: how right and how fast. ``python -m benchmarks`` writes docs/benchmarks.md."""
