@@ -324,6 +324,17 @@ def test_both_routes_draw_from_one_distribution():
         assert_binomial(hits, plan.shots, chance)
 
 
+def test_a_devices_model_is_cut_to_the_qubits_in_use(heron):
+    _, model = heron
+    X = points(2, 2)
+    backend = AerBackend(X, noise=model, initial_layout=[7, 6])
+    _, part = transpile_for(zz_feature_map(2), model, optimization_level=1, initial_layout=[7, 6])
+    assert set(part._local_readout_errors) == {(6,), (7,)}
+    assert set(part._local_quantum_errors["cz"]) == {(6, 7), (7, 6)}
+    assert len(model._local_readout_errors) == 156
+    assert_as_aer(backend, part, X)
+
+
 def test_both_routes_agree_on_a_device(heron):
     device, _ = heron
     X, plan = points(12, 3, seed=6), all_pairs(12, 500)

@@ -1,5 +1,6 @@
 """Noise models of Qiskit Aer: the paper's, a device's, and what they do to an instruction."""
 
+from copy import copy
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -89,12 +90,13 @@ def transpile_for(
             "feature_map cannot be transpiled for this noise with "
             f"initial_layout={initial_layout!r}: {error.message}"
         ) from error
+    used = used_qubits(transpiled)
     if isinstance(noise, noise_module.NoiseModel):
-        return transpiled, noise
+        return transpiled, _restricted(noise, used)
     if isinstance(noise, aer.AerSimulator):
         # It carries its own model; reading its target as a device's would lose the noise.
-        return transpiled, noise.options.noise_model or noise_module.NoiseModel()
-    return transpiled, _device_noise(noise, used_qubits(transpiled))
+        return transpiled, _restricted(noise.options.noise_model or noise_module.NoiseModel(), used)
+    return transpiled, _device_noise(noise, used)
 
 
 def used_qubits(circuit: "QuantumCircuit") -> list[int]:
@@ -107,6 +109,25 @@ def used_qubits(circuit: "QuantumCircuit") -> list[int]:
             for qubit in instruction.qubits
         }
     )
+
+
+def _restricted(model: "NoiseModel", qubits: list[int]) -> "NoiseModel":
+    """Return the model without the errors of other qubits.
+
+    Aer reads the whole model at each run, which takes seconds for all qubits of a device.
+    """
+    used = set(qubits)
+    part = copy(model)
+    part._local_quantum_errors = {
+        name: {where: error for where, error in errors.items() if used.issuperset(where)}
+        for name, errors in model._local_quantum_errors.items()
+    }
+    part._local_readout_errors = {
+        where: error
+        for where, error in model._local_readout_errors.items()
+        if used.intersection(where)
+    }
+    return part
 
 
 def _device_noise(backend: Any, qubits: list[int]) -> "NoiseModel":

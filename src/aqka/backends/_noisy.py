@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from aqka.backends._circuits import as_feature_map, as_points, fidelity_circuit
+from aqka.backends._circuits import as_feature_map, as_points, fidelity_circuit, require
 from aqka.backends._noise import transpile_for
 from aqka.errors import InputError
 
@@ -36,6 +36,7 @@ class NoisyProblem:
         optimization_level: int,
         initial_layout: list[int] | None,
     ) -> None:
+        require("qiskit_aer", "aer")
         self.rows = as_points(X)
         self.columns = self.rows if columns is None else as_points(columns, "columns")
         features = self.rows.shape[1]
