@@ -12,6 +12,9 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
+# Label of the barrier between the two halves of the fidelity test.
+MIDDLE = "middle"
+
 
 def require(module: str, extra: str) -> Any:
     """Import an optional module, or say which extra brings it."""
@@ -97,7 +100,7 @@ def fidelity_circuit(feature_map: "QuantumCircuit", *, measure: bool = True) -> 
     circuit.compose(
         feature_map.assign_parameters(dict(zip(parameters, x, strict=True))), inplace=True
     )
-    circuit.barrier()
+    circuit.barrier(label=MIDDLE)
     circuit.compose(
         feature_map.assign_parameters(dict(zip(parameters, y, strict=True))).inverse(),
         inplace=True,

@@ -1,0 +1,219 @@
+"""Noise models of Qiskit Aer: the paper's, a device's, and what they do to an instruction."""
+
+from copy import copy
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aqka.arrays import FloatArray
+from aqka.backends._circuits import require
+from aqka.backends._pauli import transfer_matrix, zero_outcome
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+    from qiskit.circuit import Instruction
+    from qiskit_aer.noise import NoiseModel, QuantumError
+
+# The gates that Aer's density matrices know, so that a feature map keeps its own gates.
+_ONE_QUBIT = [
+    *("h", "s", "sdg", "sx", "sxdg", "t", "tdg", "x", "y", "z"),
+    *("p", "r", "rx", "ry", "rz", "u", "u1", "u2", "u3"),
+]
+_TWO_QUBIT = ["cp", "cx", "cy", "cz", "ecr", "rxx", "ryy", "rzx", "rzz", "swap"]
+
+# A device's basis also names these, which the transpiler does not take as basis gates.
+_NOT_GATES = {"measure", "reset", "delay", "if_else", "for_loop", "while_loop", "switch_case"}
+
+# Aer leaves out an error's terms that are rarer; so must we, to have the same kernel.
+_RAREST = 1e-10
+
+
+def depolarising_noise(one_qubit: float = 0.01, two_qubit: float = 0.04) -> "NoiseModel":
+    """Return depolarising noise after every gate; the defaults are the paper's (Appendix C).
+
+    The rates are Qiskit's λ in ρ → (1 - λ) ρ + λ I/d. All one- and two-qubit gates of Aer's
+    density matrices are basis gates and carry the noise, rz and p included, which are virtual
+    on IBM's devices. So a feature map runs with its own gates, the ZZ map with h, p and cx.
+
+    Parameters
+    ----------
+    one_qubit, two_qubit
+        Depolarising rates, within [0, 1].
+    """
+    noise = require("qiskit_aer.noise", "aer")
+    for name, rate in (("one_qubit", one_qubit), ("two_qubit", two_qubit)):
+        if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate <= 1:
+            raise InputError(f"{name} must be a depolarising rate within [0, 1], got {rate!r}.")
+    model: NoiseModel = noise.NoiseModel(basis_gates=[*_ONE_QUBIT, *_TWO_QUBIT])
+    model.add_all_qubit_quantum_error(noise.depolarizing_error(one_qubit, 1), _ONE_QUBIT)
+    model.add_all_qubit_quantum_error(noise.depolarizing_error(two_qubit, 2), _TWO_QUBIT)
+    return model
+
+
+def transpile_for(
+    circuit: "QuantumCircuit",
+    noise: Any,
+    *,
+    optimization_level: int,
+    initial_layout: list[int] | None,
+) -> tuple["QuantumCircuit", "NoiseModel"]:
+    """Transpile once for a noise model's basis gates or a device, and return its noise model.
+
+    The transpiler's seed is fixed: the kernel must not depend on the seed of the shots.
+    """
+    aer = require("qiskit_aer", "aer")
+    noise_module = require("qiskit_aer.noise", "aer")
+    qiskit = require("qiskit", "aer")
+    if optimization_level not in (0, 1, 2, 3):
+        raise InputError(f"optimization_level must be 0, 1, 2 or 3, got {optimization_level!r}.")
+    options: dict[str, Any] = {"seed_transpiler": 0, "optimization_level": optimization_level}
+    if isinstance(noise, noise_module.NoiseModel):
+        options["basis_gates"] = [g for g in noise.basis_gates if g not in _NOT_GATES]
+    elif isinstance(noise, qiskit.providers.BackendV2):
+        if noise.num_qubits is not None and noise.num_qubits < circuit.num_qubits:
+            raise InputError(
+                f"noise is a backend of {noise.num_qubits} qubits but feature_map needs "
+                f"{circuit.num_qubits}; choose a larger backend or a smaller map."
+            )
+        options["backend"] = noise
+    else:
+        raise InputError(
+            "noise must be a qiskit_aer NoiseModel or a backend such as FakeFez(), "
+            f"got {type(noise).__name__}; depolarising_noise() gives the paper's model."
+        )
+    try:
+        transpiled = qiskit.transpile(circuit, initial_layout=initial_layout, **options)
+    except qiskit.transpiler.exceptions.TranspilerError as error:
+        raise InputError(
+            "feature_map cannot be transpiled for this noise with "
+            f"initial_layout={initial_layout!r}: {error.message}"
+        ) from error
+    used = used_qubits(transpiled)
+    if isinstance(noise, noise_module.NoiseModel):
+        return transpiled, _restricted(noise, used)
+    if isinstance(noise, aer.AerSimulator):
+        # It carries its own model; reading its target as a device's would lose the noise.
+        return transpiled, _restricted(noise.options.noise_model or noise_module.NoiseModel(), used)
+    return transpiled, _device_noise(noise, used)
+
+
+def used_qubits(circuit: "QuantumCircuit") -> list[int]:
+    """Return the qubits that anything but a barrier touches, in ascending order."""
+    return sorted(
+        {
+            circuit.find_bit(qubit).index
+            for instruction in circuit.data
+            if instruction.operation.name != "barrier"
+            for qubit in instruction.qubits
+        }
+    )
+
+
+def _restricted(model: "NoiseModel", qubits: list[int]) -> "NoiseModel":
+    """Return the model without the errors of other qubits.
+
+    Aer reads the whole model at each run, which takes seconds for all qubits of a device.
+    """
+    used = set(qubits)
+    part = copy(model)
+    part._local_quantum_errors = {
+        name: {where: error for where, error in errors.items() if used.issuperset(where)}
+        for name, errors in model._local_quantum_errors.items()
+    }
+    part._local_readout_errors = {
+        where: error
+        for where, error in model._local_readout_errors.items()
+        if used.intersection(where)
+    }
+    return part
+
+
+def _device_noise(backend: Any, qubits: list[int]) -> "NoiseModel":
+    """Return Aer's noise model of a device, of the given qubits only.
+
+    For all of a 156-qubit device it takes seconds, so the device is shown to Aer with the other
+    qubits' instructions left out; the indices stay.
+    """
+    noise = require("qiskit_aer.noise", "aer")
+    transpiler = require("qiskit.transpiler", "aer")
+    whole, used = backend.target, set(qubits)
+    target = transpiler.Target(
+        num_qubits=whole.num_qubits, dt=whole.dt, qubit_properties=whole.qubit_properties
+    )
+    for name in whole.operation_names:
+        properties = {q: p for q, p in whole[name].items() if q is None or used.issuperset(q)}
+        if None not in properties and properties:
+            target.add_instruction(whole.operation_from_name(name), properties, name=name)
+    part = SimpleNamespace(
+        version=2,
+        target=target,
+        operation_names=list(target.operation_names),
+        qubit_properties=backend.qubit_properties,
+        dt=backend.dt,
+        num_qubits=backend.num_qubits,
+    )
+    model: NoiseModel = noise.NoiseModel.from_backend(part)
+    return model
+
+
+class NoiseTable:
+    """What a noise model does at an instruction, as Aer itself looks it up.
+
+    A gate with a label is looked up by the label alone, and an error given for these very
+    qubits replaces the one for all qubits.
+    """
+
+    def __init__(self, model: "NoiseModel") -> None:
+        self._superop = require("qiskit.quantum_info", "aer").SuperOp
+        # The model has no public reader of single errors.
+        self._everywhere = model._default_quantum_errors
+        self._local = model._local_quantum_errors
+        self._readout_everywhere = model._default_readout_error
+        self._readout_local = model._local_readout_errors
+        # By the error's own identity: one error often serves many gates and qubits.
+        self._known: dict[int, FloatArray] = {}
+
+    def error(self, operation: "Instruction", qubits: tuple[int, ...]) -> FloatArray | None:
+        """Return the transfer matrix of the error at an instruction, or None if it has none."""
+        label = getattr(operation, "label", None)
+        name = operation.name if operation.name == "measure" else label or operation.name
+        error = self._local.get(name, {}).get(qubits, self._everywhere.get(name))
+        if error is None:
+            return None
+        if error.num_qubits != len(qubits):
+            raise InputError(
+                f"noise holds an error on {error.num_qubits} qubits for the instruction {name!r} "
+                f"on qubits {qubits}; errors must act on the instruction's own qubits."
+            )
+        if id(error) not in self._known:
+            self._known[id(error)] = self._matrix(error)
+        return self._known[id(error)]
+
+    def _matrix(self, error: "QuantumError") -> FloatArray:
+        size = 4**error.num_qubits
+        total = np.zeros((size, size), dtype=np.complex128)
+        for circuit, chance in zip(error.circuits, error.probabilities, strict=True):
+            if chance > _RAREST:
+                total += chance * self._superop(circuit).data
+        return transfer_matrix(total)
+
+    def zero_outcome(self, qubit: int, measured: set[int]) -> FloatArray:
+        """Return the operator of reading 0 from a qubit, readout error included."""
+        for qubits in self._readout_local:
+            if len(qubits) > 1 and measured.intersection(qubits):
+                raise InputError(
+                    f"noise holds a correlated readout error on qubits {qubits}, which Aer "
+                    "ignores when qubits are measured one by one; give one per qubit."
+                )
+        error = self._readout_local.get((qubit,), self._readout_everywhere)
+        if error is None:
+            return zero_outcome(1.0, 0.0)
+        chances = np.asarray(error.probabilities)
+        if chances.shape != (2, 2):
+            raise InputError(
+                f"noise holds a readout error of shape {chances.shape} for single qubits; "
+                "give a 2x2 matrix."
+            )
+        return zero_outcome(chances[0, 0], chances[1, 0])

@@ -1,0 +1,184 @@
+"""Noisy circuits in the Pauli basis: real vectors for states, real matrices for channels.
+
+A density matrix or a measurement operator on n qubits is 4^n real numbers, its components
+along the orthonormal Paulis. A channel is a real matrix on them, its adjoint is the transpose,
+and Tr(Mρ) is a dot product.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka.arrays import FloatArray
+
+ComplexArray = NDArray[np.complex128]
+
+_PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+
+ZERO_STATE: FloatArray = np.array([1.0, 0.0, 0.0, 1.0]) / np.sqrt(2)
+IDENTITY: FloatArray = np.array([np.sqrt(2), 0.0, 0.0, 0.0])
+
+
+def zero_outcome(if_zero: float, if_one: float) -> FloatArray:
+    """Return one qubit's operator of reading 0: the chances to do so in |0> and in |1>."""
+    diagonal = np.array([if_zero + if_one, 0.0, 0.0, if_zero - if_one])
+    return np.asarray(diagonal / np.sqrt(2))
+
+
+def product(factors: Sequence[FloatArray]) -> FloatArray:
+    """Return the vector of a product of one-qubit operators, the first qubit leading."""
+    return reduce(lambda front, behind: np.asarray(np.kron(front, behind)), factors)
+
+
+def _pauli_columns(n_qubits: int) -> ComplexArray:
+    """Return the orthonormal Paulis as columns, each stacked column by column."""
+    paulis = reduce(np.kron, [_PAULIS.reshape(4, 2, 2)] * n_qubits).reshape(4**n_qubits, -1)
+    # Stacking columns is stacking rows of the transpose, and P.T = conj(P) for a Pauli.
+    columns: ComplexArray = paulis.conj().T / np.sqrt(2**n_qubits)
+    return columns
+
+
+def transfer_matrix(superoperator: ComplexArray) -> FloatArray:
+    """Return a channel's matrix on Pauli vectors, from the one on column-stacked operators.
+
+    Qiskit's order holds for both: the gate's last qubit leads.
+    """
+    n_qubits = (superoperator.shape[-1].bit_length() - 1) // 2
+    columns = _pauli_columns(n_qubits)
+    return np.ascontiguousarray((columns.conj().T @ superoperator @ columns).real)
+
+
+# From a table of points to one step's matrix: (4^k, 4^k), or one such matrix per point.
+StepMatrix = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A gate or channel of the compiled circuit.
+
+    Attributes
+    ----------
+    qubits
+        The qubits it acts on, in the order of the matrix: the leading one first.
+    matrix
+        Its matrix for a table of angles, one row per point.
+    """
+
+    qubits: tuple[int, ...]
+    matrix: StepMatrix
+
+
+@dataclass
+class Block:
+    """Neighbouring steps on the same few qubits, applied to the states as one matrix."""
+
+    qubits: tuple[int, ...]
+    steps: list[Step] = field(default_factory=list)
+
+    def matrix(self, angles: FloatArray) -> FloatArray:
+        """Multiply the steps out: (4^k, 4^k), or one such matrix per point."""
+        total = np.eye(4 ** len(self.qubits))
+        # Runs on a single qubit are multiplied as 4x4 matrices before they meet the block's.
+        runs: dict[int, FloatArray] = {}
+        for step in self.steps:
+            if len(step.qubits) == 1:
+                (qubit,) = step.qubits
+                matrix = step.matrix(angles)
+                runs[qubit] = matrix @ runs[qubit] if qubit in runs else matrix
+                continue
+            for qubit in step.qubits:
+                if qubit in runs:
+                    total = _on_some((qubit,), runs.pop(qubit), self.qubits, total)
+            total = _on_some(step.qubits, step.matrix(angles), self.qubits, total)
+        for qubit, run in runs.items():
+            total = _on_some((qubit,), run, self.qubits, total)
+        return total
+
+
+def _on_some(
+    qubits: tuple[int, ...], matrix: FloatArray, block: tuple[int, ...], total: FloatArray
+) -> FloatArray:
+    """Multiply ``matrix`` on some of a block's qubits from the left to the block's matrix."""
+    if qubits == block:
+        return matrix @ total
+    size, width = total.shape[-1], len(block)
+    batch = total.shape[:-2]
+    axes = [block.index(q) for q in qubits]
+    axes += [k for k in range(width) if k not in axes]
+    # The rows' qubits in front, the batch before them and the columns behind stay in place.
+    lead = len(batch)
+    forth = [*range(lead), *(lead + a for a in axes), lead + width]
+    moved = total.reshape(*batch, *[4] * width, size).transpose(forth)
+    moved = matrix @ moved.reshape(*batch, 4 ** len(qubits), -1)
+    batch = moved.shape[:-2]
+    lead = len(batch)
+    back = [*range(lead), *(lead + int(a) for a in np.argsort(axes)), lead + width]
+    moved = moved.reshape(*batch, *[4] * width, size).transpose(back)
+    return np.ascontiguousarray(moved.reshape(*batch, size, size))
+
+
+def fuse(steps: Iterable[Step]) -> list[Block]:
+    """Gather steps into blocks: single-qubit steps join a neighbouring many-qubit one.
+
+    Passes over a state are what costs, so there should be one per pair of qubits that meet.
+    """
+    blocks: list[Block] = []
+    open_block: dict[int, Block] = {}
+    waiting: dict[int, list[Step]] = {}
+    for step in steps:
+        candidates = [open_block.get(q) for q in step.qubits]
+        block = candidates[0]
+        if block is not None and all(other is block for other in candidates):
+            block.steps.append(step)
+        elif len(step.qubits) == 1:
+            waiting.setdefault(step.qubits[0], []).append(step)
+        else:
+            before = [early for q in step.qubits for early in waiting.pop(q, [])]
+            block = Block(step.qubits, [*before, step])
+            blocks.append(block)
+            open_block.update(dict.fromkeys(step.qubits, block))
+    blocks.extend(Block((qubit,), early) for qubit, early in waiting.items())
+    return blocks
+
+
+def evolve(
+    start: FloatArray, blocks: Sequence[Block], angles: FloatArray, *, adjoint: bool = False
+) -> FloatArray:
+    """Send one start vector through the blocks for every row of angles at once.
+
+    Parameters
+    ----------
+    start
+        Pauli vector of 4^n numbers.
+    blocks
+        The compiled circuit.
+    angles
+        One row per point.
+    adjoint
+        Go through the circuit backwards with the adjoint channels, as measurement operators do.
+
+    Returns
+    -------
+    ndarray of shape (points, 4^n)
+    """
+    count, n_qubits = len(angles), (start.size.bit_length() - 1) // 2
+    states = np.broadcast_to(start, (count, start.size))
+    order = list(range(n_qubits))
+    for block in reversed(blocks) if adjoint else blocks:
+        matrix = block.matrix(angles)
+        if adjoint:
+            matrix = matrix.swapaxes(-1, -2)
+        rest = [q for q in order if q not in block.qubits]
+        states = matrix @ _reordered(states, order, [*block.qubits, *rest]).reshape(
+            count, 4 ** len(block.qubits), -1
+        )
+        order = [*block.qubits, *rest]
+    return _reordered(states, order, list(range(n_qubits))).reshape(count, -1)
+
+
+def _reordered(states: FloatArray, order: list[int], wanted: list[int]) -> FloatArray:
+    axes = [1 + order.index(q) for q in wanted]
+    return states.reshape(-1, *[4] * len(order)).transpose(0, *axes)

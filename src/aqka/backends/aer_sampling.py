@@ -1,0 +1,131 @@
+"""Shots of a noisy circuit drawn by Aer's own sampler, pair by pair."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aqka.arrays import FloatArray, IntArray, as_count
+from aqka.backends._circuits import require
+from aqka.backends._noisy import NoisyProblem
+from aqka.errors import InputError
+from aqka.plan import ShotPlan
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+    from qiskit.providers import BackendV2
+    from qiskit_aer.noise import NoiseModel
+
+# Aer returns every shot as a string, so the shots of one run are bounded.
+_SHOTS_A_RUN = 2**20
+
+
+class AerSamplingBackend:
+    """Draws shots with Aer's ``SamplerV2``: slower than ``AerBackend``, independent of it.
+
+    The circuit is the one of :class:`~aqka.backends.aer.AerBackend`, transpiled once, and both
+    draw from the same distribution. Here Aer simulates it for every pair of a plan. Pairs with
+    equal shots share one run, with one row of parameter values a pair, so each pair gets the
+    shots of the plan exactly and is simulated once.
+
+    Aer's seeded sampler begins the same random stream at every run, so every run gets its own
+    seed, derived from ``seed`` and the tag.
+
+    Parameters
+    ----------
+    X, feature_map, columns, noise, optimization_level, initial_layout
+        As for ``AerBackend``.
+    seed
+        The hits depend on it, on the tag and on the plan, and on nothing else.
+
+    Examples
+    --------
+    >>> from aqka import ShotPlan
+    >>> from aqka.backends.aer import depolarising_noise
+    >>> backend = AerSamplingBackend([[0.1, 0.2], [1.0, 2.0]], noise=depolarising_noise())
+    >>> ticket = backend.submit(ShotPlan([0, 0], [0, 1], [100, 50]), tag="first")
+    >>> hits = backend.collect(ticket)
+    >>> bool(hits[0] > hits[1])
+    True
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        feature_map: "QuantumCircuit | None" = None,
+        *,
+        noise: Union["NoiseModel", "BackendV2"],
+        columns: ArrayLike | None = None,
+        seed: int = 0,
+        optimization_level: int = 1,
+        initial_layout: list[int] | None = None,
+    ) -> None:
+        self._seed = as_count(seed, "seed", minimum=0)
+        self._problem = NoisyProblem(
+            X, feature_map, columns, noise, optimization_level, initial_layout
+        )
+        self.circuit = self._problem.circuit.copy()
+        # It means nothing to the hits, and binding parameters inside Aer needs it to be fixed.
+        self.circuit.global_phase = 0
+        self._submitted: dict[str, ShotPlan] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points that a plan's rows and columns may name."""
+        return self._problem.shape
+
+    def submit(self, plan: ShotPlan, tag: str) -> str:
+        """Keep the plan; the tag is the ticket."""
+        limits = zip(("rows", "cols"), (plan.rows, plan.cols), self.shape, strict=True)
+        for name, points, size in limits:
+            if points.size and points.max() >= size:
+                raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
+        self._submitted[tag] = plan
+        return tag
+
+    def collect(self, ticket: str) -> IntArray:
+        """Run the shots. Each ticket is collected once."""
+        if ticket not in self._submitted:
+            raise InputError(
+                f"ticket {ticket!r} is unknown or was collected already; submit the plan again "
+                "under the same tag to get the same hits."
+            )
+        plan = self._submitted.pop(ticket)
+        digest = hashlib.sha256(ticket.encode()).digest()
+        seeds = np.random.default_rng([self._seed, int.from_bytes(digest[:16])])
+        hits = np.zeros(len(plan), dtype=np.int64)
+        for pairs in _runs(plan.shots):
+            first = self._problem.rows[plan.rows[pairs]]
+            second = self._problem.columns[plan.cols[pairs]]
+            hits[pairs] = self._run(
+                np.hstack([first, second]), int(plan.shots[pairs[0]]), int(seeds.integers(2**62))
+            )
+        return hits
+
+    def _run(self, values: FloatArray, shots: int, seed: int) -> IntArray:
+        """Return each row's all-zero outcomes out of ``shots``."""
+        options = {
+            "noise_model": self._problem.model,
+            "method": "density_matrix",
+            "runtime_parameter_bind_enable": True,
+            # Aer's threads wait for each other by spinning: beside other work on the machine
+            # two of them took up to fourteen times as long as one.
+            "max_parallel_threads": 1,
+        }
+        primitives = require("qiskit_aer.primitives", "aer")
+        sampler = primitives.SamplerV2(seed=seed, options={"backend_options": options})
+        columns = [self._problem.parameters.index(p) for p in self.circuit.parameters]
+        job = sampler.run([(self.circuit, values[:, columns])], shots=shots)
+        outcomes: NDArray[np.uint8] = job.result()[0].data.meas.array
+        return np.asarray(np.sum(~outcomes.any(axis=-1), axis=-1), dtype=np.int64)
+
+
+def _runs(shots: IntArray) -> Iterator[IntArray]:
+    """Yield the pairs of each run: equal shots, and not too many in all."""
+    for count in np.unique(shots[shots > 0]):
+        pairs = np.flatnonzero(shots == count)
+        size = max(1, _SHOTS_A_RUN // int(count))
+        for start in range(0, len(pairs), size):
+            yield pairs[start : start + size]
