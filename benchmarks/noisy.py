@@ -1,8 +1,6 @@
 """Noisy kernels: both routes beside Qiskit Machine Learning's kernel on Aer, in one run."""
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from qiskit_aer.primitives import SamplerV2
@@ -14,19 +12,10 @@ from aqka.arrays import FloatArray
 from aqka.backends._circuits import zz_feature_map
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
+from benchmarks.bars import Bar, fastest
 
 POINTS, QUBITS, SHOTS = 100, 4, 100
 REFERENCE_POINTS = 60
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One measured figure beside the one that was asked for."""
-
-    what: str
-    measured: str
-    asked: str
-    met: bool
 
 
 def data(n_points: int, n_qubits: int) -> FloatArray:
@@ -36,12 +25,7 @@ def data(n_points: int, n_qubits: int) -> FloatArray:
 
 def seconds(action: Callable[[], object], repeats: int = 1) -> float:
     """Return the best time of an action."""
-    best = np.inf
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        best = min(best, time.perf_counter() - start)
-    return float(best)
+    return fastest([action], repeats)[0]
 
 
 def every_pair(n_points: int) -> ShotPlan:
@@ -127,8 +111,3 @@ def measure() -> list[Bar]:
             eight <= 2,
         ),
     ]
-
-
-if __name__ == "__main__":
-    for bar in measure():
-        print(bar)

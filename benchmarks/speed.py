@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
@@ -14,36 +13,16 @@ from scipy.spatial.distance import cdist
 
 from aqka import Acquisition, MatrixBackend, Problem, Schedule
 from aqka.arrays import FloatArray
+from benchmarks.bars import Bar, fastest
 
 ROUND_SIZES = (225, 1000, 3000)
 MEMORY_SIZE = 5000
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One measured figure beside the one that was asked for."""
-
-    what: str
-    measured: str
-    asked: str
-    met: bool
 
 
 def rbf_kernel(n_points: int) -> FloatArray:
     """Return an RBF kernel of normal data in 8 dimensions, as in the planted problem."""
     x = np.random.default_rng(0).normal(size=(n_points, 8))
     return np.exp(-0.1 * cdist(x, x, "sqeuclidean"))
-
-
-def fastest(actions: list[Callable[[], object]], repeats: int) -> list[float]:
-    """Return the best time of each action, taken in turn so that noise hits all alike."""
-    best = [np.inf] * len(actions)
-    for _ in range(repeats):
-        for k, action in enumerate(actions):
-            start = time.perf_counter()
-            action()
-            best[k] = min(best[k], time.perf_counter() - start)
-    return best
 
 
 def round_bar(n_points: int) -> Bar:

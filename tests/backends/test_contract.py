@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 from aqka import MatrixBackend, ShotPlan
+from aqka.backends.aer import AerBackend, depolarising_noise
+from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.backends.statevector import StatevectorBackend
 from aqka.testing import check_backend
 from aqka.testing.backends import check_rows_outside
@@ -36,6 +38,18 @@ def test_statevector_backend_of_a_pennylane_function():
 
     kernel = StatevectorBackend(X, feature_map).kernel()
     check_backend(lambda seed: StatevectorBackend(X, feature_map, seed=seed), kernel)
+
+
+def test_aer_backends():
+    noise = depolarising_noise()
+    kernel = AerBackend(X[:4], noise=noise).kernel()
+    check_backend(lambda seed: AerBackend(X[:4], noise=noise, seed=seed), kernel)
+    check_backend(
+        lambda seed: AerSamplingBackend(X[:4], noise=noise, seed=seed),
+        kernel,
+        shots=500,
+        rows=2000,
+    )
 
 
 class Broken(MatrixBackend):

@@ -332,7 +332,7 @@ def test_data_that_are_refused():
         StatevectorBackend([[0.1, np.nan], [0.3, 0.4]])
     with pytest.raises(InputError, match="columns holds NaN"):
         StatevectorBackend([[0.1, 0.2]], columns=[[np.inf, 0.2]])
-    with pytest.raises(InputError, match="X has 2, columns has 1"):
+    with pytest.raises(InputError, match="as many features as X, 2, got 1"):
         StatevectorBackend([[0.1, 0.2]], columns=[[0.1]])
     with pytest.raises(InputError, match="two-dimensional"):
         StatevectorBackend([0.1, 0.2])

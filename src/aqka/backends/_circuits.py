@@ -44,8 +44,24 @@ def as_points(X: ArrayLike, name: str = "X") -> FloatArray:
     return points
 
 
+def as_rows_and_columns(X: ArrayLike, columns: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """Return the points of a kernel's rows and columns; without ``columns`` both are ``X``."""
+    rows = as_points(X)
+    others = rows if columns is None else as_points(columns, "columns")
+    if others.shape[1] != rows.shape[1]:
+        raise InputError(
+            f"columns must have as many features as X, {rows.shape[1]}, got {others.shape[1]}."
+        )
+    return rows, others
+
+
 def zz_feature_map(n_qubits: int) -> "QuantumCircuit":
     """Return the paper's map: ZZ, two repetitions, linear entanglement, one qubit a feature."""
+    if n_qubits < 2:
+        raise InputError(
+            "the ZZ feature map needs at least 2 features, one per qubit, got 1; "
+            "pass a feature_map of your own."
+        )
     library = require("qiskit.circuit.library", "qiskit")
     circuit: QuantumCircuit = library.zz_feature_map(n_qubits, reps=2, entanglement="linear")
     return circuit

@@ -5,10 +5,10 @@ from itertools import product as combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from aqka.arrays import FloatArray
 from aqka.backends._circuits import MIDDLE, require
+from aqka.backends._expressions import evaluate
 from aqka.backends._noise import NoiseTable, used_qubits
 from aqka.backends._pauli import (
     IDENTITY,
@@ -130,7 +130,8 @@ class FidelityProgram:
             if matrix is not None:
                 # Matrices lead with the gate's last qubit.
                 steps.append(Step(tuple(self._place[q] for q in reversed(qubits)), matrix))
-        return _Half(fuse(steps), _evaluator(list(expressions), parameters), start)
+        angles = list(expressions)
+        return _Half(fuse(steps), lambda points: evaluate(angles, parameters, points).T, start)
 
     def _matrix(
         self, instruction: "CircuitInstruction", expressions: dict[Any, int]
@@ -205,27 +206,3 @@ def _after(error: FloatArray, gate: StepMatrix | None) -> StepMatrix:
     if gate is None:
         return _fixed(error)
     return lambda angles: error @ gate(angles)
-
-
-def _evaluator(
-    expressions: list[Any], parameters: list["Parameter"]
-) -> Callable[[FloatArray], FloatArray]:
-    """Return a function from points to the values of all expressions, points by expressions."""
-    position = {parameter: k for k, parameter in enumerate(parameters)}
-
-    def values(expression: Any, points: FloatArray) -> ArrayLike:
-        if not hasattr(expression, "bind"):
-            return float(expression)
-        if expression in position:
-            return points[:, position[expression]]
-        used = [(parameter, position[parameter]) for parameter in expression.parameters]
-        bound = (expression.bind({p: point[k] for p, k in used}) for point in points.tolist())
-        return [float(value) for value in bound]
-
-    def evaluate(points: FloatArray) -> FloatArray:
-        table = np.empty((len(points), len(expressions)))
-        for k, expression in enumerate(expressions):
-            table[:, k] = values(expression, points)
-        return table
-
-    return evaluate

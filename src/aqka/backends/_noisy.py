@@ -4,9 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from aqka.backends._circuits import as_feature_map, as_points, fidelity_circuit, require
+from aqka.backends._circuits import (
+    as_feature_map,
+    as_rows_and_columns,
+    fidelity_circuit,
+    require,
+)
 from aqka.backends._noise import transpile_for
-from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -37,13 +41,8 @@ class NoisyProblem:
         initial_layout: list[int] | None,
     ) -> None:
         require("qiskit_aer", "aer")
-        self.rows = as_points(X)
-        self.columns = self.rows if columns is None else as_points(columns, "columns")
+        self.rows, self.columns = as_rows_and_columns(X, columns)
         features = self.rows.shape[1]
-        if self.columns.shape[1] != features:
-            raise InputError(
-                f"columns must have as many features as X, {features}, got {self.columns.shape[1]}."
-            )
         circuit = fidelity_circuit(as_feature_map(feature_map, features))
         self.parameters = list(circuit.parameters)
         self.circuit, self.model = transpile_for(

@@ -1,15 +1,15 @@
 """Exact noisy fidelities of an Aer noise model or a device, then binomial draws."""
 
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka.arrays import FloatArray
 from aqka.backends._compile import FidelityProgram
-from aqka.backends._exact import ExactBackend
 from aqka.backends._noise import depolarising_noise, used_qubits
 from aqka.backends._noisy import NoisyProblem
+from aqka.backends._simulated import ExactBackend
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class AerBackend(ExactBackend):
         self._rows, self._columns, self.circuit = problem.rows, problem.columns, problem.circuit
         self._check_size(len(used_qubits(problem.circuit)))
         features = self._rows.shape[1]
-        self._program = FidelityProgram(
+        self._program: FidelityProgram | None = FidelityProgram(
             problem.circuit,
             problem.model,
             (problem.parameters[:features], problem.parameters[features:]),
@@ -108,20 +108,25 @@ class AerBackend(ExactBackend):
     def kernel(self) -> FloatArray:
         """Return the exact noisy kernel; it is computed at the first call."""
         if self._kernel is None:
-            states = np.concatenate(
-                [self._program.states(part) for part in self._parts(self._rows)]
-            )
-            blocks = [
-                states @ self._program.outcomes(part).T for part in self._parts(self._columns)
-            ]
+            program = self._program
+            assert program is not None
+            chunk = max(1, _CHUNK_BYTES // (8 * 4 ** len(program.qubits)))
+            states = np.concatenate([program.states(part) for part in _parts(self._rows, chunk)])
+            blocks = [states @ program.outcomes(part).T for part in _parts(self._columns, chunk)]
             self._kernel = np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
+            self._program = None  # it has served
         return self._kernel
 
-    def _parts(self, points: FloatArray) -> list[FloatArray]:
-        chunk = max(1, _CHUNK_BYTES // (8 * 4 ** len(self._program.qubits)))
-        return [points[k : k + chunk] for k in range(0, len(points), chunk)]
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what to pickle: the kernel in place of the program that computes it."""
+        self.kernel()
+        return self.__dict__
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the kernel."""
         return len(self._rows), len(self._columns)
+
+
+def _parts(points: FloatArray, size: int) -> list[FloatArray]:
+    return [points[k : k + size] for k in range(0, len(points), size)]

@@ -1,16 +1,16 @@
 """Shots of a noisy circuit drawn by Aer's own sampler, pair by pair."""
 
-import hashlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from aqka.arrays import FloatArray, IntArray, as_count
+from aqka.arrays import FloatArray, IntArray
 from aqka.backends._circuits import require
 from aqka.backends._noisy import NoisyProblem
-from aqka.errors import InputError
+from aqka.backends._simulated import SimulatedBackend
 from aqka.plan import ShotPlan
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SHOTS_A_RUN = 2**20
 
 
-class AerSamplingBackend:
+class AerSamplingBackend(SimulatedBackend):
     """Draws shots with Aer's ``SamplerV2``: slower than ``AerBackend``, independent of it.
 
     The circuit is the one of :class:`~aqka.backends.aer.AerBackend`, transpiled once, and both
@@ -62,45 +62,26 @@ class AerSamplingBackend:
         optimization_level: int = 1,
         initial_layout: list[int] | None = None,
     ) -> None:
-        self._seed = as_count(seed, "seed", minimum=0)
+        super().__init__(seed)
         self._problem = NoisyProblem(
             X, feature_map, columns, noise, optimization_level, initial_layout
         )
         self.circuit = self._problem.circuit.copy()
         # It means nothing to the hits, and binding parameters inside Aer needs it to be fixed.
         self.circuit.global_phase = 0
-        self._submitted: dict[str, ShotPlan] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
         """Points that a plan's rows and columns may name."""
         return self._problem.shape
 
-    def submit(self, plan: ShotPlan, tag: str) -> str:
-        """Keep the plan; the tag is the ticket."""
-        limits = zip(("rows", "cols"), (plan.rows, plan.cols), self.shape, strict=True)
-        for name, points, size in limits:
-            if points.size and points.max() >= size:
-                raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
-        self._submitted[tag] = plan
-        return tag
-
-    def collect(self, ticket: str) -> IntArray:
-        """Run the shots. Each ticket is collected once."""
-        if ticket not in self._submitted:
-            raise InputError(
-                f"ticket {ticket!r} is unknown or was collected already; submit the plan again "
-                "under the same tag to get the same hits."
-            )
-        plan = self._submitted.pop(ticket)
-        digest = hashlib.sha256(ticket.encode()).digest()
-        seeds = np.random.default_rng([self._seed, int.from_bytes(digest[:16])])
+    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         hits = np.zeros(len(plan), dtype=np.int64)
         for pairs in _runs(plan.shots):
             first = self._problem.rows[plan.rows[pairs]]
             second = self._problem.columns[plan.cols[pairs]]
             hits[pairs] = self._run(
-                np.hstack([first, second]), int(plan.shots[pairs[0]]), int(seeds.integers(2**62))
+                np.hstack([first, second]), int(plan.shots[pairs[0]]), int(rng.integers(2**62))
             )
         return hits
 

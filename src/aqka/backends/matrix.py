@@ -3,7 +3,7 @@
 from numpy.typing import ArrayLike
 
 from aqka.arrays import FloatArray, as_kernel
-from aqka.backends._exact import ExactBackend
+from aqka.backends._simulated import ExactBackend
 
 
 class MatrixBackend(ExactBackend):

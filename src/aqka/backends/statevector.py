@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka.arrays import FloatArray
-from aqka.backends._circuits import as_feature_map, as_points
-from aqka.backends._exact import ExactBackend
+from aqka.backends._circuits import as_feature_map, as_rows_and_columns
 from aqka.backends._fidelity import fidelities
 from aqka.backends._gates import ComplexArray
 from aqka.backends._qfunc import simulate_qfunc
 from aqka.backends._simulate import simulate
-from aqka.errors import InputError
+from aqka.backends._simulated import ExactBackend
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -67,18 +66,11 @@ class StatevectorBackend(ExactBackend):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        self._points = as_points(X)
-        self._n_rows = len(self._points)
-        if columns is not None:
-            others = as_points(columns, "columns")
-            if others.shape[1] != self._points.shape[1]:
-                raise InputError(
-                    f"columns must have the features of X: X has {self._points.shape[1]}, "
-                    f"columns has {others.shape[1]}."
-                )
-            # One stack, so that rows and columns share one simulation.
-            self._points = np.concatenate([self._points, others])
+        rows, others = as_rows_and_columns(X, columns)
+        self._n_rows = len(rows)
         self._square = columns is None
+        # One stack, so that rows and columns share one simulation.
+        self._points = rows if self._square else np.concatenate([rows, others])
         # A plain function cannot be pickled in general, a circuit can: they stay apart.
         self._function = feature_map if callable(feature_map) else None
         self._circuit: QuantumCircuit | None = None

@@ -1,0 +1,74 @@
+"""What every simulated backend shares: it keeps plans, and draws from a seed and the tag."""
+
+import hashlib
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.random import Generator
+
+from aqka.arrays import FloatArray, IntArray, as_count
+from aqka.errors import InputError
+from aqka.plan import ShotPlan
+
+
+def check_plan(plan: ShotPlan, shape: tuple[int, int]) -> None:
+    """Refuse a plan that names a point the backend does not have."""
+    limits = zip(("rows", "cols"), (plan.rows, plan.cols), shape, strict=True)
+    for name, points, size in limits:
+        if points.size and points.max() >= size:
+            raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
+
+
+def tag_generator(seed: int, tag: str) -> Generator:
+    """Return the generator of a seed and a tag: the same for the same two, else independent."""
+    digest = hashlib.sha256(tag.encode()).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest[:16])])
+
+
+class SimulatedBackend(ABC):
+    """Keeps submitted plans in memory; a subclass draws their hits.
+
+    Parameters
+    ----------
+    seed
+        The hits depend on it, on the tag and on the plan, and on nothing else.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = as_count(seed, "seed", minimum=0)
+        self._submitted: dict[str, ShotPlan] = {}
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Points that a plan's rows and columns may name."""
+
+    @abstractmethod
+    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
+        """Return the hits of a plan, with all randomness from ``rng``."""
+
+    def submit(self, plan: ShotPlan, tag: str) -> str:
+        """Keep the plan; the tag is the ticket."""
+        check_plan(plan, self.shape)
+        self._submitted[tag] = plan
+        return tag
+
+    def collect(self, ticket: str) -> IntArray:
+        """Draw the hits. Each ticket is collected once."""
+        if ticket not in self._submitted:
+            raise InputError(
+                f"ticket {ticket!r} is unknown or was collected already; submit the plan again "
+                "under the same tag to get the same hits."
+            )
+        return self._draw(self._submitted.pop(ticket), tag_generator(self._seed, ticket))
+
+
+class ExactBackend(SimulatedBackend):
+    """Draws each pair's hits from Binomial(shots, K_ij); a subclass computes the kernel."""
+
+    @abstractmethod
+    def kernel(self) -> FloatArray:
+        """Return the exact kernel, rows by columns."""
+
+    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
+        return rng.binomial(plan.shots, self.kernel()[plan.rows, plan.cols]).astype(np.int64)
