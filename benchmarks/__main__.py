@@ -5,8 +5,14 @@ import platform
 from datetime import date
 from pathlib import Path
 
-from benchmarks import agreement, speed
+from benchmarks import agreement, kernels, noisy, speed
+from benchmarks.bars import Bar
 
+SECTIONS = {
+    "Speed and memory of the core": speed,
+    "Exact kernels, one thread": kernels,
+    "Noisy kernels, one thread": noisy,
+}
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 
@@ -22,15 +28,21 @@ def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def bar_table(bars: list[Bar]) -> str:
+    """Return measured figures beside the ones asked for."""
+    words = {True: "yes", False: "**no**", None: ""}
+    return table(
+        ("what", "measured", "asked", "met"),
+        [(bar.what, bar.measured, bar.asked, words[bar.met]) for bar in bars],
+    )
+
+
 def main() -> None:
-    """Measure, print as it goes, and write the page."""
+    """Measure and write the page."""
     checks = []
     for check in agreement.CHECKS:
         checks.append(check())
         print(checks[-1], flush=True)
-    bars = speed.measure()
-    for bar in bars:
-        print(bar, flush=True)
     sections = [
         "# Benchmarks",
         f"Written by `make bench` on {date.today()} ({machine()}, Python "
@@ -41,12 +53,12 @@ def main() -> None:
             ("what", "against", "largest relative error", "allowed"),
             [(c.what, c.against, f"{c.error:.1e}", f"{c.allowed:.1e}") for c in checks],
         ),
-        "## Speed and memory of the core",
-        table(
-            ("what", "measured", "asked", "met"),
-            [(b.what, b.measured, b.asked, "yes" if b.met else "**no**") for b in bars],
-        ),
     ]
+    for title, module in SECTIONS.items():
+        bars = module.measure()
+        for bar in bars:
+            print(bar, flush=True)
+        sections += [f"## {title}", bar_table(bars)]
     PAGE.write_text("\n\n".join(sections) + "\n")
     print(f"wrote {PAGE.name}")
 

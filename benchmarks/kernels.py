@@ -1,147 +1,104 @@
 """The exact kernel side by side with its peers, and with the bare matrix product of the states.
 
-Run ``python benchmarks/kernels.py``. All timings are of one thread, in one run, on the same data;
-peers that are not installed are left out with a note (``pip install 'aqka[peers]'``).
+All timings are of one thread, in one run, on the same data; peers that are not installed are left
+out with a note (``pip install 'aqka[peers]'``).
 """
 
-import json
 import resource
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from aqka.backends.statevector import StatevectorBackend
+from benchmarks.bars import Bar, fastest
 
-Row = dict[str, Any]
 Kernel = Callable[[np.ndarray], np.ndarray]
 
-GIB = 2**30
 
-
-def measure(*, quick: bool = False, memory: bool = True) -> list[Row]:
-    """Return one row per comparison: what, ratio, target and whether it was met.
-
-    Parameters
-    ----------
-    quick
-        A tenth of the points; for a smoke test, not for numbers.
-    memory
-        Whether to run the large case (5000 points, 12 qubits) in a process of its own.
-    """
-    scale = 10 if quick else 1
-    rows: list[Row] = []
+def measure() -> list[Bar]:
+    """Measure every comparison."""
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for n_qubits, n_points in ((4, 1000), (8, 1000), (12, 1000)):
-            rows.append(against_product(n_qubits, n_points // scale))
-        for n_qubits, n_points, target in ((4, 1000, 100.0), (12, 500, 20.0)):
-            case = n_qubits, n_points // scale
-            rows.append(against("qiskit_machine_learning", qiskit_kernel, *case, target))
-        rows.append(against("qulacs", qulacs_kernel, 4, 1000 // scale))
-        rows.append(against("qulacs", qulacs_kernel, 12, 500 // scale))
-        # Pair by pair: minutes at a thousand points.
-        rows.append(against("squlearn", squlearn_kernel, 4, 200 // scale))
-    if quick:  # the targets are for the full sizes
-        rows = [{**row, "target": None, "met": None} for row in rows]
-    if memory:
-        rows.append(peak_memory(5000 // scale, 12))
-    return rows
+        warnings.simplefilter("ignore")  # the peers' deprecations are not the subject
+        bars = [against_product(n_qubits, 1000) for n_qubits in (4, 8, 12)]
+        bars += [
+            against("qiskit_machine_learning", statevector_kernel, 4, 1000, 100),
+            against("qiskit_machine_learning", statevector_kernel, 12, 500, 20),
+            against("pennylane", pennylane_kernel, 4, 1000),
+            against("qulacs", qulacs_kernel, 4, 1000),
+            against("qulacs", qulacs_kernel, 12, 500),
+            against("squlearn", squlearn_kernel, 4, 200),  # minutes at a thousand points
+        ]
+    return [*bars, peak_memory(5000, 12)]
 
 
-def against_product(n_qubits: int, n_points: int) -> Row:
+def against_product(n_qubits: int, n_points: int) -> Bar:
     """Compare all of the kernel's work with the complex product of the finished states."""
     X = data(n_points, n_qubits)
     states = np.ascontiguousarray(StatevectorBackend(X).states())
-    product = best_of(5, lambda: states @ states.conj().T)
-    ours = best_of(5, lambda: StatevectorBackend(X).kernel())
-    # A 4-qubit product takes milliseconds, so there the target is left open.
-    target = 3.0 if n_qubits >= 8 else None
-    ratio = ours / product
-    return {
-        "what": "time over the bare product of the states",
-        "n_qubits": n_qubits,
-        "n_points": n_points,
-        "aqka_seconds": ours,
-        "other_seconds": product,
-        "ratio": ratio,
-        "target": None if target is None else f"<= {target:g}",
-        "met": None if target is None else ratio <= target,
-    }
+    product, ours = fastest(
+        [lambda: states @ states.conj().T, lambda: StatevectorBackend(X).kernel()], repeats=5
+    )
+    asked = n_qubits >= 8  # at 4 qubits the product takes 4 ms, less than compiling a circuit
+    return Bar(
+        f"exact kernel, {n_qubits} qubits, N = {n_points}, beside the bare product of the states",
+        f"{ours / product:.2f} × its time, {1e3 * ours:.3g} ms",
+        "≤ 3 ×" if asked else "",
+        ours <= 3 * product if asked else None,
+    )
 
 
 def against(
-    peer: str, kernel: Kernel, n_qubits: int, n_points: int, target: float | None = None
-) -> Row:
-    """Compare with a peer's way to the same kernel, once, after a warm-up on three points."""
+    peer: str, kernel: Kernel, n_qubits: int, n_points: int, asked: float | None = None
+) -> Bar:
+    """Compare with a peer's way to the same kernel, after a warm-up on three points."""
+    what = f"exact kernel, {n_qubits} qubits, N = {n_points}, beside {kernel.__doc__}"
     if find_spec(peer) is None:
-        return {"what": f"speed-up over {peer}", "note": f"{peer} is not installed"}
+        return Bar(what, f"{peer} is not installed")
     X = data(n_points, n_qubits)
     kernel(X[:3])
-    start = perf_counter()
-    theirs = kernel(X)
-    other = perf_counter() - start
-    ours = best_of(3, lambda: StatevectorBackend(X).kernel())
-    ratio = other / ours
-    return {
-        "what": f"speed-up over {peer}",
-        "n_qubits": n_qubits,
-        "n_points": n_points,
-        "aqka_seconds": ours,
-        "other_seconds": other,
-        "ratio": ratio,
-        "target": None if target is None else f">= {target:g}",
-        "met": None if target is None else ratio >= target,
-        "max_difference": float(np.abs(theirs - StatevectorBackend(X).kernel()).max()),
-    }
+    theirs: list[np.ndarray] = []
+    (other,) = fastest([lambda: theirs.append(kernel(X))], repeats=1)
+    (ours,) = fastest([lambda: StatevectorBackend(X).kernel()], repeats=3)
+    difference = float(np.abs(theirs[0] - StatevectorBackend(X).kernel()).max())
+    return Bar(
+        what,
+        f"{other / ours:.3g} × faster ({other:.3g} s against {ours:.3g} s; largest difference "
+        f"{difference:.0e})",
+        "" if asked is None else f"≥ {asked:g} ×",
+        None if asked is None else other >= asked * ours,
+    )
 
 
-def peak_memory(n_points: int, n_qubits: int) -> Row:
+def peak_memory(n_points: int, n_qubits: int) -> Bar:
     """Measure a large kernel's peak memory in a process of its own."""
-    command = [sys.executable, __file__, "--peak-memory", str(n_points), str(n_qubits)]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    peak, seconds = json.loads(answer)
-    return {
-        "what": "peak memory in GiB",
-        "n_qubits": n_qubits,
-        "n_points": n_points,
-        "aqka_seconds": seconds,
-        "ratio": peak,
-        "target": "<= 8",
-        "met": peak <= 8,
-    }
+    code = f"from benchmarks.kernels import run_large; run_large({n_points}, {n_qubits})"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    peak, seconds = (float(word) for word in out.stdout.split())
+    return Bar(
+        f"peak memory of an exact kernel, {n_qubits} qubits, N = {n_points}",
+        f"{peak:.2f} GiB ({seconds:.0f} s)",
+        "≤ 8 GiB",
+        peak <= 8,
+    )
 
 
-def report_peak_memory(n_points: int, n_qubits: int) -> None:
+def run_large(n_points: int, n_qubits: int) -> None:
     """Compute one kernel and print this process's peak memory in GiB and the seconds taken."""
     X = data(n_points, n_qubits)
-    start = perf_counter()
-    StatevectorBackend(X).kernel()
-    seconds = perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Linux counts in KiB, macOS in bytes.
-    print(json.dumps([peak * (1 if sys.platform == "darwin" else 1024) / GIB, seconds]))
+    (seconds,) = fastest([lambda: StatevectorBackend(X).kernel()], repeats=1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # Linux reports KiB
+    print(peak, seconds)
 
 
 def data(n_points: int, n_features: int) -> np.ndarray:
     """Return the points of every comparison."""
     return np.random.default_rng(0).uniform(0, np.pi, size=(n_points, n_features))
-
-
-def best_of(repeats: int, function: Callable[[], object]) -> float:
-    """Return the shortest of several timings, in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = perf_counter()
-        function()
-        times.append(perf_counter() - start)
-    return min(times)
 
 
 def zz_circuit(n_qubits: int) -> Any:
@@ -151,15 +108,15 @@ def zz_circuit(n_qubits: int) -> Any:
     return zz_feature_map(n_qubits, reps=2, entanglement="linear")
 
 
-def qiskit_kernel(X: np.ndarray) -> np.ndarray:
-    """Qiskit Machine Learning's kernel from statevectors."""
+def statevector_kernel(X: np.ndarray) -> np.ndarray:
+    """Qiskit Machine Learning's FidelityStatevectorKernel"""
     from qiskit_machine_learning.kernels import FidelityStatevectorKernel
 
     return FidelityStatevectorKernel(feature_map=zz_circuit(X.shape[1])).evaluate(X)
 
 
 def squlearn_kernel(X: np.ndarray) -> np.ndarray:
-    """sQUlearn's fidelity kernel on its default simulator."""
+    """sQUlearn's FidelityKernel"""
     from squlearn import Executor
     from squlearn.encoding_circuit import QiskitEncodingCircuit
     from squlearn.kernel import FidelityKernel
@@ -168,8 +125,30 @@ def squlearn_kernel(X: np.ndarray) -> np.ndarray:
     return FidelityKernel(circuit, Executor("pennylane")).evaluate(X)
 
 
+def pennylane_kernel(X: np.ndarray) -> np.ndarray:
+    """PennyLane with parameter broadcasting"""
+    import pennylane as qml
+
+    wires = range(X.shape[1])
+
+    @qml.qnode(qml.device("default.qubit", wires=wires), diff_method=None)
+    def state(x: np.ndarray) -> Any:
+        for _ in range(2):
+            for i in wires:
+                qml.Hadamard(i)
+                qml.PhaseShift(2 * x[i], i)
+            for i in wires[:-1]:
+                qml.CNOT([i, i + 1])
+                qml.PhaseShift(2 * (np.pi - x[i]) * (np.pi - x[i + 1]), i + 1)
+                qml.CNOT([i, i + 1])
+        return qml.state()
+
+    states = np.asarray(state(X.T))
+    return np.abs(states.conj() @ states.T) ** 2
+
+
 def qulacs_kernel(X: np.ndarray) -> np.ndarray:
-    """A loop over points in qulacs and one product: what one would write by hand."""
+    """a loop over points in qulacs"""
     import qulacs
 
     n_qubits = X.shape[1]
@@ -189,16 +168,3 @@ def qulacs_kernel(X: np.ndarray) -> np.ndarray:
         circuit.update_quantum_state(state)
         states[k] = state.get_vector()
     return np.abs(states.conj() @ states.T) ** 2
-
-
-def main() -> None:
-    """Print the rows."""
-    if sys.argv[1:2] == ["--peak-memory"]:
-        report_peak_memory(int(sys.argv[2]), int(sys.argv[3]))
-        return
-    for row in measure(quick="--quick" in sys.argv):
-        print(json.dumps(row))
-
-
-if __name__ == "__main__":
-    main()

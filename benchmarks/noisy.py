@@ -6,6 +6,7 @@ import numpy as np
 from qiskit_aer.primitives import SamplerV2
 from qiskit_machine_learning.kernels import FidelityQuantumKernel
 from qiskit_machine_learning.state_fidelities import ComputeUncompute
+from threadpoolctl import threadpool_limits
 
 from aqka import ShotPlan
 from aqka.arrays import FloatArray
@@ -15,7 +16,6 @@ from aqka.backends.aer_sampling import AerSamplingBackend
 from benchmarks.bars import Bar, fastest
 
 POINTS, QUBITS, SHOTS = 100, 4, 100
-REFERENCE_POINTS = 60
 
 
 def data(n_points: int, n_qubits: int) -> FloatArray:
@@ -35,12 +35,7 @@ def every_pair(n_points: int) -> ShotPlan:
 
 
 def reference_seconds() -> float:
-    """Return FidelityQuantumKernel's time, from a few points in proportion to the pairs.
-
-    It gets the same noise, method and single thread as our sampling route. The proportion
-    flatters it: it submits a circuit a pair, and Aer slows down with their number, so that all
-    5,050 pairs take about twice as long as this says.
-    """
+    """Return FidelityQuantumKernel's time with the same noise, method and single thread."""
     sampler = SamplerV2(
         default_shots=SHOTS,
         seed=1,
@@ -59,9 +54,8 @@ def reference_seconds() -> float:
         evaluate_duplicates="all",
         enforce_psd=False,
     )
-    X = data(REFERENCE_POINTS, QUBITS)
-    taken = seconds(lambda: kernel.evaluate(X))
-    return taken * len(every_pair(POINTS)) / len(every_pair(REFERENCE_POINTS))
+    X = data(POINTS, QUBITS)
+    return seconds(lambda: kernel.evaluate(X))
 
 
 def run(backend: AerBackend | AerSamplingBackend, plan: ShotPlan) -> None:
@@ -71,6 +65,11 @@ def run(backend: AerBackend | AerSamplingBackend, plan: ShotPlan) -> None:
 
 def measure() -> list[Bar]:
     """Measure everything."""
+    with threadpool_limits(1):
+        return _measure()
+
+
+def _measure() -> list[Bar]:
     X, plan, noise = data(POINTS, QUBITS), every_pair(POINTS), depolarising_noise()
     AerBackend(X[:2], noise=noise).kernel()  # imports and first calls are not the subject
     reference = reference_seconds()
@@ -81,33 +80,30 @@ def measure() -> list[Bar]:
     large = data(30, 8)
     eight = seconds(lambda: run(AerBackend(large, noise=noise), every_pair(30)), repeats=3)
     what = f"{POINTS} points, {QUBITS} qubits, 1 %/4 % depolarising, {SHOTS} shots a pair"
-    beside = (
-        f"{reference:.0f} s of FidelityQuantumKernel on Aer (in proportion to the pairs from "
-        f"{len(every_pair(REFERENCE_POINTS))} of {len(plan)})"
-    )
+    beside = f"FidelityQuantumKernel on Aer with its {reference:.0f} s"
     return [
         Bar(
             f"{what}: exact noisy kernel, transpiling included",
-            f"{whole * 1e3:.0f} ms, {reference / whole:.0f} times faster than {beside}",
-            "1000 times",
+            f"{whole * 1e3:.0f} ms, {reference / whole:,.0f} × faster than {beside}",
+            "≥ 1,000 ×",
             reference / whole >= 1000,
         ),
         Bar(
             f"{what}: exact noisy kernel, circuit transpiled and compiled before",
-            f"{compiled * 1e3:.0f} ms, {reference / compiled:.0f} times faster",
-            "1000 times",
+            f"{compiled * 1e3:.0f} ms, {reference / compiled:,.0f} × faster",
+            "≥ 1,000 ×",
             reference / compiled >= 1000,
         ),
         Bar(
             f"{what}: Aer's sampler",
-            f"{sampled:.1f} s, {reference / sampled:.0f} times faster",
-            "10 times",
+            f"{sampled:.1f} s, {reference / sampled:,.0f} × faster",
+            "≥ 10 ×",
             reference / sampled >= 10,
         ),
         Bar(
             "30 points, 8 qubits: exact noisy kernel, transpiling included",
             f"{eight:.2f} s",
-            "2 s",
+            "usable (≤ 2 s)",
             eight <= 2,
         ),
     ]
