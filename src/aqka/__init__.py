@@ -1,18 +1,18 @@
 """aqka: quantum-kernel learning under a shot budget."""
 
-from aqka.acquisition import Acquisition, acquire
+from aqka.acquisition import Acquisition
 from aqka.allocators import Allocation, Allocator, allocator_names
 from aqka.backends import Backend, MatrixBackend, StatevectorBackend
 from aqka.diagnostics import Diagnostics, diagnose
-from aqka.errors import InputError
+from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks, ShotPlan
 from aqka.problem import Problem
 from aqka.protocol import PAPER, PRACTICAL, Protocol
 from aqka.readout import FittedHead, Readout, make_readout, readout_names
+from aqka.run import Patience, acquire
 from aqka.schedule import Schedule
-
-__version__ = "0.1.0"
+from aqka.version import __version__
 
 __all__ = [
     "PAPER",
@@ -24,15 +24,20 @@ __all__ = [
     "Diagnostics",
     "FittedHead",
     "InputError",
+    "JobError",
     "Landmarks",
+    "LedgerError",
     "MatrixBackend",
     "PairTable",
+    "Patience",
     "Problem",
     "Protocol",
     "Readout",
     "Schedule",
     "ShotPlan",
     "StatevectorBackend",
+    "TransientError",
+    "__version__",
     "acquire",
     "allocator_names",
     "diagnose",

@@ -1,17 +1,13 @@
-"""Algorithm 1 as an ask/tell session, and the loop that drives it against a backend."""
-
-from collections.abc import Callable
+"""Algorithm 1 as an ask/tell session."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka.allocators import Allocation, Allocator, make_allocator
-from aqka.arrays import FloatArray, as_count
-from aqka.backends import Backend
+from aqka.arrays import as_count
 from aqka.errors import InputError
 from aqka.plan import Landmarks, ShotPlan
 from aqka.problem import Problem
-from aqka.protocol import PRACTICAL, Protocol
 from aqka.schedule import Schedule
 
 
@@ -98,20 +94,35 @@ class Acquisition:
             self._pending = self._next_plan()
         return self._pending
 
-    def tell(self, hits: ArrayLike) -> None:
-        """Take the hits of the plan that ``ask`` gave, in its order (line 11)."""
+    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
+        """Take the hits of the plan that ``ask`` gave, in its order (line 11).
+
+        ``shots`` says how many shots each pair really got, where a round was cut short. What
+        a round did not use is there for the next one.
+        """
         if self._pending is None:
             raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
-        self.table.add(self._pending, hits)
+        done = self._pending if shots is None else self._pending.cut_to(shots)
+        self.table.add(done, hits)
         self.landmarks = self._pending.landmarks or self.landmarks
         self._pending = None
         self.round += 1
+
+    def take_up(self, plan: ShotPlan) -> None:
+        """Make a recorded plan the pending one, instead of computing it again."""
+        if plan.total > self.shots_left:
+            raise InputError(
+                f"plan has {plan.total} shots but {self.shots_left} of the budget are left."
+            )
+        self._pending = plan
 
     def _next_plan(self) -> ShotPlan:
         rng = np.random.default_rng([self.seed, self.round])
         spent = self.table.shots
         # Counted from what is measured, so shots that an earlier round did not use come along.
-        round_shots = self._milestones[self.round] - self.table.total
+        # After the last milestone come rounds only if some failed.
+        milestone = self._milestones[min(self.round, len(self._milestones) - 1)]
+        round_shots = milestone - self.table.total
         if self.round == 0 and self.schedule.has_warmup(self.budget):
             shots, landmarks = self.schedule.exploring(spent, round_shots, rng), None  # line 3
         else:
@@ -139,57 +150,3 @@ class Acquisition:
                 f"got {int(answer.sum())} with a smallest entry of {answer.min()}."
             )
         return allocation
-
-
-def acquire(
-    backend: Backend,
-    y: ArrayLike,
-    budget: int,
-    allocator: str | Allocator = "aqka",
-    *,
-    ridge: float = 0.01,
-    C: float = 5.0,
-    protocol: str | Protocol = PRACTICAL,
-    schedule: Schedule | None = None,
-    true_kernel: FloatArray | None = None,
-    seed: int = 0,
-    on_round: Callable[[Acquisition], None] | None = None,
-) -> Acquisition:
-    """Spend a shot budget on a backend and return the finished session.
-
-    Parameters
-    ----------
-    backend
-        Who runs the shots, for example :class:`~aqka.MatrixBackend`.
-    y
-        Labels of two classes, or real targets, of the backend's points.
-    budget, allocator, schedule, seed
-        See :class:`Acquisition`.
-    ridge, C, protocol, true_kernel
-        See :class:`~aqka.Problem`.
-    on_round
-        Called with the session after every round, for progress and logs.
-
-    Examples
-    --------
-    >>> from aqka import MatrixBackend
-    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
-    >>> session = acquire(MatrixBackend(kernel), y=[1, 1, -1], budget=300)
-    >>> session.table.total
-    300
-    """
-    # Problem checks and converts what a user passes.
-    problem = Problem(y, ridge, C, protocol, true_kernel)  # type: ignore[arg-type]
-    expected = (problem.n_points, problem.n_points)
-    if backend.shape != expected:
-        raise InputError(
-            f"y labels {problem.n_points} points, so the backend must be "
-            f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
-        )
-    session = Acquisition(problem, budget, allocator, schedule, seed)
-    while not session.done:  # lines 3 and 4
-        ticket = backend.submit(session.ask(), session.tag)
-        session.tell(backend.collect(ticket))
-        if on_round is not None:
-            on_round(session)
-    return session  # line 13: K̂ = c / s is session.table.estimate()

@@ -1,5 +1,6 @@
 """The array types of the package, and the checks that turn what a user passes into them."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,9 @@ def as_kernel(matrix: ArrayLike, name: str, *, square: bool = True) -> FloatArra
                 "average it with its transpose first."
             )
     return np.asarray(np.clip(kernel, 0.0, 1.0))
+
+
+def digest(array: FloatArray) -> str:
+    """Return a short digest of an array's shape and values."""
+    content = np.ascontiguousarray(array)
+    return hashlib.sha256(str(content.shape).encode() + content.tobytes()).hexdigest()[:16]

@@ -6,11 +6,12 @@ from itertools import product
 
 import numpy as np
 
-from aqka.acquisition import Acquisition, acquire
+from aqka.acquisition import Acquisition
 from aqka.arrays import FloatArray
 from aqka.backends import MatrixBackend
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.readout import make_readout
+from aqka.run import acquire
 from aqka.tasks import Task, breast_cancer, planted_sparse
 
 TASKS: tuple[Callable[[int], Task], ...] = (

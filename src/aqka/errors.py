@@ -1,4 +1,9 @@
-"""The one error a caller can mend by changing an argument."""
+"""The errors of the package, by who can mend them."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aqka.arrays import IntArray
 
 
 class InputError(ValueError):
@@ -7,3 +12,28 @@ class InputError(ValueError):
     The message names the argument, what was got, what is allowed and the remedy. Whoever
     raises it has changed nothing yet.
     """
+
+
+class TransientError(RuntimeError):
+    """A step failed for a passing reason, such as the network; repeating it is safe."""
+
+
+class JobError(RuntimeError):
+    """A job was refused, failed, was cancelled or cannot be found.
+
+    The message names the job and the remedy. Whoever raises it has not run the job again:
+    whether shots are paid for twice is the caller's decision.
+
+    Attributes
+    ----------
+    partial
+        Shots that were run all the same and their hits, per pair of the plan, if any.
+    """
+
+    def __init__(self, message: str, partial: "tuple[IntArray, IntArray] | None" = None) -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+class LedgerError(RuntimeError):
+    """A ledger cannot be read or written, or does not belong to this run."""

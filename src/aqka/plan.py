@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from aqka.arrays import IntArray, as_counts
 from aqka.errors import InputError
@@ -71,6 +72,16 @@ class ShotPlan:
     def total(self) -> int:
         """All shots of the plan together."""
         return int(np.sum(self.shots))
+
+    def cut_to(self, shots: ArrayLike) -> "ShotPlan":
+        """Return the plan with the shots that each pair really got, at most the planned ones."""
+        done = as_counts(shots, "shots")
+        if done.shape != self.shots.shape or np.any((done < 0) | (done > self.shots)):
+            raise InputError(
+                f"shots must be {len(self)} counts between 0 and the planned ones, "
+                f"got {done.shape[0]} with a largest of {done.max(initial=0)}."
+            )
+        return ShotPlan(self.rows, self.cols, done, self.landmarks)
 
 
 def checked_hits(plan: ShotPlan, hits: object) -> IntArray:

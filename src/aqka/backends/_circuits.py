@@ -1,5 +1,6 @@
 """Feature maps as Qiskit circuits: checks, the default map, and the fidelity test U(x)U†(y)."""
 
+import hashlib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -124,3 +125,16 @@ def fidelity_circuit(feature_map: "QuantumCircuit", *, measure: bool = True) -> 
     if measure:
         circuit.measure_all()
     return circuit
+
+
+def circuit_digest(circuit: "QuantumCircuit") -> str:
+    """Return a short digest of a circuit's gates, the same in every process.
+
+    Not of its serialisation, in which every parameter has an identifier of its own.
+    """
+    gates = [
+        f"{step.operation.name}{[str(p) for p in step.operation.params]}"
+        f"{[circuit.find_bit(q).index for q in step.qubits]}"
+        for step in circuit.data
+    ]
+    return hashlib.sha256("\n".join(gates).encode()).hexdigest()[:16]

@@ -34,6 +34,9 @@ class SimulatedBackend(ABC):
         The hits depend on it, on the tag and on the plan, and on nothing else.
     """
 
+    replayable = True
+    """The same tag gives the same hits at no cost, so a lost ticket is simply drawn again."""
+
     def __init__(self, seed: int) -> None:
         self._seed = as_count(seed, "seed", minimum=0)
         self._submitted: dict[str, ShotPlan] = {}
@@ -42,6 +45,15 @@ class SimulatedBackend(ABC):
     @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Points that a plan's rows and columns may name."""
+
+    @abstractmethod
+    def _identity(self) -> list[str]:
+        """Return what the hits depend on besides the seed: data, circuit, noise, ..."""
+
+    def fingerprint(self) -> str:
+        """Return a text that is the same exactly for backends with the same hits."""
+        parts = ", ".join([*self._identity(), f"seed={self._seed}"])
+        return f"{type(self).__name__}({parts})"
 
     @abstractmethod
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray
+from aqka.arrays import FloatArray, digest
+from aqka.backends._circuits import circuit_digest
 from aqka.backends._compile import FidelityProgram
 from aqka.backends._noise import depolarising_noise, used_qubits
 from aqka.backends._noisy import NoisyProblem
@@ -116,6 +117,14 @@ class AerBackend(ExactBackend):
             self._kernel = np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
             self._program = None  # it has served
         return self._kernel
+
+    def _identity(self) -> list[str]:
+        return [
+            f"X={digest(self._rows)}",
+            f"columns={digest(self._columns)}",
+            f"circuit={circuit_digest(self.circuit)}",
+            f"kernel={digest(self.kernel())}",
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what to pickle: the kernel in place of the program that computes it."""

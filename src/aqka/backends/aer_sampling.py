@@ -7,8 +7,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from aqka.arrays import FloatArray, IntArray
-from aqka.backends._circuits import require
+from aqka.arrays import FloatArray, IntArray, digest
+from aqka.backends._circuits import circuit_digest, require
 from aqka.backends._noisy import NoisyProblem
 from aqka.backends._simulated import SimulatedBackend
 from aqka.plan import ShotPlan
@@ -74,6 +74,14 @@ class AerSamplingBackend(SimulatedBackend):
     def shape(self) -> tuple[int, int]:
         """Points that a plan's rows and columns may name."""
         return self._problem.shape
+
+    def _identity(self) -> list[str]:
+        return [
+            f"X={digest(self._problem.rows)}",
+            f"columns={digest(self._problem.columns)}",
+            f"circuit={circuit_digest(self.circuit)}",
+            f"noise={self._problem.model}",
+        ]
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         hits = np.zeros(len(plan), dtype=np.int64)

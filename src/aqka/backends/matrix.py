@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, as_kernel
+from aqka.arrays import FloatArray, as_kernel, digest
 from aqka.backends._simulated import ExactBackend
 
 
@@ -40,3 +40,6 @@ class MatrixBackend(ExactBackend):
         """Rows and columns of the kernel."""
         rows, cols = self._kernel.shape
         return rows, cols
+
+    def _identity(self) -> list[str]:
+        return [f"kernel={digest(self._kernel)}"]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray
-from aqka.backends._circuits import as_feature_map, as_rows_and_columns
+from aqka.arrays import FloatArray, digest
+from aqka.backends._circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends._fidelity import fidelities
 from aqka.backends._gates import ComplexArray
 from aqka.backends._qfunc import simulate_qfunc
@@ -95,6 +95,12 @@ class StatevectorBackend(ExactBackend):
             columns = None if self._square else self._all_states()[self._n_rows :]
             self._kernel = fidelities(self.states(), columns)
         return self._kernel
+
+    def _identity(self) -> list[str]:
+        # A function has no content to compare, but its kernel has.
+        circuit = self._circuit
+        which = digest(self.kernel()) if circuit is None else circuit_digest(circuit)
+        return [f"X={digest(self._points)}", f"rows={self._n_rows}", f"feature_map={which}"]
 
     def _all_states(self) -> ComplexArray:
         if self._states is None:

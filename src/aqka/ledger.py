@@ -1,0 +1,287 @@
+"""The ledger of one run: an append-only log in SQLite, written before anything relies on it.
+
+Entries form a chain: each holds a digest of its own content and of the entry before, so that
+damage is noticed on reading and never taken for a measurement.
+"""
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from aqka.arrays import IntArray
+from aqka.errors import LedgerError
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
+MAX_ARRAY_BYTES = 2**30  # what one entry may unpack to: 5000 points need 0.2 GiB
+GENESIS = b"\0" * 32
+
+SCHEMA = f"""
+CREATE TABLE entries (
+    number INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    kind TEXT NOT NULL,
+    round INTEGER,
+    body TEXT NOT NULL,
+    arrays BLOB NOT NULL,
+    digest BLOB NOT NULL
+);
+CREATE UNIQUE INDEX once ON entries (kind, round) WHERE round IS NOT NULL;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+"""For each old schema version, what turns it into the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One line of the ledger.
+
+    Attributes
+    ----------
+    number
+        Position, from 1.
+    at
+        Seconds since 1970, UTC.
+    kind
+        What happened: ``started``, ``planned``, ``submitted``, ``collected``, ``failed``, ...
+    round
+        The round it belongs to, or None. Each kind stands at most once for a round.
+    body
+        Small facts, as JSON.
+    arrays
+        Counts, by name.
+    """
+
+    number: int
+    at: float
+    kind: str
+    round: int | None
+    body: dict[str, Any]
+    arrays: dict[str, IntArray]
+
+
+class Ledger:
+    """An open ledger: ``append`` and ``read``.
+
+    Parameters
+    ----------
+    path
+        The SQLite file. A writer makes it where there is none.
+    write
+        Whether to append. One process can write at a time; the lock dies with its process.
+        Readers never wait for the writer, nor the writer for them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "ledger.sqlite"
+    >>> with Ledger(path, write=True) as ledger:
+    ...     ledger.append("planned", round=0, body={"tag": "a"}, shots=np.array([3, 4]))
+    >>> with Ledger(path) as ledger:
+    ...     [(entry.kind, entry.body, entry.arrays["shots"].tolist()) for entry in ledger.read()]
+    [('planned', {'tag': 'a'}, [3, 4])]
+    """
+
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        self._path = path
+        self._lock: FileLock | None = None
+        if write:
+            self._lock = _locked(path)
+        try:
+            self._connection = self._connect(write)
+        except BaseException:
+            self._release()
+            raise
+        self._last: bytes | None = None  # digest of the last entry, once the chain is checked
+
+    def append(
+        self,
+        kind: str,
+        *,
+        round: int | None = None,
+        body: Mapping[str, Any] | None = None,
+        **arrays: IntArray,
+    ) -> None:
+        """Write one entry; when this returns it is on the disk."""
+        if self._last is None:
+            self.read()
+        assert self._last is not None
+        text = json.dumps({**(body or {}), "_arrays": _layout(arrays)}, sort_keys=True)
+        packed = _pack(arrays)
+        with self._told("write to"):
+            count: int = self._connection.execute("SELECT COUNT(*) FROM entries").fetchone()[0]
+            number, at = count + 1, time.time()
+            digest = _digest(self._last, number, at, kind, round, text, packed)
+            self._connection.execute(
+                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (number, at, kind, round, text, packed, digest),
+            )
+        self._last = digest
+
+    def read(self) -> list[Entry]:
+        """Return all entries in order, each checked against its digest."""
+        entries, last = [], GENESIS
+        with self._told("read"):
+            rows = self._connection.execute(
+                "SELECT number, at, kind, round, body, arrays, digest FROM entries ORDER BY number"
+            )
+            for position, (number, at, kind, round, text, packed, digest) in enumerate(rows, 1):
+                expected = _digest(last, number, at, kind, round, text, packed)
+                if number != position or digest != expected:
+                    raise LedgerError(
+                        f"{self._path} is damaged at entry {position}: its content does not match "
+                        "its digest. Restore the file from a copy."
+                    )
+                body = json.loads(text)
+                arrays = _unpack(packed, body.pop("_arrays"))
+                entries.append(Entry(number, at, kind, round, body, arrays))
+                last = digest
+        self._last = last
+        return entries
+
+    def close(self) -> None:
+        """Fold the write-ahead file into the ledger and let others write."""
+        self._connection.close()
+        self._release()
+
+    def __enter__(self) -> Self:
+        """Return the ledger itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the ledger, whatever ended the block."""
+        self.close()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def _connect(self, write: bool) -> sqlite3.Connection:
+        exists = self._path.exists() and self._path.stat().st_size > 0
+        if not write and not exists:
+            raise LedgerError(f"{self._path} does not exist or is empty; there is no run here.")
+        with self._told("open"):
+            mode = "rwc" if write else "ro"
+            connection = sqlite3.connect(
+                f"{self._path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
+            )
+            connection.execute("PRAGMA trusted_schema = OFF")
+            if write:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                # A file may be there without a schema, if a process died right here.
+                if connection.execute("PRAGMA schema_version").fetchone()[0] == 0:
+                    connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+            self._check_version(connection, write)
+        return connection
+
+    def _check_version(self, connection: sqlite3.Connection, write: bool) -> None:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION_ID:
+            raise LedgerError(f"{self._path} is a database of another program, not a ledger.")
+        if version > SCHEMA_VERSION:
+            raise LedgerError(
+                f"{self._path} has schema version {version}, this aqka knows {SCHEMA_VERSION}; "
+                "open it with the newer aqka that wrote it."
+            )
+        if version == SCHEMA_VERSION:
+            return
+        if not write or any(old not in MIGRATIONS for old in range(version, SCHEMA_VERSION)):
+            raise LedgerError(
+                f"{self._path} has the older schema version {version}, this aqka writes "
+                f"{SCHEMA_VERSION}; it is migrated, with a backup, when the run is resumed."
+            )
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copy2(self._path, self._path.with_suffix(f".v{version}.bak"))
+        connection.execute("BEGIN IMMEDIATE")
+        for old in range(version, SCHEMA_VERSION):
+            MIGRATIONS[old](connection)
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+
+    @contextmanager
+    def _told(self, doing: str) -> Iterator[None]:
+        """Turn what SQLite, JSON and zlib say of a bad file into one clear error."""
+        try:
+            yield
+        except sqlite3.IntegrityError as error:
+            raise LedgerError(
+                f"{self._path} already holds this entry; a round is planned, submitted and "
+                "collected once."
+            ) from error
+        except sqlite3.Error as error:
+            full = "full" in str(error) or "I/O" in str(error)
+            remedy = "free some space and resume" if full else "restore the file from a copy"
+            raise LedgerError(f"cannot {doing} {self._path}: {error}; {remedy}.") from error
+        except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+            raise LedgerError(
+                f"{self._path} is damaged: {error}. Restore the file from a copy."
+            ) from error
+
+
+def _locked(path: Path) -> FileLock:
+    """Return the writer's lock, held by this process until it ends, however it ends."""
+    lock = FileLock(path.with_suffix(".lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise LedgerError(
+            f"another process is writing to {path}; wait for it to end, or stop it."
+        ) from error
+    except OSError as error:
+        raise LedgerError(f"cannot write in {path.parent}: {error.strerror}.") from error
+    return lock
+
+
+def _digest(
+    last: bytes, number: int, at: float, kind: str, round: int | None, text: str, packed: bytes
+) -> bytes:
+    head = json.dumps([number, at, kind, round, text, len(packed)]).encode()
+    return hashlib.sha256(last + head + packed).digest()
+
+
+def _layout(arrays: Mapping[str, IntArray]) -> list[list[Any]]:
+    return [[name, int(array.size)] for name, array in arrays.items()]
+
+
+def _pack(arrays: Mapping[str, IntArray]) -> bytes:
+    joined = b"".join(array.astype("<i8").tobytes() for array in arrays.values())
+    return zlib.compress(joined, 1)
+
+
+def _unpack(packed: bytes, layout: list[list[Any]]) -> dict[str, IntArray]:
+    """Return the arrays, and refuse a blob that would unpack to more than it declares."""
+    expected = 8 * sum(int(size) for _, size in layout)
+    if not 0 <= expected <= MAX_ARRAY_BYTES:
+        raise ValueError(f"an entry declares {expected} bytes of counts")
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(packed, expected + 1)
+    if len(data) != expected:
+        raise ValueError("an entry's counts do not have their declared length")
+    arrays, start = {}, 0
+    for name, size in layout:
+        arrays[str(name)] = np.frombuffer(data, "<i8", int(size), start).astype(np.int64)
+        start += 8 * int(size)
+    return arrays

@@ -1,0 +1,327 @@
+"""Spends a budget on a backend, with every step in the ledger before it is relied on.
+
+What happens in a round, and what a crash in between costs:
+
+1. ``planned`` is written, then the plan is submitted under its tag. After a crash a backend whose
+   jobs outlive the process is asked for the tag's jobs first, so nothing is bought twice.
+2. ``submitted`` is written with the ticket. After a crash the ticket is collected.
+3. ``collected`` is written with the hits, and only then does the session see them.
+"""
+
+import time
+import uuid
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.acquisition import Acquisition
+from aqka.allocators import Allocator
+from aqka.arrays import FloatArray, IntArray, digest
+from aqka.backends import Backend
+from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.ledger import Entry, Ledger
+from aqka.plan import Landmarks, ShotPlan
+from aqka.problem import Problem
+from aqka.protocol import PRACTICAL, Protocol
+from aqka.schedule import Schedule
+from aqka.version import __version__
+
+LEDGER_NAME = "ledger.sqlite"
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to bear with a failing backend.
+
+    Attributes
+    ----------
+    attempts
+        Tries of a step that fails for a passing reason.
+    first_wait
+        Seconds before the second try; each later wait is twice as long.
+    failed_rounds
+        Rounds in a row that may fail before the run stops. It can be resumed.
+    """
+
+    attempts: int = 6
+    first_wait: float = 2.0
+    failed_rounds: int = 3
+
+    def call(self, step: Callable[[], Answer]) -> Answer:
+        """Return what ``step`` returns, repeating it while it fails for a passing reason."""
+        for attempt in range(self.attempts - 1):
+            try:
+                return step()
+            except TransientError:
+                time.sleep(self.first_wait * 2**attempt)
+        return step()
+
+
+def acquire(
+    backend: Backend,
+    y: ArrayLike,
+    budget: int,
+    allocator: str | Allocator = "aqka",
+    *,
+    ridge: float = 0.01,
+    C: float = 5.0,
+    protocol: str | Protocol = PRACTICAL,
+    schedule: Schedule | None = None,
+    true_kernel: FloatArray | None = None,
+    seed: int = 0,
+    directory: str | Path | None = None,
+    patience: Patience | None = None,
+    on_round: Callable[[Acquisition], None] | None = None,
+) -> Acquisition:
+    """Spend a shot budget on a backend and return the finished session.
+
+    Parameters
+    ----------
+    backend
+        Who runs the shots, for example :class:`~aqka.MatrixBackend`.
+    y
+        Labels of two classes, or real targets, of the backend's points.
+    budget, allocator, schedule, seed
+        See :class:`Acquisition`.
+    ridge, C, protocol, true_kernel
+        See :class:`~aqka.Problem`.
+    directory
+        Where the run's ledger is kept. With it a run survives a crash at any instant: calling
+        ``acquire`` again with the same arguments goes on where it stopped, and a finished run
+        is returned without a shot. None keeps nothing.
+    patience
+        How long to bear with a failing backend.
+    on_round
+        Called with the session after every round, for progress and logs.
+
+    Examples
+    --------
+    >>> from aqka import MatrixBackend
+    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
+    >>> session = acquire(MatrixBackend(kernel), y=[1, 1, -1], budget=300)
+    >>> session.table.total
+    300
+    """
+    # Problem checks and converts what a user passes.
+    problem = Problem(y, ridge, C, protocol, true_kernel)  # type: ignore[arg-type]
+    expected = (problem.n_points, problem.n_points)
+    if backend.shape != expected:
+        raise InputError(
+            f"y labels {problem.n_points} points, so the backend must be "
+            f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
+        )
+    session = Acquisition(problem, budget, allocator, schedule, seed)
+    run = _Run(session, backend, patience or Patience(), on_round)
+    if directory is None:
+        run.spend()
+    else:
+        path = Path(directory)
+        path.mkdir(parents=True, exist_ok=True)
+        with Ledger(path / LEDGER_NAME, write=True) as ledger:
+            run.keep(ledger)
+            run.spend()
+    return session  # line 13: K̂ = c / s is session.table.estimate()
+
+
+class _Run:
+    """A session, a backend, and the ledger between them."""
+
+    def __init__(
+        self,
+        session: Acquisition,
+        backend: Backend,
+        patience: Patience,
+        on_round: Callable[[Acquisition], None] | None,
+    ) -> None:
+        self._session = session
+        self._backend = backend
+        self._patience = patience
+        self._on_round = on_round
+        self._ledger: Ledger | None = None
+        self._run_id = new_run_id()
+        self._planned = False  # whether the pending plan stands in the ledger already
+        self._ticket: str | None = None  # of the pending plan, if it was submitted
+
+    def keep(self, ledger: Ledger) -> None:
+        """Write to a ledger from now on, after taking up what it holds."""
+        entries = ledger.read()
+        facts = fingerprint(self._session, self._backend)
+        self._ledger = ledger
+        if not entries:
+            self._run_id = new_run_id()
+            started = {"fingerprint": facts, "version": __version__, "run_id": self._run_id}
+            self._write("started", started)
+            return
+        check_fingerprint(entries, facts)
+        self._run_id = str(entries[0].body.get("run_id"))
+        self._planned, self._ticket = replay(self._session, entries)
+        if not self._session.done:
+            self._write("resumed", {"version": __version__})
+
+    def spend(self) -> None:
+        """Run rounds until the budget is spent."""
+        failures = 0
+        try:
+            while not self._session.done:  # lines 3 and 4
+                failures = 0 if self._round() else failures + 1
+                if failures == self._patience.failed_rounds:
+                    raise JobError(
+                        f"{failures} rounds in a row gave no shots; the run stops and can be "
+                        "resumed when the cause is mended."
+                    )
+                if self._on_round is not None:
+                    self._on_round(self._session)
+        except KeyboardInterrupt:
+            self._write("interrupted")
+            raise
+        if self._ledger is not None and self._ledger.read()[-1].kind != "finished":
+            self._write("finished")
+
+    def _round(self) -> bool:
+        """Plan, submit and collect one round; return whether it brought any shots."""
+        session, plan = self._session, self._session.ask()
+        ticket = self._submitted(plan)
+        try:
+            hits = self._patience.call(lambda: self._backend.collect(ticket))
+        except JobError as error:
+            # Nothing is run again. What the job did bring is kept, the rest of the round's
+            # shots goes to the next one.
+            warnings.warn(f"round {session.round} failed: {error}", RuntimeWarning, stacklevel=4)
+            shots, hits = error.partial or (np.zeros_like(plan.shots), np.zeros_like(plan.shots))
+            self._write("failed", {"reason": str(error)}, shots=shots, hits=hits)
+            session.tell(hits, shots)
+        else:
+            usage = getattr(self._backend, "usage", {}).get(ticket)
+            self._write("collected", {"qpu_seconds": usage}, hits=hits)
+            session.tell(hits)  # line 11
+            shots = plan.shots
+        self._planned, self._ticket = False, None
+        return bool(shots.any())
+
+    def _submitted(self, plan: ShotPlan) -> str:
+        """Return the ticket of the pending plan, submitting it only if nobody has."""
+        recover = getattr(self._backend, "recover", None)
+        replayable = getattr(self._backend, "replayable", False)
+        if self._ticket is not None and not replayable:
+            return self._ticket
+        # Jobs outlive a run, so their tag names it; simulated hits must not depend on its name.
+        tag = self._session.tag if replayable else f"{self._session.tag}-{self._run_id}"
+        ticket: str | None = None
+        if self._planned and recover is not None:
+            ticket = self._patience.call(lambda: recover(plan, tag))
+        if not self._planned:
+            self._write_plan(plan, tag)
+        if ticket is None:
+            ticket = self._patience.call(lambda: self._backend.submit(plan, tag))
+        if self._ticket is None:
+            name = str(getattr(self._backend, "name", type(self._backend).__name__))
+            self._write("submitted", {"ticket": ticket, "backend": name})
+        return ticket
+
+    def _write_plan(self, plan: ShotPlan, tag: str) -> None:
+        arrays = {"rows": plan.rows, "cols": plan.cols, "shots": plan.shots}
+        body: dict[str, Any] = {"tag": tag}
+        if plan.landmarks is not None:
+            arrays["landmarks"] = plan.landmarks.points
+            body["keep_block"] = plan.landmarks.keep_block
+        self._write("planned", body, **arrays)
+
+    def _write(self, kind: str, body: dict[str, Any] | None = None, **arrays: IntArray) -> None:
+        if self._ledger is not None:
+            belongs = kind in ("planned", "submitted", "collected", "failed")
+            self._ledger.append(
+                kind, round=self._session.round if belongs else None, body=body, **arrays
+            )
+
+
+def new_run_id() -> str:
+    """Return a name for a run that no other run has."""
+    return uuid.uuid4().hex[:12]
+
+
+def replay(session: Acquisition, entries: list[Entry]) -> tuple[bool, str | None]:
+    """Bring a fresh session to where the ledger ends.
+
+    Returns
+    -------
+    planned, ticket
+        Whether a plan is open, and its ticket if it was submitted.
+    """
+    planned, ticket = False, None
+    for entry in entries:
+        if entry.round is not None and entry.round != session.round:
+            raise LedgerError(
+                f"the ledger is not sound: entry {entry.number} ({entry.kind}) belongs to round "
+                f"{entry.round}, but the rounds before it end at {session.round}."
+            )
+        try:
+            if entry.kind == "planned":
+                session.take_up(recorded_plan(entry))
+                planned = True
+            elif entry.kind == "submitted":
+                ticket = str(entry.body["ticket"])
+            elif entry.kind in ("collected", "failed"):
+                session.tell(entry.arrays["hits"], entry.arrays.get("shots"))
+                planned, ticket = False, None
+        except (InputError, KeyError) as error:
+            raise LedgerError(
+                f"the ledger is not sound: entry {entry.number} ({entry.kind}): {error}"
+            ) from error
+    return planned, ticket
+
+
+def recorded_plan(entry: Entry) -> ShotPlan:
+    """Return the plan of a ``planned`` entry."""
+    arrays = entry.arrays
+    landmarks = None
+    if "landmarks" in arrays:
+        landmarks = Landmarks(arrays["landmarks"], bool(entry.body["keep_block"]))
+    return ShotPlan(arrays["rows"], arrays["cols"], arrays["shots"], landmarks)
+
+
+def fingerprint(session: Acquisition, backend: Backend) -> dict[str, str]:
+    """Return what makes a run this run; resuming needs all of it to be the same."""
+    problem = session.problem
+    true_kernel = problem.true_kernel
+    identify = getattr(backend, "fingerprint", None)
+    return {
+        "labels": digest(problem.y),
+        "backend": identify() if identify is not None else f"{type(backend).__name__}",
+        "budget": str(session.budget),
+        "allocator": _described(session.allocator),
+        "schedule": repr(session.schedule),
+        "protocol": repr(problem.protocol),
+        "ridge": repr(problem.ridge),
+        "C": repr(problem.C),
+        "true_kernel": "none" if true_kernel is None else digest(true_kernel),
+        "seed": str(session.seed),
+    }
+
+
+def check_fingerprint(entries: list[Entry], facts: dict[str, str]) -> None:
+    """Refuse to go on with another run's ledger, and say what differs."""
+    recorded = entries[0].body.get("fingerprint")
+    if entries[0].kind != "started" or not isinstance(recorded, dict):
+        raise LedgerError("the ledger is not sound: it does not begin with a run's start.")
+    differing = [
+        f"{name} (there {recorded.get(name, 'nothing')!r}, now {value!r})"
+        for name, value in facts.items()
+        if recorded.get(name) != value
+    ]
+    if differing:
+        raise LedgerError(
+            f"the ledger belongs to another run; these differ: {'; '.join(differing)}. "
+            "Resume with the same arguments, or give another directory."
+        )
+
+
+def _described(allocator: Allocator) -> str:
+    """Return an allocator's class and settings, the same in every process."""
+    settings = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(allocator).items()))
+    return f"{type(allocator).__module__}.{type(allocator).__qualname__}({settings})"
