@@ -1,0 +1,163 @@
+"""What backends that send Qiskit jobs share: one transpiled circuit, jobs, tickets, counting."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.arrays import BoolArray, FloatArray, IntArray
+from aqka.backends._circuits import as_feature_map, as_points, fidelity_circuit, require
+from aqka.backends._rows import Chunk, JobShape, Layout
+from aqka.errors import InputError, JobError
+from aqka.plan import ShotPlan
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+
+class JobBackend(ABC):
+    """Sends a plan as sampler jobs of one PUB each; a subclass sends and finds the jobs.
+
+    The fidelity circuit is built and transpiled once, here. A ticket holds the job ids and the
+    layout of the rows, so it can be collected by another process that can reach the jobs.
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        feature_map: "QuantumCircuit | None",
+        columns: ArrayLike | None,
+        target: Any,
+        jobs: JobShape,
+    ) -> None:
+        self._rows = as_points(X)
+        self._cols = self._rows if columns is None else as_points(columns, "columns")
+        if self._rows.shape[1] != self._cols.shape[1]:
+            raise InputError(
+                f"columns must have the {self._rows.shape[1]} features of X, "
+                f"got {self._cols.shape[1]}."
+            )
+        self._shape = jobs
+        chosen_map = as_feature_map(feature_map, self._rows.shape[1])
+        plain = fidelity_circuit(chosen_map)
+        self._circuit = transpiled(plain, target)
+        # A transpiler may drop parameters that act on nothing, and decides on their order.
+        position = {parameter: k for k, parameter in enumerate(plain.parameters)}
+        self._order = np.array([position[parameter] for parameter in self._circuit.parameters])
+        self._sent: dict[str, list[str]] = {}  # jobs of submissions that were cut short
+        self._hits: dict[str, IntArray] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points of the rows and of the columns."""
+        return len(self._rows), len(self._cols)
+
+    @property
+    def circuit(self) -> "QuantumCircuit":
+        """The transpiled fidelity circuit that every job runs."""
+        return self._circuit
+
+    @abstractmethod
+    def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
+        """Submit one job and return its id; ``part`` tells the jobs of one tag apart."""
+
+    @abstractmethod
+    def _job(self, job_id: str) -> Any:
+        """Return the job, or raise a JobError that says why it cannot be found."""
+
+    @abstractmethod
+    def _result(self, job: Any) -> Any:
+        """Wait for the job and return its result, or raise a JobError."""
+
+    @abstractmethod
+    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
+        """Record what is worth keeping of finished jobs, whose hits are safe, and let go."""
+
+    def submit(self, plan: ShotPlan, tag: str) -> str:
+        """Submit a plan and return a ticket: the ids of its jobs and how to read them.
+
+        Where a plan needs several jobs and one is refused, those already accepted are
+        remembered: submitting the same plan under the same tag again sends only the others.
+        """
+        self._check_pairs(plan)
+        layout = self._shape.layout(plan.shots)
+        text = layout.encode()
+        key = f"{tag}:{text}"
+        ids = self._sent.setdefault(key, [])
+        chunks = layout.chunks()
+        for k in range(len(ids), len(chunks)):
+            values = self._values(plan, chunks[k])
+            ids.append(self._send(values, chunks[k].shots, tag, f"{k + 1}of{len(chunks)}"))
+        del self._sent[key]
+        return f"{'+'.join(ids)}:{text}"
+
+    def collect(self, ticket: str) -> IntArray:
+        """Wait for the jobs of a ticket and return the hits, as often as asked."""
+        if ticket in self._hits:
+            return self._hits[ticket].copy()
+        ids, layout = parse_ticket(ticket)
+        jobs = {job_id: self._job(job_id) for job_id in ids}
+        row_hits = [
+            chunk.hits(all_zero(self._result(jobs[job_id]), job_id))
+            for job_id, chunk in zip(ids, layout.chunks(), strict=True)
+        ]
+        self._hits[ticket] = layout.combine(row_hits)
+        self._finish(ticket, jobs)
+        return self._hits[ticket].copy()
+
+    def _values(self, plan: ShotPlan, chunk: Chunk) -> FloatArray:
+        points = (self._rows[plan.rows[chunk.pairs]], self._cols[plan.cols[chunk.pairs]])
+        return np.asarray(np.concatenate(points, axis=1)[:, self._order])
+
+    def _check_pairs(self, plan: ShotPlan) -> None:
+        limits = zip(("rows", "cols"), (plan.rows, plan.cols), self.shape, strict=True)
+        for name, points, size in limits:
+            if points.size and points.max() >= size:
+                raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
+
+
+def parse_ticket(ticket: str) -> tuple[list[str], Layout]:
+    """Return the job ids and the layout of a ticket."""
+    names, colon, text = ticket.rpartition(":")
+    if not colon:
+        raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as it was returned.")
+    ids = names.split("+") if names else []
+    layout = Layout.decode(text)
+    expected = len(layout.chunks())
+    if len(ids) != expected:
+        raise InputError(f"ticket names {len(ids)} jobs but its layout needs {expected}.")
+    return ids, layout
+
+
+def all_zero(result: Any, job_id: str) -> BoolArray:
+    """Return which shots gave all zeros, rows by shots, from the packed bits of a result."""
+    try:
+        bits = result[0].data.meas
+    except (TypeError, IndexError, AttributeError) as error:
+        raise JobError(
+            f"job {job_id} holds no outcomes of the register 'meas'; was it sent by this backend?"
+        ) from error
+    return np.asarray((bits.array == 0).all(axis=-1))
+
+
+def transpiled(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit":
+    """Return the circuit for a backend, by its pass manager at level 1 or by the given one."""
+    if target is None:
+        return circuit
+    transpiler = require("qiskit.transpiler", "qiskit")
+    if isinstance(target, transpiler.PassManager):
+        manager = target
+    else:
+        available = getattr(target, "num_qubits", None)
+        if available is not None and available < circuit.num_qubits:
+            name = getattr(target, "name", type(target).__name__)
+            raise InputError(
+                f"feature_map needs {circuit.num_qubits} qubits but {name} has {available}; "
+                "reduce the features or choose a larger backend."
+            )
+        manager = transpiler.generate_preset_pass_manager(optimization_level=1, backend=target)
+    isa: QuantumCircuit = manager.run(circuit)
+    # It has no effect on outcomes, and as an expression of all parameters it slows binding.
+    isa.global_phase = 0
+    return isa
