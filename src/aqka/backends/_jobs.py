@@ -1,5 +1,6 @@
 """What backends that send Qiskit jobs share: one transpiled circuit, jobs, tickets, counting."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class JobBackend(ABC):
         # A transpiler may drop parameters that act on nothing, and decides on their order.
         position = {parameter: k for k, parameter in enumerate(plain.parameters)}
         self._order = np.array([position[parameter] for parameter in self._circuit.parameters])
-        self._sent: dict[str, list[str]] = {}  # jobs of submissions that were cut short
+        self._sent: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
         self._hits: dict[str, IntArray] = {}
 
     @property
@@ -60,7 +61,7 @@ class JobBackend(ABC):
 
     @abstractmethod
     def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
-        """Submit one job and return its id; ``part`` tells the jobs of one tag apart."""
+        """Submit one job and return its id; ``part`` names it among all jobs of a tag."""
 
     @abstractmethod
     def _job(self, job_id: str) -> Any:
@@ -81,16 +82,17 @@ class JobBackend(ABC):
         remembered: submitting the same plan under the same tag again sends only the others.
         """
         self._check_pairs(plan)
+        key = self._fingerprint(plan, tag)
         layout = self._shape.layout(plan.shots)
-        text = layout.encode()
-        key = f"{tag}:{text}"
-        ids = self._sent.setdefault(key, [])
+        sent = self._sent.setdefault(key, {})
         chunks = layout.chunks()
-        for k in range(len(ids), len(chunks)):
-            values = self._values(plan, chunks[k])
-            ids.append(self._send(values, chunks[k].shots, tag, f"{k + 1}of{len(chunks)}"))
+        for k, chunk in enumerate(chunks):
+            if k not in sent:
+                part = part_name(key, k, len(chunks))
+                sent[k] = self._send(self._values(plan, chunk), chunk.shots, tag, part)
         del self._sent[key]
-        return f"{'+'.join(ids)}:{text}"
+        ids = [sent[k] for k in range(len(chunks))]
+        return f"{'+'.join(ids)}:{layout.encode()}"
 
     def collect(self, ticket: str) -> IntArray:
         """Wait for the jobs of a ticket and return the hits, as often as asked."""
@@ -110,11 +112,24 @@ class JobBackend(ABC):
         points = (self._rows[plan.rows[chunk.pairs]], self._cols[plan.cols[chunk.pairs]])
         return np.asarray(np.concatenate(points, axis=1)[:, self._order])
 
+    def _fingerprint(self, plan: ShotPlan, tag: str) -> str:
+        """Return a short name of this plan under this tag for these points."""
+        digest = hashlib.sha256(tag.encode())
+        for array in (self._rows, self._cols, plan.rows, plan.cols):
+            digest.update(array.tobytes())
+        digest.update(self._shape.layout(plan.shots).encode().encode())
+        return digest.hexdigest()[:24]
+
     def _check_pairs(self, plan: ShotPlan) -> None:
         limits = zip(("rows", "cols"), (plan.rows, plan.cols), self.shape, strict=True)
         for name, points, size in limits:
             if points.size and points.max() >= size:
                 raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
+
+
+def part_name(fingerprint: str, k: int, parts: int) -> str:
+    """Return the name of the k-th job of a submission."""
+    return f"aqka-{fingerprint}-{k + 1}of{parts}"
 
 
 def parse_ticket(ticket: str) -> tuple[list[str], Layout]:
