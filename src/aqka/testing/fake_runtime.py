@@ -127,7 +127,8 @@ class FakeRuntime:
         fate, self.next_job = self.next_job, None
         if fate == "refused":
             raise exceptions.IBMRuntimeError("Failed to run program: the service is busy.")
-        number = self.submissions
+        numbers = (job.record["number"] for job in self.jobs([]))
+        number = 1 + max(numbers, default=0)
         job_id = f"fake{number:06d}"
         np.save(self.directory / f"{job_id}.npy", outcomes.array)
         record = {
