@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, MatrixBackend, ShotPlan, acquire
-from aqka.backends import _circuits, _ibm, _jobs
+from aqka.backends import _circuits, _compact, _ibm, _jobs
 from aqka.backends._rows import JobShape
 from aqka.backends.runtime import RuntimeBackend
 from aqka.errors import JobError
@@ -191,10 +191,17 @@ def test_execution_modes_fall_back(tmp_path, allowed, mode, expected):
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_the_session_is_closed_whatever_happens(service, error):
-    with pytest.raises(error), RuntimeBackend(service, X) as backend:
-        ticket = backend.submit(PLAN, "t")
-        raise error
+    backend = RuntimeBackend(service, X)
+
+    def interrupted():
+        with backend:
+            backend.submit(PLAN, "t")
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
     assert service.opened[0].closed
+    ticket = backend.recover(PLAN, "t")
     assert backend.collect(ticket)[2] == 10  # what was queued is not lost
 
 
@@ -260,7 +267,7 @@ def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
     """Budget 400: a warm-up and rounds of target-fill, one job each, one transpilation."""
     pytest.importorskip("qiskit_aer")
     calls = {"transpile": 0, "run": 0}
-    transpile, run = _jobs.transpiled, _ibm._Remembering.run
+    transpile, run = _jobs.transpiled, _ibm.LocalRuntime.run
 
     def counting_transpile(*arguments):
         calls["transpile"] += 1
@@ -271,7 +278,7 @@ def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
         return run(*arguments, **options)
 
     monkeypatch.setattr(_jobs, "transpiled", counting_transpile)
-    monkeypatch.setattr(_ibm._Remembering, "run", counting_run)
+    monkeypatch.setattr(_ibm.LocalRuntime, "run", counting_run)
     with RuntimeBackend(getattr(fake_provider, name)(), X, seed=2) as backend:
         assert backend.mode == "local"
         session = acquire(backend, Y, budget=400)
@@ -346,3 +353,25 @@ def test_missing_extra(monkeypatch):
     monkeypatch.setattr(_circuits, "import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'aqka\[ibm\]'"):
         RuntimeBackend(fake_provider.FakeManilaV2(), X)
+
+
+def test_compact_noise_is_the_whole_device_noise():
+    """The exact outcome probabilities on three qubits equal those of the whole device."""
+    pytest.importorskip("qiskit_aer")
+    from qiskit_aer import AerSimulator
+
+    device = fake_provider.FakeManilaV2()
+    backend = RuntimeBackend(device, X[:, [0, 1, 0]])
+    circuit = backend.circuit.assign_parameters(np.arange(6) / 7)
+    circuit.remove_final_measurements()
+    small, used = _compact.compact_circuit(circuit)
+    assert small.num_qubits == 3
+    states = []
+    for run, qubits, simulator in (
+        (small, [0, 1, 2], _compact.compact_simulator(device, used)),
+        (circuit, used, AerSimulator.from_backend(device, method="density_matrix")),
+    ):
+        measured = run.copy()
+        measured.save_probabilities(qubits)
+        states.append(simulator.run(measured).result().data()["probabilities"])
+    np.testing.assert_allclose(states[0], states[1], atol=1e-10)

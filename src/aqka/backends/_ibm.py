@@ -4,6 +4,7 @@ import logging
 from typing import Any, Protocol
 
 from aqka.backends._circuits import require
+from aqka.backends._compact import compact_circuit, compact_simulator
 from aqka.errors import InputError, JobError
 
 logger = logging.getLogger(__name__)
@@ -83,20 +84,21 @@ class IbmRuntime:
 class LocalRuntime:
     """A fake or simulated backend run in this process, as IBM's local testing mode does.
 
-    IBM's own local mode builds the noise model anew in every run (7 to 9 s for a fake Heron),
-    so it is built once here. Without qiskit-aer a fake backend runs without noise.
+    IBM's own local mode builds the noise of the whole device anew in every run (7 to 9 s for a
+    fake Heron); here it is built once, for the qubits in use. Without qiskit-aer a fake backend
+    runs without noise.
     """
 
     is_local = True
 
     def __init__(self, backend: Any) -> None:
         self.target = backend
-        self._simulator: Any = None
+        self._prepared: tuple[Any, Any, Any] | None = None
         self._pending: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the simulator, which is built again, and the jobs of this process."""
-        return {**self.__dict__, "_simulator": None, "_pending": {}}
+        return {**self.__dict__, "_prepared": None, "_pending": {}}
 
     def open(self, mode: str) -> Any:
         """Refuse: there is nothing to open."""
@@ -104,13 +106,19 @@ class LocalRuntime:
 
     def sampler(self, mode: Any, tags: list[str], seed: int) -> Any:
         """Return a sampler with a seed of its own, for a repeated seed repeats its outcomes."""
+        return _LocalSampler(self, seed)
+
+    def run(self, circuit: Any, values: Any, shots: int, seed: int) -> Any:
+        """Run a circuit, and keep the job."""
         primitives = require("qiskit.primitives", "qiskit")
-        if self._simulator is None:
-            self._simulator = _noisy_simulator(self.target)
-        inner = primitives.BackendSamplerV2(
-            backend=self._simulator, options={"seed_simulator": seed}
-        )
-        return _Remembering(inner, self._pending)
+        if self._prepared is None or self._prepared[0] is not circuit:
+            self._prepared = (circuit, *_simulated(circuit, self.target))
+        _, small, simulator = self._prepared
+        options = {"seed_simulator": seed}
+        sampler = primitives.BackendSamplerV2(backend=simulator, options=options)
+        job = sampler.run([(small, values)], shots=shots)
+        self._pending[job.job_id()] = job
+        return job
 
     def job(self, job_id: str) -> Any:
         """Return a job of this process."""
@@ -131,29 +139,29 @@ class LocalRuntime:
         self._pending.pop(job_id, None)
 
 
-class _Remembering:
-    """Keeps the jobs of a sampler by their id."""
+class _LocalSampler:
+    """A sampler of one seed, on a local backend."""
 
-    def __init__(self, sampler: Any, jobs: dict[str, Any]) -> None:
-        self._sampler = sampler
-        self._jobs = jobs
+    def __init__(self, runtime: LocalRuntime, seed: int) -> None:
+        self._runtime = runtime
+        self._seed = seed
 
     def run(self, pubs: list[Any], *, shots: int) -> Any:
-        job = self._sampler.run(pubs, shots=shots)
-        self._jobs[job.job_id()] = job
-        return job
+        ((circuit, values),) = pubs
+        return self._runtime.run(circuit, values, shots, self._seed)
 
 
-def _noisy_simulator(backend: Any) -> Any:
-    """Return the backend's Aer simulator with its noise, or the backend where Aer is missing."""
+def _simulated(circuit: Any, backend: Any) -> tuple[Any, Any]:
+    """Return the circuit and the simulator to run it on: with noise where Aer is there."""
     try:
         aer = require("qiskit_aer", EXTRA)
     except InputError:
         logger.warning("%s runs without noise: pip install 'aqka[ibm]'.", backend.name)
-        return backend
+        return circuit, backend
     if isinstance(backend, aer.AerSimulator):
-        return backend
-    return aer.AerSimulator.from_backend(backend)
+        return circuit, backend
+    small, used = compact_circuit(circuit)
+    return small, compact_simulator(backend, used)
 
 
 def _sampler_class() -> Any:
