@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, MatrixBackend, ShotPlan, acquire
-from aqka.backends import _circuits, _compact, _ibm, _jobs
-from aqka.backends._rows import JobShape
+from aqka.backends import JobShape, _circuits, _compact, _ibm, _jobs
 from aqka.backends.runtime import RuntimeBackend
 from aqka.errors import JobError
 from aqka.testing.fake_runtime import FakeRuntime

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, ShotPlan, acquire
-from aqka.backends import _circuits
-from aqka.backends._rows import JobShape
+from aqka.backends import JobShape, _circuits
 from aqka.backends.sampler import SamplerBackend
 from aqka.errors import JobError
 
