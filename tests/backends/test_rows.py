@@ -63,12 +63,21 @@ def test_automatic_quantum_is_the_common_divisor_and_one_job():
     assert [chunk.shots for chunk in layout.chunks()] == [6]
 
 
-def test_given_quantum_leaves_single_shots_to_a_second_job():
-    chunks = JobShape(quantum=5).layout([12, 5]).chunks()
+def test_given_quantum_leaves_the_rest_to_a_second_job():
+    chunks = JobShape(quantum=5).layout([17, 5, 9]).chunks()
     assert [(chunk.pairs.tolist(), chunk.shots) for chunk in chunks] == [
-        ([0, 0, 1], 5),
-        ([0, 0], 1),
+        ([0, 0, 0, 1, 2], 5),
+        ([0, 2, 2], 2),
     ]
+
+
+def test_too_many_rows_are_fewer_with_a_larger_quantum():
+    """100,000 single shots as rows of one would be five jobs."""
+    shots = np.random.default_rng(0).integers(20, 81, 2000)
+    layout = JobShape(max_rows=20_000).layout(shots)
+    assert layout.quantum > 1
+    assert len(layout.chunks()) == 2
+    assert sum(chunk.executions for chunk in layout.chunks()) == shots.sum()
 
 
 def test_one_pair_with_more_shots_than_a_job_may_run():
@@ -79,8 +88,11 @@ def test_one_pair_with_more_shots_than_a_job_may_run():
     assert len(chunks) == 3
 
 
-def test_prime_count_above_the_limit_falls_back_to_single_shots():
-    assert JobShape(max_executions=2_000_000).layout([1_000_003]).quantum == 1
+def test_a_prime_count_above_the_limit_of_a_row():
+    assert JobShape(max_executions=1000).layout([1009]).quantum == 1
+    layout = JobShape(max_executions=2_000_000).layout([1_000_003])
+    assert len(layout.chunks()) == 2
+    assert sum(len(chunk.pairs) for chunk in layout.chunks()) < 100
 
 
 def test_empty_plans_are_no_jobs():

@@ -154,7 +154,7 @@ def test_collect_waits_for_the_queue(tmp_path):
 
 
 def test_usage_that_cannot_be_asked_loses_no_hits(backend, monkeypatch):
-    def fails(self):
+    def fails(self, partial=False):
         raise IBMRuntimeError("Failed to get job metadata")
 
     monkeypatch.setattr("aqka.testing.fake_runtime.FakeJob.usage", fails)
@@ -374,3 +374,53 @@ def test_compact_noise_is_the_whole_device_noise():
         measured.save_probabilities(qubits)
         states.append(simulator.run(measured).result().data()["probabilities"])
     np.testing.assert_allclose(states[0], states[1], atol=1e-10)
+
+
+def test_ibm_sampler_runs_our_pub():
+    """IBM's client-side sampler in its local mode, as RuntimeBackend calls it on hardware."""
+    pytest.importorskip("qiskit_aer")
+    device = fake_provider.FakeManilaV2()
+    backend = RuntimeBackend(device, X)
+    sampler = _ibm.IbmRuntime(device, {}).sampler(None, ["t"], 1)
+    job = sampler.run([(backend.circuit, np.tile(X[0], (3, 2)))], shots=200)
+    zeros = _jobs.all_zero(job.result(), job.job_id())
+    assert zeros.shape == (3, 200)
+    assert 0.5 < zeros.mean() < 1
+
+
+def test_ibm_jobs_are_looked_up_by_all_tags():
+    class Service:
+        def jobs(self, **arguments):
+            return arguments
+
+        def job(self, job_id):
+            return job_id
+
+    class Device:
+        service = Service()
+
+    runtime = _ibm.IbmRuntime(Device(), {})
+    assert runtime.jobs(["a", "b"]) == {"job_tags": ["a", "b"], "limit": None}
+    assert runtime.job("x") == "x"
+
+
+def test_credentials_are_not_pickled():
+    with pytest.raises(InputError, match="its token would be written"):
+        pickle.dumps(_ibm.IbmRuntime("device", {}))
+
+
+def test_other_points_share_the_session(service):
+    with RuntimeBackend(service, X) as train:
+        test = train.with_points(X[:2] + 0.1, columns=X)
+        assert test.mode == "session"
+        ticket = test.submit(ShotPlan([1], [5], [10]), "t")
+        test.collect(ticket)
+    assert test.mode == "job"
+    assert len(service.opened) == 1
+    assert train.usage[ticket] == 2.0
+
+
+def test_rows_of_a_job_are_bounded_by_instructions(backend):
+    limit = backend._shape.max_rows
+    assert limit == _ibm.row_limit(backend.circuit)
+    assert 20_000 < limit < 400_000  # 50 to 1000 instructions per qubit and row

@@ -150,7 +150,7 @@ def test_limits_split_a_plan_into_jobs():
     sampler = Counting()
     backend = SamplerBackend(sampler, X, jobs=JobShape(quantum=10, max_executions=40))
     ticket = backend.submit(ShotPlan([0, 1], [0, 1], [55, 30]), "t")
-    assert sampler.runs == [(1, (4, 4), 10), (1, (4, 4), 10), (1, (5, 4), 1)]
+    assert sampler.runs == [(1, (4, 4), 10), (1, (4, 4), 10), (1, (1, 4), 5)]
     assert backend.collect(ticket).tolist() == [55, 30]
     assert backend.collect(ticket).tolist() == [55, 30]
 
@@ -288,3 +288,16 @@ def test_missing_extra(monkeypatch):
     monkeypatch.setattr(_circuits, "import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'aqka\[qiskit\]'"):
         SamplerBackend(exact, X)
+
+
+def test_other_points_share_the_circuit():
+    sampler = Counting()
+    train = SamplerBackend(sampler, X)
+    test = train.with_points(Z, columns=X)
+    assert test.shape == (3, 6)
+    assert train.shape == (6, 6)
+    assert test.circuit is train.circuit
+    hits = run(test, ShotPlan([1], [4], [2000]))
+    assert abs(hits[0] - 2000 * kernel(Z, X)[1, 4]) < 4 * np.sqrt(500)
+    with pytest.raises(InputError, match="has 3 features"):
+        train.with_points(np.ones((2, 3)))

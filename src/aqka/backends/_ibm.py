@@ -12,6 +12,12 @@ logger = logging.getLogger(__name__)
 OPEN_PLAN = ("1352", "not authorized to run a session")  # IBM's code and words for "no sessions"
 EXTRA = "ibm"
 
+# IBM's job limits: control-system instructions per qubit of all rows of a job together, 26.8
+# million, of which some are left to dynamical decoupling; and what a gate counts.
+MAX_INSTRUCTIONS = 20_000_000
+INSTRUCTIONS = {"rz": 1, "delay": 1, "sx": 2, "x": 2, "cz": 5, "ecr": 5, "measure": 10}
+INIT = 50
+
 
 class Runtime(Protocol):
     """Where jobs are sent to and found again.
@@ -56,12 +62,19 @@ class IbmRuntime:
 
     def __init__(self, backend: Any, options: dict[str, Any]) -> None:
         self.target = backend
-        self._client = require("qiskit_ibm_runtime", EXTRA)
         self._options = options
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Refuse to be pickled: the backend's service holds a token."""
+        raise InputError(
+            "a backend of IBM's service is not pickled, because its token would be written with "
+            "it; build it anew in the other process. Tickets are plain text and go anywhere."
+        )
 
     def open(self, mode: str) -> Any:
         """Open a session or a batch."""
-        make = {"session": self._client.Session, "batch": self._client.Batch}[mode]
+        client = require("qiskit_ibm_runtime", EXTRA)
+        make = {"session": client.Session, "batch": client.Batch}[mode]
         return make(backend=self.target)
 
     def sampler(self, mode: Any, tags: list[str], seed: int) -> Any:
@@ -170,6 +183,17 @@ def _sampler_class() -> Any:
         return require("qiskit_ibm_runtime.executor_sampler", EXTRA).Sampler
     except InputError:
         return require("qiskit_ibm_runtime", EXTRA).SamplerV2
+
+
+def row_limit(circuit: Any) -> int:
+    """Return how many rows of a circuit one job may have, by IBM's limit of instructions."""
+    load: dict[int, int] = {}
+    for step in circuit.data:
+        for qubit in step.qubits:
+            position = circuit.find_bit(qubit).index
+            by_size = 0 if step.name == "barrier" else (2 if len(step.qubits) == 1 else 5)
+            load[position] = load.get(position, INIT) + INSTRUCTIONS.get(step.name, by_size)
+    return max(1, MAX_INSTRUCTIONS // max(load.values()))
 
 
 def open_best(runtime: Runtime, wanted: tuple[str, ...]) -> tuple[str, Any]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,13 +32,7 @@ class JobBackend(ABC):
         target: Any,
         jobs: JobShape,
     ) -> None:
-        self._rows = as_points(X)
-        self._cols = self._rows if columns is None else as_points(columns, "columns")
-        if self._rows.shape[1] != self._cols.shape[1]:
-            raise InputError(
-                f"columns must have the {self._rows.shape[1]} features of X, "
-                f"got {self._cols.shape[1]}."
-            )
+        self._set_points(X, columns)
         self._shape = jobs
         chosen_map = as_feature_map(feature_map, self._rows.shape[1])
         plain = fidelity_circuit(chosen_map)
@@ -48,6 +42,32 @@ class JobBackend(ABC):
         self._order = np.array([position[parameter] for parameter in self._circuit.parameters])
         self._sent: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
         self._hits: dict[str, IntArray] = {}
+
+    def _set_points(self, X: ArrayLike, columns: ArrayLike | None) -> None:
+        self._rows = as_points(X)
+        self._cols = self._rows if columns is None else as_points(columns, "columns")
+        if self._rows.shape[1] != self._cols.shape[1]:
+            raise InputError(
+                f"columns must have the {self._rows.shape[1]} features of X, "
+                f"got {self._cols.shape[1]}."
+            )
+
+    def with_points(self, X: ArrayLike, columns: ArrayLike | None = None) -> Self:
+        """Return the backend for other points, as those of a test-by-train block.
+
+        The circuit is not transpiled again, and an open session is shared.
+        """
+        # Not copy(), which leaves out what pickling does: the session and running jobs.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._set_points(X, columns)
+        if other._rows.shape[1] != self._rows.shape[1]:
+            raise InputError(
+                f"X has {other._rows.shape[1]} features but the circuit encodes "
+                f"{self._rows.shape[1]}; they must agree."
+            )
+        other._sent, other._hits = {}, {}
+        return other
 
     @property
     def shape(self) -> tuple[int, int]:

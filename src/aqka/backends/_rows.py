@@ -17,8 +17,8 @@ from aqka.arrays import BoolArray, IntArray, as_count, as_counts
 from aqka.errors import InputError
 
 MAX_EXECUTIONS = 10_000_000  # IBM's limit of executions (rows times shots) per sampler job
-MAX_ROWS = 1_000_000  # values of a job are uploaded: at 16 features this is 256 MB
-MAX_SHOTS = 100_000  # a row's shots stay within what simulators and devices accept
+MAX_ROWS = 1_000_000  # a job's values are uploaded: at 16 features these are 256 MB
+MAX_SHOTS = 1_000_000  # of a row: what Aer accepts
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,10 @@ class JobShape:
     quantum
         Shots of a row; a pair's shots are so many copies of its row. None takes the greatest
         common divisor of the plan's shots: every plan is exact and, below the limits, one job.
-        With a given quantum, what a pair needs beyond multiples of it is a second job of
-        single shots; round the plan with :func:`round_to_quantum` to have one.
+        Where its rows exceed ``max_rows``, it takes the multiple that needs the fewest jobs.
+        With another quantum than the divisor, what a pair needs beyond multiples of it is a
+        second job of fewer shots a row; round the plan with :func:`round_to_quantum` to have
+        one.
     max_executions, max_rows
         Limits of one job; a plan above them becomes several. IBM runs 10 million executions.
     free_shots
@@ -107,9 +109,27 @@ class JobShape:
         limit = min(self.max_executions, MAX_SHOTS)
         if self.free_shots and counts.size and counts.max() <= limit:
             return Layout(counts, 0, self.max_executions, self.max_rows)
-        common = int(np.gcd.reduce(counts)) or 1
-        quantum = self.quantum or _divisor_at_most(common, limit)
-        return Layout(counts, quantum, self.max_executions, self.max_rows)
+        return Layout(
+            counts, self.quantum or self._chosen(counts, limit), self.max_executions, self.max_rows
+        )
+
+    def _chosen(self, counts: IntArray, limit: int) -> int:
+        """Return the quantum that needs the fewest jobs, and of those the one of fewest rows."""
+        quantum = _divisor_at_most(int(np.gcd.reduce(counts)) or 1, limit)
+        candidates = [quantum]
+        if counts.sum() // quantum > self.max_rows:
+            while 2 * candidates[-1] <= min(limit, int(counts.max())):
+                candidates.append(2 * candidates[-1])
+        return min(candidates, key=lambda q: self._cost(counts, q))
+
+    def _cost(self, counts: IntArray, quantum: int) -> tuple[int, int]:
+        """Return the jobs and the rows of a layout, without laying it out."""
+        jobs, total = 0, 0
+        for repeats, shots in _parts(counts, quantum):
+            rows = int(repeats.sum())
+            jobs += -(-rows // min(self.max_rows, self.max_executions // shots))
+            total += rows
+        return jobs, total
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +163,12 @@ class Layout:
         """Return the jobs: as few as the limits allow, and none for a plan without shots."""
         if self.quantum == 0:
             return self._split_free()
-        jobs = self._split(self.shots // self.quantum, self.quantum)
-        if self.quantum > 1:
-            # Two shot counts in one job are deprecated by IBM, so the rest is its own job.
-            jobs += self._split(self.shots % self.quantum, 1)
-        return jobs
+        # Two shot counts in one job are deprecated by IBM, so the rest is its own job.
+        return [
+            chunk
+            for repeats, shots in _parts(self.shots, self.quantum)
+            for chunk in self._split(repeats, shots)
+        ]
 
     def _split(self, repeats: IntArray, shots: int) -> list[Chunk]:
         rows = np.repeat(np.arange(len(repeats), dtype=np.int64), repeats)
@@ -206,6 +227,13 @@ class Layout:
                 "ticket does not end in a readable layout; pass it as submit() returned it."
             ) from error
         return cls(numbers[3:], quantum, max_executions, max_rows)
+
+
+def _parts(shots: IntArray, quantum: int) -> list[tuple[IntArray, int]]:
+    """Return rows per pair and their shots: those of the quantum, and those of the rest."""
+    repeats, rest = np.divmod(shots, quantum)
+    rest_quantum = int(np.gcd.reduce(rest)) or 1
+    return [(repeats, quantum), (rest // rest_quantum, rest_quantum)]
 
 
 def _divisor_at_most(number: int, limit: int) -> int:

@@ -1,6 +1,7 @@
 """Shots on IBM hardware, safe against crashes: jobs are tagged, and found by id or by tag."""
 
 import hashlib
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aqka.arrays import FloatArray, as_count
 from aqka.backends._circuits import require
-from aqka.backends._ibm import EXTRA, IbmRuntime, LocalRuntime, Runtime, open_best
+from aqka.backends._ibm import EXTRA, IbmRuntime, LocalRuntime, Runtime, open_best, row_limit
 from aqka.backends._jobs import JobBackend, part_name
 from aqka.backends._rows import JobShape
 from aqka.backends._seeds import tag_seed
@@ -23,13 +24,22 @@ TAG_LENGTH = 80  # IBM limits the length of a job tag
 LOST = ("CANCELLED", "ERROR")
 
 
+@dataclass
+class _Opened:
+    """The execution mode in use, shared by backends of different points."""
+
+    name: str = "job"
+    mode: Any = None
+
+
 class RuntimeBackend(JobBackend):
     """Runs the fidelity test on an IBM quantum computer, one job per plan.
 
     Used in a ``with`` block, jobs run in a session, in a batch where the account's plan has no
     sessions, and else as plain jobs; it is closed on success, on an error and on Ctrl-C, and
     jobs already queued still run and can be collected later. Without the block jobs are plain.
-    Several :func:`~aqka.acquire` calls in one block share its session.
+    Several :func:`~aqka.acquire` calls in one block share its session, and so does a backend
+    made by :meth:`with_points`.
 
     Parameters
     ----------
@@ -39,13 +49,14 @@ class RuntimeBackend(JobBackend):
     X, feature_map, columns
         See :class:`~aqka.backends.sampler.SamplerBackend`.
     mode
-        ``"auto"``, ``"session"``, ``"batch"`` or ``"job"``. The first two and ``"batch"`` fall
-        back as the open plan requires.
+        ``"auto"`` tries a session, then a batch; ``"session"`` or ``"batch"`` tries only this
+        one. Where the account's plan refuses, jobs are plain, as with ``"job"``.
     options
         IBM's sampler options, for example ``{"max_execution_time": 300}`` (QPU seconds after
         which IBM cancels a job) or ``{"dynamical_decoupling": {"enable": True}}``.
     jobs
-        How plans become jobs. None takes IBM's limits; local backends, whose shots cost
+        How plans become jobs. None takes IBM's limits of executions and of instructions, which
+        bounds the rows of a job by the depth of the circuit; local backends, whose shots cost
         nothing, run one row per pair.
     seed
         Of local backends: hits depend on it and on the tag.
@@ -88,23 +99,27 @@ class RuntimeBackend(JobBackend):
         self._seed = as_count(seed, "seed", minimum=0)
         self._wanted = MODES[mode]
         self._runtime = _runtime_of(backend, options or {})
-        self._mode: Any = None
-        self._mode_name = "job"
+        self._opened = _Opened()
         self._doubtful: set[str] = set()
         self.usage: dict[str, float] = {}
-        if jobs is None:
-            jobs = JobShape(free_shots=self._runtime.is_local)
-        super().__init__(X, feature_map, columns, self._runtime.target, jobs)
+        shape = jobs or JobShape(free_shots=self._runtime.is_local)
+        super().__init__(X, feature_map, columns, self._runtime.target, shape)
+        if jobs is None and not self._runtime.is_local:
+            self._shape = replace(shape, max_rows=min(shape.max_rows, row_limit(self._circuit)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the session, which stays with the process that opened it."""
+        return {**self.__dict__, "_opened": _Opened()}
 
     @property
     def mode(self) -> str:
         """How jobs are run now: ``local``, ``session``, ``batch`` or ``job``."""
-        return "local" if self._runtime.is_local else self._mode_name
+        return "local" if self._runtime.is_local else self._opened.name
 
     def __enter__(self) -> "RuntimeBackend":
         """Open the best execution mode that the account may use."""
-        if not self._runtime.is_local and self._mode is None:
-            self._mode_name, self._mode = open_best(self._runtime, self._wanted)
+        if not self._runtime.is_local and self._opened.mode is None:
+            self._opened.name, self._opened.mode = open_best(self._runtime, self._wanted)
         return self
 
     def __exit__(
@@ -118,7 +133,7 @@ class RuntimeBackend(JobBackend):
 
     def close(self) -> None:
         """Close the session or batch, which is billed while open; queued jobs still run."""
-        mode, self._mode, self._mode_name = self._mode, None, "job"
+        mode, self._opened.mode, self._opened.name = self._opened.mode, None, "job"
         if mode is not None:
             mode.close()
 
@@ -171,7 +186,7 @@ class RuntimeBackend(JobBackend):
 
     def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
         seed = tag_seed(self._seed, f"{tag}/{part}")
-        sampler = self._runtime.sampler(self._mode, [_short(tag), part], seed)
+        sampler = self._runtime.sampler(self._opened.mode, [_short(tag), part], seed)
         job = sampler.run([(self._circuit, values)], shots=shots)
         return str(job.job_id())
 
@@ -214,7 +229,7 @@ class RuntimeBackend(JobBackend):
             return
         exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
         try:
-            self.usage[ticket] = float(sum(job.usage() or 0.0 for job in jobs.values()))
+            self.usage[ticket] = sum(_seconds(job) for job in jobs.values())
         except exceptions.IBMError:
             self.usage[ticket] = float("nan")  # the hits matter more than their bill
 
@@ -240,6 +255,11 @@ def _short(tag: str) -> str:
     if len(tag) <= TAG_LENGTH:
         return tag
     return f"{tag[: TAG_LENGTH - 17]}-{hashlib.sha256(tag.encode()).hexdigest()[:16]}"
+
+
+def _seconds(job: Any) -> float:
+    """Return QPU seconds: the settled ones, or those counted so far."""
+    return float(job.usage() or job.usage(partial=True) or 0.0)
 
 
 def _status(job: Any) -> str:

@@ -185,7 +185,7 @@ class FakeJob:
             return "QUEUED"
         return "ERROR" if record["status"] == "too long" else str(record["status"])
 
-    def usage(self) -> float:
+    def usage(self, partial: bool = False) -> float:
         """Return QPU seconds."""
         return float(self.record["seconds"])
 
