@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, MatrixBackend, ShotPlan, acquire
-from aqka.backends import JobShape, _circuits, _compact, _ibm, _jobs
+from aqka.backends import JobShape, _circuits, _compact, _ibm, _jobs, runtime
 from aqka.backends.runtime import RuntimeBackend
 from aqka.errors import JobError
 from aqka.testing.fake_runtime import FakeRuntime
@@ -424,3 +424,33 @@ def test_rows_of_a_job_are_bounded_by_instructions(backend):
     limit = backend._shape.max_rows
     assert limit == _ibm.row_limit(backend.circuit)
     assert 20_000 < limit < 400_000  # 50 to 1000 instructions per qubit and row
+
+
+def test_a_backend_of_the_service_is_sent_to_the_service():
+    device = object.__new__(qiskit_ibm_runtime.IBMBackend)
+    assert isinstance(runtime._runtime_of(device, {}), _ibm.IbmRuntime)
+
+
+def test_older_clients_have_another_sampler(monkeypatch):
+    def older(module, extra):
+        if module.endswith("executor_sampler"):
+            raise InputError(module)
+        return qiskit_ibm_runtime
+
+    monkeypatch.setattr(_ibm, "require", older)
+    assert _ibm._sampler_class() is qiskit_ibm_runtime.SamplerV2
+
+
+def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
+    import_module = _circuits.import_module
+
+    def without_aer(module):
+        if module.startswith("qiskit_aer"):
+            raise ImportError(module)
+        return import_module(module)
+
+    monkeypatch.setattr(_circuits, "import_module", without_aer)
+    circuit, simulator = _ibm._simulated("circuit", fake_provider.FakeManilaV2())
+    assert circuit == "circuit"
+    assert simulator.name == "fake_manila"
+    assert "without noise" in caplog.text

@@ -236,7 +236,8 @@ class RuntimeBackend(JobBackend):
 
 def _runtime_of(backend: Any, options: dict[str, Any]) -> Runtime:
     """Return how a backend's jobs are sent."""
-    if all(hasattr(backend, name) for name in ("open", "sampler", "jobs", "is_local")):
+    # Of the type, because an IBM backend asks the service for attributes it does not have.
+    if all(hasattr(type(backend), name) for name in ("open", "sampler", "job", "jobs")):
         runtime: Runtime = backend
         return runtime
     client = require("qiskit_ibm_runtime", EXTRA)
