@@ -84,3 +84,8 @@ def digest(array: FloatArray) -> str:
     """Return a short digest of an array's shape and values."""
     content = np.ascontiguousarray(array)
     return hashlib.sha256(str(content.shape).encode() + content.tobytes()).hexdigest()[:16]
+
+
+def text_digest(text: str) -> str:
+    """Return a short digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,12 +1,21 @@
 import numpy as np
 import pytest
+from qiskit.primitives import StatevectorSampler
+from qiskit_ibm_runtime.fake_provider import FakeFez
 
 from aqka import MatrixBackend, ShotPlan
-from aqka.backends.aer import AerBackend, depolarising_noise
-from aqka.backends.aer_sampling import AerSamplingBackend
-from aqka.backends.statevector import StatevectorBackend
+from aqka.backends import (
+    AerBackend,
+    AerSamplingBackend,
+    PennylaneBackend,
+    RuntimeBackend,
+    SamplerBackend,
+    StatevectorBackend,
+    depolarising_noise,
+)
 from aqka.testing import check_backend
 from aqka.testing.backends import check_rows_outside
+from aqka.testing.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(7).normal(size=(9, 2))
 TEST = np.random.default_rng(8).normal(size=(5, 2))
@@ -49,6 +58,46 @@ def test_aer_backends():
         kernel,
         shots=500,
         rows=2000,
+    )
+
+
+def exact_sampler(seed):
+    return StatevectorSampler(seed=np.random.default_rng(seed))
+
+
+def test_sampler_backend():
+    kernel = StatevectorBackend(X[:4]).kernel()
+    check_backend(
+        lambda seed: SamplerBackend(exact_sampler, X[:4], seed=seed), kernel, shots=400, rows=2000
+    )
+
+
+def test_runtime_backend_on_a_fake_device():
+    noise = FakeFez()
+    kernel = AerBackend(X[:4], noise=noise).kernel()
+    backend = RuntimeBackend(noise, X[:4])
+    np.testing.assert_array_equal(backend.shape, kernel.shape)
+    check_backend(
+        lambda seed: RuntimeBackend(noise, X[:4], seed=seed), kernel, shots=400, rows=2000
+    )
+
+
+def test_runtime_backend_on_a_service(tmp_path):
+    kernel = StatevectorBackend(X[:4]).kernel()
+    directories = (tmp_path / str(k) for k in range(1000))  # each backend its own service
+    check_backend(
+        lambda seed: RuntimeBackend(FakeRuntime(next(directories)), X[:4], seed=seed),
+        kernel,
+        shots=400,
+        rows=2000,
+    )
+
+
+@pytest.mark.parametrize("device", ["default.qubit", "lightning.qubit", "default.mixed"])
+def test_pennylane_backend(device):
+    kernel = StatevectorBackend(X[:4], angle_map).kernel()
+    check_backend(
+        lambda seed: PennylaneBackend(X[:4], angle_map, device, seed=seed), kernel, rows=2000
     )
 
 

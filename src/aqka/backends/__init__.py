@@ -1,7 +1,25 @@
-"""Backends: who runs the shots."""
+"""Backends: who runs the shots. Quantum SDKs are imported when a backend is made."""
 
 from aqka.backends._base import Backend
+from aqka.backends._rows import JobShape, round_to_quantum
+from aqka.backends.aer import AerBackend, depolarising_noise
+from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.backends.matrix import MatrixBackend
+from aqka.backends.pennylane import PennylaneBackend
+from aqka.backends.runtime import RuntimeBackend
+from aqka.backends.sampler import SamplerBackend
 from aqka.backends.statevector import StatevectorBackend
 
-__all__ = ["Backend", "MatrixBackend", "StatevectorBackend"]
+__all__ = [
+    "AerBackend",
+    "AerSamplingBackend",
+    "Backend",
+    "JobShape",
+    "MatrixBackend",
+    "PennylaneBackend",
+    "RuntimeBackend",
+    "SamplerBackend",
+    "StatevectorBackend",
+    "depolarising_noise",
+    "round_to_quantum",
+]

@@ -1,13 +1,12 @@
 """Feature maps as Qiskit circuits: checks, the default map, and the fidelity test U(x)U†(y)."""
 
-import hashlib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray
+from aqka.arrays import FloatArray, text_digest
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -137,4 +136,4 @@ def circuit_digest(circuit: "QuantumCircuit") -> str:
         f"{[circuit.find_bit(q).index for q in step.qubits]}"
         for step in circuit.data
     ]
-    return hashlib.sha256("\n".join(gates).encode()).hexdigest()[:16]
+    return text_digest("\n".join(gates))

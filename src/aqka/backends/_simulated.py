@@ -10,6 +10,8 @@ from aqka.arrays import FloatArray, IntArray, as_count
 from aqka.errors import InputError
 from aqka.plan import ShotPlan
 
+SEED_LIMIT = 2**31 - 1  # what every simulator takes as a seed
+
 
 def check_plan(plan: ShotPlan, shape: tuple[int, int]) -> None:
     """Refuse a plan that names a point the backend does not have."""
@@ -23,6 +25,11 @@ def tag_generator(seed: int, tag: str) -> Generator:
     """Return the generator of a seed and a tag: the same for the same two, else independent."""
     digest = hashlib.sha256(tag.encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:16])])
+
+
+def tag_seed(seed: int, tag: str) -> int:
+    """Return a simulator's seed for a tag: at least 1, for some simulators ignore a seed of 0."""
+    return int(tag_generator(seed, tag).integers(1, SEED_LIMIT))
 
 
 class SimulatedBackend(ABC):

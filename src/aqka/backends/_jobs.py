@@ -1,0 +1,205 @@
+"""What backends that send Qiskit jobs share: one transpiled circuit, jobs, tickets, counting."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.arrays import BoolArray, FloatArray, IntArray, digest
+from aqka.backends._circuits import (
+    as_feature_map,
+    as_rows_and_columns,
+    circuit_digest,
+    fidelity_circuit,
+    require,
+)
+from aqka.backends._rows import Chunk, JobShape, Layout
+from aqka.backends._simulated import check_plan
+from aqka.errors import InputError, JobError
+from aqka.plan import ShotPlan
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+
+class JobBackend(ABC):
+    """Sends a plan as sampler jobs of one PUB each; a subclass sends and finds the jobs.
+
+    The fidelity circuit is built and transpiled once, here. A ticket holds the job ids and the
+    layout of the rows, so it can be collected by another process that can reach the jobs.
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        feature_map: "QuantumCircuit | None",
+        columns: ArrayLike | None,
+        target: Any,
+        jobs: JobShape,
+    ) -> None:
+        self._rows, self._cols = as_rows_and_columns(X, columns)
+        self._shape = jobs
+        chosen_map = as_feature_map(feature_map, self._rows.shape[1])
+        plain = fidelity_circuit(chosen_map)
+        self._circuit = transpiled(plain, target)
+        # A transpiler may drop parameters that act on nothing, and decides on their order.
+        position = {parameter: k for k, parameter in enumerate(plain.parameters)}
+        self._order = np.array([position[parameter] for parameter in self._circuit.parameters])
+        self._sent: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
+        self._hits: dict[str, IntArray] = {}
+
+    def with_points(self, X: ArrayLike, columns: ArrayLike | None = None) -> Self:
+        """Return the backend for other points, as those of a test-by-train block.
+
+        The circuit is not transpiled again, and an open session is shared.
+        """
+        # Not copy(), which leaves out what pickling does: the session and running jobs.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._rows, other._cols = as_rows_and_columns(X, columns)
+        if other._rows.shape[1] != self._rows.shape[1]:
+            raise InputError(
+                f"X has {other._rows.shape[1]} features but the circuit encodes "
+                f"{self._rows.shape[1]}; they must agree."
+            )
+        other._sent, other._hits = {}, {}
+        return other
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points of the rows and of the columns."""
+        return len(self._rows), len(self._cols)
+
+    @property
+    def circuit(self) -> "QuantumCircuit":
+        """The transpiled fidelity circuit that every job runs."""
+        return self._circuit
+
+    @abstractmethod
+    def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
+        """Submit one job and return its id; ``part`` names it among all jobs of a tag."""
+
+    @abstractmethod
+    def _job(self, job_id: str) -> Any:
+        """Return the job, or raise a JobError that says why it cannot be found."""
+
+    @abstractmethod
+    def _result(self, job: Any) -> Any:
+        """Wait for the job and return its result, or raise a JobError."""
+
+    @abstractmethod
+    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
+        """Record what is worth keeping of finished jobs, whose hits are safe, and let go."""
+
+    def submit(self, plan: ShotPlan, tag: str) -> str:
+        """Submit a plan and return a ticket: the ids of its jobs and how to read them.
+
+        Where a plan needs several jobs and one is refused, those already accepted are
+        remembered: submitting the same plan under the same tag again sends only the others.
+        """
+        check_plan(plan, self.shape)
+        key = self._fingerprint(plan, tag)
+        layout = self._shape.layout(plan.shots)
+        sent = self._sent.setdefault(key, {})
+        chunks = layout.chunks()
+        for k, chunk in enumerate(chunks):
+            if k not in sent:
+                part = part_name(key, k, len(chunks))
+                sent[k] = self._send(self._values(plan, chunk), chunk.shots, tag, part)
+        del self._sent[key]
+        ids = [sent[k] for k in range(len(chunks))]
+        return f"{'+'.join(ids)}:{layout.encode()}"
+
+    def collect(self, ticket: str) -> IntArray:
+        """Wait for the jobs of a ticket and return the hits, as often as asked."""
+        if ticket in self._hits:
+            return self._hits[ticket].copy()
+        ids, layout = parse_ticket(ticket)
+        jobs: dict[str, Any] = {}
+        hits, shots = np.zeros_like(layout.shots), np.zeros_like(layout.shots)
+        failed: JobError | None = None
+        for job_id, chunk in zip(ids, layout.chunks(), strict=True):
+            try:
+                job = self._job(job_id)
+                row_hits = chunk.hits(all_zero(self._result(job), job_id))
+            except JobError as error:
+                failed = failed or error  # the other jobs of the plan may have their hits
+                continue
+            jobs[job_id] = job
+            hits += chunk.per_pair(row_hits, len(hits))
+            shots += chunk.per_pair(chunk.row_shots(), len(hits))
+        self._finish(ticket, jobs)
+        if failed is not None:
+            raise JobError(str(failed), (shots, hits) if jobs else None) from failed
+        self._hits[ticket] = hits
+        return hits.copy()
+
+    def fingerprint(self) -> str:
+        """Return a text that tells backends of other data or another circuit apart."""
+        parts = f"X={digest(self._rows)}, columns={digest(self._cols)}"
+        return f"{type(self).__name__}({parts}, circuit={circuit_digest(self._circuit)})"
+
+    def _values(self, plan: ShotPlan, chunk: Chunk) -> FloatArray:
+        points = (self._rows[plan.rows[chunk.pairs]], self._cols[plan.cols[chunk.pairs]])
+        return np.asarray(np.concatenate(points, axis=1)[:, self._order])
+
+    def _fingerprint(self, plan: ShotPlan, tag: str) -> str:
+        """Return a short name of this plan under this tag for these points."""
+        digest = hashlib.sha256(tag.encode())
+        for array in (self._rows, self._cols, plan.rows, plan.cols):
+            digest.update(array.tobytes())
+        digest.update(self._shape.layout(plan.shots).encode().encode())
+        return digest.hexdigest()[:24]
+
+
+def part_name(fingerprint: str, k: int, parts: int) -> str:
+    """Return the name of the k-th job of a submission."""
+    return f"aqka-{fingerprint}-{k + 1}of{parts}"
+
+
+def parse_ticket(ticket: str) -> tuple[list[str], Layout]:
+    """Return the job ids and the layout of a ticket."""
+    names, colon, text = ticket.rpartition(":")
+    if not colon:
+        raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as it was returned.")
+    ids = names.split("+") if names else []
+    layout = Layout.decode(text)
+    expected = len(layout.chunks())
+    if len(ids) != expected:
+        raise InputError(f"ticket names {len(ids)} jobs but its layout needs {expected}.")
+    return ids, layout
+
+
+def all_zero(result: Any, job_id: str) -> BoolArray:
+    """Return which shots gave all zeros, rows by shots, from the packed bits of a result."""
+    try:
+        bits = result[0].data.meas
+    except (TypeError, IndexError, AttributeError) as error:
+        raise JobError(
+            f"job {job_id} holds no outcomes of the register 'meas'; was it sent by this backend?"
+        ) from error
+    return np.asarray((bits.array == 0).all(axis=-1))
+
+
+def transpiled(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit":
+    """Return the circuit for a backend, by its pass manager at level 1 or by the given one."""
+    if target is None:
+        return circuit
+    transpiler = require("qiskit.transpiler", "qiskit")
+    if isinstance(target, transpiler.PassManager):
+        manager = target
+    else:
+        available = getattr(target, "num_qubits", None)
+        if available is not None and available < circuit.num_qubits:
+            name = getattr(target, "name", type(target).__name__)
+            raise InputError(
+                f"feature_map needs {circuit.num_qubits} qubits but {name} has {available}; "
+                "reduce the features or choose a larger backend."
+            )
+        manager = transpiler.generate_preset_pass_manager(optimization_level=1, backend=target)
+    isa: QuantumCircuit = manager.run(circuit)
+    # It has no effect on outcomes, and as an expression of all parameters it slows binding.
+    isa.global_phase = 0
+    return isa

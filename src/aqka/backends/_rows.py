@@ -1,0 +1,276 @@
+"""From a shot plan to rows of one shot count, and from the rows' hits back to pairs.
+
+A sampler job runs every row of its values with the same number of shots, the quantum q. A pair
+that needs 5q shots therefore stands five times, and a job is one PUB whatever the plan.
+"""
+
+import base64
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.arrays import BoolArray, IntArray, as_count, as_counts
+from aqka.errors import InputError
+
+MAX_EXECUTIONS = 10_000_000  # IBM's limit of executions (rows times shots) per sampler job
+MAX_ROWS = 1_000_000  # a job's values are uploaded: at 16 features these are 256 MB
+MAX_SHOTS = 1_000_000  # of a row: what Aer accepts
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """One job: rows of a common shot count.
+
+    Attributes
+    ----------
+    pairs
+        For each row, the index of its pair in the plan.
+    shots
+        Shots of every row.
+    counted
+        Of a row's shots, how many count; None counts all.
+    """
+
+    pairs: IntArray
+    shots: int
+    counted: IntArray | None = None
+
+    @property
+    def executions(self) -> int:
+        """Return all shots of the job."""
+        return len(self.pairs) * self.shots
+
+    def hits(self, zeros: BoolArray) -> IntArray:
+        """Count each row's all-zero outcomes, given as a matrix of rows by shots.
+
+        A sampler may return more shots than asked for (twirling rounds up), so only the first
+        ones are counted.
+        """
+        if zeros.shape[0] != len(self.pairs) or zeros.shape[1] < self.shots:
+            raise InputError(
+                f"outcomes must be {len(self.pairs)} rows of at least {self.shots} shots, "
+                f"got shape {zeros.shape}."
+            )
+        zeros = zeros[:, : self.shots]
+        if self.counted is not None:
+            zeros = zeros & (np.arange(self.shots) < self.counted[:, np.newaxis])
+        return np.asarray(zeros.sum(axis=1, dtype=np.int64))
+
+    def row_shots(self) -> IntArray:
+        """Return the shots of each row that count."""
+        return np.full(len(self.pairs), self.shots) if self.counted is None else self.counted
+
+    def per_pair(self, row_values: IntArray, n_pairs: int) -> IntArray:
+        """Sum a value of each row over the rows of each pair."""
+        # Weights are float64, exact for whole numbers up to 2**53.
+        sums = np.bincount(self.pairs, row_values, minlength=n_pairs)
+        return np.asarray(sums, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class JobShape:
+    """How plans become jobs.
+
+    Attributes
+    ----------
+    quantum
+        Shots of a row; a pair's shots are so many copies of its row. None takes the greatest
+        common divisor of the plan's shots: every plan is exact and, below the limits, one job.
+        Where its rows exceed ``max_rows``, it takes the multiple that needs the fewest jobs.
+        With another quantum than the divisor, what a pair needs beyond multiples of it is a
+        second job of fewer shots a row; round the plan with :func:`round_to_quantum` to have
+        one.
+    max_executions, max_rows
+        Limits of one job; a plan above them becomes several. IBM runs 10 million executions.
+    free_shots
+        For simulators, whose cost is per row and not per shot: each pair is one row, every
+        row runs the plan's largest count, and the first shots of each are counted.
+    """
+
+    quantum: int | None = None
+    max_executions: int = MAX_EXECUTIONS
+    max_rows: int = MAX_ROWS
+    free_shots: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("max_executions", "max_rows"):
+            as_count(getattr(self, name), name)
+        if self.quantum is None:
+            return
+        as_count(self.quantum, "quantum")
+        if self.free_shots:
+            raise InputError("quantum must be None with free_shots, which copies no rows.")
+        if self.quantum > self.max_executions:
+            raise InputError(
+                f"quantum must not exceed max_executions = {self.max_executions}, the shots "
+                f"that one job may run, got {self.quantum}; lower quantum."
+            )
+
+    def layout(self, shots: ArrayLike) -> "Layout":
+        """Return how a plan's shots are laid out."""
+        counts = as_counts(shots, "shots")
+        if counts.size and counts.min() < 0:
+            raise InputError(f"shots must not be negative, got {counts.min()}.")
+        limit = min(self.max_executions, MAX_SHOTS)
+        if self.free_shots and counts.size and counts.max() <= limit:
+            return Layout(counts, 0, self.max_executions, self.max_rows)
+        return Layout(
+            counts, self.quantum or self._chosen(counts, limit), self.max_executions, self.max_rows
+        )
+
+    def _chosen(self, counts: IntArray, limit: int) -> int:
+        """Return the quantum that needs the fewest jobs, and of those the one of fewest rows."""
+        quantum = _divisor_at_most(int(np.gcd.reduce(counts)) or 1, limit)
+        candidates = [quantum]
+        if counts.sum() // quantum > self.max_rows:
+            while 2 * candidates[-1] <= min(limit, int(counts.max())):
+                candidates.append(2 * candidates[-1])
+        return min(candidates, key=lambda q: self._cost(counts, q))
+
+    def _cost(self, counts: IntArray, quantum: int) -> tuple[int, int]:
+        """Return the jobs and the rows of a layout, without laying it out."""
+        jobs, total = 0, 0
+        for repeats, shots in _parts(counts, quantum):
+            rows = int(repeats.sum())
+            jobs += -(-rows // min(self.max_rows, self.max_executions // shots))
+            total += rows
+        return jobs, total
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How one plan's shots are laid out as rows of jobs; made by :meth:`JobShape.layout`.
+
+    Attributes
+    ----------
+    shots
+        The plan's shots, which the rows of a pair sum up to exactly.
+    quantum
+        Shots of a row; 0 stands for one row per pair, of which the first shots are counted.
+    max_executions, max_rows
+        Limits of one job.
+
+    Examples
+    --------
+    >>> layout = JobShape().layout([10, 0, 25])
+    >>> layout.quantum, [chunk.pairs.tolist() for chunk in layout.chunks()]
+    (5, [[0, 0, 2, 2, 2, 2, 2]])
+    >>> layout.combine([[5, 4, 0, 1, 0, 0, 1]])
+    array([9, 0, 2])
+    """
+
+    shots: IntArray
+    quantum: int
+    max_executions: int = MAX_EXECUTIONS
+    max_rows: int = MAX_ROWS
+
+    def chunks(self) -> list[Chunk]:
+        """Return the jobs: as few as the limits allow, and none for a plan without shots."""
+        if self.quantum == 0:
+            return self._split_free()
+        # Two shot counts in one job are deprecated by IBM, so the rest is its own job.
+        return [
+            chunk
+            for repeats, shots in _parts(self.shots, self.quantum)
+            for chunk in self._split(repeats, shots)
+        ]
+
+    def _split(self, repeats: IntArray, shots: int) -> list[Chunk]:
+        rows = np.repeat(np.arange(len(repeats), dtype=np.int64), repeats)
+        size = min(self.max_rows, self.max_executions // shots)
+        return [Chunk(rows[start : start + size], shots) for start in range(0, len(rows), size)]
+
+    def _split_free(self) -> list[Chunk]:
+        rows = np.flatnonzero(self.shots)
+        if not rows.size:
+            return []
+        most = int(self.shots.max())
+        size = min(self.max_rows, self.max_executions // most)
+        parts = (rows[start : start + size] for start in range(0, len(rows), size))
+        return [Chunk(part, most, self.shots[part]) for part in parts]
+
+    def combine(self, row_hits: Sequence[ArrayLike]) -> IntArray:
+        """Return the hits of each pair from the hits of each chunk's rows, in chunk order."""
+        chunks = self.chunks()
+        if len(row_hits) != len(chunks):
+            raise InputError(
+                f"row_hits must hold one array per job: expected {len(chunks)}, "
+                f"got {len(row_hits)}."
+            )
+        hits = np.zeros(len(self.shots), dtype=np.int64)
+        for chunk, entry in zip(chunks, row_hits, strict=True):
+            counts = as_counts(entry, "row_hits")
+            if len(counts) != len(chunk.pairs):
+                raise InputError(
+                    f"row_hits must hold one count per row: expected {len(chunk.pairs)}, "
+                    f"got {len(counts)}."
+                )
+            if counts.size and (counts.min() < 0 or counts.max() > chunk.shots):
+                raise InputError(
+                    f"row_hits must lie within 0 and the {chunk.shots} shots of a row, "
+                    f"got {counts.min()} to {counts.max()}."
+                )
+            hits += chunk.per_pair(counts, len(hits))
+        return hits
+
+    def encode(self) -> str:
+        """Return the layout as a short text, so that a ticket needs nothing else to be read."""
+        head = np.array([self.quantum, self.max_executions, self.max_rows], dtype="<i8")
+        packed = zlib.compress(head.tobytes() + self.shots.astype("<i8").tobytes(), 9)
+        return base64.urlsafe_b64encode(packed).decode("ascii")
+
+    @classmethod
+    def decode(cls, text: str) -> "Layout":
+        """Return the layout that ``encode`` wrote."""
+        try:
+            packed = zlib.decompress(base64.urlsafe_b64decode(text.encode("ascii")))
+            numbers = np.frombuffer(packed, dtype="<i8").astype(np.int64)
+            quantum, max_executions, max_rows = (int(number) for number in numbers[:3])
+        except (ValueError, zlib.error) as error:
+            raise InputError(
+                "ticket does not end in a readable layout; pass it as submit() returned it."
+            ) from error
+        return cls(numbers[3:], quantum, max_executions, max_rows)
+
+
+def _parts(shots: IntArray, quantum: int) -> list[tuple[IntArray, int]]:
+    """Return rows per pair and their shots: those of the quantum, and those of the rest."""
+    repeats, rest = np.divmod(shots, quantum)
+    rest_quantum = int(np.gcd.reduce(rest)) or 1
+    return [(repeats, quantum), (rest // rest_quantum, rest_quantum)]
+
+
+def _divisor_at_most(number: int, limit: int) -> int:
+    """Return the largest divisor of ``number`` that does not exceed ``limit``."""
+    if number <= limit:
+        return number
+    small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]
+    return max(k for k in small + [number // k for k in small] if k <= limit)
+
+
+def round_to_quantum(shots: ArrayLike, quantum: int) -> IntArray:
+    """Round a plan's shots to multiples of ``quantum`` and keep the total.
+
+    Largest remainder: every pair is rounded down and the quanta left over go to the largest
+    remainders, the earlier pair first where they are equal. The total is kept exactly where it
+    is a multiple of the quantum, and otherwise falls short by less than one quantum.
+
+    Examples
+    --------
+    >>> round_to_quantum([13, 8, 9], quantum=10)
+    array([10, 10, 10])
+    """
+    counts = as_counts(shots, "shots")
+    if counts.size and counts.min() < 0:
+        raise InputError(f"shots must not be negative, got {counts.min()}.")
+    size = as_count(quantum, "quantum")
+    quanta, remainders = np.divmod(counts, size)
+    missing = int(remainders.sum()) // size
+    order = np.argsort(-remainders, kind="stable")
+    quanta[order[:missing]] += 1
+    return np.asarray(quanta * size)

@@ -1,0 +1,178 @@
+"""Shots by any PennyLane device."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from aqka.arrays import FloatArray, IntArray, digest, text_digest
+from aqka.backends._circuits import as_rows_and_columns, require
+from aqka.backends._simulated import SEED_LIMIT, SimulatedBackend
+from aqka.backends._tapes import EXTRA, PointTapes
+from aqka.errors import InputError
+from aqka.plan import ShotPlan
+
+BATCH_AMPLITUDES = 2**22  # of one batch, which bounds its memory to some 100 MB
+
+
+class PennylaneBackend(SimulatedBackend):
+    """Runs the fidelity test on a PennyLane device, batched.
+
+    Each pair runs exactly its shots: pairs of equal shots share a tape, and the device runs all
+    tapes in one call.
+
+    Parameters
+    ----------
+    X
+        Points of the rows, one per row of the array.
+    feature_map
+        A function that applies the gates of one point, for example
+        ``lambda x: qml.AngleEmbedding(x, wires=range(2))``.
+    device
+        A device's name, or a function that makes a device from a seed.
+    columns
+        Points of the columns, for a test-by-train block; None takes those of X.
+    noise
+        A ``pennylane.NoiseModel`` that is put into every circuit; needs a device with mixed
+        states, such as ``default.mixed``.
+    seed
+        The hits depend on it, on the tag and on the plan, if the device takes a seed.
+
+    Notes
+    -----
+    The device runs when the hits are collected.
+
+    Examples
+    --------
+    >>> import pennylane as qml
+    >>> from aqka import ShotPlan
+    >>> def angles(x):
+    ...     qml.AngleEmbedding(x, wires=range(2))
+    >>> backend = PennylaneBackend([[0.1, 0.2], [0.4, 0.3]], angles, "default.qubit")
+    >>> ticket = backend.submit(ShotPlan([0, 1], [1, 1], [100, 50]), tag="first")
+    >>> hits = backend.collect(ticket)
+    >>> bool(80 < hits[0] <= 100), int(hits[1])
+    (True, 50)
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        feature_map: Callable[[FloatArray], object],
+        device: str | Callable[[int], Any] = "lightning.qubit",
+        *,
+        columns: ArrayLike | None = None,
+        noise: Any = None,
+        seed: int = 0,
+    ) -> None:
+        qml = require("pennylane", EXTRA)
+        super().__init__(seed)
+        self._rows, self._cols = as_rows_and_columns(X, columns)
+        if not callable(feature_map):
+            raise InputError(
+                "feature_map must be a function of one point that applies PennyLane gates, "
+                f"got {type(feature_map).__name__}."
+            )
+        if noise is not None and not isinstance(noise, qml.NoiseModel):
+            raise InputError(
+                f"noise must be a pennylane.NoiseModel, got {type(noise).__name__}; "
+                "build one with pennylane.NoiseModel({condition: channel})."
+            )
+        self._feature_map = feature_map
+        self._device = device
+        self._noise = noise
+        self._sides: tuple[PointTapes, PointTapes] | None = None
+        self._make_device(seed=1)  # a wrong name is better told now
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the recorded operations, which are recorded again."""
+        return {**self.__dict__, "_sides": None}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points of the rows and of the columns."""
+        return len(self._rows), len(self._cols)
+
+    def _identity(self) -> list[str]:
+        # A function has no content to compare, but the operations it records have.
+        recorded = [str(side.operations) for side in self._recorded()]
+        device = self._device if isinstance(self._device, str) else self._device.__qualname__
+        return [
+            f"X={digest(self._rows)}",
+            f"columns={digest(self._cols)}",
+            f"operations={text_digest(''.join(recorded))}",
+            f"device={device}",
+            f"noise={self._noise}",
+        ]
+
+    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
+        hits = np.zeros(len(plan), dtype=np.int64)
+        index = np.flatnonzero(plan.shots)
+        if not index.size:
+            return hits
+        qml = require("pennylane", EXTRA)
+        # Pairs in the order of their shots, cut where the shots change or a batch is full.
+        index = index[np.argsort(plan.shots[index], kind="stable")]
+        groups = np.split(index, np.flatnonzero(np.diff(plan.shots[index])) + 1)
+        size = self._batch_size()
+        batches = [g[k : k + size] for g in groups for k in range(0, len(g), size)]
+        device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
+        tapes = [self._tape(plan, batch) for batch in batches]
+        # With its cache the device would give equal tapes one outcome.
+        results = qml.execute(tapes, device, diff_method=None, cache=False)
+        for batch, result in zip(batches, results, strict=True):
+            frequencies = np.reshape(np.asarray(result), (len(batch), -1))[:, 0]
+            hits[batch] = np.rint(frequencies * plan.shots[batch]).astype(np.int64)
+        return hits
+
+    def _tape(self, plan: ShotPlan, batch: IntArray) -> Any:
+        qml = require("pennylane", EXTRA)
+        rows, cols = self._recorded()
+        i, j = plan.rows[batch], plan.cols[batch]
+        if len(batch) == 1:
+            operations = rows.operations[i[0]] + cols.operations[j[0]]
+        else:
+            operations = rows.of(i) + cols.of(j)
+        tape = qml.tape.QuantumScript(
+            operations, [qml.probs(wires=self._wires())], shots=int(plan.shots[batch[0]])
+        )
+        if self._noise is not None:
+            (tape,), _ = qml.add_noise(tape, self._noise)
+        return tape
+
+    def _recorded(self) -> tuple[PointTapes, PointTapes]:
+        if self._sides is None:
+            qml = require("pennylane", EXTRA)
+            rows = PointTapes(self._feature_map, self._rows)
+            inverse = qml.adjoint(self._feature_map, lazy=False)
+            self._sides = rows, PointTapes(inverse, self._cols)
+            if not self._wires():
+                raise InputError("feature_map applied no gates; it must encode the point.")
+        return self._sides
+
+    def _wires(self) -> list[Any]:
+        rows, cols = self._recorded()
+        return list(dict.fromkeys(rows.wires + cols.wires))
+
+    def _batch_size(self) -> int:
+        """Return how many pairs may share a tape."""
+        rows, cols = self._recorded()
+        if not (rows.stacks and cols.stacks):
+            return 1
+        pure = self._device in ("default.qubit", "lightning.qubit")
+        exponent = len(self._wires()) * (1 if pure else 2)
+        return max(1, BATCH_AMPLITUDES >> exponent)
+
+    def _make_device(self, seed: int) -> Any:
+        qml = require("pennylane", EXTRA)
+        if not isinstance(self._device, str):
+            return self._device(seed)
+        try:
+            return qml.device(self._device, wires=self._wires(), seed=seed)
+        except qml.exceptions.DeviceError as error:
+            raise InputError(
+                f"device {self._device!r} cannot be made: {error} Install its plugin, or pass a "
+                "function that makes the device from a seed."
+            ) from error

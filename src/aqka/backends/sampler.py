@@ -1,0 +1,159 @@
+"""Shots by any Qiskit sampler: simulators and devices of every vendor."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from aqka.arrays import FloatArray, as_count
+from aqka.backends._circuits import require
+from aqka.backends._jobs import JobBackend
+from aqka.backends._rows import JobShape
+from aqka.backends._simulated import tag_seed
+from aqka.errors import InputError, JobError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+
+class SamplerBackend(JobBackend):
+    """Runs the fidelity test on a ``BaseSamplerV2`` of any vendor, one job per plan.
+
+    Parameters
+    ----------
+    sampler
+        A sampler, or for simulators a function that makes one from a seed. A simulating
+        sampler with a fixed seed is refused, because it repeats itself: Aer's starts its
+        stream anew in every ``run()``, and ``StatevectorSampler`` even in every row, so that
+        the copies of a row would all give the same outcome. With a function, each plan gets a
+        fresh sampler seeded by (seed, tag). A ``BackendSamplerV2`` with a ``seed_simulator``
+        may be passed as it is: that option is public, and set anew for each plan.
+    X
+        Points of the rows, one per row of the array.
+    feature_map
+        A parametrised circuit; None is the ZZ map of two repetitions, linear.
+    columns
+        Points of the columns, for a test-by-train block; None takes those of X.
+    target_backend
+        What the circuit is transpiled for, once: a backend, or a pass manager of your own. None
+        takes the sampler's backend where it shows one, and else leaves the circuit as it is.
+    jobs
+        How plans become jobs: shot quantum and limits.
+    seed
+        Of simulators: hits depend on it and on the tag.
+
+    Examples
+    --------
+    >>> from qiskit.primitives import StatevectorSampler
+    >>> from aqka import ShotPlan
+    >>> import numpy as np
+    >>> def exact(seed):
+    ...     return StatevectorSampler(seed=np.random.default_rng(seed))
+    >>> backend = SamplerBackend(exact, X=[[0.1, 0.2], [0.4, 0.3]])
+    >>> ticket = backend.submit(ShotPlan([0, 1], [1, 1], [100, 50]), tag="first")
+    >>> hits = backend.collect(ticket)
+    >>> bool(0 < hits[0] < 100), int(hits[1])
+    (True, 50)
+    """
+
+    def __init__(
+        self,
+        sampler: Any,
+        X: ArrayLike,
+        feature_map: "QuantumCircuit | None" = None,
+        *,
+        columns: ArrayLike | None = None,
+        target_backend: Any = None,
+        jobs: JobShape | None = None,
+        seed: int = 0,
+    ) -> None:
+        primitives = require("qiskit.primitives", "qiskit")
+        self._seed = as_count(seed, "seed", minimum=0)
+        self._make: Callable[[int], Any] | None = None
+        if not isinstance(sampler, primitives.BaseSamplerV2):
+            if not callable(sampler):
+                raise InputError(
+                    "sampler must be a qiskit BaseSamplerV2 or a function that makes one from a "
+                    f"seed, got {type(sampler).__name__}."
+                )
+            self._make = sampler
+            sampler = sampler(tag_seed(self._seed, ""))
+        self._sampler = sampler
+        self._check_seed(sampler)
+        if target_backend is None:
+            target_backend = _backend_of(sampler)
+        self._pending: dict[str, Any] = {}
+        super().__init__(X, feature_map, columns, target_backend, jobs or JobShape())
+
+    @property
+    def replayable(self) -> bool:
+        """Whether a tag can be run again for the same hits, because a seed makes the sampler."""
+        return self._make is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out running jobs, which live in their own process."""
+        return {**self.__dict__, "_pending": {}}
+
+    def _check_seed(self, sampler: Any) -> None:
+        primitives = require("qiskit.primitives", "qiskit")
+        fixed = isinstance(getattr(sampler, "seed", None), int)
+        if fixed and (self._make is None or isinstance(sampler, primitives.StatevectorSampler)):
+            remedy = (
+                "StatevectorSampler(seed=numpy.random.default_rng(seed))"
+                if isinstance(sampler, primitives.StatevectorSampler)
+                else f"{type(sampler).__name__}(seed=seed)"
+            )
+            raise InputError(
+                f"sampler has the fixed seed {sampler.seed}, with which it repeats the same "
+                f"outcomes; pass sampler=lambda seed: {remedy}."
+            )
+
+    def _sampler_for(self, tag: str, part: str) -> Any:
+        seed = tag_seed(self._seed, f"{tag}/{part}")
+        if self._make is not None:
+            return self._make(seed)
+        options = getattr(self._sampler, "options", None)
+        if isinstance(getattr(options, "seed_simulator", None), int):
+            # A new sampler, because a job that still waits reads the options when it starts.
+            fresh = {**asdict(options), "seed_simulator": seed}  # type: ignore[arg-type]
+            return type(self._sampler)(backend=self._sampler.backend, options=fresh)
+        simulator = getattr(options, "simulator", None)
+        if isinstance(getattr(simulator, "seed_simulator", None), int):
+            simulator.seed_simulator = seed  # type: ignore[union-attr]
+        return self._sampler
+
+    def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
+        job = self._sampler_for(tag, part).run([(self._circuit, values)], shots=shots)
+        job_id: str = job.job_id()
+        self._pending[job_id] = job
+        return job_id
+
+    def _job(self, job_id: str) -> Any:
+        if job_id not in self._pending:
+            raise JobError(
+                f"job {job_id} is not known to this backend: a job of a plain sampler lives in "
+                "the process that submitted it. Submit the plan again, or use RuntimeBackend, "
+                "whose jobs are found by their id."
+            )
+        return self._pending[job_id]
+
+    def _result(self, job: Any) -> Any:
+        exceptions = require("qiskit.exceptions", "qiskit")
+        try:
+            return job.result()
+        except exceptions.QiskitError as error:
+            raise JobError(
+                f"job {job.job_id()} gave no result: {error}. Nothing was run again; submit the "
+                "plan anew when the cause is mended."
+            ) from error
+
+    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
+        for job_id in jobs:
+            self._pending.pop(job_id, None)
+
+
+def _backend_of(sampler: Any) -> Any:
+    """Return the backend a sampler shows, as a property or as a method."""
+    backend = getattr(sampler, "backend", None)
+    return backend() if callable(backend) and not hasattr(backend, "target") else backend

@@ -1,0 +1,230 @@
+"""A stand-in for IBM's service: jobs on disk, with the failures that hardware has."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aqka.backends._circuits import require
+from aqka.backends._ibm import EXTRA
+
+REFUSALS = ("refused", "reply lost")
+OPEN_PLAN_MESSAGE = (
+    '\'400 Client Error: Bad Request. {"errors":[{"code":1352,"message":"You are not '
+    "authorized to run a session when using the open plan.\"}]}'"
+)
+
+
+class FakeRuntime:
+    """Takes the place of IBM's service for a RuntimeBackend.
+
+    Jobs are computed exactly at submission and stored in a directory, so that another process,
+    or the same one after a crash, finds them by id or tag.
+
+    Parameters
+    ----------
+    directory
+        Where jobs are kept; an existing one is taken over.
+    target
+        The backend that circuits are transpiled for; None is a generic one of five qubits.
+    allowed
+        Execution modes of the account: with ``("batch",)`` a session is refused in the words of
+        IBM's open plan.
+    delay
+        Seconds that each job waits in the queue.
+    seconds
+        QPU seconds that each job reports.
+
+    Attributes
+    ----------
+    next_job
+        What happens to the next submission: ``"refused"`` (an error, no job), ``"reply lost"``
+        (an error, but the job is there), ``"ERROR"``, ``"CANCELLED"``, ``"too long"``, or None.
+    opened
+        The execution modes that were opened, each with its ``name`` and whether it is
+        ``closed``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from aqka import ShotPlan
+    >>> from aqka.backends.runtime import RuntimeBackend
+    >>> directory = tempfile.TemporaryDirectory()
+    >>> service = FakeRuntime(directory.name)
+    >>> backend = RuntimeBackend(service, X=[[0.1, 0.2], [0.4, 0.3]])
+    >>> ticket = backend.submit(ShotPlan([1], [1], [10]), tag="first")
+    >>> service.submissions, backend.collect(ticket)
+    (1, array([10]))
+    >>> directory.cleanup()
+    """
+
+    is_local = False
+
+    def __init__(
+        self,
+        directory: str | Path,
+        target: Any = None,
+        *,
+        allowed: tuple[str, ...] = ("session", "batch"),
+        delay: float = 0.0,
+        seconds: float = 2.0,
+    ) -> None:
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if target is None:
+            fake_provider = require("qiskit.providers.fake_provider", "qiskit")
+            target = fake_provider.GenericBackendV2(5, seed=0)
+        self.target = target
+        self.allowed = allowed
+        self.delay = delay
+        self.seconds = seconds
+        self.next_job: str | None = None
+        self.opened: list[FakeMode] = []
+
+    @property
+    def submissions(self) -> int:
+        """Number of jobs that were accepted, by this or by another process."""
+        return len(list(self.directory.glob("*.json")))
+
+    def open(self, mode: str) -> "FakeMode":
+        """Open an execution mode, if the account may."""
+        if mode not in self.allowed:
+            raise require("qiskit_ibm_runtime.exceptions", EXTRA).IBMRuntimeError(OPEN_PLAN_MESSAGE)
+        self.opened.append(FakeMode(mode))
+        return self.opened[-1]
+
+    def sampler(self, mode: Any, tags: list[str], seed: int) -> "_FakeSampler":
+        """Return a sampler that stores its jobs."""
+        return _FakeSampler(self, mode, tags, seed)
+
+    def job(self, job_id: str) -> "FakeJob":
+        """Return a job by its id."""
+        if not (self.directory / f"{job_id}.json").exists():
+            exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+            raise exceptions.RuntimeJobNotFound(f"Job not found: {job_id}")
+        return FakeJob(self.directory, job_id)
+
+    def jobs(self, tags: list[str]) -> list["FakeJob"]:
+        """Return the jobs that carry all these tags, newest first."""
+        jobs = [FakeJob(self.directory, path.stem) for path in self.directory.glob("*.json")]
+        matching = [job for job in jobs if set(tags) <= set(job.record["tags"])]
+        return sorted(matching, key=lambda job: job.record["number"], reverse=True)
+
+    def cancel(self, job_id: str) -> None:
+        """Cancel a job."""
+        self.job(job_id).update(status="CANCELLED")
+
+    def expire(self, job_id: str) -> None:
+        """Remove a job, as the service does after its retention time."""
+        for suffix in ("json", "npy"):
+            (self.directory / f"{job_id}.{suffix}").unlink()
+
+    def accept(self, tags: list[str], outcomes: Any) -> "FakeJob":
+        """Store a job with its outcomes, or refuse it as ``next_job`` says."""
+        exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+        fate, self.next_job = self.next_job, None
+        if fate == "refused":
+            raise exceptions.IBMRuntimeError("Failed to run program: the service is busy.")
+        numbers = (job.record["number"] for job in self.jobs([]))
+        number = 1 + max(numbers, default=0)
+        job_id = f"fake{number:06d}"
+        np.save(self.directory / f"{job_id}.npy", outcomes.array)
+        record = {
+            "number": number,
+            "tags": tags,
+            "bits": outcomes.num_bits,
+            "status": "DONE" if fate in (None, *REFUSALS) else fate,
+            "ready": time.time() + self.delay,
+            "seconds": self.seconds,
+        }
+        # Taken or not taken, nothing in between, even if the process is killed here.
+        draft = self.directory / f"{job_id}.draft"
+        draft.write_text(json.dumps(record))
+        draft.rename(self.directory / f"{job_id}.json")
+        if fate == "reply lost":
+            raise exceptions.IBMRuntimeError("Failed to run program: the connection was reset.")
+        return FakeJob(self.directory, job_id)
+
+
+class FakeMode:
+    """An opened session or batch."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.closed = False
+
+    def close(self) -> None:
+        """Accept no more jobs."""
+        self.closed = True
+
+
+class FakeJob:
+    """A stored job, with the methods of IBM's that RuntimeBackend uses."""
+
+    def __init__(self, directory: Path, job_id: str) -> None:
+        self._path = directory / f"{job_id}.json"
+        self._id = job_id
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What is stored about the job."""
+        stored: dict[str, Any] = json.loads(self._path.read_text())
+        return stored
+
+    def update(self, **changes: Any) -> None:
+        """Change what is stored."""
+        self._path.write_text(json.dumps({**self.record, **changes}))
+
+    def job_id(self) -> str:
+        """Return the job's id."""
+        return self._id
+
+    def status(self) -> str:
+        """Return IBM's word for the job's state."""
+        record = self.record
+        if record["status"] == "DONE" and time.time() < record["ready"]:
+            return "QUEUED"
+        return "ERROR" if record["status"] == "too long" else str(record["status"])
+
+    def usage(self, partial: bool = False) -> float:
+        """Return QPU seconds."""
+        return float(self.record["seconds"])
+
+    def result(self) -> Any:
+        """Wait for the job and return its outcomes, or raise what IBM's job raises."""
+        exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+        containers = require("qiskit.primitives.containers", "qiskit")
+        while self.status() == "QUEUED":
+            time.sleep(0.01)
+        record = self.record
+        if record["status"] == "ERROR":
+            raise exceptions.RuntimeJobFailureError("Unable to retrieve job result. Code 9999.")
+        if record["status"] == "too long":
+            raise exceptions.RuntimeJobMaxTimeoutError("Error code 1305; ran too long.")
+        if record["status"] == "CANCELLED":
+            raise exceptions.RuntimeInvalidStateError(f"Job {self._id} was cancelled.")
+        array = np.load(self._path.with_suffix(".npy"))
+        bits = containers.BitArray(array, record["bits"])
+        data = containers.DataBin(meas=bits, shape=array.shape[:-2])
+        return containers.PrimitiveResult([containers.SamplerPubResult(data)])
+
+
+class _FakeSampler:
+    """Samples exactly and hands the outcomes to the service."""
+
+    def __init__(self, service: FakeRuntime, mode: Any, tags: list[str], seed: int) -> None:
+        self._service = service
+        self._mode = mode
+        self._tags = tags
+        self._seed = seed
+
+    def run(self, pubs: list[Any], *, shots: int) -> FakeJob:
+        if self._mode is not None and self._mode.closed:
+            exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+            raise exceptions.IBMRuntimeError("The session is closed.")
+        primitives = require("qiskit.primitives", "qiskit")
+        sampler = primitives.StatevectorSampler(seed=np.random.default_rng(self._seed))
+        result = sampler.run(pubs, shots=shots).result()
+        return self._service.accept(self._tags, result[0].data.meas)

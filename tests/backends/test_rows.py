@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aqka import InputError
+from aqka.backends._rows import JobShape, Layout, round_to_quantum
+
+SHOTS = st.lists(st.integers(0, 300), max_size=30)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SHOTS, st.one_of(st.none(), st.integers(1, 40)), st.integers(40, 2000), st.integers(1, 500))
+def test_rows_of_each_pair_sum_to_its_shots(shots, quantum, max_executions, max_rows):
+    layout = JobShape(quantum, max_executions, max_rows).layout(shots)
+    chunks = layout.chunks()
+    total = np.zeros(len(shots), dtype=int)
+    for chunk in chunks:
+        assert 0 < len(chunk.pairs) <= max_rows
+        assert chunk.executions <= max_executions
+        total += np.bincount(chunk.pairs, minlength=len(shots)) * chunk.shots
+    assert total.tolist() == shots
+
+
+@settings(max_examples=150, deadline=None)
+@given(SHOTS, st.one_of(st.none(), st.integers(1, 40)), st.integers(0, 2**32 - 1))
+def test_row_hits_come_back_as_pair_hits(shots, quantum, seed):
+    """Hits drawn shot by shot and summed per pair equal what the rows give."""
+    layout = JobShape(quantum, max_executions=200).layout(shots)
+    rng = np.random.default_rng(seed)
+    expected = np.zeros(len(shots), dtype=int)
+    row_hits = []
+    for chunk in layout.chunks():
+        hits = rng.integers(0, chunk.shots + 1, len(chunk.pairs))
+        for pair, count in zip(chunk.pairs, hits, strict=True):
+            expected[pair] += count
+        row_hits.append(hits)
+    assert layout.combine(row_hits).tolist() == expected.tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(SHOTS, st.one_of(st.none(), st.integers(1, 40)))
+def test_encoding_is_lossless(shots, quantum):
+    layout = JobShape(quantum, 1000, 77).layout(shots)
+    again = Layout.decode(layout.encode())
+    assert again.shots.tolist() == layout.shots.tolist()
+    assert (again.quantum, again.max_executions, again.max_rows) == (layout.quantum, 1000, 77)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SHOTS, st.integers(1, 50))
+def test_rounding_keeps_the_total(shots, quantum):
+    rounded = round_to_quantum(shots, quantum)
+    assert np.all(rounded % quantum == 0)
+    assert np.all(np.abs(rounded - np.array(shots, dtype=int)) < quantum)
+    assert rounded.sum() == sum(shots) // quantum * quantum
+    assert rounded.tolist() == round_to_quantum(shots, quantum).tolist()
+
+
+def test_automatic_quantum_is_the_common_divisor_and_one_job():
+    layout = JobShape().layout([12, 18, 0, 6])
+    assert layout.quantum == 6
+    assert [chunk.shots for chunk in layout.chunks()] == [6]
+
+
+def test_given_quantum_leaves_the_rest_to_a_second_job():
+    chunks = JobShape(quantum=5).layout([17, 5, 9]).chunks()
+    assert [(chunk.pairs.tolist(), chunk.shots) for chunk in chunks] == [
+        ([0, 0, 0, 1, 2], 5),
+        ([0, 2, 2], 2),
+    ]
+
+
+def test_too_many_rows_are_fewer_with_a_larger_quantum():
+    """100,000 single shots as rows of one would be five jobs."""
+    shots = np.random.default_rng(0).integers(20, 81, 2000)
+    layout = JobShape(max_rows=20_000).layout(shots)
+    assert layout.quantum > 1
+    assert len(layout.chunks()) == 2
+    assert sum(chunk.executions for chunk in layout.chunks()) == shots.sum()
+
+
+def test_one_pair_with_more_shots_than_a_job_may_run():
+    layout = JobShape().layout([25_000_000])
+    chunks = layout.chunks()
+    assert sum(chunk.executions for chunk in chunks) == 25_000_000
+    assert max(chunk.executions for chunk in chunks) <= 10_000_000
+    assert len(chunks) == 3
+
+
+def test_a_prime_count_above_the_limit_of_a_row():
+    assert JobShape(max_executions=1000).layout([1009]).quantum == 1
+    layout = JobShape(max_executions=2_000_000).layout([1_000_003])
+    assert len(layout.chunks()) == 2
+    assert sum(len(chunk.pairs) for chunk in layout.chunks()) < 100
+
+
+def test_empty_plans_are_no_jobs():
+    for shots in ([], [0, 0]):
+        layout = JobShape().layout(shots)
+        assert layout.chunks() == []
+        assert layout.combine([]).tolist() == shots
+
+
+def test_hundred_thousand_rows_are_quick_and_encode_short():
+    shots = np.random.default_rng(0).integers(0, 4, 100_000)
+    layout = JobShape().layout(shots)
+    hits = [np.ones(len(chunk.pairs), dtype=int) for chunk in layout.chunks()]
+    assert layout.combine(hits).tolist() == shots.tolist()
+    assert len(layout.encode()) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, -1],), "must not be negative"),
+        (([1.5],), "whole numbers"),
+    ],
+)
+def test_bad_shots(arguments, message):
+    with pytest.raises(InputError, match=message):
+        JobShape().layout(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"quantum": 0}, "quantum must be a whole number of at least 1"),
+        ({"quantum": 50, "max_executions": 10}, "lower quantum"),
+        ({"max_rows": 0}, "max_rows"),
+        ({"quantum": 2, "free_shots": True}, "free_shots"),
+    ],
+)
+def test_bad_shapes(arguments, message):
+    with pytest.raises(InputError, match=message):
+        JobShape(**arguments)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SHOTS, st.integers(300, 5000), st.integers(0, 2**32 - 1))
+def test_free_shots_count_the_first_ones(shots, max_executions, seed):
+    layout = JobShape(free_shots=True, max_executions=max_executions).layout(shots)
+    rng = np.random.default_rng(seed)
+    expected = np.zeros(len(shots), dtype=int)
+    row_hits = []
+    for chunk in layout.chunks():
+        assert chunk.executions <= max_executions
+        zeros = rng.random((len(chunk.pairs), chunk.shots)) < 0.5
+        for pair, row in zip(chunk.pairs, zeros, strict=True):
+            expected[pair] = row[: shots[pair]].sum()
+        row_hits.append(chunk.hits(zeros))
+    assert layout.combine(row_hits).tolist() == expected.tolist()
+    assert Layout.decode(layout.encode()).quantum == layout.quantum
+
+
+def test_more_outcomes_than_asked_for_are_not_counted():
+    (chunk,) = JobShape(quantum=2).layout([2]).chunks()
+    assert chunk.hits(np.ones((1, 5), dtype=bool)).tolist() == [2]
+    with pytest.raises(InputError, match="at least 2 shots"):
+        chunk.hits(np.ones((1, 1), dtype=bool))
+
+
+@pytest.mark.parametrize("hits", [[], [[1]], [[1, 9]], [[1, -1]]])
+def test_row_hits_that_do_not_fit(hits):
+    with pytest.raises(InputError, match="row_hits"):
+        JobShape().layout([4, 4]).combine(hits)
+
+
+def test_unreadable_layout():
+    with pytest.raises(InputError, match="readable layout"):
+        Layout.decode("nonsense")
