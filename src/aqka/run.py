@@ -122,7 +122,12 @@ def acquire(
         run.spend()
     else:
         path = Path(directory)
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"directory {str(path)!r} cannot be made: {error.strerror}; name another."
+            ) from error
         with Ledger(path / LEDGER_NAME, write=True) as ledger:
             run.keep(ledger)
             run.spend()
