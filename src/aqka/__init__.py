@@ -3,10 +3,13 @@
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocation, Allocator, allocator_names
 from aqka.backends import Backend, MatrixBackend, StatevectorBackend
+from aqka.budget import parse_budget
+from aqka.device import DeviceModel
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks, ShotPlan
+from aqka.planner import Quote, quote
 from aqka.problem import Problem
 from aqka.protocol import PAPER, PRACTICAL, Protocol
 from aqka.readout import FittedHead, Readout, make_readout, readout_names
@@ -21,6 +24,7 @@ __all__ = [
     "Allocation",
     "Allocator",
     "Backend",
+    "DeviceModel",
     "Diagnostics",
     "FittedHead",
     "InputError",
@@ -32,6 +36,7 @@ __all__ = [
     "Patience",
     "Problem",
     "Protocol",
+    "Quote",
     "Readout",
     "Schedule",
     "ShotPlan",
@@ -42,5 +47,7 @@ __all__ = [
     "allocator_names",
     "diagnose",
     "make_readout",
+    "parse_budget",
+    "quote",
     "readout_names",
 ]

@@ -14,6 +14,7 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from aqka.demo import Demo
+    from aqka.device import DeviceModel
 
 app = typer.Typer(
     help="Quantum-kernel learning under a shot budget.",
@@ -130,6 +131,75 @@ def _print_demo(finished: "Demo", picture: Path | None) -> None:
     )
     if picture:
         console.print(f"Picture: {picture}", highlight=False, soft_wrap=True)
+
+
+@app.command(
+    epilog="Example: aqka plan --points 150 --budget '5 min' --queue 50 --rate 96 "
+    "--set rep_delay=1e-4"
+)
+def plan(
+    points: Annotated[int, typer.Option(min=2, help="Number of training points N.")],
+    budget: Annotated[
+        str, typer.Option(help="Shots (20000), QPU time (300 s, 5 min) or money ($100, 50 EUR).")
+    ],
+    qubits: Annotated[int, typer.Option(min=1, help="Qubits of the feature map.")] = 4,
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, help="Depth of the fidelity circuit; default: the ZZ map's."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds T after the warm-up.")] = 4,
+    warmup: Annotated[float, typer.Option(help="Fraction of the budget for the warm-up.")] = 0.2,
+    queue: Annotated[int, typer.Option(min=0, help="Jobs waiting before each of ours.")] = 0,
+    rate: Annotated[float | None, typer.Option(help="Price of a QPU minute.")] = None,
+    measure_diagonal: Annotated[
+        bool, typer.Option("--measure-diagonal", help="Spend shots on the diagonal too.")
+    ] = False,
+    constants: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a constant of the device."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Quote a run before paying for it: shots, jobs, QPU time, queues, cost."""
+    from aqka.planner import quote
+    from aqka.report.quote_table import print_quote
+    from aqka.schedule import Schedule
+
+    device = _device(constants or [])
+    offer = quote(
+        points,
+        budget,
+        n_qubits=qubits,
+        depth=depth,
+        schedule=Schedule(warmup=warmup, rounds=rounds),
+        queue=queue,
+        rate=rate,
+        diagonal="measured" if measure_diagonal else "known",
+        device=device,
+    )
+    if as_json:
+        derived = {"submissions": offer.submissions, "jobs": offer.jobs}
+        model = {"device": asdict(device), "sources": device.sources}
+        typer.echo(json.dumps(asdict(offer) | derived | model, indent=2))
+    else:
+        print_quote(offer, device, rate, Console())
+
+
+def _device(constants: list[str]) -> "DeviceModel":
+    """Return the default device with ``name=value`` constants changed."""
+    from aqka.device import HERON
+
+    values = {}
+    for constant in constants:
+        name, _, text = constant.partition("=")
+        try:
+            values[name.strip()] = float(text)
+        except ValueError:
+            raise InputError(
+                f"--set takes NAME=VALUE with a number in seconds (max_executions: a count), "
+                f"got {constant!r}; for example --set rep_delay=1e-4."
+            ) from None
+    return HERON.changed(values)
 
 
 def main() -> None:

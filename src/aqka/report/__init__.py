@@ -1,1 +1,1 @@
-"""Pictures of results."""
+"""Pictures and tables of results."""

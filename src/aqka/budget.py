@@ -1,0 +1,151 @@
+"""Budgets as people state them: shots, QPU time or money."""
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+
+from aqka.arrays import as_count, as_positive
+from aqka.errors import InputError
+
+# Up to here every whole number is exact as a float, which the schedule's fractions rely on.
+MAX_SHOTS = 10**15
+
+SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+}
+SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CHF", "CAD", "AUD", "CNY", "INR", "KRW", "SEK", "SGD")
+
+
+@dataclass(frozen=True)
+class Shots:
+    """So many shots."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        """Check the count."""
+        as_count(self.count, "budget")
+        if self.count > MAX_SHOTS:
+            raise InputError(
+                f"budget must be at most {MAX_SHOTS:.0e} shots, got {self.count:.3g}; "
+                "at 350 µs each that is already ten thousand years of QPU time."
+            )
+
+
+@dataclass(frozen=True)
+class QpuTime:
+    """So many seconds of QPU time, as the provider bills them."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        """Check the time."""
+        as_positive(self.seconds, "budget")
+
+
+@dataclass(frozen=True)
+class Money:
+    """An amount of money, spent on QPU time at a rate."""
+
+    amount: float
+    currency: str = "USD"
+
+    def __post_init__(self) -> None:
+        """Check the amount."""
+        as_positive(self.amount, "budget")
+
+
+Budget = Shots | QpuTime | Money
+
+_ALLOWED = "write shots ('20000', '2e5 shots'), QPU time ('300 s', '5 min', '1.5 h') or money "
+_ALLOWED += "('$100', '50 EUR')"
+_NUMBER = r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_BUDGET = re.compile(
+    rf"(?P<before>[^\d\s.+-]*)\s*(?P<number>{_NUMBER})\s*(?P<after>.*)", re.IGNORECASE | re.ASCII
+)
+
+
+def parse_budget(text: str) -> Budget:
+    """Read a budget: a number of shots, or a number with a unit of time or money.
+
+    Examples
+    --------
+    >>> parse_budget("2e5 shots")
+    Shots(count=200000)
+    >>> parse_budget("5 min")
+    QpuTime(seconds=300.0)
+    >>> parse_budget("$100")
+    Money(amount=100.0, currency='USD')
+    """
+    if not isinstance(text, str):
+        raise InputError(f"budget must be text, got {text!r}; {_ALLOWED}.")
+    found = _BUDGET.fullmatch(text.strip())
+    if not found:
+        raise InputError(f"budget {text!r} is not a finite number with a unit; {_ALLOWED}.")
+    try:
+        value = float(found["number"])
+    except ValueError:  # such as '1__0'
+        raise InputError(f"budget {text!r} has no readable number; {_ALLOWED}.") from None
+    if found["after"].startswith(","):
+        raise InputError(
+            f"budget {text!r} has a comma; write thousands as 20000 or 20_000 and decimals as 1.5."
+        )
+    if not 0 < value < math.inf:
+        raise InputError(f"budget must be a finite number above 0, got {text!r}; {_ALLOWED}.")
+    return _with_unit(value, found["before"], found["after"].strip(), text)
+
+
+def _with_unit(value: float, before: str, after: str, text: str) -> Budget:
+    if before and after:
+        raise InputError(f"budget {text!r} has two units; {_ALLOWED}.")
+    unit = before or after
+    currency = SYMBOLS.get(unit, unit.upper())
+    if currency in CURRENCIES:
+        return Money(value, currency)
+    # Only money is written before its number.
+    if not before and unit.lower() in ("", "shot", "shots"):
+        if value > MAX_SHOTS:
+            raise InputError(f"budget must be at most {MAX_SHOTS:.0e} shots, got {text!r}.")
+        if not value.is_integer():
+            raise InputError(f"budget must be a whole number of shots, got {text!r}; {_ALLOWED}.")
+        return Shots(int(value))
+    if not before and unit.lower() in SECONDS:
+        return QpuTime(value * SECONDS[unit.lower()])
+    known = ["shots", *SECONDS, *(currency.lower() for currency in CURRENCIES)]
+    near = difflib.get_close_matches(unit.lower(), known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"budget {text!r} has the unknown unit {unit!r}.{hint} Please {_ALLOWED}.")
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> [duration(t) for t in (0.00035, 0.4, 12.34, 299.99, 4999, 30000, 200000)]
+    ['350 µs', '400 ms', '12.3 s', '5 min 0 s', '1 h 23 min', '8 h 20 min', '2 d 8 h']
+    """
+    if seconds == 0:
+        return "0 s"
+    if seconds < 1e-6:
+        return f"{seconds * 1e9:.3g} ns"
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.4g} µs"
+    # A border lies where the smaller unit would round up to a full larger one.
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 59.95:
+        return f"{seconds:.3g} s"
+    for border, larger, smaller, unit, ratio in (
+        (3599.5, "min", "s", 1, 60),
+        (86370.0, "h", "min", 60, 60),
+        (float("inf"), "d", "h", 3600, 24),
+    ):
+        if seconds < border:
+            whole, rest = divmod(round(seconds / unit), ratio)
+            return f"{whole} {larger} {rest} {smaller}"
+    raise InputError(f"seconds must be finite, got {seconds!r}.")

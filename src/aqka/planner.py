@@ -1,0 +1,196 @@
+"""The quote before the spend: what a budget buys, how long it takes and what it costs."""
+
+from dataclasses import dataclass, replace
+
+from aqka.arrays import as_count, as_positive
+from aqka.budget import Budget, Money, QpuTime, Shots, parse_budget
+from aqka.device import HERON, DeviceModel, zz_depth
+from aqka.errors import InputError
+from aqka.pairs import Diagonal
+from aqka.planner_advice import advise, warn
+from aqka.schedule import Schedule
+from aqka.usage import Usage, affordable_shots, price
+
+# Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
+MAX_POINTS = 10**6
+MAX_QUBITS = 10**4
+MAX_DEPTH = 10**7
+MAX_QUEUE = 10**6
+MAX_ROUNDS = 1000
+MAX_RATE = 1e9
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a budget buys; made by :func:`quote`. All times are in seconds.
+
+    Attributes
+    ----------
+    n_points, n_qubits, depth
+        The problem: points N, qubits, depth of the transpiled fidelity circuit.
+    n_pairs
+        Pairs that can be measured.
+    shots
+        Shots in all. One shot is one execution, so this is also the executions in all.
+    shots_per_pair
+        Mean shots per pair.
+    shots_per_round
+        Shots of each submission, the warm-up first if there is one.
+    jobs_per_round
+        Jobs of each submission.
+    execution_seconds
+        QPU time of one execution.
+    qpu_seconds
+        QPU time of all jobs: what is billed outside a session.
+    queue_seconds
+        Time spent waiting behind other jobs; the jobs of one submission wait together.
+    classical_seconds
+        Classical work between two submissions.
+    transpile_seconds
+        Time to transpile, once.
+    wall_seconds
+        Transpile + queue + QPU + classical time, from the start to the last result.
+    session_seconds
+        QPU + classical time: how long a session is active and what is billed in one.
+    cost
+        Price of ``qpu_seconds``, or None without a rate.
+    currency
+        The currency of the cost if the budget named it, else empty.
+    warnings
+        Limits of the device that would be hit.
+    advice
+        What rounds cost and whether they are worth it.
+    """
+
+    n_points: int
+    n_qubits: int
+    depth: int
+    n_pairs: int
+    shots: int
+    shots_per_pair: float
+    shots_per_round: tuple[int, ...]
+    jobs_per_round: tuple[int, ...]
+    execution_seconds: float
+    qpu_seconds: float
+    queue_seconds: float
+    classical_seconds: float
+    transpile_seconds: float
+    wall_seconds: float
+    session_seconds: float
+    cost: float | None
+    currency: str
+    warnings: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+
+    @property
+    def submissions(self) -> int:
+        """How often something is submitted: the warm-up and the rounds."""
+        return len(self.shots_per_round)
+
+    @property
+    def jobs(self) -> int:
+        """Jobs in all."""
+        return sum(self.jobs_per_round)
+
+
+def quote(
+    n_points: int,
+    budget: Budget | int | str,
+    *,
+    n_qubits: int = 4,
+    depth: int | None = None,
+    schedule: Schedule | None = None,
+    queue: int = 0,
+    rate: float | None = None,
+    diagonal: Diagonal = "known",
+    device: DeviceModel = HERON,
+) -> Quote:
+    """Quote a run that measures the training kernel; shots for predictions are extra.
+
+    Parameters
+    ----------
+    n_points
+        Number of training points N.
+    budget
+        Shots as an int, anything :func:`~aqka.budget.parse_budget` reads, or what it returns. Of
+        QPU time or money as many shots are bought as it pays for.
+    n_qubits
+        Qubits of the feature map; only used for the depth.
+    depth
+        Depth of the transpiled fidelity circuit; that of the ZZ map by default.
+    schedule
+        Warm-up and rounds, each one submission; the paper's by default.
+    queue
+        Number Q of jobs waiting before each of our submissions.
+    rate
+        Price of a QPU minute, in the budget's currency.
+    diagonal
+        Whether the kernel's diagonal is measured too; see :class:`~aqka.PairTable`.
+    device
+        Times and limits.
+
+    Examples
+    --------
+    >>> offer = quote(150, "5 min", queue=50, rate=96)
+    >>> offer.n_pairs, offer.shots, offer.submissions
+    (11175, 826540, 5)
+    >>> f"{offer.qpu_seconds:.1f} s of QPU, {offer.queue_seconds / 60:.0f} min in queues"
+    '300.0 s of QPU, 83 min in queues'
+    >>> round(offer.cost)
+    480
+    """
+    n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
+    n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)
+    depth = zz_depth(n_qubits) if depth is None else _as_bounded(depth, "depth", 1, MAX_DEPTH)
+    queue = _as_bounded(queue, "queue", 0, MAX_QUEUE)
+    schedule = schedule or Schedule()
+    _as_bounded(schedule.rounds, "rounds", 1, MAX_ROUNDS)
+    if diagonal not in ("known", "measured"):
+        raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
+    if rate is not None and as_positive(rate, "rate") > MAX_RATE:
+        raise InputError(f"rate must be at most {MAX_RATE:.0e} per QPU minute, got {rate}.")
+    budget = _as_budget(budget)
+
+    usage = Usage(schedule, device, device.execution_seconds(depth))
+    shots = affordable_shots(budget, usage, rate)
+    rounds = usage.rounds(shots)
+    n_pairs = n_points * (n_points + (1 if diagonal == "measured" else -1)) // 2
+    qpu = usage.seconds(shots)
+    classical = device.classical_per_cube * n_points**3
+    queued = len(rounds) * queue * device.queued_job_seconds
+    session = qpu + (len(rounds) - 1) * classical
+    offer = Quote(
+        n_points=n_points,
+        n_qubits=n_qubits,
+        depth=depth,
+        n_pairs=n_pairs,
+        shots=shots,
+        shots_per_pair=shots / n_pairs,
+        shots_per_round=rounds,
+        jobs_per_round=tuple(map(usage.jobs, rounds)),
+        execution_seconds=usage.execution_seconds,
+        qpu_seconds=qpu,
+        queue_seconds=queued,
+        classical_seconds=classical,
+        transpile_seconds=device.transpile_seconds,
+        wall_seconds=device.transpile_seconds + queued + session,
+        session_seconds=session,
+        cost=None if rate is None else price(qpu, rate),
+        currency=budget.currency if isinstance(budget, Money) else "",
+    )
+    # Advice reads the figures above, so it is added once they stand.
+    return replace(offer, warnings=warn(offer, device), advice=advise(offer, device, rate))
+
+
+def _as_bounded(value: int, name: str, minimum: int, maximum: int) -> int:
+    if as_count(value, name, minimum) > maximum:
+        raise InputError(f"{name} must be from {minimum} to {maximum}, got {value}.")
+    return int(value)
+
+
+def _as_budget(budget: Budget | int | str) -> Budget:
+    if isinstance(budget, str):
+        return parse_budget(budget)
+    if isinstance(budget, Shots | QpuTime | Money):
+        return budget
+    return Shots(as_count(budget, "budget"))

@@ -1,0 +1,74 @@
+"""A quote as a table: each figure and how it came about."""
+
+from rich.console import Console
+from rich.table import Table
+
+from aqka.budget import duration
+from aqka.device import DeviceModel
+from aqka.planner import Quote
+
+
+def print_quote(offer: Quote, device: DeviceModel, rate: float | None, console: Console) -> None:
+    """Print the figures with their notes, then warnings and advice."""
+    table = Table(title=f"{offer.n_points} points, {offer.shots:,} shots")
+    table.add_column("figure", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("how")
+    for row in quote_rows(offer, device, rate):
+        table.add_row(*row)
+    console.print(table)
+    for title, sentences in (("Warning", offer.warnings), ("Advice", offer.advice)):
+        for sentence in sentences:
+            console.print(f"{title}: {sentence}", highlight=False, markup=False, soft_wrap=True)
+    console.print(
+        "An estimate for the training kernel alone, without error mitigation; shots for "
+        "predictions are extra. Constants and their sources: --json.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def quote_rows(offer: Quote, device: DeviceModel, rate: float | None) -> list[tuple[str, str, str]]:
+    """Return name, value and derivation of each figure."""
+    n, times = offer.n_points, offer.submissions
+    measured = offer.n_pairs > n * (n - 1) // 2
+    rows = [
+        ("pairs", f"{offer.n_pairs:,}", "N(N+1)/2" if measured else "N(N-1)/2, diagonal known"),
+        ("shots", f"{offer.shots:,}", "one shot is one execution"),
+        ("shots per pair", f"{offer.shots_per_pair:.3g}", "mean"),
+        ("submissions", f"{times}", "warm-up and rounds, without empty ones"),
+        ("shots per round", _span(offer.shots_per_round), "smallest to largest"),
+        ("jobs", f"{offer.jobs}", f"{_span(offer.jobs_per_round)} per round"),
+        (
+            "one execution",
+            duration(offer.execution_seconds),
+            f"rep_delay {duration(device.rep_delay)} + {duration(device.execution_overhead)} + "
+            f"depth {offer.depth} × {duration(device.layer_time)}",
+        ),
+        (
+            "QPU time",
+            duration(offer.qpu_seconds),
+            f"jobs × {duration(device.job_overhead)} + shots × one execution",
+        ),
+        (
+            "queue time",
+            duration(offer.queue_seconds),
+            f"submissions × waiting jobs × {duration(device.queued_job_seconds)}",
+        ),
+        ("classical time", duration(offer.classical_seconds), "between two submissions, ∝ N³"),
+        (
+            "wall time",
+            duration(offer.wall_seconds),
+            f"transpile once ({duration(offer.transpile_seconds)}) + queue + QPU + classical",
+        ),
+        ("session time", duration(offer.session_seconds), "QPU + classical: billed in a session"),
+    ]
+    if offer.cost is not None:
+        price = f"{offer.cost:,.2f} {offer.currency}".strip()
+        rows.append(("cost", price, f"QPU time at {rate:g} per minute, outside a session"))
+    return rows
+
+
+def _span(counts: tuple[int, ...]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"

@@ -1,0 +1,77 @@
+"""QPU time as a function of shots, and back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aqka.budget import MAX_SHOTS, Budget, QpuTime, Shots
+from aqka.device import IBM_LIST_PRICES, DeviceModel
+from aqka.errors import InputError
+from aqka.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Usage:
+    """QPU time as a function of shots, under a schedule; strictly rising."""
+
+    schedule: Schedule
+    device: DeviceModel
+    execution_seconds: float
+
+    def rounds(self, shots: int) -> tuple[int, ...]:
+        """Return the shots of each submission."""
+        ends = self.schedule.milestones(shots)
+        return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
+
+    def jobs(self, executions: int) -> int:
+        """Return how many jobs a submission of that many executions needs."""
+        return -(-executions // self.device.max_executions)
+
+    def seconds(self, shots: int) -> float:
+        """Return the QPU time of all submissions.
+
+        It rises with the shots although a single round may shrink as shots are added: the
+        rounds are then the same numbers in another order, plus one.
+        """
+        jobs = sum(map(self.jobs, self.rounds(shots)))
+        return jobs * self.device.job_overhead + shots * self.execution_seconds
+
+
+def price(qpu_seconds: float, rate: float) -> float:
+    """Return what that QPU time costs at a rate per minute."""
+    return qpu_seconds / 60 * rate
+
+
+def affordable_shots(budget: Budget, usage: Usage, rate: float | None) -> int:
+    """Return the most shots the budget pays for: one more would exceed it."""
+    if isinstance(budget, Shots):
+        return budget.count
+    if isinstance(budget, QpuTime):
+        seconds = budget.seconds
+        return _largest(lambda shots: usage.seconds(shots) <= seconds, usage)
+    if rate is None:
+        prices = ", ".join(f"{usd:g} {plan}" for plan, usd in IBM_LIST_PRICES.items())
+        raise InputError(
+            f"a budget in {budget.currency} needs a rate, the price of a QPU minute in "
+            f"{budget.currency}: pass rate=..., or --rate on the command line. "
+            f"IBM's list prices in May 2026 were, in USD: {prices}."
+        )
+    amount = budget.amount
+    return _largest(lambda shots: price(usage.seconds(shots), rate) <= amount, usage)
+
+
+def _largest(affordable: Callable[[int], bool], usage: Usage) -> int:
+    """Return the largest number of shots that is affordable, by bisection."""
+    if not affordable(1):
+        raise InputError(
+            "budget does not pay for a single shot: one job with one shot takes "
+            f"{usage.seconds(1):.6g} s of QPU time; give more."
+        )
+    low, high = 1, 2
+    while affordable(high):
+        low, high = high, 2 * high
+        if low > MAX_SHOTS:
+            raise InputError(f"budget pays for more than {MAX_SHOTS:.0e} shots; give less.")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if affordable(middle) else (low, middle)
+    return low

@@ -1,0 +1,79 @@
+"""`aqka plan` as a user meets it."""
+
+import json
+import sys
+
+import pytest
+
+from aqka import cli
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setenv("COLUMNS", "120")
+        monkeypatch.setattr(sys, "argv", ["aqka", "plan", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        shown = capsys.readouterr()
+        return stop.value.code, shown.out, shown.err
+
+    return call
+
+
+def test_plan_prints_figures_notes_and_advice(run):
+    code, out, err = run(
+        *("--points", "150", "--budget", "5 min", "--queue", "50", "--rate", "96"),
+        *("--depth", "102"),
+    )
+    assert (code, err) == (0, "")
+    for words in ("11,175", "1 h 23 min", "depth 102", "480.00", "Advice:", "N(N-1)/2"):
+        assert words in out
+    assert "Warning:" not in out
+
+
+def test_plan_as_json_holds_figures_constants_and_sources(run):
+    code, out, _ = run(
+        *("--points", "20", "--budget", "1000", "--rounds", "2", "--warmup", "0", "--json"),
+        *("--measure-diagonal", "--set", "rep_delay=1e-4", "--set", "max_executions=300"),
+    )
+    assert code == 0
+    answer = json.loads(out)
+    assert answer["n_pairs"] == 210
+    assert answer["shots_per_round"] == [500, 500]
+    assert answer["jobs"] == 4
+    assert answer["submissions"] == 2
+    assert answer["device"]["rep_delay"] == 1e-4
+    assert set(answer["sources"]) == set(answer["device"])
+    assert "2 jobs" in answer["warnings"][0]
+    assert answer["cost"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--budget", "$100"), "needs a rate"),
+        (("--budget", "much"), "budget 'much'"),
+        (("--budget", "5 min", "--set", "rep_dely=1"), "Did you mean 'rep_delay'"),
+        (("--budget", "5 min", "--set", "rep_delay"), "--set takes NAME=VALUE"),
+        (("--budget", "5 min", "--set", "rep_delay=nan"), "rep_delay must be from 0"),
+        (("--budget", "5 min", "--warmup", "2"), "warmup must be a fraction"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(run, arguments, words):
+    code, out, err = run("--points", "50", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_a_wrong_option_is_exit_code_2(run):
+    assert run("--points", "1", "--budget", "100")[0] == 2
+    assert run("--points", "50")[0] == 2
+
+
+def test_help_has_an_example(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    assert "aqka plan --points 150" in out
