@@ -15,6 +15,7 @@ from aqka import (
     ShotPlan,
     acquire,
     allocator_names,
+    make_readout,
 )
 from tests.conftest import make_kernel, make_labels
 
@@ -114,7 +115,11 @@ def test_a_budget_is_a_positive_whole_number(budget, labels):
         (["a", "b", "c"], "two classes or real-valued"),
         ([[1, -1], [1, -1]], "one-dimensional"),
         ([1j, 2j], "got dtype complex128"),
-        (["a", 1, None], "two classes or real-valued|cannot be compared"),
+        (["a", 1, None], "missing values"),
+        (["a", float("nan"), "a"], "missing values"),
+        (["a", 1, "a"], "mixes labels of several types"),
+        (np.ma.masked_array([1, 0, 1], [False, True, False]), "masked"),
+        ([[1], [1, 2]], "cannot be made an array"),
     ],
 )
 def test_bad_labels_are_refused(y, message):
@@ -199,6 +204,91 @@ def test_a_measured_diagonal_unseen_in_practice_reads_one():
     kernel = protocol.kernel(table)
     np.testing.assert_allclose(kernel.diagonal(), [0.8, 1.0, 1.0])
     assert kernel[1, 2] == 0.4
+
+
+def test_tags_name_the_run_and_the_round(labels):
+    tags = set()
+    for arguments in ({}, {"ridge": 0.02}, {"protocol": "paper"}, {"C": 1.0}):
+        session = Acquisition(Problem(labels, **arguments), 100)
+        tags.add(session.tag)
+        plan = session.ask()
+        session.tell(np.zeros_like(plan.shots))
+        tags.add(session.tag)
+    tags.add(Acquisition(Problem(-labels + np.eye(12)[0] * 2 * labels), 100).tag)
+    tags.add(Acquisition(Problem(labels), 100, schedule=Schedule(rounds=2)).tag)
+    assert len(tags) == 10
+
+
+def test_a_plan_cannot_be_changed_after_it_was_asked(labels):
+    plan = Acquisition(Problem(labels), 100).ask()
+    with pytest.raises(ValueError, match="read-only"):
+        plan.shots[0] += 500
+
+
+def test_a_cut_round_is_told_and_its_rest_is_spent_later(labels):
+    session = Acquisition(Problem(labels), 1000)
+    plan = session.ask()
+    done = plan.shots // 2
+    with pytest.raises(InputError, match="shots must be"):
+        session.tell(np.zeros_like(done), plan.shots + 1)
+    session.tell(np.zeros_like(done), done)
+    assert session.table.total == done.sum()
+    # The warm-up is not over: the rest of it is drawn, not allocated by a table too thin.
+    assert session.ask().total == 200 - done.sum()
+    while not session.done:
+        session.tell(np.zeros(len(session.ask()), dtype=int))
+    assert session.table.total == 1000
+
+
+@pytest.mark.parametrize("name", ["nystrom", "nystrom-leverage", "hybrid"])
+def test_landmarks_hold_when_a_round_is_cut(name, labels):
+    session = Acquisition(Problem(labels), 1000, name)
+    if session.rounds_total == 2:
+        session.tell(np.zeros_like(session.ask().shots))
+    plan = session.ask()
+    session.tell(np.zeros_like(plan.shots), plan.shots // 3)
+    rest = session.ask()
+    np.testing.assert_array_equal(rest.landmarks.points, plan.landmarks.points)
+    session.tell(np.zeros_like(rest.shots))
+    assert session.done
+    assert session.table.total == 1000
+
+
+def test_fit_uses_the_protocols_readout_unless_one_is_named(kernel, labels):
+    session = acquire(MatrixBackend(kernel), labels, 2000, protocol="paper")
+    assert session.fit().regularisation == 0.01
+    assert session.fit("svm").regularisation == 5.0
+    named = make_readout("ridge-loo").fit(session.table, session.problem)
+    np.testing.assert_array_equal(session.fit("ridge-loo").alpha, named.alpha)
+
+
+def test_what_is_no_backend_problem_or_schedule_is_named(kernel, labels):
+    with pytest.raises(InputError, match=r"pass MatrixBackend\(kernel\)"):
+        acquire(kernel, labels, 100)
+    with pytest.raises(InputError, match="schedule must be a Schedule, got str"):
+        acquire(MatrixBackend(kernel), labels, 100, schedule="fast")
+    with pytest.raises(InputError, match="problem must be a Problem, got list"):
+        Acquisition([1, -1], 100)
+    with pytest.raises(InputError, match="protocol must be one of"):
+        Problem(labels, protocol=["paper"])
+    with pytest.raises(InputError, match="unseen must be one of"):
+        replace(PRACTICAL, unseen="median")
+
+
+@pytest.mark.parametrize("budget", [10**12, 2**50])
+def test_budgets_beyond_memory_are_spent_exactly(budget, kernel, labels):
+    for kind in ("random", "round-robin"):
+        session = acquire(
+            MatrixBackend(kernel), labels, budget, schedule=Schedule(exploration=kind)
+        )
+        assert session.table.total == budget
+    with pytest.raises(InputError, match=r"at most 2\*\*50"):
+        Acquisition(Problem(labels), 2**50 + 1)
+
+
+def test_more_rounds_than_shots(kernel, labels):
+    session = acquire(MatrixBackend(kernel), labels, 20, schedule=Schedule(rounds=10**9))
+    assert session.table.total == 20
 
 
 def test_a_budget_too_small_for_its_rounds_is_spent_and_stops(kernel, labels):

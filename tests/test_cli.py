@@ -41,6 +41,8 @@ def test_a_mistake_is_one_line_and_exit_code_2(tmp_path):
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("error: --picture: the directory")
     assert "Traceback" not in wrong.stderr
+    for name in ("demo.xyz", "."):
+        assert "ending in .png" in run("demo", "--picture", str(tmp_path / name)).stderr
     assert run("demo", "--seeds", "0").returncode == 2
     assert run("dmo").returncode == 2
 

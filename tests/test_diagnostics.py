@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import MatrixBackend, PairTable, Problem, acquire, diagnose
+from aqka import InputError, MatrixBackend, PairTable, Problem, acquire, diagnose
 from aqka.diagnostics import Diagnostics, effective_support, gini
 from aqka.sensitivity import krr_gradient
-from aqka.theory import planted_ceiling
+from aqka.theory import cauchy_schwarz_ratio, planted_ceiling
 from benchmarks.agreement import ridge_parts
 from tests.conftest import make_kernel, make_labels
 
@@ -36,6 +36,24 @@ def test_diagnostics_of_a_true_kernel_follow_the_definitions():
     assert found.gini == pytest.approx(gini(np.abs(g)))
     assert found.rho == pytest.approx(score.sum() ** 2 / (45 * np.sum(score**2)))
     assert found.effective_support == pytest.approx(effective_support(np.abs(g)))
+
+
+def test_a_kernel_that_is_none_is_refused():
+    table, problem = PairTable(4), Problem(make_labels(4), protocol="practical")
+    for kernel in (1.7 * make_kernel(4), np.full((4, 4), np.nan), [[1.0]]):
+        with pytest.raises(InputError):
+            diagnose(table, problem, kernel)
+
+
+def test_tiny_sensitivities_are_not_nothing():
+    assert effective_support(np.full(3, 1e-200)) == pytest.approx(3)
+    assert cauchy_schwarz_ratio(np.array([1e-300, 0.0])) == pytest.approx(0.5)
+
+
+def test_advice_says_whether_it_is_from_counts():
+    exact = Diagnostics(0.7, 0.2, 10.0, 100, 4, estimated=False)
+    assert "weak hint" not in exact.advice
+    assert "weak hint" in Diagnostics(0.7, 0.2, 10.0, 100, 4).advice
 
 
 def test_planted_sparse_is_concentrated_and_below_the_ceiling():

@@ -62,6 +62,7 @@ def test_counts_beyond_32_bits_are_exact():
         (([0], [1], [5]), [np.nan], "whole numbers"),
         (([0], [1], [5]), ["x"], "whole numbers"),
         (([0], [3], [5]), [1], "points 0 to 2"),
+        (([0], [1], [5]), [1e300], r"at most 2\*\*50"),
         (([1], [1], [5]), [1], "diagonal of this table is known"),
     ],
 )
@@ -79,6 +80,8 @@ def test_bad_counts_change_nothing(plan, hits, message):
         (([0], [1], [-1]), "shots must not be negative, got -1"),
         (([0], [1], [0.5]), "shots must hold whole numbers"),
         (([[0]], [[1]], [[2]]), "one-dimensional"),
+        (([0, 0, 1], [1, 2, 2], [2**49] * 3), r"at most 2\*\*50 in all"),
+        (([0.9], [1], [2]), "rows must hold whole numbers"),
     ],
 )
 def test_bad_plans_are_refused(columns, message):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aqka import StatevectorBackend
+from aqka import InputError, StatevectorBackend
 from aqka.demo import balanced_accuracy
 from aqka.tasks import breast_cancer, planted_sparse
 from aqka.zz import zz_kernel, zz_states
@@ -20,6 +20,24 @@ def test_planted_classes_can_be_kept_apart():
     for seed in range(5):
         labels = planted_sparse(60, 20, 4, seed, largest_class=0.7).test_labels
         assert 0.3 <= np.mean(labels > 0) <= 0.7
+
+
+@pytest.mark.parametrize("share", [0.4, 0.5, float("nan"), 1.2])
+def test_impossible_class_shares_are_refused(share):
+    with pytest.raises(InputError, match="largest_class must lie"):
+        planted_sparse(20, 10, 2, largest_class=share)
+
+
+def test_a_share_that_no_draw_meets_is_said():
+    with pytest.raises(InputError, match="1000 draws"):
+        planted_sparse(20, 1, 2, largest_class=0.7)
+
+
+def test_planted_data_have_unit_variance_and_the_papers_width():
+    task = planted_sparse(seed=1)
+    # Squared distances of 8 unit-variance coordinates average 16, so K averages (1 + 4γ)^-4.
+    off = task.kernel[np.triu_indices(225, 1)]
+    assert off.mean() == pytest.approx((1 + 4 * 0.1) ** -4, rel=0.1)
 
 
 def test_majority_accuracy_is_that_of_a_constant_answer():

@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka.allocators import Allocation, Allocator, make_allocator
-from aqka.arrays import as_count
+from aqka.arrays import as_count, digest, text_digest
 from aqka.errors import InputError
 from aqka.plan import Landmarks, ShotPlan
 from aqka.problem import Problem
+from aqka.readout import FittedHead, Readout, make_readout
 from aqka.schedule import Schedule
 
 
@@ -49,9 +50,13 @@ class Acquisition:
         schedule: Schedule | None = None,
         seed: int = 0,
     ) -> None:
+        if not isinstance(problem, Problem):
+            raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
         self.problem = problem
         self.budget = as_count(budget, "budget")
         self.allocator = make_allocator(allocator)
+        if schedule is not None and not isinstance(schedule, Schedule):
+            raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")
         self.schedule = schedule or self.allocator.schedule
         self.seed = as_count(seed, "seed", minimum=0)
         if self.allocator.chooses_once and self.schedule.rounds > 1:
@@ -59,11 +64,13 @@ class Acquisition:
                 f"rounds must be 1 for {type(self.allocator).__name__}, which chooses its "
                 f"landmarks once; got {self.schedule.rounds}."
             )
+        self.allocator.check(problem)
         self.table = problem.new_table()  # line 2: s ← 0, c ← 0
         self.landmarks: Landmarks | None = None
         self.round = 0
         self._milestones = self.schedule.milestones(self.budget)
         self._pending: ShotPlan | None = None
+        self._unfinished: ShotPlan | None = None  # rest of a cut plan whose choice must hold
 
     @property
     def shots_left(self) -> int:
@@ -77,14 +84,29 @@ class Acquisition:
 
     @property
     def rounds_total(self) -> int:
-        """Number of times ``ask`` will be answered, the warm-up included."""
+        """Number of times ``ask`` will be answered if no round fails, the warm-up included."""
         return len(self._milestones)
 
     @property
     def tag(self) -> str:
-        """Name of the current round, for the backend."""
+        """Name of the current round, for the backend: other runs and rounds have others."""
         name = type(self.allocator).__name__.lower()
-        return f"aqka-{name}-b{self.budget}-s{self.seed}-r{self.round}"
+        return f"aqka-{name}-{text_digest(repr(self.settings()))}-r{self.round}"
+
+    def settings(self) -> dict[str, str]:
+        """Return all that a run depends on besides the backend, as texts."""
+        problem, true_kernel = self.problem, self.problem.true_kernel
+        return {
+            "labels": digest(problem.y),
+            "budget": str(self.budget),
+            "allocator": self.allocator.describe(),
+            "schedule": repr(self.schedule),
+            "protocol": repr(problem.protocol),
+            "ridge": repr(problem.ridge),
+            "C": repr(problem.C),
+            "true_kernel": "none" if true_kernel is None else digest(true_kernel),
+            "seed": str(self.seed),
+        }
 
     def ask(self) -> ShotPlan:
         """Return the pairs and shots to run next; the same plan until it is told."""
@@ -105,25 +127,37 @@ class Acquisition:
         done = self._pending if shots is None else self._pending.cut_to(shots)
         self.table.add(done, hits)
         self.landmarks = self._pending.landmarks or self.landmarks
+        self._unfinished = None
+        if self.allocator.chooses_once and self.landmarks is not None and shots is not None:
+            self._unfinished = self._pending.without(done)
         self._pending = None
         self.round += 1
 
     def take_up(self, plan: ShotPlan) -> None:
         """Make a recorded plan the pending one, instead of computing it again."""
-        if plan.total > self.shots_left:
+        if not 0 < plan.total <= self.shots_left:
             raise InputError(
                 f"plan has {plan.total} shots but {self.shots_left} of the budget are left."
             )
         self._pending = plan
 
+    def fit(self, readout: str | Readout | None = None) -> FittedHead:
+        """Train a head on what was measured, by the protocol's readout if none is named."""
+        chosen = make_readout(readout or self.problem.protocol.readout)
+        return chosen.fit(self.table, self.problem, self.landmarks)
+
     def _next_plan(self) -> ShotPlan:
+        if self._unfinished is not None and self._unfinished.total:
+            return self._unfinished
         rng = np.random.default_rng([self.seed, self.round])
         spent = self.table.shots
         # Counted from what is measured, so shots that an earlier round did not use come along.
         # After the last milestone come rounds only if some failed.
         milestone = self._milestones[min(self.round, len(self._milestones) - 1)]
         round_shots = milestone - self.table.total
-        if self.round == 0 and self.schedule.has_warmup(self.budget):
+        warm = self._milestones[0] if self.schedule.has_warmup(self.budget) else 0
+        if self.table.total < warm:
+            round_shots = warm - self.table.total
             shots, landmarks = self.schedule.exploring(spent, round_shots, rng), None  # line 3
         else:
             explore = self.schedule.exploration_shots(round_shots)

@@ -16,6 +16,18 @@ SYMMETRY_TOLERANCE = 1e-8
 RANGE_TOLERANCE = 1e-9
 
 
+MAX_COUNT = 2**50
+"""Shots beyond this are no longer exact in floating point, and beyond any device."""
+
+
+def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return ``values`` as an array, or say that their rows have different lengths."""
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} cannot be made an array: {error}.") from error
+
+
 def as_count(value: Any, name: str, minimum: int = 1) -> int:
     """Return ``value`` as an int of at least ``minimum``; refuse bools and fractions."""
     is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
@@ -24,24 +36,38 @@ def as_count(value: Any, name: str, minimum: int = 1) -> int:
             f"{name} must be a whole number of at least {minimum}, got {value!r}; "
             f"pass an int, for example {name}={max(minimum, 1000)}."
         )
+    if value > MAX_COUNT:
+        raise InputError(f"{name} must be at most 2**50, got {value}.")
     return int(value)
+
+
+def as_fraction(value: Any, name: str) -> float:
+    """Return ``value`` as a float from 0 to 1."""
+    is_number = isinstance(value, (int, float, np.integer, np.floating))
+    if not is_number or isinstance(value, bool) or not 0 <= value <= 1:
+        raise InputError(f"{name} must be a fraction from 0 to 1, got {value!r}.")
+    return float(value)
 
 
 def as_positive(value: Any, name: str) -> float:
     """Return ``value`` as a finite float above zero."""
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value <= 0:
+    is_number = isinstance(value, (int, float, np.integer, np.floating))
+    if not is_number or isinstance(value, bool) or not 0 < value < float("inf"):
         raise InputError(f"{name} must be a finite number above 0, got {value!r}.")
+    if value > np.finfo(float).max:
+        raise InputError(f"{name} is too large for floating point.")
     return float(value)
 
 
 def as_counts(values: ArrayLike, name: str) -> IntArray:
     """Return ``values`` as a one-dimensional int64 array; refuse fractions and non-numbers."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional, got shape {array.shape}.")
+    if array.dtype.kind in "uf" and array.size and np.abs(array).max() > MAX_COUNT:
+        raise InputError(f"{name} must be at most 2**50, got {np.abs(array).max()}.")
     if array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.rint(array)):
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
@@ -51,7 +77,7 @@ def as_counts(values: ArrayLike, name: str) -> IntArray:
 
 def as_kernel(matrix: ArrayLike, name: str, *, square: bool = True) -> FloatArray:
     """Return ``matrix`` as float64 kernel values within [0, 1]; a square one is symmetric."""
-    kernel = np.asarray(matrix)
+    kernel = as_array(matrix, name)
     if kernel.ndim != 2 or kernel.size == 0:
         raise InputError(f"{name} must be a two-dimensional matrix, got shape {kernel.shape}.")
     if kernel.dtype.kind not in "iuf":

@@ -53,6 +53,8 @@ def demo(
 
     if not picture.parent.is_dir():
         raise InputError(f"--picture: the directory {picture.parent} does not exist.")
+    if picture.suffix != ".png" or picture.is_dir():
+        raise InputError(f"--picture must be a file name ending in .png, got {picture}.")
     errors = Console(stderr=True)
     with Progress(console=errors, disable=not errors.is_terminal, transient=True) as progress:
         bar = progress.add_task("spending shots", total=count_runs(seeds))

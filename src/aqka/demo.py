@@ -10,7 +10,6 @@ from aqka.acquisition import Acquisition
 from aqka.arrays import FloatArray
 from aqka.backends import MatrixBackend
 from aqka.diagnostics import Diagnostics, diagnose
-from aqka.readout import make_readout
 from aqka.run import acquire
 from aqka.tasks import Task, breast_cancer, planted_sparse
 
@@ -109,9 +108,7 @@ def _runs(task: Task, seed: int) -> Iterator[tuple[Result, Acquisition]]:
             true_kernel=task.kernel,
             seed=seed,
         )
-        readout = make_readout(session.problem.protocol.readout)
-        head = readout.fit(session.table, session.problem, session.landmarks)
-        predicted = head.predict(task.test_kernel)
+        predicted = session.fit().predict(task.test_kernel)
         result = Result(
             task=task.name,
             protocol=protocol,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka.allocators.aqka import ridge_gradient
-from aqka.arrays import FloatArray
+from aqka.arrays import FloatArray, as_kernel
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.theory import cauchy_schwarz_ratio
@@ -40,8 +40,10 @@ def effective_support(values: FloatArray) -> float:
     >>> effective_support(np.array([1.0, 1.0, 0.0]))
     2.0
     """
-    total = values.sum()
-    return float(total**2 / np.sum(values**2)) if total > 0 else float(values.size)
+    if not values.any():
+        return float(values.size)
+    relative = values / values.max()
+    return float(relative.sum() ** 2 / np.sum(relative**2))
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Diagnostics:
         Number of measurable pairs.
     shots_per_pair
         Mean shots per pair so far.
+    estimated
+        Whether all this is from noisy counts, not from an exact kernel.
     """
 
     gini: float
@@ -67,11 +71,19 @@ class Diagnostics:
     effective_support: float
     n_pairs: int
     shots_per_pair: float
+    estimated: bool = True
 
     @property
     def advice(self) -> str:
         """What the paper's regime map says, in a sentence."""
-        where = f"Gini {self.gini:.2f}, ρ {self.rho:.2f}"
+        return self._regime() + (
+            " (From noisy counts, which pull the Gini toward 0.6 whatever the truth: a weak hint.)"
+            if self.estimated
+            else ""
+        )
+
+    def _regime(self) -> str:
+        where = f"Gini {self.gini:.3f}, ρ {self.rho:.2f}"
         if self.shots_per_pair > SATURATED_SHOTS_PER_PAIR:
             return (
                 f"{where}: above {SATURATED_SHOTS_PER_PAIR} shots a pair every pair is resolved; "
@@ -87,12 +99,16 @@ class Diagnostics:
 def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = None) -> Diagnostics:
     """Diagnose a kernel: what has been measured so far, or a given (true) one.
 
-    From few shots the Gini is itself an estimate, and noise in |ĝ| lifts it.
+    From counts the Gini is a weak hint: noise in |ĝ| pulls it toward 0.6. On the planted problem,
+    whose exact kernel has 0.97, counts give 0.55 to 0.61 up to 100 shots a pair at the paper's
+    ridge.
     """
+    estimated = kernel is None
     if kernel is None:
         kernel = problem.protocol.kernel(table)
         deviation = problem.protocol.deviation(table)
     else:
+        kernel = as_kernel(kernel, "kernel")
         k = table.condense(kernel)
         deviation = np.sqrt(k * (1 - k))
     size = np.abs(table.condense(ridge_gradient(kernel, problem)))
@@ -102,4 +118,5 @@ def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = Non
         effective_support=effective_support(size),
         n_pairs=table.n_pairs,
         shots_per_pair=table.total / table.n_pairs,
+        estimated=estimated,
     )

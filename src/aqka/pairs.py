@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka.arrays import BoolArray, FloatArray, IntArray, as_count
+from aqka.arrays import BoolArray, FloatArray, IntArray, as_count, as_counts
 from aqka.errors import InputError
 from aqka.plan import ShotPlan, checked_hits
 
@@ -81,8 +81,8 @@ class PairTable:
 
     def index(self, rows: ArrayLike, cols: ArrayLike) -> IntArray:
         """Return the table positions of pairs given by their two points, in either order."""
-        i = np.minimum(rows, cols).astype(np.int64)
-        j = np.maximum(rows, cols).astype(np.int64)
+        first, second = as_counts(rows, "rows"), as_counts(cols, "cols")
+        i, j = np.minimum(first, second), np.maximum(first, second)
         if i.size and (i.min() < 0 or j.max() >= self.n_points):
             raise InputError(
                 f"pairs must name points 0 to {self.n_points - 1}, got {i.min()} to {j.max()}."

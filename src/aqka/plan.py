@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import IntArray, as_counts
+from aqka.arrays import MAX_COUNT, IntArray, as_counts
 from aqka.errors import InputError
 
 
@@ -57,11 +57,16 @@ class ShotPlan:
             column = as_counts(getattr(self, name), name)
             if column.size and column.min() < 0:
                 raise InputError(f"{name} must not be negative, got {column.min()}.")
+            column.setflags(write=False)  # what was asked for stays what was asked for
             object.__setattr__(self, name, column)
         if not len(self.rows) == len(self.cols) == len(self.shots):
             raise InputError(
                 "rows, cols and shots must have one length, got "
                 f"{len(self.rows)}, {len(self.cols)} and {len(self.shots)}."
+            )
+        if self.shots.sum(dtype=np.float64) > MAX_COUNT:
+            raise InputError(
+                f"shots must be at most 2**50 in all, got {self.shots.sum(dtype=np.float64):.3g}."
             )
 
     def __len__(self) -> int:
@@ -72,6 +77,19 @@ class ShotPlan:
     def total(self) -> int:
         """All shots of the plan together."""
         return int(np.sum(self.shots))
+
+    def equals(self, other: "ShotPlan") -> bool:
+        """Return whether both ask for the same shots on the same pairs in the same order."""
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("rows", "cols", "shots")
+        )
+
+    def without(self, done: "ShotPlan") -> "ShotPlan":
+        """Return what is left of the plan after ``done``, which has the same pairs."""
+        rest = self.shots - done.shots
+        left = rest > 0
+        return ShotPlan(self.rows[left], self.cols[left], rest[left], self.landmarks)
 
     def cut_to(self, shots: ArrayLike) -> "ShotPlan":
         """Return the plan with the shots that each pair really got, at most the planned ones."""

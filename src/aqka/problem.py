@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, as_kernel, as_positive
+from aqka.arrays import FloatArray, as_array, as_kernel, as_positive
 from aqka.errors import InputError
 from aqka.pairs import PairTable
 from aqka.protocol import PRACTICAL, Protocol, as_protocol
@@ -21,7 +21,12 @@ def as_targets(y: ArrayLike) -> FloatArray:
     >>> as_targets([0.5, 2.0, -1.0])
     array([ 0.5,  2. , -1. ])
     """
-    labels = np.asarray(y)
+    if isinstance(y, np.ma.MaskedArray) and np.any(y.mask):
+        raise InputError("y has masked entries; drop or impute those points first.")
+    labels = as_array(y, "y")
+    if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):
+        # numpy turns a mixed list into strings, NaN among them; see the values as they are.
+        labels = np.array(y, dtype=object)
     if labels.ndim != 1:
         raise InputError(f"y must be one-dimensional, got shape {labels.shape}.")
     if labels.size < 2:
@@ -31,12 +36,15 @@ def as_targets(y: ArrayLike) -> FloatArray:
             f"y holds {int(np.sum(~np.isfinite(labels)))} NaN or infinite values; "
             "drop or impute those points first."
         )
-    if labels.dtype.kind not in "buifUSO":
+    if labels.dtype.kind == "O":
+        if any(value is None or value != value for value in labels):
+            raise InputError("y holds missing values; drop or impute those points first.")
+        if len({type(value) for value in labels}) > 1:
+            raise InputError("y mixes labels of several types; use one, such as str or int.")
+        labels = np.array(labels.tolist())
+    if labels.dtype.kind not in "buifUS":
         raise InputError(f"y must hold labels or real targets, got dtype {labels.dtype}.")
-    try:
-        values = np.unique(labels)
-    except TypeError as error:
-        raise InputError(f"y mixes labels that cannot be compared: {error}.") from error
+    values = np.unique(labels)
     if values.size == 1:
         raise InputError(
             f"y has a single class, {values[0]!r}, for all {labels.size} points; "

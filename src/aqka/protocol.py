@@ -31,6 +31,12 @@ class Protocol:
     unseen: Literal["zero", "mean"]
     readout: str
 
+    def __post_init__(self) -> None:
+        """Check the two choices; a readout is looked up when it is needed."""
+        for name, known in (("diagonal", ("known", "measured")), ("unseen", ("zero", "mean"))):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
+
     def kernel(self, table: PairTable) -> FloatArray:
         """Return the N-by-N estimate K-hat (Algorithm 1, line 5, before projection)."""
         k_hat = table.estimate()
@@ -66,6 +72,6 @@ def as_protocol(protocol: "str | Protocol") -> Protocol:
     if isinstance(protocol, Protocol):
         return protocol
     known = {p.name: p for p in (PAPER, PRACTICAL)}
-    if protocol not in known:
+    if not isinstance(protocol, str) or protocol not in known:
         raise InputError(f"protocol must be one of {sorted(known)}, got {protocol!r}.")
     return known[protocol]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
-from aqka.arrays import FloatArray, IntArray, digest
+from aqka.arrays import FloatArray, IntArray
 from aqka.backends import Backend
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.ledger import Entry, Ledger
@@ -111,6 +111,11 @@ def acquire(
     # Problem checks and converts what a user passes.
     problem = Problem(y, ridge, C, protocol, true_kernel)  # type: ignore[arg-type]
     expected = (problem.n_points, problem.n_points)
+    if not all(hasattr(backend, name) for name in ("shape", "submit", "collect")):
+        raise InputError(
+            f"backend must be a backend, got {type(backend).__name__}; for a kernel matrix pass "
+            "MatrixBackend(kernel)."
+        )
     if backend.shape != expected:
         raise InputError(
             f"y labels {problem.n_points} points, so the backend must be "
@@ -292,20 +297,10 @@ def recorded_plan(entry: Entry) -> ShotPlan:
 
 def fingerprint(session: Acquisition, backend: Backend) -> dict[str, str]:
     """Return what makes a run this run; resuming needs all of it to be the same."""
-    problem = session.problem
-    true_kernel = problem.true_kernel
     identify = getattr(backend, "fingerprint", None)
     return {
-        "labels": digest(problem.y),
         "backend": identify() if identify is not None else f"{type(backend).__name__}",
-        "budget": str(session.budget),
-        "allocator": _described(session.allocator),
-        "schedule": repr(session.schedule),
-        "protocol": repr(problem.protocol),
-        "ridge": repr(problem.ridge),
-        "C": repr(problem.C),
-        "true_kernel": "none" if true_kernel is None else digest(true_kernel),
-        "seed": str(session.seed),
+        **session.settings(),
     }
 
 
@@ -324,9 +319,3 @@ def check_fingerprint(entries: list[Entry], facts: dict[str, str]) -> None:
             f"the ledger belongs to another run; these differ: {'; '.join(differing)}. "
             "Resume with the same arguments, or give another directory."
         )
-
-
-def _described(allocator: Allocator) -> str:
-    """Return an allocator's class and settings, the same in every process."""
-    settings = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(allocator).items()))
-    return f"{type(allocator).__module__}.{type(allocator).__qualname__}({settings})"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from numpy.random import Generator
 
-from aqka.arrays import IntArray, as_count
+from aqka.arrays import IntArray, as_count, as_fraction
 from aqka.errors import InputError
 from aqka.targets import raise_lowest, sample_uniformly
 
@@ -37,9 +37,7 @@ class Schedule:
     def __post_init__(self) -> None:
         """Check the fractions and the count."""
         for name in ("warmup", "explore"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 <= value <= 1:
-                raise InputError(f"{name} must be a fraction from 0 to 1, got {value!r}.")
+            object.__setattr__(self, name, as_fraction(getattr(self, name), name))
         as_count(self.rounds, "rounds")
         if self.exploration not in ("random", "round-robin"):
             raise InputError(
@@ -53,7 +51,8 @@ class Schedule:
         """
         warm = round(self.warmup * budget)
         rest = budget - warm
-        ends = [warm + (rest * t) // self.rounds for t in range(self.rounds + 1)]
+        rounds = min(self.rounds, max(rest, 1))  # a round has at least one shot
+        ends = [warm + (rest * t) // rounds for t in range(rounds + 1)]
         return sorted(set(ends) - {0})
 
     def has_warmup(self, budget: int) -> bool:

@@ -75,6 +75,8 @@ def sample(weights: FloatArray, shots: int, rng: Generator) -> IntArray:
 
 def sample_uniformly(n_pairs: int, shots: int, rng: Generator) -> IntArray:
     """Draw each shot's pair independently and uniformly (lines 3 and 10)."""
+    if shots > 8 * n_pairs:  # counting single draws would take memory for every shot
+        return rng.multinomial(shots, np.full(n_pairs, 1 / n_pairs)).astype(np.int64)
     drawn = rng.integers(0, n_pairs, size=shots)
     return np.bincount(drawn, minlength=n_pairs).astype(np.int64)
 

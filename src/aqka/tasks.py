@@ -6,6 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from aqka.arrays import FloatArray, IntArray
+from aqka.errors import InputError
 from aqka.zz import zz_kernel
 
 
@@ -69,18 +70,25 @@ def planted_sparse(
         At 1, as in the paper, about nine test points in ten fall in one class, and accuracy
         says little.
     """
+    if not 0.5 < largest_class <= 1:
+        raise InputError(f"largest_class must lie above 0.5 and up to 1, got {largest_class!r}.")
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_train + n_test, n_features))
     x /= x.std(axis=0)
     kernel = np.exp(-gamma * cdist(x, x[:n_train], "sqeuclidean"))
     train, test = kernel[:n_train], kernel[n_train:]
-    while True:
+    for _ in range(1000):
         anchors = np.sort(rng.choice(n_train, n_anchors, replace=False))
         c = np.zeros(n_train)
         c[anchors] = rng.normal(size=n_anchors)
         test_labels = np.where(test @ c >= 0, 1.0, -1.0)
         if abs(test_labels.mean()) <= 2 * largest_class - 1:
             break
+    else:
+        raise InputError(
+            f"largest_class={largest_class} was not met in 1000 draws of {n_anchors} anchors for "
+            f"{n_test} test points; raise it, or take more test points."
+        )
     return Task(
         name="planted-sparse RBF",
         kernel=train,

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from aqka.arrays import FloatArray, IntArray
+from aqka.sensitivity import svm_gradient
 from aqka.spectrum import Spectrum
 
 
@@ -40,8 +41,10 @@ def optimal_variance(a: FloatArray, budget: float) -> float:
 
 def cauchy_schwarz_ratio(a: FloatArray) -> float:
     """Return ρ = Var* / Var_unif = Z² / (M Σ a_p) ≤ 1 (Thm 1, Eq. 12); 1 where all a_p are 0."""
-    total = float(a.sum())
-    return float(np.sum(np.sqrt(a)) ** 2 / (a.size * total)) if total > 0 else 1.0
+    if not a.any():
+        return 1.0
+    relative = a / a.max()  # scale-free, and safe for the smallest weights
+    return float(np.sum(np.sqrt(relative)) ** 2 / (a.size * relative.sum()))
 
 
 def planted_support_size(n_points: int, anchors: int) -> int:
@@ -65,8 +68,7 @@ def svm_ceiling(n_points: int, support_vectors: int) -> float:
 def svm_variance_weights(dual: FloatArray, kernel: FloatArray) -> FloatArray:
     """Return a_p of the SVM for all upper-triangle pairs (Prop. 4), diagonal at ¼ η_i⁴ K(1-K)."""
     upper = np.triu_indices(len(dual))
-    gradient = np.outer(dual, dual)
-    np.fill_diagonal(gradient, gradient.diagonal() / 2)
+    gradient = svm_gradient(dual, np.ones_like(dual))
     return variance_weights(gradient[upper], kernel[upper])
 
 

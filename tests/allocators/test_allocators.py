@@ -5,10 +5,13 @@ import pytest
 
 from aqka import Acquisition, InputError, MatrixBackend, PairTable, Problem, Schedule, acquire
 from aqka.allocators import Allocation, Allocator, make_allocator
+from aqka.allocators.aqka import Aqka
+from aqka.allocators.hybrid import Hybrid
 from aqka.allocators.nystrom import Nystrom
+from aqka.allocators.nystrom_leverage import NystromLeverage
 from aqka.allocators.shofar import Shofar
 from aqka.sensitivity import krr_gradient, leverage_sums, soft_support, svm_gradient
-from aqka.spectrum import Spectrum, project_psd
+from aqka.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
 from aqka.targets import floored
 from tests.conftest import make_kernel, make_labels
 
@@ -82,7 +85,7 @@ def test_oracle_follows_the_true_kernel_whatever_was_measured():
     table = problem.new_table()
     k = table.condense(kernel)
     expected = floored(table.condense(gradient)) * np.sqrt(k * (1 - k))
-    np.testing.assert_allclose(first, expected)
+    np.testing.assert_allclose(first / first.sum(), expected / expected.sum())
 
 
 @pytest.mark.parametrize("name", ["aqka-oracle", "multinomial-oracle"])
@@ -144,7 +147,10 @@ def test_nystrom_refuses_rounds_and_impossible_counts():
     with pytest.raises(InputError, match="rounds must be 1 for Nystrom"):
         Acquisition(Problem(make_labels(6)), 100, "nystrom", Schedule(rounds=2))
     with pytest.raises(InputError, match="landmarks must lie between 1 and 6, got 7"):
-        Acquisition(Problem(make_labels(6)), 100, Nystrom(landmarks=7)).ask()
+        Acquisition(Problem(make_labels(6)), 100, Nystrom(landmarks=7))
+    for wrong in (2.5, True, "3", 0):
+        with pytest.raises(InputError, match="landmarks must be a whole number"):
+            Nystrom(landmarks=wrong)
 
 
 def test_hybrid_takes_the_rows_with_the_largest_sensitivity():
@@ -188,6 +194,76 @@ def test_soft_support_flattens_as_the_margin_thins():
 def test_svm_allocators_need_two_classes():
     with pytest.raises(InputError, match="needs two classes"):
         acquire(MatrixBackend(make_kernel(5)), [0.1, 0.4, -2.0, 1.0, 3.0], 100, "aqka-svm")
+
+
+class Unpaid(MatrixBackend):
+    """A backend that must not be asked for a shot."""
+
+    def submit(self, plan, tag):
+        raise AssertionError("a shot was paid for")
+
+
+@pytest.mark.parametrize(
+    ("allocator", "y"),
+    [
+        ("aqka-oracle", make_labels(6)),
+        ("multinomial-oracle", make_labels(6)),
+        ("aqka-svm", [0.1, 0.4, -2.0, 1.0, 3.0, 2.0]),
+        (NystromLeverage(landmarks=9), make_labels(6)),
+        (Hybrid(landmarks=9), make_labels(6)),
+    ],
+)
+def test_what_cannot_work_is_refused_before_the_first_shot(allocator, y):
+    with pytest.raises(InputError):
+        acquire(Unpaid(make_kernel(6)), y, 1000, allocator)
+
+
+@pytest.mark.parametrize("value", [float("nan"), -1, 2.0, "x", None])
+def test_floors_and_thresholds_are_fractions(value):
+    with pytest.raises(InputError, match="floor must be a fraction"):
+        Aqka(floor=value)
+    with pytest.raises(InputError, match="threshold must be a fraction"):
+        Shofar(threshold=value)
+
+
+def test_the_papers_defaults():
+    assert Aqka().floor == 0.05
+    assert Shofar().threshold == 0.05
+    assert EIGENVALUE_FLOOR == 1e-6
+
+
+def test_bernoulli_follows_the_deviation_alone():
+    problem = Problem(make_labels(9), ridge=0.2)
+    table = measured_table(problem, make_kernel(9))
+    score = make_allocator("bernoulli").score(table, problem)
+    np.testing.assert_array_equal(score, problem.protocol.deviation(table))
+    assert score.std() > 0.01
+
+
+def test_leverage_landmarks_are_drawn_by_leverage():
+    # A tight cluster shares its leverage, a lone point has its own: it is drawn more often.
+    x = np.concatenate([np.full(15, 0.0), [50.0]])[:, None]
+    kernel = np.exp(-((x - x.T) ** 2))
+    problem = Problem(make_labels(16), ridge=0.5)
+    table = measured_table(problem, kernel)
+    allocator = NystromLeverage(landmarks=1)
+    drawn = [
+        allocator.choose(table, problem, np.random.default_rng(seed))[0] for seed in range(200)
+    ]
+    # Leverage of the lone point is about 0.67 of a total of about 1.6; uniform would give 1/16.
+    assert np.mean(np.array(drawn) == 15) > 0.25
+
+
+@pytest.mark.parametrize(
+    ("ridge", "scale"), [(1e-200, 1.0), (1e200, 1.0), (0.1, 1e-200), (0.1, 1e200)]
+)
+def test_targets_do_not_depend_on_scale(ridge, scale):
+    targets = np.array([0.3, -1.0, 2.0, 0.5, -0.7, 1.1])
+    problem = Problem(scale * targets, ridge=ridge)
+    table = measured_table(problem, make_kernel(6))
+    score = make_allocator("aqka").score(table, problem)
+    assert np.all(np.isfinite(score))
+    assert score.std() > 0.01 * score.mean()  # not silently uniform
 
 
 class Greedy(Allocator):

@@ -124,6 +124,10 @@ class Broken(MatrixBackend):
             return hits + 1
         if self.fault == "forgets a pair":
             return hits[:-1]
+        if self.fault == "correlated shots":
+            rng = np.random.default_rng(abs(hash(ticket)) % 2**32)
+            half = rng.binomial(plan.shots // 2, self.kernel()[plan.rows, plan.cols])
+            return 2 * half + np.minimum(plan.shots % 2, hits)
         if self.fault == "unseeded":
             return np.random.default_rng().binomial(plan.shots, self.kernel()[plan.rows, plan.cols])
         return hits
@@ -138,6 +142,7 @@ class Broken(MatrixBackend):
         ("too many hits", "within"),
         ("forgets a pair", "expected"),
         ("unseeded", "same seed and tag"),
+        ("correlated shots", "independent|do not follow|biased"),
     ],
 )
 def test_broken_backends_are_caught(fault, message):

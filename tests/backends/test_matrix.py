@@ -61,6 +61,14 @@ def test_empty_plans_many_rows_and_pickling():
     assert np.all((hits >= 0) & (hits <= 2))
 
 
+def test_a_waiting_tag_does_not_take_another_plan():
+    backend = MatrixBackend(make_kernel(3))
+    backend.submit(ShotPlan([0], [1], [5]), "t")
+    backend.submit(ShotPlan([0], [1], [5]), "t")
+    with pytest.raises(InputError, match="waits with another plan"):
+        backend.submit(ShotPlan([0], [2], [5]), "t")
+
+
 def test_a_ticket_is_collected_once():
     backend = MatrixBackend(make_kernel(3))
     ticket = backend.submit(ShotPlan([0], [1], [5]), "t")

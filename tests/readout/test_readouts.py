@@ -99,7 +99,7 @@ def test_nystrom_formula(keep_block):
     kernel, points = noisy_kernel(), np.array([3, 11, 7])
     full = reconstruct(kernel, Landmarks(points, keep_block), ridge=0.1)
     inverse = np.linalg.inv(kernel[np.ix_(points, points)] + 0.1 * np.eye(3))
-    expected = kernel[:, points] @ inverse @ kernel[points]
+    expected = np.clip(kernel[:, points] @ inverse @ kernel[points], 0, 1)
     if keep_block:
         expected[:, points] = kernel[:, points]
         expected[points] = kernel[points]
@@ -135,6 +135,29 @@ def test_bad_readouts_and_test_kernels_are_refused():
     head = make_readout("ridge").fit_kernel(make_kernel(4), Problem(make_labels(4)))
     with pytest.raises(InputError, match=r"4 columns, one per training point; got shape \(4, 3\)"):
         head.decision_function(np.ones((4, 3)))
+
+
+def test_nystrom_of_a_singular_block_stays_a_kernel():
+    kernel = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.5, 0.5, 0.0]])
+    full = reconstruct(kernel, Landmarks(np.array([0, 1]), keep_block=False), ridge=1.0)
+    assert np.all((full >= 0) & (full <= 1))
+
+
+def test_bad_grids_and_folds_are_refused():
+    for make in (RidgeLoo, RidgeKfold):
+        for grid in ((), (-1.0,), (float("nan"), 1.0)):
+            with pytest.raises(InputError, match="grid"):
+                make(grid=grid)
+    with pytest.raises(InputError, match="folds must be a whole number of at least 2"):
+        RidgeKfold(folds=1)
+    assert RidgeKfold().folds == 5
+
+
+def test_test_kernels_must_be_numbers():
+    head = make_readout("ridge").fit_kernel(make_kernel(4), Problem(make_labels(4)))
+    for wrong in ([[np.nan] * 4], [["a"] * 4], [[1j] * 4], [[1.0], [1.0, 2.0]]):
+        with pytest.raises(InputError, match="test_kernel"):
+            head.predict(wrong)
 
 
 def test_two_points_can_be_read():

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
-from aqka.arrays import FloatArray, IntArray
+from aqka.arrays import FloatArray, IntArray, as_fraction
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks
 from aqka.problem import Problem
 from aqka.schedule import Schedule
-from aqka.targets import SENSITIVITY_FLOOR, fill, kkt_targets
+from aqka.targets import SENSITIVITY_FLOOR, fill, floored, kkt_targets, sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +38,18 @@ class Allocator(ABC):
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Allocate exactly ``shots`` shots, given everything measured so far."""
 
+    def check(self, problem: Problem) -> None:  # noqa: B027
+        """Raise an InputError if the problem lacks something; called before the first shot."""
+
+    def describe(self) -> str:
+        """Return class and settings, the same in every process."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
+        return f"{type(self).__module__}.{type(self).__qualname__}({settings})"
+
 
 @dataclass(frozen=True)
 class TargetFill(Allocator):
-    """Fills toward targets ∝ a score; a subclass writes the score and nothing else.
+    """Fills toward targets ∝ sensitivity × deviation; a subclass writes the sensitivity.
 
     Attributes
     ----------
@@ -51,13 +59,34 @@ class TargetFill(Allocator):
 
     floor: float = SENSITIVITY_FLOOR
 
+    def __post_init__(self) -> None:
+        """Check the floor."""
+        as_fraction(self.floor, "floor")
+
     @abstractmethod
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return how strongly each pair of the table matters; only ratios count."""
+
+    def deviation(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return sqrt(K(1-K)) per pair."""
+        return problem.protocol.deviation(table)
+
     def score(self, table: PairTable, problem: Problem) -> FloatArray:
-        """Return sensitivity × sqrt(K(1-K)) per pair of the table."""
+        """Return |g| sqrt(K(1-K)) per pair, with the floor (Eq. 11)."""
+        sensitivity = floored(self.sensitivity(table, problem), self.floor)
+        return sensitivity * self.deviation(table, problem)
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Allocate one round's exploitation shots (Algorithm 1, lines 8 and 9)."""
-        # Line 8. The target is cumulative: what all shots up to the end of this round should
-        # look like (docs/errata.md, "B_t").
+        # Line 8. The target is cumulative: what the shots so far and these together should look
+        # like (docs/errata.md, "B_t").
         targets = kkt_targets(self.score(table, problem), table.total + shots)
         return Allocation(fill(targets, table.shots, shots, rng))  # line 9
+
+
+class SampledScore(TargetFill):
+    """Draws each shot's pair at random from the score, instead of filling toward it."""
+
+    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+        """Draw every shot's pair independently."""
+        return Allocation(sample(self.score(table, problem), shots, rng))

@@ -2,29 +2,37 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from aqka.allocators._base import TargetFill
 from aqka.arrays import FloatArray
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.sensitivity import krr_gradient
 from aqka.spectrum import Spectrum
-from aqka.targets import floored
 
 
 def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
-    """Return g of kernel ridge regression on ``kernel`` (Algorithm 1, lines 5 to 7)."""
+    """Return g of kernel ridge regression on ``kernel``, up to a positive factor (lines 5 to 7).
+
+    Only ratios matter to targets, so labels and coefficients are scaled to a largest of 1,
+    which keeps the smallest and the largest ridges within floating point.
+    """
     spectrum = Spectrum.of(kernel)  # line 5: PSD-project
-    alpha = spectrum.solve(problem.y, problem.ridge)  # line 6: α = (K̂ + λI)^{-1} y
-    beta = spectrum.solve(alpha, problem.ridge)  #            β = (K̂ + λI)^{-1} α
-    return krr_gradient(alpha, beta, problem.ridge)  # line 7: Lemma 1
+    alpha = _scaled(spectrum.solve(_scaled(problem.y), problem.ridge))  # line 6: α = (K̂ + λI)⁻¹ y
+    beta = _scaled(spectrum.solve(alpha, problem.ridge))  #                       β = (K̂ + λI)⁻¹ α
+    return krr_gradient(alpha, beta, ridge=1.0)  # line 7: Lemma 1
+
+
+def _scaled(vector: FloatArray) -> FloatArray:
+    return np.asarray(vector / np.abs(vector).max())
 
 
 @dataclass(frozen=True)
 class Aqka(TargetFill):
     """The paper's method: s* ∝ |g| sqrt(K(1-K)) with plug-in estimates (Eq. 14)."""
 
-    def score(self, table: PairTable, problem: Problem) -> FloatArray:
-        """Return |ĝ| sqrt(K̂(1-K̂)) from what has been measured so far."""
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return ĝ from what has been measured so far."""
         k_hat = problem.protocol.kernel(table)  # line 5: K̂ = c / s
-        gradient = table.condense(ridge_gradient(k_hat, problem))
-        return floored(gradient, self.floor) * problem.protocol.deviation(table)
+        return table.condense(ridge_gradient(k_hat, problem))

@@ -9,16 +9,21 @@ from aqka.allocators.aqka import ridge_gradient
 from aqka.arrays import FloatArray
 from aqka.pairs import PairTable
 from aqka.problem import Problem
-from aqka.targets import floored
 
 
 @dataclass(frozen=True)
 class AqkaOracle(TargetFill):
     """What AQKA would do if it knew the kernel it is about to measure."""
 
-    def score(self, table: PairTable, problem: Problem) -> FloatArray:
-        """Return |g| sqrt(K(1-K)) of the true kernel."""
-        kernel = problem.oracle()
-        k = table.condense(kernel)
-        gradient = table.condense(ridge_gradient(kernel, problem))
-        return floored(gradient, self.floor) * np.sqrt(k * (1 - k))
+    def check(self, problem: Problem) -> None:
+        """Require the true kernel."""
+        problem.oracle()
+
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return g of the true kernel."""
+        return table.condense(ridge_gradient(problem.oracle(), problem))
+
+    def deviation(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return sqrt(K(1-K)) of the true kernel."""
+        k = table.condense(problem.oracle())
+        return np.sqrt(k * (1 - k))

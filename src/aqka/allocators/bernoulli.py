@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from aqka.allocators._base import TargetFill
 from aqka.arrays import FloatArray
 from aqka.pairs import PairTable
@@ -12,6 +14,6 @@ from aqka.problem import Problem
 class Bernoulli(TargetFill):
     """s* ∝ sqrt(K̂(1-K̂)): what is left of AQKA when the sensitivity is flat."""
 
-    def score(self, table: PairTable, problem: Problem) -> FloatArray:
-        """Return sqrt(K̂(1-K̂))."""
-        return problem.protocol.deviation(table)
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return the same for every pair."""
+        return np.ones(table.n_pairs)

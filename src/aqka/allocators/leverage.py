@@ -8,15 +8,13 @@ from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.sensitivity import leverage_sums
 from aqka.spectrum import Spectrum
-from aqka.targets import floored
 
 
 @dataclass(frozen=True)
 class Leverage(TargetFill):
     """s* ∝ (ℓ_i + ℓ_j) sqrt(K̂(1-K̂)): safer than AQKA when the sensitivity is dense (Eq. 52)."""
 
-    def score(self, table: PairTable, problem: Problem) -> FloatArray:
-        """Return the leverage of a pair's two points times its deviation."""
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return the leverage of a pair's two points."""
         leverage = Spectrum.of(problem.protocol.kernel(table)).leverage(problem.ridge)
-        sums = table.condense(leverage_sums(leverage))
-        return floored(sums, self.floor) * problem.protocol.deviation(table)
+        return table.condense(leverage_sums(leverage))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka.allocators._base import Allocation, Allocator
-from aqka.arrays import BoolArray, IntArray
+from aqka.arrays import BoolArray, IntArray, as_count
 from aqka.errors import InputError
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks
@@ -38,12 +38,21 @@ class Nystrom(Allocator):
     schedule: ClassVar[Schedule] = ONE_SHOT
     chooses_once: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        """Check the number."""
+        if self.landmarks is not None:
+            as_count(self.landmarks, "landmarks")
+
     def count(self, n_points: int) -> int:
         """Return m_ℓ for a problem of that size."""
-        count = math.ceil(math.sqrt(n_points)) if self.landmarks is None else self.landmarks
-        if not 1 <= count <= n_points:
-            raise InputError(f"landmarks must lie between 1 and {n_points}, got {count}.")
-        return count
+        return math.ceil(math.sqrt(n_points)) if self.landmarks is None else self.landmarks
+
+    def check(self, problem: Problem) -> None:
+        """Require at least as many points as landmarks."""
+        if self.count(problem.n_points) > problem.n_points:
+            raise InputError(
+                f"landmarks must lie between 1 and {problem.n_points}, got {self.landmarks}."
+            )
 
     def choose(self, table: PairTable, problem: Problem, rng: Generator) -> IntArray:
         """Choose the landmark points."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka.allocators._base import Allocation, Allocator
-from aqka.errors import InputError
+from aqka.arrays import as_fraction
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.schedule import ONE_LOOK, Schedule
@@ -30,8 +30,7 @@ class Shofar(Allocator):
 
     def __post_init__(self) -> None:
         """Check τ."""
-        if not 0 <= self.threshold < 1:
-            raise InputError(f"threshold must lie in [0, 1), got {self.threshold!r}.")
+        as_fraction(self.threshold, "threshold")
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Spread the shots over the pairs whose two points are in the support."""

@@ -69,6 +69,11 @@ class SimulatedBackend(ABC):
     def submit(self, plan: ShotPlan, tag: str) -> str:
         """Keep the plan; the tag is the ticket."""
         check_plan(plan, self.shape)
+        waiting = self._submitted.get(tag)
+        if waiting is not None and not waiting.equals(plan):
+            raise InputError(
+                f"tag {tag!r} waits with another plan; collect that first, or use another tag."
+            )
         self._submitted[tag] = plan
         return tag
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray
+from aqka.arrays import FloatArray, as_array
 from aqka.errors import InputError
 from aqka.nystrom import reconstruct
 from aqka.pairs import PairTable
@@ -35,7 +35,9 @@ class FittedHead:
 
     def decision_function(self, test_kernel: ArrayLike) -> FloatArray:
         """Return f for each row of a test-by-train kernel block."""
-        block = np.asarray(test_kernel, dtype=np.float64)
+        block = as_array(test_kernel, "test_kernel")
+        if block.dtype.kind not in "buif" or not np.all(np.isfinite(block)):
+            raise InputError("test_kernel must hold finite real numbers.")
         if block.ndim != 2 or block.shape[1] != len(self.alpha):
             raise InputError(
                 f"test_kernel must have one row per test point and {len(self.alpha)} columns, "

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka.arrays import FloatArray, as_count
 from aqka.problem import Problem
 from aqka.readout._base import FittedHead, Readout
 from aqka.readout.ridge import fit_ridge
-from aqka.readout.ridge_loo import RIDGE_GRID
+from aqka.readout.ridge_loo import RIDGE_GRID, check_grid
 from aqka.spectrum import Spectrum
 
 FOLD_SEED = 0  # folds are part of the method, not of the experiment: always the same
@@ -44,6 +44,11 @@ class RidgeKfold(Readout):
 
     grid: tuple[float, ...] = RIDGE_GRID
     folds: int = 5
+
+    def __post_init__(self) -> None:
+        """Check the grid and the number of folds."""
+        check_grid(self.grid)
+        as_count(self.folds, "folds", minimum=2)
 
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Score every ridge on held-out points, then fit all points with the best."""

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka.arrays import FloatArray, as_positive
+from aqka.errors import InputError
 from aqka.problem import Problem
 from aqka.readout._base import FittedHead, Readout
 from aqka.readout.ridge import fit_ridge
@@ -12,6 +13,14 @@ from aqka.spectrum import Spectrum
 
 RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
 """Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""
+
+
+def check_grid(grid: tuple[float, ...]) -> None:
+    """Refuse a grid that is empty or holds anything but positive numbers."""
+    if len(grid) == 0:
+        raise InputError("grid must hold at least one ridge, got none.")
+    for ridge in grid:
+        as_positive(ridge, "grid")
 
 
 def loo_residuals(spectrum: Spectrum, y: FloatArray, ridges: FloatArray) -> FloatArray:
@@ -36,6 +45,10 @@ class RidgeLoo(Readout):
     """
 
     grid: tuple[float, ...] = RIDGE_GRID
+
+    def __post_init__(self) -> None:
+        """Check the grid."""
+        check_grid(self.grid)
 
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Project once, score every ridge, and solve with the best."""

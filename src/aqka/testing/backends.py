@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom, norm
+from scipy.stats import binom, chi2, norm
 
 from aqka.arrays import FloatArray, IntArray, as_kernel
 from aqka.backends import Backend
@@ -14,6 +14,8 @@ from aqka.plan import ShotPlan
 
 FALSE_ALARM = 1e-6
 """Chance that a correct backend with fresh randomness fails one of the statistical checks."""
+
+TAGS = 8  # runs that are compared with each other
 
 MakeBackend = Callable[[int], Backend]
 
@@ -116,29 +118,32 @@ def check_mean(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) -> 
 
 
 def check_fresh_randomness(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) -> None:
-    """Assert that two tags give independent hits: their differences vary as binomials do."""
+    """Assert that shots are independent, within a tag and between tags.
+
+    Deviations from the exact mean have the binomial variance, and their sums over tags as many
+    times that variance as there are tags: correlated shots show in the first, repeated randomness
+    in the second. Both are chi-square tests at half of :data:`FALSE_ALARM`.
+    """
     plan = _every_pair(kernel, shots)
     values = kernel[plan.rows, plan.cols]
-    noisy = shots * values * (1 - values) >= 10  # elsewhere equal hits prove nothing
-    if np.sum(noisy) < 1:
+    variance = shots * values * (1 - values)
+    noisy = variance >= 10  # elsewhere a binomial is not normal, and equal hits prove nothing
+    if not noisy.any():
         return
     backend = make_backend(2)
-    first, second = (_run(backend, plan, tag)[noisy] for tag in ("first", "second"))
-    variance = 2 * (shots * values * (1 - values))[noisy]
-    # The chi-square statistic of the differences, by Wilson and Hilferty's cube root: its lower
-    # tail is what repeated or correlated randomness would produce.
-    count = len(variance)
-    ratio = float(np.sum((first - second) ** 2 / variance)) / count
-    z = (ratio ** (1 / 3) - (1 - 2 / (9 * count))) / np.sqrt(2 / (9 * count))
-    if count >= 20:
-        assert z > norm.ppf(FALSE_ALARM), (
-            f"another tag must give fresh hits; the differences between two tags have "
-            f"{ratio:.3g} of the binomial variance"
-        )
-    else:
-        hits = [_run(backend, plan, f"tag {k}") for k in range(20)]
-        assert any(not np.array_equal(hits[0], other) for other in hits), (
-            "another tag must give fresh hits; twenty tags gave the same"
+    hits = np.stack([_run(backend, plan, f"tag {k}") for k in range(TAGS)])[:, noisy]
+    assert any(not np.array_equal(hits[0], other) for other in hits[1:]), (
+        f"another tag must give fresh hits; {TAGS} tags gave the same"
+    )
+    scores = (hits - shots * values[noisy]) / np.sqrt(variance[noisy])
+    within, between = float(np.sum(scores**2)), float(np.sum(scores.sum(axis=0) ** 2) / TAGS)
+    for what, statistic, degrees in (
+        ("shots must be independent", within, scores.size),
+        ("another tag must give fresh hits", between, scores.shape[1]),
+    ):
+        chance = min(chi2.cdf(statistic, degrees), chi2.sf(statistic, degrees))
+        assert chance > FALSE_ALARM / 4, (
+            f"{what}: the hits have {statistic / degrees:.3g} times the binomial variance"
         )
 
 
