@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aqka import PAPER, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
+from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
+from aqka.nystrom import reconstruct
 from aqka.sensitivity import krr_gauss_newton, krr_squared_gradient
 from aqka.spectrum import Spectrum, project_psd
 from aqka.svm import solve_dual
@@ -167,3 +168,17 @@ def test_geometric_difference_is_a_root_of_a_spectral_norm():
     squared = geometric_difference(quantum, classical) ** 2
     assert printed <= squared
     assert printed < 0.9 * squared
+
+
+def test_nystrom_formula_leaves_the_range_of_a_kernel():
+    rng = np.random.default_rng(0)
+    points = np.arange(10)
+    largest = []
+    for _ in range(20):
+        upper = np.triu(rng.binomial(1, make_kernel(100)), 1).astype(float)
+        kernel = upper + upper.T + np.eye(100)
+        system = kernel[np.ix_(points, points)] + 0.01 * np.eye(10)
+        largest.append(np.abs(kernel[:, points] @ np.linalg.solve(system, kernel[points])).max())
+        ours = reconstruct(kernel, Landmarks(points, keep_block=False), ridge=0.01)
+        assert np.all((ours >= 0) & (ours <= 1))
+    assert np.median(largest) > 2
