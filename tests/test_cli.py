@@ -77,8 +77,9 @@ def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
     runs = {(r["protocol"], r["allocator"]) for r in answer["results"]}
     assert runs == {(p, a) for p in demo.PROTOCOLS for a in demo.ALLOCATORS}
     assert all(r["shots"] == 7320 for r in answer["results"])
-    (found,) = answer["diagnostics"].values()
-    assert {"gini", "rho", "advice"} <= set(found)
+    for which in ("diagnostics", "exact_kernel_diagnostics"):
+        (found,) = answer[which].values()
+        assert {"gini", "rho", "advice"} <= set(found)
     assert answer["picture"] == str(picture)
 
 

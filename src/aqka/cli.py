@@ -14,6 +14,7 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from aqka.demo import Demo
+    from aqka.diagnostics import Diagnostics
     from aqka.device import DeviceModel
 
 app = typer.Typer(
@@ -84,12 +85,14 @@ def _demo_as_json(finished: "Demo", picture: Path | None) -> dict[str, object]:
         "results": [asdict(result) for result in finished.results],
         "majority_accuracy": finished.majority,
         "exact_kernel_accuracy": finished.exact,
-        "diagnostics": {
-            task: asdict(found) | {"advice": found.advice}
-            for task, found in finished.diagnostics.items()
-        },
+        "diagnostics": _advised(finished.diagnostics),
+        "exact_kernel_diagnostics": _advised(finished.true_diagnostics),
         "picture": str(picture) if picture else None,
     }
+
+
+def _advised(diagnostics: "dict[str, Diagnostics]") -> dict[str, dict[str, object]]:
+    return {task: asdict(found) | {"advice": found.advice} for task, found in diagnostics.items()}
 
 
 def _print_demo(finished: "Demo", picture: Path | None) -> None:
@@ -121,6 +124,7 @@ def _print_demo(finished: "Demo", picture: Path | None) -> None:
         table.add_row("exact kernel", f"{finished.exact[task]:.3f}", "", "", "")
         console.print(table)
         console.print(
+            f"  The exact kernel has {finished.true_diagnostics[task].advice}\n"
             f"  After these shots: {finished.diagnostics[task].advice}\n",
             highlight=False,
             soft_wrap=True,

@@ -47,6 +47,9 @@ class Demo:
     majority: dict[str, float] = field(default_factory=dict)
     exact: dict[str, float] = field(default_factory=dict)
     diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
+    """From the counts of an adaptive run."""
+    true_diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
+    """From the exact kernel, which nobody has before the shots are paid for."""
     heatmaps: dict[str, FloatArray] = field(default_factory=dict)
     """Shots per pair of a small planted run, by allocator, anchors in the top left."""
 
@@ -88,7 +91,9 @@ def run_demo(seeds: int, on_run: Callable[[Result], None]) -> Demo:
                 on_run(result)
                 wanted = ("practical", "aqka", TABLE_SHOTS_PER_PAIR, 0)
                 if (result.protocol, result.allocator, result.shots_per_pair, seed) == wanted:
-                    demo.diagnostics[name] = diagnose(session.table, session.problem)
+                    table, problem = session.table, session.problem
+                    demo.diagnostics[name] = diagnose(table, problem)
+                    demo.true_diagnostics[name] = diagnose(table, problem, task.kernel)
     for allocator in HEATMAPS:
         demo.heatmaps[allocator] = _small_planted_shots(allocator)
     return demo
