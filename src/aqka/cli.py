@@ -14,8 +14,8 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from aqka.demo import Demo
-    from aqka.diagnostics import Diagnostics
     from aqka.device import DeviceModel
+    from aqka.diagnostics import Diagnostics
 
 app = typer.Typer(
     help="Quantum-kernel learning under a shot budget.",
