@@ -148,7 +148,7 @@ def test_unknown_names_list_the_known_and_the_nearest(kernel, labels):
     assert "Did you mean 'aqka-oracle'?" in str(error.value)
     for name in allocator_names():
         assert name in str(error.value)
-    with pytest.raises(InputError, match="must be a name or an Allocator, got int"):
+    with pytest.raises(InputError, match="must be a name or an instance of Allocator, got int"):
         acquire(MatrixBackend(kernel), labels, 100, 3)
     with pytest.raises(InputError, match="protocol must be one of"):
         Problem(labels, protocol="quick")

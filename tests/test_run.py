@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from qiskit_ibm_runtime.fake_provider import FakeTorino
 
 from aqka import (
     InputError,
@@ -217,6 +218,44 @@ def test_what_a_failed_round_did_bring_is_kept(tmp_path):
     assert failed.arrays["shots"].sum() == 40
     assert np.all(failed.arrays["hits"] <= failed.arrays["shots"])
     assert session.table.total == 300
+
+
+def test_a_token_is_never_written(tmp_path):
+    token = "marker-token-7f3a"
+
+    class Service(FakeRuntime):
+        secret = token
+
+        def __repr__(self):
+            return f"Service({token})"
+
+    service = Service(tmp_path / "service")
+    service.target.token = token
+    backend = RuntimeBackend(service, points())
+    acquire(backend, make_labels(6), 100, directory=tmp_path / "run")
+    with pytest.raises(LedgerError) as refused:
+        acquire(backend, make_labels(6), 101, directory=tmp_path / "run")
+    assert token not in str(refused.value)
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.name == LEDGER_NAME for path in written)
+    for path in written:
+        assert token.encode() not in path.read_bytes(), path
+
+
+def test_the_ledger_says_which_device_ran_and_how_long(tmp_path):
+    service = FakeRuntime(tmp_path / "service", seconds=3.0)
+    acquire(RuntimeBackend(service, points()), make_labels(6), 100, directory=tmp_path / "run")
+    with Ledger(tmp_path / "run" / LEDGER_NAME) as ledger:
+        entries = ledger.read()
+    submitted = next(e for e in entries if e.kind == "submitted")
+    collected = next(e for e in entries if e.kind == "collected")
+    assert submitted.body["backend"] == service.target.name
+    assert collected.body["qpu_seconds"] == 3.0
+    assert submitted.at <= collected.at
+
+
+def test_a_fake_device_tells_its_calibration():
+    assert RuntimeBackend(FakeTorino(), points()).calibrated_at.startswith("20")
 
 
 def test_a_directory_that_is_a_file_is_refused(tmp_path):

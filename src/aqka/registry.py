@@ -4,8 +4,11 @@ import difflib
 import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TypeVar
 
 from aqka.errors import InputError
+
+Thing = TypeVar("Thing")
 
 
 def names(package: str) -> list[str]:
@@ -25,3 +28,18 @@ def find(package: str, name: str, kind: str) -> type:
     module = import_module(f"{package}.{name.replace('-', '_')}")
     found: type = getattr(module, "".join(part.capitalize() for part in name.split("-")))
     return found
+
+
+def make(package: str, kind: type[Thing], given: object) -> Thing:
+    """Return the given object, or the one of that name with its defaults."""
+    if isinstance(given, kind):
+        return given
+    word = kind.__name__
+    if not isinstance(given, str):
+        raise InputError(
+            f"{word.lower()} must be a name or an instance of {word}, got "
+            f"{type(given).__name__}; names: {', '.join(names(package))}."
+        )
+    made = find(package, given, word.lower())()
+    assert isinstance(made, kind)
+    return made

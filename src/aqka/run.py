@@ -231,7 +231,9 @@ class _Run:
             ticket = self._patience.call(lambda: self._backend.submit(plan, tag))
         if self._ticket is None:
             name = str(getattr(self._backend, "name", type(self._backend).__name__))
-            self._write("submitted", {"ticket": ticket, "backend": name})
+            calibrated = getattr(self._backend, "calibrated_at", None)
+            facts = {"ticket": ticket, "backend": name, "calibrated_at": calibrated}
+            self._write("submitted", facts)
         return ticket
 
     def _write_plan(self, plan: ShotPlan, tag: str) -> None:

@@ -130,7 +130,7 @@ def test_landmark_runs_are_read_through_their_reconstruction(name):
 def test_bad_readouts_and_test_kernels_are_refused():
     with pytest.raises(InputError, match=r"unknown readout 'rigde'\. Did you mean 'ridge'"):
         make_readout("rigde")
-    with pytest.raises(InputError, match="name or a Readout, got float"):
+    with pytest.raises(InputError, match="name or an instance of Readout, got float"):
         make_readout(0.5)
     head = make_readout("ridge").fit_kernel(make_kernel(4), Problem(make_labels(4)))
     with pytest.raises(InputError, match=r"4 columns, one per training point; got shape \(4, 3\)"):

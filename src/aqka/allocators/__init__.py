@@ -1,8 +1,7 @@
 """Allocators, one file each; the file's name is the allocator's name."""
 
 from aqka.allocators._base import Allocation, Allocator
-from aqka.errors import InputError
-from aqka.registry import find, names
+from aqka.registry import make, names
 
 __all__ = ["Allocation", "Allocator", "allocator_names", "make_allocator"]
 
@@ -20,13 +19,4 @@ def allocator_names() -> list[str]:
 
 def make_allocator(allocator: str | Allocator) -> Allocator:
     """Return the allocator of that name with its defaults, or the given one."""
-    if isinstance(allocator, Allocator):
-        return allocator
-    if not isinstance(allocator, str):
-        raise InputError(
-            f"allocator must be a name or an Allocator, got {type(allocator).__name__}; "
-            f"names: {', '.join(allocator_names())}."
-        )
-    made = find(__name__, allocator, "allocator")()
-    assert isinstance(made, Allocator)
-    return made
+    return make(__name__, Allocator, allocator)

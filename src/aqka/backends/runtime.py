@@ -124,6 +124,13 @@ class RuntimeBackend(JobBackend):
         return str(getattr(self._runtime.target, "name", type(self._runtime.target).__name__))
 
     @property
+    def calibrated_at(self) -> str | None:
+        """When the device was last calibrated, if it says so."""
+        properties = getattr(self._runtime.target, "properties", lambda: None)()
+        moment = getattr(properties, "last_update_date", None)
+        return None if moment is None else str(moment)
+
+    @property
     def mode(self) -> str:
         """How jobs are run now: ``local``, ``session``, ``batch`` or ``job``."""
         return "local" if self._runtime.is_local else self._opened.name

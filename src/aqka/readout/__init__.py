@@ -1,8 +1,7 @@
 """Readouts: from a table of counts to a fitted head, one file each."""
 
-from aqka.errors import InputError
 from aqka.readout._base import FittedHead, Readout, estimate_kernel
-from aqka.registry import find, names
+from aqka.registry import make, names
 
 __all__ = ["FittedHead", "Readout", "estimate_kernel", "make_readout", "readout_names"]
 
@@ -20,13 +19,4 @@ def readout_names() -> list[str]:
 
 def make_readout(readout: str | Readout) -> Readout:
     """Return the readout of that name with its defaults, or the given one."""
-    if isinstance(readout, Readout):
-        return readout
-    if not isinstance(readout, str):
-        raise InputError(
-            f"readout must be a name or a Readout, got {type(readout).__name__}; "
-            f"names: {', '.join(readout_names())}."
-        )
-    made = find(__name__, readout, "readout")()
-    assert isinstance(made, Readout)
-    return made
+    return make(__name__, Readout, readout)
