@@ -32,6 +32,7 @@ from aqka.schedule import Schedule
 from aqka.version import __version__
 
 LEDGER_NAME = "ledger.sqlite"
+IMPLIED_FACTS = ("points", "diagonal")  # of a fingerprint; the first ledgers do not have them
 Answer = TypeVar("Answer")
 
 
@@ -306,6 +307,9 @@ def fingerprint(session: Acquisition, backend: Backend) -> dict[str, str]:
         "C": repr(problem.C),
         "true_kernel": "none" if true_kernel is None else digest(true_kernel),
         "seed": str(session.seed),
+        # Implied by labels and protocol; written so that the ledger alone gives the table.
+        "points": str(problem.n_points),
+        "diagonal": session.table.diagonal,
     }
 
 
@@ -317,7 +321,7 @@ def check_fingerprint(entries: list[Entry], facts: dict[str, str]) -> None:
     differing = [
         f"{name} (there {recorded.get(name, 'nothing')!r}, now {value!r})"
         for name, value in facts.items()
-        if recorded.get(name) != value
+        if recorded.get(name) != value and (name in recorded or name not in IMPLIED_FACTS)
     ]
     if differing:
         raise LedgerError(
