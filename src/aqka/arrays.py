@@ -115,3 +115,8 @@ def digest(array: FloatArray) -> str:
 def text_digest(text: str) -> str:
     """Return a short digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def exact_sum(counts: IntArray) -> int:
+    """Return the exact sum, where one in 64 bits could wrap around and look small."""
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())

@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 
 import aqka
-from aqka.errors import InputError
+from aqka import cli_ledger
+from aqka.errors import InputError, LedgerError
+from aqka.inert import inert
 
 if TYPE_CHECKING:
     from aqka.demo import Demo
@@ -22,6 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(cli_ledger.app, name="ledger")
 
 
 def _print_version(wanted: bool) -> None:
@@ -209,9 +212,9 @@ def _device(constants: list[str]) -> "DeviceModel":
 
 
 def main() -> None:
-    """Run the command line; a mistake in the input ends with a message and exit code 2."""
+    """Run the command line; input that cannot be used ends with a message and exit code 2."""
     try:
         app()
-    except InputError as error:
-        typer.echo(f"error: {error}", err=True)
+    except (InputError, LedgerError) as error:
+        typer.echo(f"error: {inert(error, limit=None)}", err=True)
         sys.exit(2)

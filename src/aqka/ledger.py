@@ -6,6 +6,7 @@ damage is noticed on reading and never taken for a measurement.
 
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import time
@@ -27,6 +28,11 @@ SCHEMA_VERSION = 1
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
 MAX_ARRAY_BYTES = 2**30  # what one entry may unpack to: 5000 points need 0.2 GiB
 GENESIS = b"\0" * 32
+# What JSON, zlib and NumPy raise on content that no ledger of ours has.
+UNREADABLE = (
+    *(ValueError, KeyError, TypeError, AttributeError, zlib.error),
+    *(OverflowError, RecursionError, MemoryError),
+)
 
 SCHEMA = f"""
 CREATE TABLE entries (
@@ -136,7 +142,11 @@ class Ledger:
 
     def read(self) -> list[Entry]:
         """Return all entries in order, each checked against its digest."""
-        entries, last = [], GENESIS
+        return list(self.entries())
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries in order, each checked against its digest, holding one at a time."""
+        last = GENESIS
         with self._told("read"):
             rows = self._connection.execute(
                 "SELECT number, at, kind, round, body, arrays, digest FROM entries ORDER BY number"
@@ -150,10 +160,14 @@ class Ledger:
                     )
                 body = json.loads(text)
                 arrays = _unpack(packed, body.pop("_arrays"))
-                entries.append(Entry(number, at, kind, round, body, arrays))
+                # SQLite keeps any type in any column, and a digest vouches for whatever it is of.
+                if not (isinstance(at, float) and isinstance(kind, str)):
+                    raise TypeError(f"entry {position} has no time or no kind")
+                if not isinstance(round, int | None):
+                    raise TypeError(f"entry {position} has a round that is not a number")
+                yield Entry(number, at, kind, round, body, arrays)
                 last = digest
         self._last = last
-        return entries
 
     def close(self) -> None:
         """Fold the write-ahead file into the ledger and let others write."""
@@ -183,6 +197,11 @@ class Ledger:
             raise LedgerError(f"{self._path} does not exist or is empty; there is no run here.")
         with self._told("open"):
             mode = "rwc" if write else "ro"
+            # Where nothing can be written SQLite cannot make its side files, nor is there a
+            # writer to share them with.
+            wal = self._path.with_name(f"{self._path.name}-wal")
+            if not write and not os.access(self._path.parent, os.W_OK) and not wal.exists():
+                mode = "ro&immutable=1"
             connection = sqlite3.connect(
                 f"{self._path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
             )
@@ -199,7 +218,9 @@ class Ledger:
     def _check_version(self, connection: sqlite3.Connection, write: bool) -> None:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if application != APPLICATION_ID:
+        # A view could compute for ever before its first row.
+        kind = connection.execute("SELECT type FROM sqlite_master WHERE name = 'entries'")
+        if application != APPLICATION_ID or kind.fetchone() != ("table",):
             raise LedgerError(f"{self._path} is a database of another program, not a ledger.")
         if version > SCHEMA_VERSION:
             raise LedgerError(
@@ -235,7 +256,7 @@ class Ledger:
             full = "full" in str(error) or "I/O" in str(error)
             remedy = "free some space and resume" if full else "restore the file from a copy"
             raise LedgerError(f"cannot {doing} {self._path}: {error}; {remedy}.") from error
-        except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        except UNREADABLE as error:
             raise LedgerError(
                 f"{self._path} is damaged: {error}. Restore the file from a copy."
             ) from error
@@ -273,8 +294,9 @@ def _pack(arrays: Mapping[str, IntArray]) -> bytes:
 
 def _unpack(packed: bytes, layout: list[list[Any]]) -> dict[str, IntArray]:
     """Return the arrays, and refuse a blob that would unpack to more than it declares."""
-    expected = 8 * sum(int(size) for _, size in layout)
-    if not 0 <= expected <= MAX_ARRAY_BYTES:
+    sizes = [int(size) for _, size in layout]
+    expected = 8 * sum(sizes)
+    if min(sizes, default=0) < 0 or expected > MAX_ARRAY_BYTES:
         raise ValueError(f"an entry declares {expected} bytes of counts")
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(packed, expected + 1)

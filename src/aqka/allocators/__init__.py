@@ -19,4 +19,4 @@ def allocator_names() -> list[str]:
 
 def make_allocator(allocator: str | Allocator) -> Allocator:
     """Return the allocator of that name with its defaults, or the given one."""
-    return make(__name__, Allocator, allocator)
+    return make(__name__, Allocator, allocator)  # type: ignore[type-abstract]

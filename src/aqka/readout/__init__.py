@@ -19,4 +19,4 @@ def readout_names() -> list[str]:
 
 def make_readout(readout: str | Readout) -> Readout:
     """Return the readout of that name with its defaults, or the given one."""
-    return make(__name__, Readout, readout)
+    return make(__name__, Readout, readout)  # type: ignore[type-abstract]

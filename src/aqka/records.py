@@ -1,0 +1,201 @@
+"""What a ledger recorded, for analyses that need no new shot."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from aqka.arrays import IntArray
+from aqka.audit import audit, ledger_path
+from aqka.errors import InputError, LedgerError
+from aqka.inert import inert
+from aqka.ledger import Entry, Ledger
+from aqka.pairs import PairTable
+from aqka.plan import Landmarks, ShotPlan
+from aqka.run import recorded_plan
+
+
+class Measurements(NamedTuple):
+    """Counts in long format: one row for each pair that got shots in a round.
+
+    Attributes
+    ----------
+    round
+        The round, from 0.
+    row, col
+        The two points of the pair.
+    shots, hits
+        Shots that were run, and those that came back as all zeros.
+    """
+
+    round: IntArray
+    row: IntArray
+    col: IntArray
+    shots: IntArray
+    hits: IntArray
+
+
+class Replayed(NamedTuple):
+    """What a readout needs besides the problem: ``readout.fit(table, problem, landmarks)``."""
+
+    table: PairTable
+    landmarks: Landmarks | None
+
+
+def measurements(path: str | Path) -> Measurements:
+    """Return all counts of a run, round by round.
+
+    A round that is still open has none. A ledger that is not sound is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from aqka import MatrixBackend, acquire
+    >>> directory = tempfile.mkdtemp()
+    >>> session = acquire(MatrixBackend([[1, 1], [1, 1]]), [1, -1], 50, directory=directory)
+    >>> measurements(directory).shots
+    array([10, 10, 10, 10, 10])
+    """
+    columns: list[list[IntArray]] = [[] for _ in Measurements._fields]
+    for round, (plan, hits) in enumerate(_rounds(_sound_entries(path))):
+        ran = plan.shots > 0
+        rounds = np.full(len(plan), round)
+        for column, values in zip(
+            columns, (rounds, plan.rows, plan.cols, plan.shots, hits), strict=True
+        ):
+            column.append(values[ran])
+    none = np.zeros(0, dtype=np.int64)
+    return Measurements(*(np.concatenate([none, *column]) for column in columns))
+
+
+def table_of(path: str | Path) -> Replayed:
+    """Return the table of a run as its session had it, and its landmarks, from the ledger alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from aqka import MatrixBackend, Problem, acquire, make_readout
+    >>> directory = tempfile.mkdtemp()
+    >>> session = acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=directory)
+    >>> table, landmarks = table_of(directory)
+    >>> table.total
+    50
+    >>> head = make_readout("ridge").fit(table, Problem([1, -1]), landmarks)
+    """
+    entries = _sound_entries(path)
+    facts = entries[0].body["fingerprint"]
+    if "points" not in facts or "diagonal" not in facts:
+        raise LedgerError(
+            f"{inert(path, 300)} was begun by an older aqka, which did not record the number of "
+            "points; call acquire() with the run's arguments and this directory instead."
+        )
+    landmarks = None
+    try:
+        table = PairTable(int(facts["points"]), facts["diagonal"])
+    except MemoryError as error:
+        raise LedgerError(
+            f"the table of {facts['points']} points does not fit into memory; use a larger machine."
+        ) from error
+    for plan, hits in _rounds(entries):
+        table.add(plan, hits)
+        landmarks = plan.landmarks or landmarks
+    return Replayed(table, landmarks)
+
+
+def export(path: str | Path, target: str | Path) -> int:
+    """Write the counts of a run to a file and return the number of rows.
+
+    Parameters
+    ----------
+    path
+        The run's directory, or the ledger in it.
+    target
+        A file that ends in ``.csv``, ``.npz`` or ``.parquet``; one that is there is replaced,
+        and only once the new one is complete.
+    """
+    file = Path(target)
+    writer = WRITERS.get(file.suffix.lower())
+    if writer is None:
+        raise InputError(
+            f"target must end in {', '.join(WRITERS)}; got {inert(file.name)!r}. The ending "
+            "chooses the format."
+        )
+    if writer is _write_parquet:
+        _pyarrow()  # say that it is missing before reading anything
+    found = measurements(path)
+    partial = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        try:
+            with partial.open("wb") as stream:
+                writer(found, stream)
+            partial.replace(file)
+        finally:
+            partial.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"target {inert(target, 300)} cannot be written: {error}; name another."
+        ) from error
+    return len(found.round)
+
+
+def _sound_entries(path: str | Path) -> list[Entry]:
+    """Return the entries as read once, so that a run which goes on meanwhile does no harm."""
+    file = ledger_path(path)
+    with Ledger(file) as ledger:
+        entries = ledger.read()
+    found = audit(entries)
+    if not found.sound:
+        raise LedgerError(
+            f"{inert(file, 300)} is {found.summary}. Its counts cannot be used; restore the file "
+            "from a copy."
+        )
+    return entries
+
+
+def _rounds(entries: list[Entry]) -> list[tuple[ShotPlan, IntArray]]:
+    """Return what each round ran and its hits."""
+    rounds, plan = [], None
+    for entry in entries:
+        if entry.kind == "planned":
+            plan = recorded_plan(entry)
+        elif plan is not None and entry.kind in ("collected", "failed"):
+            done = plan.cut_to(entry.arrays.get("shots", plan.shots))
+            rounds.append((done, entry.arrays["hits"]))
+    return rounds
+
+
+def _write_csv(found: Measurements, stream: IO[bytes]) -> None:
+    # Numbers and a fixed header: there is nothing a spreadsheet could take for a formula.
+    table = np.column_stack(found)
+    np.savetxt(stream, table, fmt="%d", delimiter=",", header=",".join(found._fields), comments="")
+
+
+def _write_npz(found: Measurements, stream: IO[bytes]) -> None:
+    np.savez_compressed(stream, **found._asdict())
+
+
+def _write_parquet(found: Measurements, stream: IO[bytes]) -> None:
+    pyarrow = _pyarrow()
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table(found._asdict()), stream)
+
+
+def _pyarrow() -> Any:
+    """Return pyarrow, or say how to get it."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise InputError(
+            "a .parquet target needs pyarrow: pip install 'aqka[parquet]', or choose .csv or .npz."
+        ) from error
+    return pyarrow
+
+
+WRITERS: dict[str, Callable[[Measurements, IO[bytes]], None]] = {
+    ".csv": _write_csv,
+    ".npz": _write_npz,
+    ".parquet": _write_parquet,
+}
