@@ -226,8 +226,8 @@ def test_the_ledger_names_points_and_diagonal(finished):
     assert (facts["points"], facts["diagonal"]) == ("12", "known")
 
 
-def test_a_ledger_that_names_neither_can_be_resumed_and_audited(finished):
-    session, run = finished
+def test_a_ledger_that_names_neither_is_audited_but_has_no_table(finished):
+    run = finished[1]
     with Ledger(run / LEDGER_NAME) as book:
         steps = [[e.kind, e.round, e.body, e.arrays] for e in book.read()]
     for name in ("points", "diagonal"):
@@ -236,8 +236,6 @@ def test_a_ledger_that_names_neither_can_be_resumed_and_audited(finished):
     assert verify(run).sound
     with pytest.raises(LedgerError, match="older aqka"):
         table_of(run)
-    again = acquire(MatrixBackend(KERNEL), Y, 500, directory=run)
-    np.testing.assert_array_equal(again.table.hits, session.table.hits)
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet", "CSV"])
@@ -332,9 +330,9 @@ def spoiled():
     for marks in ((), (-1,), (1, 1)):
         yield case("its landmarks", _landmarks(marks))
     yield case("names point 7", _landmarks((0, 7)))
-    yield case("of the budget are left", put(1, 3, "shots", array(2**62, 2**62)))
+    yield case("at most 2**50 in all", put(1, 3, "shots", array(2**62, 2**62)))
     wrapping = {"rows": array(0, 0, 1, 1), "cols": array(1, 2, 2, 2), "shots": array(*[2**62] * 4)}
-    yield case("of the budget are left", lambda s: s[1].__setitem__(3, wrapping))  # 0 in 64 bits
+    yield case("at most 2**50 in all", lambda s: s[1].__setitem__(3, wrapping))  # 0 in 64 bits
     yield case("round 1 comes next", _round_of(5, 2))
     yield case("round 0 comes next", _round_of(1, None))
     yield case("round 0 comes next", _round_of(1, -1))

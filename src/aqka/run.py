@@ -32,7 +32,6 @@ from aqka.schedule import Schedule
 from aqka.version import __version__
 
 LEDGER_NAME = "ledger.sqlite"
-IMPLIED_FACTS = ("points", "diagonal")  # of a fingerprint; the first ledgers do not have them
 Answer = TypeVar("Answer")
 
 
@@ -317,7 +316,7 @@ def check_fingerprint(entries: list[Entry], facts: dict[str, str]) -> None:
     differing = [
         f"{name} (there {recorded.get(name, 'nothing')!r}, now {value!r})"
         for name, value in facts.items()
-        if recorded.get(name) != value and (name in recorded or name not in IMPLIED_FACTS)
+        if recorded.get(name) != value
     ]
     if differing:
         raise LedgerError(
