@@ -19,6 +19,7 @@ from aqka.allocators.shofar import Shofar
 from aqka.backends import JobShape, RuntimeBackend
 from aqka.ledger import Ledger
 from aqka.run import LEDGER_NAME
+from aqka.sentinels import SentinelBackend
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
 
@@ -218,6 +219,34 @@ def test_what_a_failed_round_did_bring_is_kept(tmp_path):
     assert failed.arrays["shots"].sum() == 40
     assert np.all(failed.arrays["hits"] <= failed.arrays["shots"])
     assert session.table.total == 300
+
+
+class DyingOnce(RuntimeBackend):
+    """Dies after IBM took the second job, before its ticket is stored."""
+
+    submits = 0
+
+    def submit(self, plan, tag):
+        ticket = super().submit(plan, tag)
+        self.submits += 1
+        if self.submits == 2:
+            raise SystemExit
+        return ticket
+
+
+def test_a_run_with_sentinels_is_resumed_too(tmp_path):
+    service = FakeRuntime(tmp_path / "service")
+    watched = SentinelBackend(DyingOnce(service, points()), [0, 1], shots=5)
+    with pytest.raises(SystemExit):
+        acquire(watched, make_labels(6), 100, directory=tmp_path / "run")
+    assert service.submissions == 2
+    again = SentinelBackend(DyingOnce(FakeRuntime(tmp_path / "service"), points()), [0, 1], shots=5)
+    again.backend.submits = 2
+    session = acquire(again, make_labels(6), 100, directory=tmp_path / "run")
+    assert session.table.total == 100
+    assert service.submissions == 5
+    plain = SentinelBackend(MatrixBackend(KERNEL), [0], shots=5)
+    assert acquire(plain, Y, 100, directory=tmp_path / "plain").done
 
 
 def test_a_token_is_never_written(tmp_path):

@@ -250,14 +250,41 @@ class SentinelBackend:
         """Shape of the wrapped backend."""
         return self.backend.shape
 
+    @property
+    def replayable(self) -> bool:
+        """Whether the wrapped backend gives a tag's hits again at no cost."""
+        return bool(getattr(self.backend, "replayable", False))
+
+    @property
+    def usage(self) -> dict[str, float]:
+        """QPU seconds of the wrapped backend's tickets."""
+        inner: dict[str, float] = getattr(self.backend, "usage", {})
+        return {f"{len(self._points)}|{ticket}": seconds for ticket, seconds in inner.items()}
+
+    def fingerprint(self) -> str:
+        """Return what tells this backend from one of other data or other sentinels."""
+        identify = getattr(self.backend, "fingerprint", None)
+        inner = identify() if identify is not None else type(self.backend).__name__
+        return f"SentinelBackend({inner}, {self._points.tolist()}, {self.shots})"
+
+    def recover(self, plan: ShotPlan, tag: str) -> str | None:
+        """Return the ticket of a plan that was submitted by a process that died, if there is."""
+        find = getattr(self.backend, "recover", None)
+        count, extended = self._extended(plan)
+        ticket = find(extended, tag) if find is not None else None
+        return None if ticket is None else f"{count}|{ticket}"
+
     def submit(self, plan: ShotPlan, tag: str) -> str:
         """Submit the plan with the sentinels behind it; a plan without shots goes without."""
+        count, extended = self._extended(plan)
+        return f"{count}|{self.backend.submit(extended, tag)}"
+
+    def _extended(self, plan: ShotPlan) -> tuple[int, ShotPlan]:
         if plan.total == 0:
-            return f"0|{self.backend.submit(plan, tag)}"
+            return 0, plan
         count = len(self._points)
         rows, cols = (np.append(side, self._points) for side in (plan.rows, plan.cols))
-        shots = np.append(plan.shots, np.full(count, self.shots))
-        return f"{count}|{self.backend.submit(ShotPlan(rows, cols, shots), tag)}"
+        return count, ShotPlan(rows, cols, np.append(plan.shots, np.full(count, self.shots)))
 
     def collect(self, ticket: str) -> IntArray:
         """Return the plan's hits; keep the sentinels' and warn where they disagree."""
