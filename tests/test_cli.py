@@ -1,6 +1,8 @@
 """The command line as a user meets it, in a process of its own."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 
@@ -69,6 +71,24 @@ def test_demo_prints_a_table_and_draws(short_demo, monkeypatch, capsys, tmp_path
         assert words in shown.out
     assert shown.err == ""  # no progress bar where nobody watches
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_terminal_sees_a_progress_bar(tmp_path):
+    ours, theirs = pty.openpty()
+    picture = str(tmp_path / "demo.png")
+    demo_process = subprocess.Popen(
+        [sys.executable, "-m", "aqka", "demo", "--seeds", "1", "--picture", picture],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+    )
+    os.close(theirs)
+    seen = b""
+    while b"spending shots" not in seen:
+        seen += os.read(ours, 1024)
+    demo_process.kill()
+    demo_process.wait()
+    os.close(ours)
 
 
 def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
