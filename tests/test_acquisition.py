@@ -17,6 +17,7 @@ from aqka import (
     allocator_names,
     make_readout,
 )
+from aqka.allocators import make_allocator
 from tests.conftest import make_kernel, make_labels
 
 
@@ -284,6 +285,23 @@ def test_budgets_beyond_memory_are_spent_exactly(budget, kernel, labels):
         assert session.table.total == budget
     with pytest.raises(InputError, match=r"at most 2\*\*50"):
         Acquisition(Problem(labels), 2**50 + 1)
+
+
+@pytest.mark.parametrize("allocator", allocator_names())
+@pytest.mark.parametrize("budget", [5, 160, 1003])
+def test_plans_of_multiples_of_a_quantum_spend_the_budget_exactly(
+    allocator, budget, kernel, labels
+):
+    schedule = replace(make_allocator(allocator).schedule, quantum=8)
+    session = Acquisition(Problem(labels, true_kernel=kernel), budget, allocator, schedule)
+    rests = []
+    while not session.done:
+        rests.append(session.ask().shots % 8)
+        session.tell(answered(session, kernel))
+    assert session.table.total == budget
+    assert not any(rest.any() for rest in rests[:-1])
+    assert np.sum(rests[-1]) == budget % 8
+    assert np.count_nonzero(rests[-1]) <= 1
 
 
 def test_more_rounds_than_shots(kernel, labels):

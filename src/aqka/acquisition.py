@@ -10,6 +10,7 @@ from aqka.plan import Landmarks, ShotPlan
 from aqka.problem import Problem
 from aqka.readout import FittedHead, Readout, make_readout
 from aqka.schedule import Schedule
+from aqka.targets import round_to_multiples
 
 
 class Acquisition:
@@ -164,6 +165,8 @@ class Acquisition:
             allocation = self._allocate(round_shots - explore, rng)  # lines 5 to 9
             shots, landmarks = allocation.shots, allocation.landmarks
             shots = shots + self.schedule.exploring(spent + shots, explore, rng)  # line 10
+        if self.schedule.quantum > 1:
+            shots = round_to_multiples(shots, self.schedule.quantum, rng)
         index = np.flatnonzero(shots)
         rows, cols = self.table.pairs(index)
         return ShotPlan(rows, cols, shots[index], landmarks)

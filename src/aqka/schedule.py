@@ -27,18 +27,24 @@ class Schedule:
         ``"random"``: warm-up and exploration draw their pairs uniformly at random.
         ``"round-robin"``: both raise the pairs with fewest shots, so that at the end every
         pair has at least ⌊η_e B / M⌋ shots (Prop. 2).
+    quantum
+        Every pair's shots are multiples of this, so that a sampler job has that many times
+        fewer rows; what the budget leaves over goes to one pair of the last round. Above 1,
+        round-robin's guarantee holds only up to the quantum.
     """
 
     warmup: float = 0.2
     rounds: int = 4
     explore: float = 0.2
     exploration: Literal["random", "round-robin"] = "random"
+    quantum: int = 1
 
     def __post_init__(self) -> None:
         """Check the fractions and the count."""
         for name in ("warmup", "explore"):
             object.__setattr__(self, name, as_fraction(getattr(self, name), name))
         as_count(self.rounds, "rounds")
+        as_count(self.quantum, "quantum")
         if self.exploration not in ("random", "round-robin"):
             raise InputError(
                 f"exploration must be 'random' or 'round-robin', got {self.exploration!r}."
@@ -53,11 +59,13 @@ class Schedule:
         rest = budget - warm
         rounds = min(self.rounds, max(rest, 1))  # a round has at least one shot
         ends = [warm + (rest * t) // rounds for t in range(rounds + 1)]
-        return sorted(set(ends) - {0})
+        whole = {end - end % self.quantum for end in ends[:-1]}
+        return sorted((whole | {budget}) - {0})
 
     def has_warmup(self, budget: int) -> bool:
         """Return whether the first milestone is the warm-up's."""
-        return round(self.warmup * budget) > 0
+        warm = round(self.warmup * budget)
+        return warm == budget or warm >= self.quantum
 
     def exploration_shots(self, round_shots: int) -> int:
         """Return how many shots of a round explore, rounded up so that the guarantee holds."""

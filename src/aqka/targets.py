@@ -54,6 +54,14 @@ def round_exactly(shares: FloatArray, total: int, rng: Generator) -> IntArray:
     return shots
 
 
+def round_to_multiples(shots: IntArray, quantum: int, rng: Generator) -> IntArray:
+    """Round to multiples of ``quantum`` and keep the total; a rest stays with one pair."""
+    total = int(shots.sum())
+    rounded = quantum * round_exactly(shots / quantum, total // quantum, rng)
+    rounded[np.argmax(shots)] += total % quantum
+    return rounded
+
+
 def fill(targets: FloatArray, spent: IntArray, shots: int, rng: Generator) -> IntArray:
     """Fill toward the targets: max(0, s* - s), scaled to the round's shots (line 9)."""
     deficit = np.maximum(0.0, targets - spent)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aqka import InputError
-from aqka.backends._rows import JobShape, Layout, round_to_quantum
+from aqka.backends._rows import JobShape, Layout
 
 SHOTS = st.lists(st.integers(0, 300), max_size=30)
 
@@ -45,16 +45,6 @@ def test_encoding_is_lossless(shots, quantum):
     again = Layout.decode(layout.encode())
     assert again.shots.tolist() == layout.shots.tolist()
     assert (again.quantum, again.max_executions, again.max_rows) == (layout.quantum, 1000, 77)
-
-
-@settings(max_examples=150, deadline=None)
-@given(SHOTS, st.integers(1, 50))
-def test_rounding_keeps_the_total(shots, quantum):
-    rounded = round_to_quantum(shots, quantum)
-    assert np.all(rounded % quantum == 0)
-    assert np.all(np.abs(rounded - np.array(shots, dtype=int)) < quantum)
-    assert rounded.sum() == sum(shots) // quantum * quantum
-    assert rounded.tolist() == round_to_quantum(shots, quantum).tolist()
 
 
 def test_automatic_quantum_is_the_common_divisor_and_one_job():

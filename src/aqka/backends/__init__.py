@@ -1,7 +1,7 @@
 """Backends: who runs the shots. Quantum SDKs are imported when a backend is made."""
 
 from aqka.backends._base import Backend
-from aqka.backends._rows import JobShape, round_to_quantum
+from aqka.backends._rows import JobShape
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.backends.matrix import MatrixBackend
@@ -21,5 +21,4 @@ __all__ = [
     "SamplerBackend",
     "StatevectorBackend",
     "depolarising_noise",
-    "round_to_quantum",
 ]

@@ -82,8 +82,8 @@ class JobShape:
         common divisor of the plan's shots: every plan is exact and, below the limits, one job.
         Where its rows exceed ``max_rows``, it takes the multiple that needs the fewest jobs.
         With another quantum than the divisor, what a pair needs beyond multiples of it is a
-        second job of fewer shots a row; round the plan with :func:`round_to_quantum` to have
-        one.
+        second job of fewer shots a row; :class:`~aqka.Schedule` makes plans of multiples of a
+        quantum.
     max_executions, max_rows
         Limits of one job; a plan above them becomes several. IBM runs 10 million executions.
     free_shots
@@ -251,26 +251,3 @@ def _divisor_at_most(number: int, limit: int) -> int:
         return number
     small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]
     return max(k for k in small + [number // k for k in small] if k <= limit)
-
-
-def round_to_quantum(shots: ArrayLike, quantum: int) -> IntArray:
-    """Round a plan's shots to multiples of ``quantum`` and keep the total.
-
-    Largest remainder: every pair is rounded down and the quanta left over go to the largest
-    remainders, the earlier pair first where they are equal. The total is kept exactly where it
-    is a multiple of the quantum, and otherwise falls short by less than one quantum.
-
-    Examples
-    --------
-    >>> round_to_quantum([13, 8, 9], quantum=10)
-    array([10, 10, 10])
-    """
-    counts = as_counts(shots, "shots")
-    if counts.size and counts.min() < 0:
-        raise InputError(f"shots must not be negative, got {counts.min()}.")
-    size = as_count(quantum, "quantum")
-    quanta, remainders = np.divmod(counts, size)
-    missing = int(remainders.sum()) // size
-    order = np.argsort(-remainders, kind="stable")
-    quanta[order[:missing]] += 1
-    return np.asarray(quanta * size)
