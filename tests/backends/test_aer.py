@@ -4,9 +4,6 @@ import importlib
 
 import numpy as np
 import pytest
-
-pytest.importorskip("qiskit_aer")
-
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from qiskit.circuit.library import XGate, zz_feature_map
@@ -103,7 +100,7 @@ def test_relaxation_damping_and_readout_errors_are_aers(n_qubits):
 
 @pytest.fixture(scope="module")
 def heron():
-    providers = pytest.importorskip("qiskit_ibm_runtime.fake_provider")
+    providers = importlib.import_module("qiskit_ibm_runtime.fake_provider")
     device = providers.FakeFez()
     return device, NoiseModel.from_backend(device)
 

@@ -5,18 +5,17 @@ import textwrap
 
 import numpy as np
 import pytest
-
-from aqka import InputError, MatrixBackend, ShotPlan, acquire
-from aqka.backends import JobShape, _circuits, _compact, _ibm, _jobs, runtime
-from aqka.backends.runtime import RuntimeBackend
-from aqka.errors import JobError, TransientError
-from aqka.testing.fake_runtime import FakeRuntime
-
-pytest.importorskip("qiskit_ibm_runtime")
 import qiskit_ibm_runtime
 from qiskit_ibm_runtime import fake_provider
 from qiskit_ibm_runtime.api.exceptions import RequestsApiError
 from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError, IBMRuntimeError
+from scipy.stats import binom
+
+from aqka import InputError, MatrixBackend, ShotPlan, acquire
+from aqka.backends import AerBackend, JobShape, _circuits, _compact, _ibm, _jobs, runtime
+from aqka.backends.runtime import RuntimeBackend
+from aqka.errors import JobError, TransientError
+from aqka.testing.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
 Y = [1, 1, 1, -1, -1, -1]
@@ -264,7 +263,6 @@ def test_ibm_sampler_carries_tags_and_options():
 @pytest.mark.parametrize("name", ["FakeFez", "FakeMarrakesh", "FakeTorino"])
 def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
     """Budget 400: a warm-up and rounds of target-fill, one job each, one transpilation."""
-    pytest.importorskip("qiskit_aer")
     calls = {"transpile": 0, "run": 0}
     transpile, run = _jobs.transpiled, _ibm.LocalRuntime.run
 
@@ -302,7 +300,6 @@ def test_local_hits_depend_on_seed_and_tag_only():
 
 
 def test_noise_lowers_the_diagonal():
-    pytest.importorskip("qiskit_aer")
     backend = RuntimeBackend(fake_provider.FakeManilaV2(), X)
     hits = backend.collect(backend.submit(ShotPlan([0], [0], [4000]), "t"))
     assert 2000 < hits[0] < 3990
@@ -356,7 +353,6 @@ def test_missing_extra(monkeypatch):
 
 def test_compact_noise_is_the_whole_device_noise():
     """The exact outcome probabilities on three qubits equal those of the whole device."""
-    pytest.importorskip("qiskit_aer")
     from qiskit_aer import AerSimulator
 
     device = fake_provider.FakeManilaV2()
@@ -378,7 +374,6 @@ def test_compact_noise_is_the_whole_device_noise():
 
 def test_ibm_sampler_runs_our_pub():
     """IBM's client-side sampler in its local mode, as RuntimeBackend calls it on hardware."""
-    pytest.importorskip("qiskit_aer")
     device = fake_provider.FakeManilaV2()
     backend = RuntimeBackend(device, X)
     sampler = _ibm.IbmRuntime(device, {}).sampler(None, ["t"], 1)
@@ -386,6 +381,21 @@ def test_ibm_sampler_runs_our_pub():
     zeros = _jobs.all_zero(job.result(), job.job_id())
     assert zeros.shape == (3, 200)
     assert 0.5 < zeros.mean() < 1
+
+
+def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():
+    """IBM's own sampler and noise, our circuit: hits must follow the kernel computed exactly."""
+    device = fake_provider.FakeTorino()
+    exact = AerBackend(X[:3], noise=device)
+    rows, cols = np.triu_indices(3)
+    values = np.concatenate([X[rows], X[cols]], axis=1)
+    sampler = _ibm.IbmRuntime(device, {}).sampler(None, ["t"], 1)
+    job = sampler.run([(exact.circuit, values)], shots=2000)
+    hits = _jobs.all_zero(job.result(), job.job_id()).sum(axis=1)
+    k = exact.kernel()[rows, cols]
+    # Six binomials, each at a false-alarm rate of 10^-6.
+    low, high = (binom.ppf(q, 2000, k) for q in (5e-7, 1 - 5e-7))
+    assert np.all((low <= hits) & (hits <= high))
 
 
 def test_ibm_jobs_are_looked_up_by_all_tags():

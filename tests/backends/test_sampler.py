@@ -3,19 +3,17 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-
-from aqka import InputError, ShotPlan, acquire
-from aqka.backends import JobShape, _circuits
-from aqka.backends.sampler import SamplerBackend
-from aqka.errors import JobError
-
-pytest.importorskip("qiskit")
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from qiskit.exceptions import QiskitError
 from qiskit.primitives import BackendSamplerV2, BaseSamplerV2, StatevectorSampler
 from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit.quantum_info import Statevector
+
+from aqka import InputError, ShotPlan, acquire
+from aqka.backends import JobShape, _circuits
+from aqka.backends.sampler import SamplerBackend
+from aqka.errors import JobError
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
 Z = np.random.default_rng(8).uniform(0, 1, (3, 2))
@@ -65,8 +63,6 @@ class Counting(BaseSamplerV2):
 @pytest.mark.parametrize("make", [exact, aer])
 @pytest.mark.parametrize("jobs", [JobShape(), JobShape(free_shots=True), JobShape(quantum=79)])
 def test_means_agree_with_the_kernel(make, jobs):
-    if make is aer:
-        pytest.importorskip("qiskit_aer")
     backend = SamplerBackend(make, X, columns=Z, jobs=jobs, seed=3)
     assert backend.shape == (6, 3)
     shots = 200 + 40 * np.arange(18)
@@ -89,8 +85,6 @@ def test_copies_of_a_row_are_independent():
 
 @pytest.mark.parametrize("make", [exact, aer])
 def test_a_tag_gives_the_same_hits_and_another_gives_others(make):
-    if make is aer:
-        pytest.importorskip("qiskit_aer")
     plan = plan_of_all(6, 6, 50)
     first, second = (SamplerBackend(make, X, seed=5) for _ in range(2))
     assert run(first, plan, "a").tolist() == run(second, plan, "a").tolist()
