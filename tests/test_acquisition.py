@@ -112,8 +112,9 @@ def test_a_budget_is_a_positive_whole_number(budget, labels):
         ([1.0, np.inf, -1.0], "1 NaN or infinite"),
         ([1.0], "at least 2 points, got 1"),
         ([], "at least 2 points, got 0"),
-        ([1, 1, 1], "a single class, np.int64"),
+        ([1, 1, 1], "a single class, 1, for all 3 points"),
         (["a", "b", "c"], "two classes or real-valued"),
+        ([0, 1, 2], "for regression on whole numbers pass floats"),
         ([[1, -1], [1, -1]], "one-dimensional"),
         ([1j, 2j], "got dtype complex128"),
         (["a", 1, None], "missing values"),
@@ -132,7 +133,16 @@ def test_two_classes_of_any_kind_become_signs():
     np.testing.assert_array_equal(Problem(["cat", "dog", "cat"]).y, [-1, 1, -1])
     np.testing.assert_array_equal(Problem([False, True]).y, [-1, 1])
     np.testing.assert_array_equal(Problem([0, 1, 1]).y, [-1, 1, 1])
-    np.testing.assert_array_equal(Problem([0, 2, 1]).y, [0, 2, 1])
+    np.testing.assert_array_equal(Problem([0.0, 2.0, 1.0]).y, [0, 2, 1])
+
+
+def test_a_head_predicts_the_labels_it_was_given(kernel):
+    smooth = np.linalg.eigh(kernel)[1][:, -2] > 0
+    for classes in (["dog", "cat"], [0, 1], [False, True], [-1.0, 1.0]):
+        y = np.array([classes[int(label)] for label in smooth])
+        session = acquire(MatrixBackend(kernel), y, 10**6, "uniform", ridge=0.1)
+        for readout in ("ridge", "svm"):
+            np.testing.assert_array_equal(session.fit(readout).predict(kernel), y)
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "x", None])

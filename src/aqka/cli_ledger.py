@@ -18,7 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 
 @app.command(epilog="Example: aqka ledger verify runs/first")
 def verify(run: Run, as_json: AsJson = False) -> None:
-    """Check a ledger without its backend. Exit code 0: sound, 1: not sound, 2: no ledger."""
+    """Check a ledger without its backend. Exit code 0: sound, 1: not sound, 2: not readable."""
     from aqka.audit import verify as check
 
     found = check(run)

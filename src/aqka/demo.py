@@ -55,16 +55,17 @@ class Demo:
 
     def mean(
         self, task: str, protocol: str, allocator: str, shots_per_pair: float, measure: str
-    ) -> tuple[float, float]:
-        """Return the mean over seeds of a result's ``measure``, and its standard error."""
+    ) -> tuple[float, float | None]:
+        """Return the mean over seeds of a result's ``measure``, and its standard error, if any."""
         key = (task, protocol, allocator, shots_per_pair)
         values = [
             getattr(r, measure)
             for r in self.results
             if (r.task, r.protocol, r.allocator, r.shots_per_pair) == key
         ]
-        spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-        return float(np.mean(values)), spread / len(values) ** 0.5
+        if len(values) == 1:
+            return values[0], None
+        return float(np.mean(values)), float(np.std(values, ddof=1)) / len(values) ** 0.5
 
 
 def balanced_accuracy(truth: FloatArray, predicted: FloatArray) -> float:

@@ -1,9 +1,10 @@
 """Problem: the labels and the head whose answer the shots must serve."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from aqka.arrays import FloatArray, as_array, as_kernel, as_positive
 from aqka.errors import InputError
@@ -11,15 +12,18 @@ from aqka.pairs import PairTable
 from aqka.protocol import PRACTICAL, Protocol, as_protocol
 
 
-def as_targets(y: ArrayLike) -> FloatArray:
-    """Return labels as float targets: two classes become -1 and +1, real values stay.
+def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
+    """Return labels as float targets, and the two classes they stand for.
+
+    Two classes become -1 and +1, in their sorted order. Real targets stay, and stand for the
+    classes -1 and +1 of their signs.
 
     Examples
     --------
     >>> as_targets(["no", "yes", "yes"])
-    array([-1.,  1.,  1.])
+    (array([-1.,  1.,  1.]), array(['no', 'yes'], dtype='<U3'))
     >>> as_targets([0.5, 2.0, -1.0])
-    array([ 0.5,  2. , -1. ])
+    (array([ 0.5,  2. , -1. ]), array([-1.,  1.]))
     """
     if isinstance(y, np.ma.MaskedArray) and np.any(y.mask):
         raise InputError("y has masked entries; drop or impute those points first.")
@@ -47,17 +51,17 @@ def as_targets(y: ArrayLike) -> FloatArray:
     values = np.unique(labels)
     if values.size == 1:
         raise InputError(
-            f"y has a single class, {values[0]!r}, for all {labels.size} points; "
+            f"y has a single class, {values[0]}, for all {labels.size} points; "
             "a classifier needs two."
         )
     if values.size == 2:
-        return np.where(labels == values[1], 1.0, -1.0)
-    if labels.dtype.kind not in "buif":
+        return np.where(labels == values[1], 1.0, -1.0), values
+    if labels.dtype.kind != "f":
         raise InputError(
             f"y must have two classes or real-valued targets, got {values.size} distinct "
-            f"labels of dtype {labels.dtype}."
+            f"labels of dtype {labels.dtype}; for regression on whole numbers pass floats."
         )
-    return labels.astype(np.float64)
+    return labels.astype(np.float64), np.array([-1.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +80,8 @@ class Problem:
         ``"practical"``, ``"paper"`` or a :class:`~aqka.Protocol`.
     true_kernel
         The exact training kernel; only the oracle allocators use it.
+    classes
+        The two labels that -1 and +1 stand for; what a fitted head predicts.
     """
 
     y: FloatArray
@@ -83,10 +89,13 @@ class Problem:
     C: float = 5.0
     protocol: Protocol = field(default=PRACTICAL)
     true_kernel: FloatArray | None = None
+    classes: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
         """Check every field, so that whoever holds a Problem can rely on it."""
-        object.__setattr__(self, "y", as_targets(self.y))
+        targets, classes = as_targets(self.y)
+        object.__setattr__(self, "y", targets)
+        object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "ridge", as_positive(self.ridge, "ridge"))
         object.__setattr__(self, "C", as_positive(self.C, "C"))
         object.__setattr__(self, "protocol", as_protocol(self.protocol))

@@ -22,7 +22,7 @@ def find(package: str, name: str, kind: str) -> type:
     """Return the class of that name: ``aqka-oracle`` is ``AqkaOracle`` in aqka_oracle.py."""
     known = names(package)
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, n=1)
+        near = difflib.get_close_matches(str(name).lower(), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InputError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
     module = import_module(f"{package}.{name.replace('-', '_')}")

@@ -111,7 +111,8 @@ def acquire(
     # Problem checks and converts what a user passes.
     problem = Problem(y, ridge, C, protocol, true_kernel)  # type: ignore[arg-type]
     expected = (problem.n_points, problem.n_points)
-    if not all(hasattr(backend, name) for name in ("shape", "submit", "collect")):
+    parts = ("shape", "submit", "collect")
+    if isinstance(backend, type) or not all(hasattr(backend, part) for part in parts):
         raise InputError(
             f"backend must be a backend, got {type(backend).__name__}; for a kernel matrix pass "
             "MatrixBackend(kernel)."

@@ -164,4 +164,4 @@ def test_two_points_can_be_read():
     session = acquire(MatrixBackend(make_kernel(2)), [0, 1], 50)
     for name in ("ridge", "ridge-loo", "ridge-kfold", "svm"):
         head = make_readout(name).fit(session.table, session.problem)
-        np.testing.assert_array_equal(head.predict(make_kernel(2)), [-1, 1])
+        np.testing.assert_array_equal(head.predict(make_kernel(2)), [0, 1])

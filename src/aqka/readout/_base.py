@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from aqka.arrays import FloatArray, as_array
 from aqka.errors import InputError
@@ -26,12 +27,15 @@ class FittedHead:
         The kernel it was trained on: completed and projected.
     regularisation
         The ridge λ, or the C of an SVM, that was used.
+    classes
+        The labels of a negative and of a positive f.
     """
 
     alpha: FloatArray
     intercept: float
     kernel: FloatArray
     regularisation: float
+    classes: NDArray[Any]
 
     def decision_function(self, test_kernel: ArrayLike) -> FloatArray:
         """Return f for each row of a test-by-train kernel block."""
@@ -45,9 +49,13 @@ class FittedHead:
             )
         return np.asarray(block @ self.alpha + self.intercept)
 
-    def predict(self, test_kernel: ArrayLike) -> FloatArray:
-        """Return the class, -1 or +1, of each row of a test-by-train kernel block."""
-        return np.where(self.decision_function(test_kernel) >= 0, 1.0, -1.0)
+    def predict(self, test_kernel: ArrayLike) -> NDArray[Any]:
+        """Return the class of each row of a test-by-train kernel block, as labelled in y.
+
+        Of a head for real targets, the classes are their signs.
+        """
+        positive = self.decision_function(test_kernel) >= 0
+        return np.asarray(self.classes[positive.astype(np.intp)])
 
 
 def estimate_kernel(

@@ -10,7 +10,8 @@ from aqka.spectrum import Spectrum
 
 def fit_ridge(spectrum: Spectrum, problem: Problem, ridge: float) -> FittedHead:
     """Return the head α = (K + λI)^{-1} y on the projected kernel."""
-    return FittedHead(spectrum.solve(problem.y, ridge), 0.0, spectrum.kernel(), ridge)
+    alpha = spectrum.solve(problem.y, ridge)
+    return FittedHead(alpha, 0.0, spectrum.kernel(), ridge, problem.classes)
 
 
 @dataclass(frozen=True)

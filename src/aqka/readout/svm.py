@@ -18,4 +18,4 @@ class Svm(Readout):
         projected = project_psd(kernel)
         solution = solve_dual(projected, problem.signs, problem.C)
         alpha = solution.dual * problem.signs
-        return FittedHead(alpha, solution.intercept, projected, problem.C)
+        return FittedHead(alpha, solution.intercept, projected, problem.C, problem.classes)

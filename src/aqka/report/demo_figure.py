@@ -65,6 +65,6 @@ def _heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.Axe
     edge = HEATMAP_ANCHORS - 0.5
     axes.axhline(edge, color="white", lw=1)
     axes.axvline(edge, color="white", lw=1)
-    axes.set_title(f"{name}: 10 shots a pair, white = none", fontsize=10)
+    axes.set_title(f"{name}, small planted task: white = no shot", fontsize=10)
     axes.set_xlabel(f"30 training points, the {HEATMAP_ANCHORS} anchors first")
     return image
