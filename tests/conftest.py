@@ -7,6 +7,14 @@ settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Print what tests have to tell at the end, also when they ran in several processes."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in report.user_properties:
+            if name == "summary":
+                terminalreporter.write_line(value)
+
+
 def make_kernel(n_points, seed=0, scale=0.3):
     """An RBF kernel with entries inside (0, 1) and a unit diagonal."""
     x = np.random.default_rng(seed).normal(size=(n_points, 3))

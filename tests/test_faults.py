@@ -50,7 +50,7 @@ def table_of(make_backend, directory):
 
 @pytest.mark.parametrize("make_backend", [statevector, service])
 def test_killed_at_random_instants_a_run_ends_as_if_nothing_had_happened(
-    make_backend, tmp_path, monkeypatch, capsys
+    make_backend, tmp_path, monkeypatch, record_property
 ):
     # Jobs are tagged with the run's name, on which a fake service's outcomes depend.
     monkeypatch.setattr(run, "new_run_id", lambda: "the-run")
@@ -91,12 +91,12 @@ def test_killed_at_random_instants_a_run_ends_as_if_nothing_had_happened(
             tags = Counter(job.record["tags"][0] for job in jobs)
             resubmitted += sum(count - 1 for count in tags.values())
             assert len(tags) == 8  # the warm-up and seven rounds
-    with capsys.disabled():
-        print(
-            f"\n{make_backend.__name__}: {kills} kills over {runs} runs (last entry before the "
-            f"kill: {dict(stages)}); shots lost {lost}, counted twice {twice}, jobs submitted "
-            f"twice {resubmitted}, tables that differ {different}"
-        )
+    record_property(
+        "summary",
+        f"{make_backend.__name__}: {kills} kills over {runs} runs (last entry before the kill: "
+        f"{dict(stages)}); shots lost {lost}, counted twice {twice}, jobs submitted twice "
+        f"{resubmitted}, tables that differ {different}",
+    )
     assert (lost, twice, resubmitted, different) == (0, 0, 0, 0)
     # Kills must have found the windows where shots could be lost, or the harness proves nothing.
     assert {"planned", "submitted"} <= set(stages)
