@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from aqka import InputError, MatrixBackend, PairTable, Problem, acquire, diagnose
 from aqka.diagnostics import Diagnostics, effective_support, gini
 from aqka.sensitivity import krr_gradient
+from aqka.tasks import planted_sparse
 from aqka.theory import cauchy_schwarz_ratio, planted_ceiling
 from benchmarks.agreement import ridge_parts
 from tests.conftest import make_kernel, make_labels
@@ -48,6 +49,16 @@ def test_a_kernel_that_is_none_is_refused():
 def test_tiny_sensitivities_are_not_nothing():
     assert effective_support(np.full(3, 1e-200)) == pytest.approx(3)
     assert cauchy_schwarz_ratio(np.array([1e-300, 0.0])) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("protocol", ["paper", "practical"])
+@pytest.mark.parametrize("shots_per_pair", [1, 16, 100])
+def test_counts_hide_the_concentration_that_the_exact_kernel_has(protocol, shots_per_pair):
+    task = planted_sparse(seed=1)
+    budget = shots_per_pair * 225 * 226 // 2
+    session = acquire(MatrixBackend(task.kernel), task.y, budget, "uniform", protocol=protocol)
+    assert diagnose(session.table, session.problem, task.kernel).gini > 0.95
+    assert 0.5 < diagnose(session.table, session.problem).gini < 0.65
 
 
 def test_advice_says_whether_it_is_from_counts():
