@@ -113,7 +113,7 @@ def test_a_budget_is_a_positive_whole_number(budget, labels):
         ([1.0], "at least 2 points, got 1"),
         ([], "at least 2 points, got 0"),
         ([1, 1, 1], "a single class, 1, for all 3 points"),
-        (["a", "b", "c"], "two classes or real-valued"),
+        (["a", "b", "c"], "3 distinct labels.*less than two points a class"),
         ([0, 1, 2], "for regression on whole numbers pass floats"),
         ([[1, -1], [1, -1]], "one-dimensional"),
         ([1j, 2j], "got dtype complex128"),

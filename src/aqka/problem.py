@@ -13,15 +13,20 @@ from aqka.protocol import PRACTICAL, Protocol, as_protocol
 
 
 def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
-    """Return labels as float targets, and the two classes they stand for.
+    """Return labels as float targets, and the classes they stand for.
 
-    Two classes become -1 and +1, in their sorted order. Real targets stay, and stand for the
-    classes -1 and +1 of their signs.
+    Two classes become -1 and +1, in their sorted order. More classes become one column each, +1
+    for its points and -1 for all others. Real targets stay, and stand for the classes -1 and +1
+    of their signs.
 
     Examples
     --------
     >>> as_targets(["no", "yes", "yes"])
     (array([-1.,  1.,  1.]), array(['no', 'yes'], dtype='<U3'))
+    >>> as_targets([7, 8, 9, 9, 8, 7])[0].T
+    array([[ 1., -1., -1., -1., -1.,  1.],
+           [-1.,  1., -1., -1.,  1., -1.],
+           [-1., -1.,  1.,  1., -1., -1.]])
     >>> as_targets([0.5, 2.0, -1.0])
     (array([ 0.5,  2. , -1. ]), array([-1.,  1.]))
     """
@@ -56,12 +61,14 @@ def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
         )
     if values.size == 2:
         return np.where(labels == values[1], 1.0, -1.0), values
-    if labels.dtype.kind != "f":
+    if labels.dtype.kind == "f":
+        return labels.astype(np.float64), np.array([-1.0, 1.0])
+    if 2 * values.size > labels.size:
         raise InputError(
-            f"y must have two classes or real-valued targets, got {values.size} distinct "
-            f"labels of dtype {labels.dtype}; for regression on whole numbers pass floats."
+            f"y has {values.size} distinct labels of dtype {labels.dtype} for {labels.size} "
+            "points, less than two points a class; for regression on whole numbers pass floats."
         )
-    return labels.astype(np.float64), np.array([-1.0, 1.0])
+    return np.where(labels[:, None] == values, 1.0, -1.0), values
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +78,8 @@ class Problem:
     Attributes
     ----------
     y
-        Labels of two classes (encoded -1 and +1) or real targets, one per training point.
+        Labels of two classes (encoded -1 and +1) or more (one column of -1 and +1 each), or
+        real targets, one per training point.
     ridge
         Ridge λ of the kernel ridge regression whose loss the sensitivities follow.
     C
@@ -81,7 +89,7 @@ class Problem:
     true_kernel
         The exact training kernel; only the oracle allocators use it.
     classes
-        The two labels that -1 and +1 stand for; what a fitted head predicts.
+        The labels that -1 and +1, or the columns of y, stand for; what a fitted head predicts.
     """
 
     y: FloatArray
@@ -114,14 +122,19 @@ class Problem:
         return len(self.y)
 
     @property
+    def outputs(self) -> FloatArray:
+        """The targets as columns: one per class where there are more than two, else one."""
+        return self.y.reshape(self.n_points, -1)
+
+    @property
     def signs(self) -> FloatArray:
-        """The targets as two classes -1 and +1, for heads that need classes."""
+        """The targets as columns of -1 and +1, for heads that need classes."""
         if np.unique(self.y).size != 2:
             raise InputError(
                 "this head needs two classes, but y holds real-valued targets; "
                 "use a ridge allocator or readout, or pass the signs of y."
             )
-        return self.y
+        return self.outputs
 
     def oracle(self) -> FloatArray:
         """Return the true kernel, or say that an oracle allocator needs it."""

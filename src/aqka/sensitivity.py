@@ -4,6 +4,8 @@ Every function returns an N-by-N symmetric matrix whose (i, j) entry belongs to 
 (i, j), that is to moving K_ij and K_ji together; the diagonal entry belongs to K_ii alone.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from aqka.arrays import FloatArray
@@ -56,6 +58,16 @@ def svm_gradient(dual: FloatArray, signs: FloatArray) -> FloatArray:
     gradient = -np.outer(signed, signed)
     np.fill_diagonal(gradient, gradient.diagonal() / 2)
     return np.asarray(gradient)
+
+
+def combined(gradients: Iterable[FloatArray]) -> FloatArray:
+    """Return sqrt(Σ_k g_k²) over the outputs k that one kernel serves, such as several classes.
+
+    To first order the noise of a pair adds g_k² K(1-K)/s to the variance of output k's loss, so
+    with this as |g| the allocation of Eq. 11 minimises the sum of the outputs' variances. For one
+    output it is |g| itself.
+    """
+    return np.asarray(np.sqrt(sum(gradient**2 for gradient in gradients)))
 
 
 def leverage_sums(leverage: FloatArray) -> FloatArray:

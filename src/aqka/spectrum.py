@@ -36,8 +36,8 @@ class Spectrum:
         return np.asarray((self.vectors * self.values) @ self.vectors.T)
 
     def solve(self, b: FloatArray, ridge: float) -> FloatArray:
-        """Return (K + λI)^{-1} b."""
-        return np.asarray(self.vectors @ ((self.vectors.T @ b) / (self.values + ridge)))
+        """Return (K + λI)^{-1} b, for one column b or several."""
+        return np.asarray(self.vectors @ ((self.vectors.T @ b).T / (self.values + ridge)).T)
 
     def inverse(self, ridge: float) -> FloatArray:
         """Return A = (K + λI)^{-1}."""

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from aqka import Acquisition, InputError, MatrixBackend, PairTable, Problem, Schedule, acquire
+from aqka import (
+    Acquisition,
+    InputError,
+    MatrixBackend,
+    PairTable,
+    Problem,
+    Schedule,
+    acquire,
+    allocator_names,
+)
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.hybrid import Hybrid
@@ -12,6 +21,7 @@ from aqka.allocators.nystrom_leverage import NystromLeverage
 from aqka.allocators.shofar import Shofar
 from aqka.sensitivity import krr_gradient, leverage_sums, soft_support, svm_gradient
 from aqka.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
+from aqka.svm import solve_dual
 from aqka.targets import floored
 from tests.conftest import make_kernel, make_labels
 
@@ -175,13 +185,49 @@ def test_svm_allocators_follow_dual_and_soft_support():
     projected = project_psd(problem.protocol.kernel(table))
     deviation = problem.protocol.deviation(table)
     hard, soft = make_allocator("aqka-svm"), make_allocator("aqka-svm-soft")
-    weights = hard.weights(projected, problem)
+    machine = solve_dual(projected, y, 2.0)
+    weights = hard.weights(machine)
     expected = floored(table.condense(svm_gradient(weights, y))) * deviation
     np.testing.assert_allclose(hard.score(table, problem), expected)
-    flat = soft.weights(projected, problem)
+    flat = soft.weights(machine)
     assert flat.max() == 1.0
     assert np.all(flat > 0)  # nobody is shut out
     assert np.array_equal(np.argsort(flat), np.argsort(weights))
+
+
+def one_against_rest(labels, ridge=0.05):
+    """Return a problem of three classes, and the two-class problems it is made of."""
+    whole = Problem(labels, ridge=ridge)
+    return whole, [Problem(np.where(labels == c, 1, -1), ridge=ridge) for c in whole.classes]
+
+
+@pytest.mark.parametrize("name", ["aqka", "aqka-svm"])
+def test_one_allocation_serves_all_classes(name):
+    kernel, labels = make_kernel(12), np.arange(12) % 3
+    whole, parts = one_against_rest(labels)
+    table = measured_table(whole, kernel)
+    allocator = make_allocator(name)
+    combined = allocator.sensitivity(table, whole)
+    # Scaled so that ratios are kept: compare with the root of the summed squares.
+    if name == "aqka":
+        spectrum = Spectrum.of(whole.protocol.kernel(table))
+        squares = 0
+        for part in parts:
+            alpha = spectrum.solve(part.y, 0.05)
+            squares += krr_gradient(alpha, spectrum.solve(alpha, 0.05), 0.05) ** 2
+        expected = table.condense(np.sqrt(squares))
+    else:
+        expected = np.sqrt(sum(allocator.sensitivity(table, part) ** 2 for part in parts))
+    np.testing.assert_allclose(combined / combined.max(), expected / expected.max(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", allocator_names())
+def test_every_allocator_spends_on_three_classes(name):
+    kernel, labels = make_kernel(15), np.array(list("abc") * 5)
+    oracle = kernel if name.endswith("oracle") else None
+    session = acquire(MatrixBackend(kernel), labels, 2_000, name, true_kernel=oracle)
+    assert session.table.total == 2_000
+    assert set(session.fit().predict(kernel)) <= set("abc")
 
 
 def test_soft_support_flattens_as_the_margin_thins():

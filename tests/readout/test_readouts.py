@@ -55,7 +55,7 @@ def test_loo_residuals_are_those_of_leaving_points_out():
 
 def test_kfold_errors_are_those_of_holding_folds_out():
     kernel, y = noisy_kernel(), make_labels(20)
-    errors = kfold_errors(kernel, y, np.array([0.5]), folds=4)
+    errors = kfold_errors(kernel, y[:, None], np.array([0.5]), folds=4)
     order = np.random.default_rng(FOLD_SEED).permutation(20)
     squared = 0.0
     for held in np.split(order, 4):
@@ -64,6 +64,18 @@ def test_kfold_errors_are_those_of_holding_folds_out():
         model = KernelRidge(alpha=0.5, kernel="precomputed").fit(train, y[kept])
         squared += np.sum((model.predict(kernel[np.ix_(held, kept)]) - y[held]) ** 2)
     assert errors[0] == pytest.approx(squared / 20)
+
+
+@pytest.mark.parametrize("readout", ["ridge", "svm"])
+def test_three_classes_are_three_heads_on_one_kernel(readout):
+    kernel, labels = project_psd(noisy_kernel(21)), np.array(list("abc") * 7)
+    head = make_readout(readout).fit_kernel(kernel, Problem(labels))
+    decision = head.decision_function(kernel)
+    for column, label in enumerate("abc"):
+        part = Problem(np.where(labels == label, 1, -1))
+        alone = make_readout(readout).fit_kernel(kernel, part)
+        np.testing.assert_allclose(decision[:, column], alone.decision_function(kernel))
+    assert np.array_equal(head.predict(kernel), np.array(list("abc"))[decision.argmax(axis=1)])
 
 
 def test_the_grid_is_wide():

@@ -8,20 +8,24 @@ from aqka.allocators._base import TargetFill
 from aqka.arrays import FloatArray
 from aqka.pairs import PairTable
 from aqka.problem import Problem
-from aqka.sensitivity import krr_gradient
+from aqka.sensitivity import combined, krr_gradient
 from aqka.spectrum import Spectrum
 
 
 def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
-    """Return g of kernel ridge regression on ``kernel``, up to a positive factor (lines 5 to 7).
+    """Return |g| of kernel ridge regression on ``kernel``, up to a factor (lines 5 to 7).
+
+    The gradients of several outputs are combined as :func:`~aqka.sensitivity.combined` says.
 
     Only ratios matter to targets, so labels and coefficients are scaled to a largest of 1,
     which keeps the smallest and the largest ridges within floating point.
     """
     spectrum = Spectrum.of(kernel)  # line 5: PSD-project
-    alpha = _scaled(spectrum.solve(_scaled(problem.y), problem.ridge))  # line 6: α = (K̂ + λI)⁻¹ y
-    beta = _scaled(spectrum.solve(alpha, problem.ridge))  #                       β = (K̂ + λI)⁻¹ α
-    return krr_gradient(alpha, beta, ridge=1.0)  # line 7: Lemma 1
+    y = _scaled(problem.outputs)
+    alpha = _scaled(spectrum.solve(y, problem.ridge))  # line 6: α = (K̂ + λI)⁻¹ y
+    beta = _scaled(spectrum.solve(alpha, problem.ridge))  #  β = (K̂ + λI)⁻¹ α
+    outputs = zip(alpha.T, beta.T, strict=True)
+    return combined(krr_gradient(a, b, ridge=1.0) for a, b in outputs)  # line 7: Lemma 1
 
 
 def _scaled(vector: FloatArray) -> FloatArray:

@@ -35,7 +35,8 @@ class Shofar(Allocator):
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Spread the shots over the pairs whose two points are in the support."""
         spectrum = Spectrum.of(problem.protocol.kernel(table))
-        size = np.abs(spectrum.solve(problem.y, problem.ridge))
+        # The norm over the outputs; of one output it is |α̂_i|.
+        size = np.linalg.norm(spectrum.solve(problem.outputs, problem.ridge), axis=1)
         support = size > self.threshold * size.max()
         inside = table.condense(np.logical_and.outer(support, support))
         if not inside.any():  # one point alone has no pair when the diagonal is known

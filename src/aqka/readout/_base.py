@@ -21,24 +21,26 @@ class FittedHead:
 
     Attributes
     ----------
-    alpha, intercept
-        Coefficients and b.
+    alpha
+        Coefficients; with more than two classes one column per class.
+    intercept
+        b, one number per output.
     kernel
         The kernel it was trained on: completed and projected.
     regularisation
         The ridge λ, or the C of an SVM, that was used.
     classes
-        The labels of a negative and of a positive f.
+        The labels of a negative and of a positive f; or of each column.
     """
 
     alpha: FloatArray
-    intercept: float
+    intercept: FloatArray
     kernel: FloatArray
     regularisation: float
     classes: NDArray[Any]
 
     def decision_function(self, test_kernel: ArrayLike) -> FloatArray:
-        """Return f for each row of a test-by-train kernel block."""
+        """Return f for each row of a test-by-train kernel block, a column per class above two."""
         block = as_array(test_kernel, "test_kernel")
         if block.dtype.kind not in "buif" or not np.all(np.isfinite(block)):
             raise InputError("test_kernel must hold finite real numbers.")
@@ -54,8 +56,12 @@ class FittedHead:
 
         Of a head for real targets, the classes are their signs.
         """
-        positive = self.decision_function(test_kernel) >= 0
-        return np.asarray(self.classes[positive.astype(np.intp)])
+        return self.labels(self.decision_function(test_kernel))
+
+    def labels(self, decision: FloatArray) -> NDArray[Any]:
+        """Return the classes that values of f stand for."""
+        winner = decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1)
+        return np.asarray(self.classes[winner.astype(np.intp)])
 
 
 def estimate_kernel(

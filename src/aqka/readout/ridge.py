@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from aqka.arrays import FloatArray
 from aqka.problem import Problem
 from aqka.readout._base import FittedHead, Readout
@@ -11,7 +13,7 @@ from aqka.spectrum import Spectrum
 def fit_ridge(spectrum: Spectrum, problem: Problem, ridge: float) -> FittedHead:
     """Return the head α = (K + λI)^{-1} y on the projected kernel."""
     alpha = spectrum.solve(problem.y, ridge)
-    return FittedHead(alpha, 0.0, spectrum.kernel(), ridge, problem.classes)
+    return FittedHead(alpha, np.zeros(alpha.shape[1:]), spectrum.kernel(), ridge, problem.classes)
 
 
 @dataclass(frozen=True)

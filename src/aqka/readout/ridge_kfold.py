@@ -15,7 +15,7 @@ FOLD_SEED = 0  # folds are part of the method, not of the experiment: always the
 
 
 def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray, folds: int) -> FloatArray:
-    """Return the mean squared error on held-out points, one value per ridge.
+    """Return the mean squared error on held-out points, one value per ridge; y has columns.
 
     The training block is projected, the held-out rows are used as measured.
     """
@@ -25,9 +25,11 @@ def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray, folds: i
         kept = np.setdiff1d(order, held)
         spectrum = Spectrum.of(kernel[np.ix_(kept, kept)])
         shrunk = 1.0 / (spectrum.values[:, None] + ridges)
-        alpha = spectrum.vectors @ ((spectrum.vectors.T @ y[kept])[:, None] * shrunk)
-        squared += np.sum((kernel[np.ix_(held, kept)] @ alpha - y[held, None]) ** 2, axis=0)
-    return squared / len(y)
+        rows = kernel[np.ix_(held, kept)] @ spectrum.vectors
+        for output in y.T:
+            predicted = rows @ ((spectrum.vectors.T @ output[kept])[:, None] * shrunk)
+            squared += np.sum((predicted - output[held, None]) ** 2, axis=0)
+    return squared / y.size
 
 
 @dataclass(frozen=True)
@@ -53,5 +55,5 @@ class RidgeKfold(Readout):
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Score every ridge on held-out points, then fit all points with the best."""
         ridges = np.asarray(self.grid)
-        errors = kfold_errors(kernel, problem.y, ridges, self.folds)
+        errors = kfold_errors(kernel, problem.outputs, ridges, self.folds)
         return fit_ridge(Spectrum.of(kernel), problem, float(ridges[np.argmin(errors)]))

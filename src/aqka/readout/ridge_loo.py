@@ -54,5 +54,8 @@ class RidgeLoo(Readout):
         """Project once, score every ridge, and solve with the best."""
         spectrum = Spectrum.of(kernel)
         ridges = np.asarray(self.grid)
-        errors = np.mean(loo_residuals(spectrum, problem.y, ridges) ** 2, axis=0)
+        errors = sum(
+            np.mean(loo_residuals(spectrum, output, ridges) ** 2, axis=0)
+            for output in problem.outputs.T
+        )
         return fit_ridge(spectrum, problem, float(ridges[np.argmin(errors)]))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from aqka.arrays import FloatArray
 from aqka.problem import Problem
 from aqka.readout._base import FittedHead, Readout
@@ -14,8 +16,12 @@ class Svm(Readout):
     """scikit-learn's SVC on a precomputed kernel, with the problem's C."""
 
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
-        """Project and solve the dual."""
+        """Project and solve the dual, once per class where there are more than two."""
         projected = project_psd(kernel)
-        solution = solve_dual(projected, problem.signs, problem.C)
-        alpha = solution.dual * problem.signs
-        return FittedHead(alpha, solution.intercept, projected, problem.C, problem.classes)
+        columns = problem.signs.T
+        solved = [solve_dual(projected, signs, problem.C) for signs in columns]
+        alpha = np.stack([s.dual * signs for s, signs in zip(solved, columns, strict=True)], axis=1)
+        intercept = np.array([s.intercept for s in solved])
+        if len(solved) == 1:
+            alpha, intercept = alpha[:, 0], intercept[0]
+        return FittedHead(alpha, intercept, projected, problem.C, problem.classes)

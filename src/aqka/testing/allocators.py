@@ -79,7 +79,7 @@ def check_relabelling(
     """
     oracle = problem.true_kernel
     renamed = Problem(
-        problem.y[order],
+        problem.y[order] if problem.y.ndim == 1 else problem.y[order].argmax(axis=1),
         problem.ridge,
         problem.C,
         problem.protocol,
