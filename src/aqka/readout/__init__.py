@@ -12,7 +12,7 @@ def readout_names() -> list[str]:
     Examples
     --------
     >>> readout_names()
-    ['ridge', 'ridge-kfold', 'ridge-loo', 'svm']
+    ['auto', 'ridge', 'ridge-kfold', 'ridge-loo', 'svm']
     """
     return names(__name__)
 

@@ -1,0 +1,100 @@
+"""Kernel ridge regression that chooses its own regularisation, knowing the shot noise."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aqka.arrays import FloatArray
+from aqka.pairs import PairTable
+from aqka.plan import Landmarks
+from aqka.problem import Problem
+from aqka.readout._base import FittedHead, Readout, estimate_kernel
+from aqka.readout._sparse import sparse_coefficients
+from aqka.readout.ridge_kfold import FOLD_SEED
+from aqka.smoothing import KernelPrior
+from aqka.spectrum import Spectrum
+
+FOLDS = 5
+RIDGES = 14
+PENALTIES = (0.0, 0.3, 1.0, 2.0)  # of the targets' standard deviation, on the l1 norm of α
+SMALLEST_NOISE = 2e-3  # the noise that a kernel without any is taken to have
+LOWEST_RIDGE = 0.2  # in units of the noise, as the next two
+EXPECTED_RIDGE = 0.5
+RIDGE_SPREAD = 0.6  # of the logarithm, below the expected ridge
+
+
+@dataclass(frozen=True)
+class Auto(Readout):
+    """No ridge to set: an average over ridges and sparsities, weighted by held-out error.
+
+    The most negative eigenvalue of a noisy kernel measures the noise in it; no ridge far below
+    that is any good. From there up to the number of points, and with and without a penalty on
+    the l1 norm of α, each candidate predicts held-out points from rows halfway between what was
+    measured and what the prior makes of it. The weights are exp(-gap / SE), gap and SE being
+    those to the best candidate over the points.
+
+    docs/readouts.md tells what else was tried.
+    """
+
+    def fit(
+        self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
+    ) -> FittedHead:
+        """Train on the kernel as measured, and choose by rows that are half smoothed."""
+        kernel = estimate_kernel(table, problem, landmarks)
+        if landmarks is not None:  # its rows are completed, not counted
+            return self._fit(kernel, kernel, problem)
+        smooth = table.square(KernelPrior.of(table).posterior_mean(table))
+        return self._fit(kernel, (kernel + smooth) / 2, problem)
+
+    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
+        """Train on a kernel whose noise is not known."""
+        return self._fit(kernel, kernel, problem)
+
+    def _fit(self, kernel: FloatArray, rows: FloatArray, problem: Problem) -> FittedHead:
+        y = problem.outputs
+        n_points = len(y)
+        lowest = float(np.linalg.eigvalsh(kernel)[0])
+        noise = max(-lowest, SMALLEST_NOISE)
+        ridges = np.geomspace(LOWEST_RIDGE * noise, max(n_points, 20 * noise), RIDGES)
+        errors = np.zeros((n_points, len(PENALTIES) * RIDGES))
+        order = np.random.default_rng(FOLD_SEED).permutation(n_points)
+        for held in np.array_split(order, min(FOLDS, n_points)):
+            kept = np.setdiff1d(order, held)
+            spectrum = Spectrum.of(kernel[np.ix_(kept, kept)])
+            for output in y.T:
+                alpha = _candidates(spectrum, output[kept], ridges)
+                errors[held] += (rows[np.ix_(held, kept)] @ alpha - output[held, None]) ** 2
+        weights = _weights(errors, np.tile(ridges, len(PENALTIES)) / noise)
+        spectrum = Spectrum.of(kernel)
+        alpha = np.stack([_candidates(spectrum, output, ridges) @ weights for output in y.T], 1)
+        alpha = alpha.reshape(problem.y.shape)
+        ridge = float(np.exp(weights @ np.log(np.tile(ridges, len(PENALTIES)))))
+        intercept = np.zeros(alpha.shape[1:])
+        return FittedHead(alpha, intercept, spectrum.kernel(), ridge, problem.classes)
+
+
+def _candidates(spectrum: Spectrum, y: FloatArray, ridges: FloatArray) -> FloatArray:
+    """Return one column of coefficients per penalty and ridge."""
+    shrunk = 1.0 / (spectrum.values[:, None] + ridges)
+    alpha = spectrum.vectors @ ((spectrum.vectors.T @ y)[:, None] * shrunk)
+    blocks = [alpha]
+    kernel, largest, scale = spectrum.kernel(), float(spectrum.values[-1]), float(np.std(y))
+    for penalty in PENALTIES[1:]:
+        # Each penalty starts from the one before it.
+        alpha = sparse_coefficients(kernel, largest, y, ridges, penalty * scale, alpha)
+        blocks.append(alpha)
+    return np.hstack(blocks)
+
+
+def _weights(errors: FloatArray, relative_ridges: FloatArray) -> FloatArray:
+    """Return the candidates' weights from squared errors, points by candidates."""
+    means = errors.mean(axis=0)
+    best = int(np.argmin(means))
+    gaps = means - means[best]
+    spread = np.std(errors - errors[:, [best]], axis=0) / np.sqrt(len(errors))
+    # The best, and what equals it on every point, has no gap to weigh.
+    log_weights = -gaps / np.where(spread > 0, spread, 1.0)
+    short = np.minimum(np.log(relative_ridges / EXPECTED_RIDGE), 0.0)
+    log_weights -= (short / RIDGE_SPREAD) ** 2 / 2
+    weights = np.exp(log_weights - log_weights.max())
+    return np.asarray(weights / weights.sum())
