@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqka.arrays import as_count
 from aqka.errors import InputError
-from aqka.sweep_store import Cell, Result, Store, cell_key, to_json, versions
+from aqka.sweep_store import Cell, Result, Store, cell_key, entries, to_json, versions
 from aqka.sweep_workers import Measured, in_this_process, on_cluster, on_local_cores
 
 if TYPE_CHECKING:
@@ -97,6 +97,18 @@ def run_cells(
             if on_cell:
                 on_cell(waiting[key], result)
     return [results[key] for key in keys]
+
+
+def cell_seconds(
+    function: Callable[[Cell], Result], cells: Sequence[Cell], store: str | Path
+) -> list[float]:
+    """Return how long each cell took in its worker, as the store says.
+
+    Times stand beside the results and not in them, for no two runs have the same.
+    """
+    name = _importable(function)
+    seconds = {entry["key"]: float(entry["seconds"]) for entry in entries(Path(store))}
+    return [seconds[cell_key(name, cell)] for cell in cells]
 
 
 def _measured(

@@ -3,6 +3,7 @@
 import json
 import platform
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -79,7 +80,7 @@ class Store:
                 f"store {str(self._path)!r} is being written by another process; "
                 "wait for it, or name another."
             ) from None
-        self._results = _read(self._path)
+        self._results = {entry["key"]: to_json(entry["result"]) for entry in entries(self._path)}
         # Binary and unbuffered: a line goes to the operating system in one piece.
         self._file = self._path.open("ab", buffering=0)
         if self._file.tell() and self._path.read_bytes()[-1:] != b"\n":
@@ -117,15 +118,14 @@ class Store:
         self._results[key] = to_json(result)
 
 
-def _read(path: Path) -> dict[str, str]:
-    found = {}
+def entries(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the whole lines of a store that these versions wrote."""
     here = versions()
     for line in path.read_bytes().splitlines() if path.exists() else []:
         try:
             entry = json.loads(line)
             whole = entry["key"] == cell_key(entry["function"], entry["cell"])
-            if whole and entry["versions"] == here:
-                found[entry["key"]] = to_json(entry["result"])
+            if whole and entry["versions"] == here and entry.keys() >= {"result", "seconds"}:
+                yield entry
         except (ValueError, KeyError, TypeError):
             continue
-    return found
