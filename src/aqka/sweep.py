@@ -92,7 +92,8 @@ def run_cells(
             # Through JSON, so that a fresh result is the same object as one read back.
             result: Result = json.loads(to_json(measured.result))
             if kept:
-                kept.add(key, name, waiting[key], result, measured.seconds)
+                seconds = (measured.seconds, measured.cpu_seconds)
+                kept.add(key, name, waiting[key], result, seconds)
             results[key] = result
             if on_cell:
                 on_cell(waiting[key], result)
@@ -102,12 +103,12 @@ def run_cells(
 def cell_seconds(
     function: Callable[[Cell], Result], cells: Sequence[Cell], store: str | Path
 ) -> list[float]:
-    """Return how long each cell took in its worker, as the store says.
+    """Return the processor time of each cell, as the store says.
 
     Times stand beside the results and not in them, for no two runs have the same.
     """
     name = _importable(function)
-    seconds = {entry["key"]: float(entry["seconds"]) for entry in entries(Path(store))}
+    seconds = {entry["key"]: float(entry["cpu_seconds"]) for entry in entries(Path(store))}
     return [seconds[cell_key(name, cell)] for cell in cells]
 
 

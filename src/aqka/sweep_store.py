@@ -102,15 +102,18 @@ class Store:
         text = self._results.get(key)
         return None if text is None else json.loads(text)
 
-    def add(self, key: str, function: str, cell: Cell, result: Result, seconds: float) -> None:
-        """Write one finished cell."""
+    def add(
+        self, key: str, function: str, cell: Cell, result: Result, seconds: tuple[float, float]
+    ) -> None:
+        """Write one finished cell, with its seconds by the clock and of the processor."""
         entry = {
             "key": key,
             "function": function,
             "cell": cell,
             "seed": cell.get("seed"),
             "versions": versions(),
-            "seconds": round(seconds, 6),
+            "seconds": round(seconds[0], 6),
+            "cpu_seconds": round(seconds[1], 6),
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "result": result,
         }
@@ -125,7 +128,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
         try:
             entry = json.loads(line)
             whole = entry["key"] == cell_key(entry["function"], entry["cell"])
-            if whole and entry["versions"] == here and entry.keys() >= {"result", "seconds"}:
+            if whole and entry["versions"] == here and entry.keys() >= {"result", "cpu_seconds"}:
                 yield entry
         except (ValueError, KeyError, TypeError):
             continue

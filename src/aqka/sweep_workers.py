@@ -25,10 +25,11 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Measured:
-    """A result, how long it took, and by which versions."""
+    """A result, how long it took by the clock and of the processor, and by which versions."""
 
     result: Result
     seconds: float
+    cpu_seconds: float
     versions: dict[str, str]
 
 
@@ -117,13 +118,14 @@ def _died(future: "Future[Measured]") -> bool:
 
 
 def _measure(function: Callable[[Cell], Result], cell: Cell) -> Measured:
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.thread_time()
     try:
         result = function(cell)
     except Exception as error:
         error.add_note(f"in the cell {cell}")
         raise
-    return Measured(result, time.perf_counter() - start, versions())
+    seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
+    return Measured(result, seconds, cpu_seconds, versions())
 
 
 def _measure_in_worker(function: Callable[[Cell], Result], cell: Cell) -> Measured:

@@ -16,6 +16,9 @@ Verdict = Literal["reproduced", "direction only", "not reproduced", "not testabl
 STANDARD_ERRORS = 2.0
 """How many standard errors count as agreement, and as a difference from nothing."""
 
+SMALLEST_SHARE = 0.5
+"""The share of the paper's effect that counts as the same effect."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -117,8 +120,9 @@ class Claim:
         results. For a claim that cannot be tested, the reason.
     reference
         Where the direction turns, 0 for a gain; None if the claim has no direction. A claim
-        is reproduced only if ours lies on the paper's side of it by two standard errors, so
-        that noise does not agree with everything; and in direction only if it fails its rule.
+        is reproduced only if ours lies on the paper's side of it by two standard errors and
+        reaches half of the paper's size, so that noise does not agree with everything. On the
+        right side but otherwise failing it is reproduced in direction only.
     unit
         Unit of all numbers, such as ``"pts"``.
     """
@@ -141,11 +145,15 @@ class Claim:
         except MissingError as error:
             reason = f"This run has {error.args[0]}; the full run has."
             return Judgement(self, None, "not testable here", reason)
-        right_side = self.reference is None or _same_side(ours, self.paper, self.reference)
-        if right_side and self.rule.holds(ours, _with_error(self.paper, ours)):
-            return Judgement(self, ours, "reproduced")
-        has_direction = self.reference is not None and right_side
-        verdict: Verdict = "direction only" if has_direction else "not reproduced"
+        agrees = self.rule.holds(ours, _with_error(self.paper, ours))
+        verdict: Verdict = "reproduced" if agrees else "not reproduced"
+        if self.reference is not None:
+            if not _same_side(ours, self.paper, self.reference):
+                verdict = "not reproduced"
+            elif not agrees or _relative(ours, self.paper, self.reference) < SMALLEST_SHARE:
+                verdict = "direction only"
+        if verdict == "reproduced":
+            return Judgement(self, ours, verdict)
         try:
             return Judgement(self, ours, verdict, self.because(results))
         except MissingError as error:
@@ -166,6 +174,11 @@ def _same_side(ours: Estimate, paper: Estimate, reference: float) -> bool:
     """Whether ours lies on the paper's side of the reference by two standard errors."""
     distance = (ours.value - reference) * math.copysign(1.0, paper.value - reference)
     return distance > STANDARD_ERRORS * _known(ours.error)
+
+
+def _relative(ours: Estimate, paper: Estimate, reference: float) -> float:
+    """Return our effect in units of the paper's."""
+    return (ours.value - reference) / (paper.value - reference)
 
 
 def _with_error(paper: Estimate, ours: Estimate) -> Estimate:

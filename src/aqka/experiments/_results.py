@@ -70,7 +70,7 @@ class Results:
     protocol
         ``"paper"`` or ``"fair"``.
     seconds
-        Time of each cell on one core.
+        Processor time of each cell; a cell uses one core.
     """
 
     def __init__(self, rows: Iterable[Row], protocol: str, seconds: Sequence[float] = ()) -> None:

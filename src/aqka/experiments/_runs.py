@@ -1,6 +1,6 @@
 """Spends budgets on a task with several methods, and measures the heads in every way we report."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,15 +22,23 @@ EXACT, MAJORITY = "exact kernel", "majority class"
 
 
 def all_rows(
-    task: Task, methods: Sequence[str], budgets: Sequence[int], protocol: str, seed: int
+    task: Task,
+    methods: Sequence[str] | Mapping[str, Allocator],
+    budgets: Sequence[int],
+    protocol: str,
+    seed: int,
 ) -> list[Row]:
-    """Return a row for every method and budget, and the baselines' rows."""
-    rows = list(baseline_rows(task, protocol))
+    """Return a row for every method and budget.
+
+    ``methods`` are allocators' names, or allocators by the name that results give them.
+    """
+    chosen = methods if isinstance(methods, Mapping) else {name: name for name in methods}
     exact = exact_decision(task)
-    for method in methods:
+    rows = []
+    for name, method in chosen.items():
         for budget in budgets:
             session = spend(task, method, budget, protocol, seed)
-            rows.append(measured(task, session, exact) | {"method": method, "budget": budget})
+            rows.append(measured(task, session, exact) | {"method": name, "budget": budget})
     return rows
 
 
@@ -57,12 +65,13 @@ def spend(
 
 
 def measured(task: Task, session: Acquisition, exact: FloatArray) -> Row:
-    """Return how well the session's head does on the test points.
+    """Return how well the session's head does on the test points, and what share of pairs it saw.
 
-    ``exact`` is the decision function of the same head without shot noise; the mean squared
-    error and the correlation are against it.
+    ``exact`` is the decision function without shot noise (:func:`exact_decision`); the mean
+    squared error and the correlation are against it.
     """
-    return decision_row(task, session.fit().decision_function(task.test_kernel), exact)
+    row = decision_row(task, session.fit().decision_function(task.test_kernel), exact)
+    return row | {"seen": float(np.mean(session.table.shots > 0))}
 
 
 def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
@@ -83,16 +92,11 @@ def exact_decision(task: Task) -> FloatArray:
     return np.asarray(task.test_kernel @ alpha)
 
 
-def baseline_rows(task: Task, protocol: str) -> Iterator[Row]:
-    """Yield what the protocol's head does on the exact kernel, and what no learning does."""
+def baseline_rows(task: Task, protocol: str) -> list[Row]:
+    """Return what the protocol's head does on the exact kernel, and what no learning does."""
     problem = Problem(task.y, ridge=task.ridge, protocol=protocol_of(protocol))
     head = make_readout(problem.protocol.readout).fit_kernel(task.kernel, problem)
     exact = exact_decision(task)
     row = decision_row(task, head.decision_function(task.test_kernel), exact)
-    yield row | {"method": EXACT}
-    yield {
-        "method": MAJORITY,
-        "accuracy": task.majority_accuracy,
-        "balanced_accuracy": 0.5,
-        "correlation": 0.0,
-    }
+    nothing = {"accuracy": task.majority_accuracy, "balanced_accuracy": 0.5, "correlation": 0.0}
+    return [{"method": EXACT} | row, {"method": MAJORITY} | nothing]

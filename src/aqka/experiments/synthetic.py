@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, factor, within
 from aqka.experiments._results import Estimate, Results, highest, lowest
-from aqka.experiments._runs import EXACT, MAJORITY, all_rows
+from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows
 from aqka.sweep_store import Cell, Result
 from aqka.tasks import planted_sparse
 
@@ -22,8 +22,8 @@ SEEDS = 5  # of the paper; we take more
 def measure(cell: Cell) -> Result:
     """Measure one seed: every method at every budget."""
     task = planted_sparse(N_TRAIN, N_TEST, N_ANCHORS, seed=cell["seed"])
-    rows = all_rows(task, METHODS, cell["budgets"], cell["protocol"], cell["seed"])
-    return {"rows": rows}
+    runs = all_rows(task, METHODS, cell["budgets"], cell["protocol"], cell["seed"])
+    return {"rows": baseline_rows(task, cell["protocol"]) + runs}
 
 
 def _beyond(budget: int) -> bool:
@@ -65,6 +65,25 @@ def _levels(results: Results) -> str:
         f"the balanced accuracy of uniform is {balanced['uniform']} and AQKA's "
         f"{balanced['aqka']}. The paper gives γ only as a range (we use 0.1) and does not say "
         f"how it drew its five problems."
+    )
+
+
+def _few_seen(results: Results) -> str:
+    """Say why a low-budget error measures how few pairs are seen."""
+    told = [
+        f"{method} sees {results.mean('seen', method=method, budget=3000) * 100} % of the pairs "
+        f"and errs by {results.mean('mse', method=method, budget=3000)}"
+        for method in ("uniform", "aqka", "aqka-oracle")
+    ]
+    return (
+        f"At this budget most pairs, the diagonal's among them, are unseen: {'; '.join(told)}. "
+        + (
+            "Read as 0 with a fixed ridge of 0.01, an unseen row gives α = y/0.01, so the error "
+            "follows the number of unseen rows, and AQKA, which repeats pairs, sees fewest. The "
+            "paper's factor needs another reading of the unseen, which it does not give."
+            if results.protocol == "paper"
+            else "With the diagonal known and a tuned ridge both errors are small."
+        )
     )
 
 
@@ -155,20 +174,15 @@ CLAIMS = (
         Estimate(7.7, count=SEEDS),
         lambda r: r.ratio("mse", "uniform", "aqka", budget=3000),
         factor(1.5),
-        lambda r: (
-            f"At this budget nine pairs in ten are unseen; the errors are "
-            f"{r.mean('mse', method='uniform', budget=3000)} and "
-            f"{r.mean('mse', method='aqka', budget=3000)}, against "
-            f"{r.mean('mse', method='random', budget=3000)} for random pairs."
-        ),
+        _few_seen,
         reference=1.0,
         unit="times",
     ),
     Claim(
         "Sec. 5.1; App. C.2",
-        "at high B target-fill's MSE is above uniform's",
+        "at high B (here 10⁵ and more) target-fill's MSE is above uniform's",
         Estimate(1.0),
-        lambda r: r.ratio("mse", "aqka", "uniform", budget=LARGEST),
+        lambda r: r.ratio("mse", "aqka", "uniform", budget=lambda b: b >= 100_000),
         above(),
         lambda r: (
             f"At the largest budget the mean squared errors are "
