@@ -118,9 +118,9 @@ def _measured(
     workers: int | None,
     scheduler: "str | Client | None",
 ) -> Generator[tuple[str, Measured]]:
-    if scheduler is not None:
-        if workers is not None:
-            raise InputError("workers is for this machine; with a scheduler, the cluster decides.")
+    if scheduler is not None and workers is not None:
+        raise InputError("workers is for this machine; with a scheduler, the cluster decides.")
+    if scheduler is not None and waiting:
         return on_cluster(function, waiting, scheduler)
     count = _cores() if workers is None else as_count(workers, "workers")
     count = min(count, len(waiting))
