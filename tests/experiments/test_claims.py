@@ -76,7 +76,17 @@ def claim(ours, paper=10.0, rule=None, reference=0.0, error=math.nan, count=1):
 def test_verdicts(made, verdict):
     judged = made.judge(NOTHING)
     assert judged.verdict == verdict
-    assert judged.explanation == ("" if verdict == "reproduced" else "because")
+    assert judged.explanation.endswith("" if verdict == "reproduced" else "because")
+    assert bool(judged.explanation) == (verdict != "reproduced")
+
+
+def test_an_explanation_says_which_condition_failed():
+    assert claim(E(8, 5)).judge(NOTHING).explanation == (
+        "Not on the paper's side of 0 by two standard errors. because"
+    )
+    small = claim(E(4, 1), error=10.0).judge(NOTHING)
+    assert small.explanation == "Less than half of the paper's effect. because"
+    assert claim(E(25, 1)).judge(NOTHING).explanation == "because"
 
 
 def test_our_scatter_stands_in_for_an_error_the_paper_does_not_give():

@@ -147,17 +147,21 @@ class Claim:
             return Judgement(self, None, "not testable here", reason)
         agrees = self.rule.holds(ours, _with_error(self.paper, ours))
         verdict: Verdict = "reproduced" if agrees else "not reproduced"
+        remark = ""
         if self.reference is not None:
             if not _same_side(ours, self.paper, self.reference):
                 verdict = "not reproduced"
-            elif not agrees or _relative(ours, self.paper, self.reference) < SMALLEST_SHARE:
+                remark = f"Not on the paper's side of {self.reference:g} by two standard errors. "
+            elif _relative(ours, self.paper, self.reference) < SMALLEST_SHARE:
+                verdict, remark = "direction only", "Less than half of the paper's effect. "
+            elif not agrees:
                 verdict = "direction only"
         if verdict == "reproduced":
             return Judgement(self, ours, verdict)
         try:
-            return Judgement(self, ours, verdict, self.because(results))
+            return Judgement(self, ours, verdict, remark + self.because(results))
         except MissingError as error:
-            return Judgement(self, ours, verdict, f"This run has {error.args[0]}.")
+            return Judgement(self, ours, verdict, f"{remark}This run has {error.args[0]}.")
 
 
 @dataclass(frozen=True)
