@@ -7,6 +7,7 @@ import dask
 import distributed
 import pytest
 
+from aqka.errors import InputError
 from aqka.sweep import run_cells
 from aqka.sweep_store import to_json
 from tests import sweep_cells
@@ -48,6 +49,14 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path):
     assert struck
     assert to_json(far) == to_json(near)
     assert store.read_bytes().count(b"\n") == len(cells)
+
+
+def test_a_scheduler_that_does_not_answer_is_named():
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
+        pytest.raises(InputError, match=r"tcp://127\.0\.0\.1:9' does not answer"),
+    ):
+        run_cells(sweep_cells.spectrum, [{"seed": 0}], scheduler="tcp://127.0.0.1:9")
 
 
 def test_a_client_can_be_given_and_stays_open(cluster):

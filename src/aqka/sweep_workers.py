@@ -99,7 +99,13 @@ def on_cluster(
             "scheduler needs Dask's distributed; pip install 'aqka[cluster]'."
         ) from error
 
-    client = distributed.Client(scheduler) if isinstance(scheduler, str) else scheduler
+    try:
+        client = distributed.Client(scheduler) if isinstance(scheduler, str) else scheduler
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"scheduler {scheduler!r} does not answer; start one with 'dask scheduler' and pass "
+            "the address that it prints, such as tcp://node:8786."
+        ) from error
     futures = {}
     try:
         for key, cell in waiting.items():

@@ -255,23 +255,17 @@ class Synthetic(Experiment):
 
     def figures(self, results: Results) -> "dict[str, Figure]":
         """Draw accuracy (main Figure 1) and test error (Appendix Figure 2)."""
-        return {"accuracy": _draw(results, "accuracy"), "mse": _draw(results, "mse")}
+        from aqka.report import style
 
-
-def _draw(results: Results, measured: str) -> "Figure":
-    from aqka.report import style
-
-    figure, (axes,) = style.new_figure()
-    if measured == "mse":
+        title = f"planted-sparse RBF, N = {N_TRAIN}, m = {N_ANCHORS}"
+        accuracy = style.method_panels(results, METHODS, levels=(EXACT, MAJORITY))
+        accuracy.suptitle(title)
+        mse, (axes,) = style.new_figure()
         axes.set_yscale("log")
-    else:
-        for baseline in (EXACT, MAJORITY):
-            style.level(axes, results.mean(measured, method=baseline).value, baseline)
-    for method in METHODS:
-        means = results.along("budget", lambda r: r.mean(measured), method=method)
-        style.curve(axes, means, method)
-    style.budget_axis(axes)
-    axes.set_ylabel("test accuracy" if measured == "accuracy" else "test MSE")
-    axes.set_title(f"planted-sparse RBF, N = {N_TRAIN}, m = {N_ANCHORS}")
-    style.legend_below(figure, axes, columns=3)
-    return figure
+        for method in METHODS:
+            style.curve(axes, style.method_means(results, "mse", method), method)
+        style.budget_axis(axes)
+        axes.set_ylabel("test MSE")
+        axes.set_title(title)
+        style.legend_below(mse, axes, columns=3)
+        return {"accuracy": accuracy, "mse": mse}

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from aqka.experiments._results import Estimate
+from aqka.experiments._results import Estimate, Results
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999"
@@ -101,6 +101,42 @@ def legend_below(figure: Figure, axes: Axes, columns: int = 4) -> None:
     """Put one legend for all panels under them."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+
+
+def method_panels(
+    results: Results,
+    methods: Sequence[str],
+    column: str = "budget",
+    label: str = "budget, shots",
+    levels: Sequence[str] = (),
+) -> Figure:
+    """Draw accuracy of several methods; under the fair protocol what must stand beside it too.
+
+    ``levels`` are methods without a budget, drawn right across.
+    """
+    measures = {"accuracy": "test accuracy"}
+    if results.protocol == "fair":
+        measures |= {
+            "balanced_accuracy": "balanced accuracy",
+            "correlation": "correlation with the exact kernel's predictor",
+        }
+    figure, panels = new_figure(len(measures))
+    for axes, (measure, name) in zip(panels, measures.items(), strict=True):
+        for baseline in levels:
+            level(axes, results.mean(measure, method=baseline).value, baseline)
+        for method in methods:
+            curve(axes, method_means(results, measure, method, column), method)
+        budget_axis(axes, label)
+        axes.set_ylabel(name)
+    legend_below(figure, panels[0], columns=3 if len(panels) == 1 else 6)
+    return figure
+
+
+def method_means(
+    results: Results, measure: str, method: str, column: str = "budget"
+) -> dict[Any, Estimate]:
+    """Return a method's mean measure for every value of a column, such as every budget."""
+    return results.along(column, lambda r: r.mean(measure), method=method)
 
 
 def save(figures: Mapping[str, Figure], directory: Any, endings: Sequence[str]) -> list[str]:
