@@ -91,9 +91,9 @@ def _few_seen(results: Results) -> str:
         for method in ("uniform", "aqka", "aqka-oracle")
     ]
     return f"At this budget most pairs are unseen: {'; '.join(told)}. " + (
-        "Read as 0, the diagonal too, with a ridge of 0.01, an unseen row gives α = y/0.01, so the error "
-        "follows how little is seen, and AQKA, which repeats pairs, sees least. We do not know "
-        "what gave the paper's factor."
+        "Read as 0, the diagonal too, with a ridge of 0.01, an unseen row gives α = y/0.01, so "
+        "the error follows how little is seen, and AQKA, which repeats pairs, sees least. We do "
+        "not know what gave the paper's factor."
         if results.protocol == "paper"
         else "With the diagonal known and a tuned ridge both errors are small."
     )
