@@ -84,7 +84,7 @@ def _why(results: Results) -> str:
     if results.protocol == "fair":
         uniform = results.mean("accuracy", method="uniform", shots_per_pair=_limited)
         return (
-            f"With the same cross-validated ridge for all, uniform itself reaches {uniform} over "
+            f"Under the fair protocol uniform itself reaches {uniform} over "
             "all sizes: little is left to gain."
         )
     shares = ", ".join(
