@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
+from aqka.experiments.scaling import ANCHORS
 from aqka.nystrom import reconstruct
 from aqka.sensitivity import krr_gauss_newton, krr_squared_gradient
 from aqka.spectrum import Spectrum, project_psd
@@ -182,3 +183,10 @@ def test_nystrom_formula_leaves_the_range_of_a_kernel():
         ours = reconstruct(kernel, Landmarks(points, keep_block=False), ridge=0.01)
         assert np.all((ours >= 0) & (ours <= 1))
     assert np.median(largest) > 2
+
+
+def test_anchors_of_the_scaling_experiment_are_rounded_down():
+    printed = {225: 10, 500: 22, 1000: 45}
+    assert {n: 45 * n // 1000 for n in printed} == printed
+    assert {n: -(-45 * n // 1000) for n in printed} == {225: 11, 500: 23, 1000: 45}
+    assert {n: ANCHORS[n] for n in printed} == printed

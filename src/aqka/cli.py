@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import aqka
-from aqka import cli_ledger
+from aqka import cli_ledger, cli_reproduce
 from aqka.errors import InputError, LedgerError
 from aqka.inert import inert
 
@@ -25,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_ledger.app, name="ledger")
+app.command(epilog="Example: aqka reproduce synthetic --quick")(cli_reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,102 @@
+"""Spends budgets on a task with several methods, and measures the heads in every way we report."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aqka.acquisition import Acquisition
+from aqka.allocators import Allocator
+from aqka.arrays import FloatArray
+from aqka.backends import MatrixBackend
+from aqka.demo import balanced_accuracy
+from aqka.experiments._base import protocol_of
+from aqka.experiments._results import Row
+from aqka.problem import Problem
+from aqka.readout import make_readout
+from aqka.run import acquire
+from aqka.schedule import Schedule
+from aqka.tasks import Task
+
+EXACT, MAJORITY = "exact kernel", "majority class"
+"""Methods of the two rows that every task has besides: no shot noise, and no learning."""
+
+
+def all_rows(
+    task: Task,
+    methods: Sequence[str] | Mapping[str, Allocator],
+    budgets: Sequence[int],
+    protocol: str,
+    seed: int,
+) -> list[Row]:
+    """Return a row for every method and budget.
+
+    ``methods`` are allocators' names, or allocators by the name that results give them.
+    """
+    chosen = methods if isinstance(methods, Mapping) else {name: name for name in methods}
+    exact = exact_decision(task)
+    rows = []
+    for name, method in chosen.items():
+        for budget in budgets:
+            session = spend(task, method, budget, protocol, seed)
+            rows.append(measured(task, session, exact) | {"method": name, "budget": budget})
+    return rows
+
+
+def spend(
+    task: Task,
+    method: str | Allocator,
+    budget: int,
+    protocol: str,
+    seed: int,
+    schedule: Schedule | None = None,
+) -> Acquisition:
+    """Spend a budget of simulated shots on the task's exact kernel."""
+    return acquire(
+        MatrixBackend(task.kernel, seed=seed),
+        task.y,
+        budget,
+        method,
+        ridge=task.ridge,
+        protocol=protocol_of(protocol),
+        schedule=schedule,
+        true_kernel=task.kernel,
+        seed=seed,
+    )
+
+
+def measured(task: Task, session: Acquisition, exact: FloatArray) -> Row:
+    """Return how well the session's head does on the test points, and what share of pairs it saw.
+
+    ``exact`` is the decision function without shot noise (:func:`exact_decision`); the mean
+    squared error and the correlation are against it.
+    """
+    row = decision_row(task, session.fit().decision_function(task.test_kernel), exact)
+    return row | {"seen": float(np.mean(session.table.shots > 0))}
+
+
+def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
+    """Return accuracy, balanced accuracy, error and correlation of a decision function."""
+    predicted = np.where(decision >= 0, 1.0, -1.0)
+    constant = np.ptp(decision) == 0 or np.ptp(exact) == 0
+    return {
+        "accuracy": float(np.mean(predicted == task.test_labels)),
+        "balanced_accuracy": balanced_accuracy(task.test_labels, predicted),
+        "mse": float(np.mean((decision - exact) ** 2)),
+        "correlation": 0.0 if constant else float(np.corrcoef(decision, exact)[0, 1]),
+    }
+
+
+def exact_decision(task: Task) -> FloatArray:
+    """Return f of the task's own ridge on the exact kernel, at the test points."""
+    alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
+    return np.asarray(task.test_kernel @ alpha)
+
+
+def baseline_rows(task: Task, protocol: str) -> list[Row]:
+    """Return what the protocol's head does on the exact kernel, and what no learning does."""
+    problem = Problem(task.y, ridge=task.ridge, protocol=protocol_of(protocol))
+    head = make_readout(problem.protocol.readout).fit_kernel(task.kernel, problem)
+    exact = exact_decision(task)
+    row = decision_row(task, head.decision_function(task.test_kernel), exact)
+    nothing = {"accuracy": task.majority_accuracy, "balanced_accuracy": 0.5, "correlation": 0.0}
+    return [{"method": EXACT} | row, {"method": MAJORITY} | nothing]

@@ -1,0 +1,171 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from aqka.errors import InputError
+from aqka.sweep import run_cells
+from aqka.sweep_store import Store, to_json
+from tests import sweep_cells
+
+ROOT = Path(__file__).parents[1]
+
+
+def cells(count: int, **settings: object) -> list[dict]:
+    return [{"seed": seed, **settings} for seed in range(count)]
+
+
+def test_same_bits_and_order_for_any_number_of_workers(tmp_path):
+    wanted = cells(9)[::-1]
+    alone = run_cells(sweep_cells.spectrum, wanted, workers=1)
+    together = run_cells(sweep_cells.spectrum, wanted, tmp_path / "a.jsonl", workers=3)
+    read_back = run_cells(sweep_cells.spectrum, wanted, tmp_path / "a.jsonl", workers=1)
+    assert to_json(alone) == to_json(together) == to_json(read_back)
+    assert [result["seed"] for result in alone] == list(range(9))[::-1]
+    assert alone[0]["nan"] != alone[0]["nan"]
+    assert alone[0]["inf"] == float("inf")
+
+
+def test_a_worker_has_one_blas_thread():
+    for result in run_cells(sweep_cells.threads, cells(2), workers=2):
+        assert result["threads"]
+        assert set(result["threads"]) == {1}
+
+
+def test_equal_cells_are_computed_once(tmp_path):
+    (tmp_path / "traces").mkdir()
+    twice = cells(2, traces=str(tmp_path / "traces")) * 2
+    results = run_cells(sweep_cells.counted, twice, workers=1)
+    assert [result["square"] for result in results] == [0, 1, 0, 1]
+    assert len(list((tmp_path / "traces").iterdir())) == 2
+
+
+def test_a_store_line_says_where_a_result_comes_from(tmp_path):
+    store = tmp_path / "deep" / "store.jsonl"
+    run_cells(sweep_cells.spectrum, cells(1), store, workers=1)
+    (entry,) = map(json.loads, store.read_text().splitlines())
+    assert entry["cell"] == {"seed": 0}
+    assert entry["seed"] == 0
+    assert entry["function"] == "tests.sweep_cells:spectrum"
+    assert set(entry["versions"]) == {"aqka", "numpy", "scipy", "python"}
+    assert entry["seconds"] > 0
+    assert entry["finished"].endswith("Z")
+
+
+def test_what_is_stored_is_not_run_again(tmp_path):
+    traces, store = tmp_path / "traces", tmp_path / "store.jsonl"
+    traces.mkdir()
+    seen = []
+    wanted = cells(4, traces=str(traces))
+    run_cells(sweep_cells.counted, wanted[:2], store, workers=1)
+    run_cells(
+        sweep_cells.counted, wanted, store, workers=1, on_cell=lambda c, _: seen.append(c["seed"])
+    )
+    assert len(list(traces.iterdir())) == 4
+    assert seen == [0, 1, 2, 3]
+
+
+def test_cut_damaged_and_foreign_lines_are_computed_again(tmp_path):
+    store = tmp_path / "store.jsonl"
+    wanted = cells(5)
+    first = run_cells(sweep_cells.spectrum, wanted, store, workers=1)
+    lines = store.read_text().splitlines()
+    damaged = lines[1].replace('"seed": 1', '"seed": 7', 1)
+    foreign = lines[2].replace('"aqka": "', '"aqka": "9.')
+    store.write_text("\n".join([lines[0], damaged, foreign, lines[3], lines[4][:50]]))
+    again = run_cells(sweep_cells.spectrum, wanted, store, workers=1)
+    assert to_json(again) == to_json(first)
+    # The three bad lines stay, and three good ones follow on lines of their own.
+    assert len(store.read_text().splitlines()) == 8
+
+
+SCRIPT = """
+import sys
+from aqka.sweep import run_cells
+from tests import sweep_cells
+if __name__ == "__main__":
+    cells = [{"seed": seed, "pause": 0.15} for seed in range(12)]
+    run_cells(sweep_cells.slow_spectrum, cells, sys.argv[1], workers=2)
+"""
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_sweep_goes_on_and_ends_the_same(tmp_path, blow):
+    script, store = tmp_path / "sweep.py", tmp_path / "store.jsonl"
+    script.write_text(SCRIPT)
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(store)],
+        env={**os.environ, "PYTHONPATH": paths},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while not store.exists() or store.read_bytes().count(b"\n") < 3:
+        time.sleep(0.02)
+        assert process.poll() is None
+    process.send_signal(blow)
+    process.wait(20)
+    done = store.read_bytes().count(b"\n")
+    assert 3 <= done < 12
+    _wait_until_empty(process.pid)
+    with store.open("ab") as file:
+        file.write(b'{"key": "half a li')
+    wanted = cells(12, pause=0.15)
+    before = store.read_bytes().count(b"\n")
+    resumed = run_cells(sweep_cells.slow_spectrum, wanted, store, workers=2)
+    fresh = store.read_bytes().count(b"\n") - before - 1
+    assert fresh == 12 - done
+    straight = run_cells(sweep_cells.spectrum, cells(12), workers=1)
+    assert to_json(resumed) == to_json(straight)
+
+
+def _wait_until_empty(group: int) -> None:
+    """Fail if the sweep's workers outlive it."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("workers outlive their sweep")
+
+
+def test_a_dead_worker_costs_nothing(tmp_path):
+    wanted = cells(6, mark=str(tmp_path / "mark"))
+    results = run_cells(sweep_cells.dies_once, wanted, workers=2)
+    assert (tmp_path / "mark").exists()
+    assert to_json(results) == to_json(run_cells(sweep_cells.spectrum, cells(6), workers=1))
+
+
+def test_a_cell_that_always_kills_stops_the_sweep_and_is_named(tmp_path):
+    with pytest.raises(RuntimeError, match=r"worker processes died.*'seed': 2"):
+        run_cells(sweep_cells.always_dies, cells(4), tmp_path / "store.jsonl", workers=2)
+    with Store(tmp_path / "store.jsonl"):
+        pass  # the lock is free again
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_names_its_cell_and_keeps_the_rest(tmp_path, workers):
+    store = tmp_path / "store.jsonl"
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_cells(sweep_cells.fails, cells(8), store, workers=workers)
+    assert "{'seed': 3}" in caught.value.__notes__[0]
+    assert store.read_bytes().count(b"\n") >= 2
+
+
+def test_what_cannot_work_is_refused(tmp_path):
+    with pytest.raises(InputError, match="top level"):
+        run_cells(lambda cell: cell, cells(1))
+    with pytest.raises(InputError, match="workers must be"):
+        run_cells(sweep_cells.spectrum, cells(1), workers=0)
+    with pytest.raises(InputError, match="made of numbers"):
+        run_cells(sweep_cells.spectrum, [{"seed": object()}])
+    with pytest.raises(InputError, match="scheduler"):
+        run_cells(sweep_cells.spectrum, cells(1), workers=2, scheduler="tcp://127.0.0.1:1")
+    with Store(tmp_path / "s"), pytest.raises(InputError, match="another process"):
+        run_cells(sweep_cells.spectrum, cells(1), tmp_path / "s", workers=1)

@@ -1,0 +1,67 @@
+"""Sweeps on a real Dask cluster of processes, one of which is killed in the middle."""
+
+import os
+import signal
+
+import dask
+import distributed
+import pytest
+
+from aqka.errors import InputError
+from aqka.sweep import run_cells
+from aqka.sweep_store import to_json
+from tests import sweep_cells
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    # By default a result is asked of a dead worker for half a minute before it is computed again.
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as made,
+    ):
+        yield made
+
+
+def test_a_killed_worker_changes_nothing(cluster, tmp_path):
+    cells = [{"seed": seed, "pause": 0.15} for seed in range(24)]
+    struck = []
+
+    def strike(cell, result):
+        if not struck:
+            # Not the scheduler or a nanny: the process that is measuring a cell right now.
+            with distributed.Client(cluster) as client:
+                pids = client.run(os.getpid)
+                struck.append(next(iter(pids.values())))
+            os.kill(struck[0], signal.SIGKILL)
+
+    store = tmp_path / "store.jsonl"
+    far = run_cells(
+        sweep_cells.slow_spectrum,
+        cells,
+        store,
+        scheduler=cluster.scheduler_address,
+        on_cell=strike,
+    )
+    near = run_cells(sweep_cells.slow_spectrum, cells, workers=2)
+    assert struck
+    assert to_json(far) == to_json(near)
+    assert store.read_bytes().count(b"\n") == len(cells)
+
+
+def test_a_scheduler_that_does_not_answer_is_named():
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
+        pytest.raises(InputError, match=r"tcp://127\.0\.0\.1:9' does not answer"),
+    ):
+        run_cells(sweep_cells.spectrum, [{"seed": 0}], scheduler="tcp://127.0.0.1:9")
+
+
+def test_a_client_can_be_given_and_stays_open(cluster):
+    cells = [{"seed": seed} for seed in range(4)]
+    with distributed.Client(cluster) as client:
+        far = run_cells(sweep_cells.spectrum, cells, scheduler=client)
+        assert client.status == "running"
+    assert to_json(far) == to_json(run_cells(sweep_cells.spectrum, cells, workers=1))
