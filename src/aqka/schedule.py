@@ -82,5 +82,8 @@ class Schedule:
 ONE_SHOT = Schedule(warmup=0.0, rounds=1, explore=0.0)
 """Everything at once, for allocators that do not look at results."""
 
+EVEN_START = Schedule(warmup=0.4, rounds=2, explore=0.0, exploration="round-robin")
+"""An even warm-up, then two looks, for allocators that keep a uniform share of their own."""
+
 ONE_LOOK = Schedule(warmup=0.2, rounds=1, explore=0.0)
 """A warm-up, then everything at once, for allocators that look once."""

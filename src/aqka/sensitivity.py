@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from aqka.arrays import FloatArray
+from aqka.spectrum import Spectrum
 
 
 def krr_gradient(alpha: FloatArray, beta: FloatArray, ridge: float) -> FloatArray:
@@ -58,6 +59,23 @@ def svm_gradient(dual: FloatArray, signs: FloatArray) -> FloatArray:
     gradient = -np.outer(signed, signed)
     np.fill_diagonal(gradient, gradient.diagonal() / 2)
     return np.asarray(gradient)
+
+
+def prediction_sensitivity(spectrum: Spectrum, alpha: FloatArray, ridge: float) -> FloatArray:
+    """Return sqrt(G_ij), G_ij = ‖∂f/∂K_ij‖² / N: how far a pair moves the predictions.
+
+    f = K₀ α are the predictions at the training points, taken as a sample of all points; moving
+    K_ij moves α alone, by -(K + λI)^{-1} E_ij α. With M = V diag[(w/(w+λ))²] Vᵀ / N that gives
+    G_ij = M_ii α_j² + M_jj α_i² + 2 M_ij α_i α_j, and M_ii α_i² on the diagonal. Outputs, the
+    columns of ``alpha``, add up: G is then the sum of their squared movements.
+    """
+    filtered = (spectrum.values / (spectrum.values + ridge)) ** 2 / len(spectrum.values)
+    smoother = (spectrum.vectors * filtered) @ spectrum.vectors.T
+    products = alpha @ alpha.T
+    cross = np.outer(smoother.diagonal(), products.diagonal())
+    squared = cross + cross.T + 2 * smoother * products
+    np.fill_diagonal(squared, cross.diagonal())
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
 
 def combined(gradients: Iterable[FloatArray]) -> FloatArray:

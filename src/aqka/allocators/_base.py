@@ -22,6 +22,14 @@ class Allocation:
     landmarks: Landmarks | None = None
 
 
+def filled(score: FloatArray, table: PairTable, shots: int, rng: Generator) -> Allocation:
+    """Fill toward shots ∝ ``score`` (Algorithm 1, lines 8 and 9)."""
+    # Line 8. The target is cumulative: what the shots so far and these together should look
+    # like (docs/errata.md, "B_t").
+    targets = kkt_targets(score, table.total + shots)
+    return Allocation(fill(targets, table.shots, shots, rng))  # line 9
+
+
 class Allocator(ABC):
     """Decides which pair gets how many of a round's shots.
 
@@ -40,6 +48,10 @@ class Allocator(ABC):
 
     def check(self, problem: Problem) -> None:  # noqa: B027
         """Raise an InputError if the problem lacks something; called before the first shot."""
+
+    def explain(self, table: PairTable, problem: Problem) -> str:
+        """Say in words what the allocator makes of what has been measured; empty if nothing."""
+        return ""
 
     def describe(self) -> str:
         """Return class and settings, the same in every process."""
@@ -78,10 +90,7 @@ class TargetFill(Allocator):
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Allocate one round's exploitation shots (Algorithm 1, lines 8 and 9)."""
-        # Line 8. The target is cumulative: what the shots so far and these together should look
-        # like (docs/errata.md, "B_t").
-        targets = kkt_targets(self.score(table, problem), table.total + shots)
-        return Allocation(fill(targets, table.shots, shots, rng))  # line 9
+        return filled(self.score(table, problem), table, shots, rng)
 
 
 class SampledScore(TargetFill):

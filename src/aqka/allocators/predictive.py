@@ -1,0 +1,41 @@
+"""Shots where they steady the predictions, instead of the training loss."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from aqka.allocators._base import TargetFill
+from aqka.arrays import FloatArray
+from aqka.pairs import PairTable
+from aqka.problem import Problem
+from aqka.readout.auto import Auto as AutoReadout
+from aqka.schedule import EVEN_START, Schedule
+from aqka.sensitivity import prediction_sensitivity
+from aqka.spectrum import Spectrum
+
+
+@dataclass(frozen=True)
+class Predictive(TargetFill):
+    """Half of the shots ∝ sqrt(G k(1-k)), the variance of the predictions; half uniform.
+
+    The coefficients and the ridge are those of the ``auto`` readout, which match the noise: at
+    the paper's tiny ridge the sensitivities follow noise that the readout will filter out.
+    """
+
+    floor: float = 0.0  # the uniform half is the floor
+    schedule: ClassVar[Schedule] = EVEN_START
+
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return how far each pair moves the predictions."""
+        head = AutoReadout().fit(table, problem)
+        alpha = head.alpha.reshape(table.n_points, -1)
+        spectrum = Spectrum.of(problem.protocol.kernel(table))
+        return table.condense(prediction_sensitivity(spectrum, alpha, head.regularisation))
+
+    def score(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return half of the predictions' shares, and half of equal ones."""
+        return half_uniform(super().score(table, problem))
+
+
+def half_uniform(score: FloatArray) -> FloatArray:
+    """Return a score mixed half and half with an equal one, up to a factor."""
+    return score / score.mean() + 1 if score.any() else score
