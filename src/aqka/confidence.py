@@ -16,6 +16,7 @@ n p_j to within two shots. Their means μ_i then differ, but average to f; and �
 most (1 + λf)^n, as a geometric mean is at most the arithmetic one.
 """
 
+import math
 from itertools import permutations
 
 import numpy as np
@@ -25,7 +26,7 @@ from aqka.arrays import BoolArray, FloatArray, IntArray
 from aqka.plan import ShotPlan
 
 LARGEST_STAKE = 0.5  # of the wealth that one shot may lose
-BETS = 4
+BET_SPACING = 4.0  # one bet serves this range of shots, with little loss at its ends
 
 
 def draw_shots(chances: FloatArray, n_shots: int, rng: Generator) -> IntArray:
@@ -81,9 +82,11 @@ class WinnerTest:
         self.n_classes = alpha.shape[1]
         self._threshold = float(np.log((self.n_classes - 1) / error_rate))
         # A bet of θ standard deviations decides at the signal θ after 2 log(1/δ) / θ² shots.
-        self._strengths = np.sqrt(2 * self._threshold / np.geomspace(*shots_range, BETS))
+        fewest, most = shots_range
+        bets = 1 + math.ceil(math.log(most / fewest) / math.log(BET_SPACING))
+        self._strengths = np.sqrt(2 * self._threshold / np.geomspace(fewest, most, bets))
         shape = (self.n_classes, self.n_classes, n_points)
-        self._log_wealth = np.zeros((BETS, *shape))
+        self._log_wealth = np.zeros((bets, *shape))
         self._best = np.zeros(shape)  # highest log-wealth so far of the mixture of bets
         self.winner: IntArray = np.full(n_points, -1)
 
@@ -120,7 +123,7 @@ class WinnerTest:
                 stake = np.minimum(wanted, LARGEST_STAKE / worst)[:, None]
                 gain = won * np.log1p(stake * hit) + (shots - won) * np.log1p(stake * miss)
                 self._log_wealth[bet, w, c, points] += gain.sum(axis=1)
-        mixture = np.logaddexp.reduce(self._log_wealth, axis=0) - np.log(BETS)
+        mixture = np.logaddexp.reduce(self._log_wealth, axis=0) - np.log(len(self._strengths))
         self._best = np.maximum(self._best, mixture)
         self._declare()
 

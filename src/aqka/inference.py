@@ -49,7 +49,8 @@ class PredictionSession:
         Chance, per point, that it is ever declared settled with another class than exact test
         entries would give, however often one looks (:class:`~aqka.confidence.WinnerTest`).
     rounds
-        Rounds in which an unsettled budget is spent, at equal sizes.
+        Rounds in which the budget is spent where points stay open. The shots spent after each grow
+        by a common factor from one shot a pair, or less where the budget is small.
     seed
         Every draw comes from a generator seeded by (seed, round), so a session rebuilt from its
         recorded hits goes on bit for bit as the uninterrupted one.
@@ -92,17 +93,20 @@ class PredictionSession:
         self.seed = as_count(seed, "seed", minimum=0)
         self._alpha, self._intercept = class_columns(head)
         self.table = BlockTable(self.n_points, len(self._alpha))
-        per_point = self.budget / self.n_points
+        first = min(self.budget / self.rounds, float(self.table.shots.size))
+        ends = np.geomspace(self.budget, first, self.rounds)[::-1]  # of one round, the budget
+        self._milestones: list[int] = np.unique(np.rint(ends).astype(np.int64)).tolist()
         # The last points share what the others leave, so twice the mean is still worth a bet.
         self.test = WinnerTest(
             self._alpha,
             self._intercept,
             self.n_points,
             self.error_rate,
-            (per_point / self.rounds, 2 * per_point),
+            (self._milestones[0] / self.n_points, 2 * self.budget / self.n_points),
         )
         self.round = 0
         self._pending: ShotPlan | None = None
+        self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
 
     @property
     def shots_left(self) -> int:
@@ -144,7 +148,7 @@ class PredictionSession:
                 "next round."
             )
         if self._pending is None:
-            self._pending = self._draw(self._chances())
+            self._pending = self._draw()[1]
         return self._pending
 
     def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
@@ -157,15 +161,15 @@ class PredictionSession:
             raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
         plan = self._pending if shots is None else self._pending.cut_to(shots)
         counts = checked_hits(plan, hits)
-        chances = self._chances()
+        chances, drawn = self._draw()
         # A plan taken up from elsewhere, such as another machine's rounding, is not as drawn here.
-        if plan.equals(self._draw(chances)):
+        if plan.equals(drawn):
             guesses = self.table.smoothed(self.table.prior())
             self.table.add(plan, counts)
             self.test.update(plan, counts, guesses, chances)
         else:
             self.table.add(plan, counts)
-        self._pending = None
+        self._pending = self._drawn = None
         self.round += 1
 
     def take_up(self, plan: ShotPlan) -> None:
@@ -211,11 +215,15 @@ class PredictionSession:
         score[~score.any(axis=1)] = 1.0  # no entry matters: all alike
         return np.asarray(score / score.sum(axis=1, keepdims=True))
 
-    def _draw(self, chances: FloatArray) -> ShotPlan:
+    def _draw(self) -> tuple[FloatArray, ShotPlan]:
+        """Return the round's distributions and the plan drawn from them."""
+        if self._drawn is not None:
+            return self._drawn
+        chances = self._chances()
         rng = np.random.default_rng([self.seed, self.round])
         # Counted from what is measured, so shots that a failed round did not use come along.
-        milestone = self.budget * min(self.round + 1, self.rounds) // self.rounds
-        n_shots = milestone - self.table.total
+        n_shots = self._milestones[min(self.round, len(self._milestones) - 1)]
+        n_shots -= self.table.total
         open_points = np.flatnonzero(~self.test.settled)
         each = np.full(open_points.size, n_shots // open_points.size)
         each[rng.permutation(open_points.size)[: n_shots % open_points.size]] += 1
@@ -223,7 +231,8 @@ class PredictionSession:
         for point, count in zip(open_points[each > 0], each[each > 0], strict=True):
             shots[point] = draw_shots(chances[point], int(count), rng)
         rows, cols = np.nonzero(shots)
-        return ShotPlan(rows, cols, shots[rows, cols])
+        self._drawn = chances, ShotPlan(rows, cols, shots[rows, cols])
+        return self._drawn
 
 
 def predict(

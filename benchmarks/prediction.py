@@ -1,0 +1,182 @@
+"""Shots for prediction: what allocation and stopping save, and how often intervals cover."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aqka import Acquisition, FittedHead, MatrixBackend, acquire
+from aqka.arrays import FloatArray
+from aqka.block import BlockTable
+from aqka.bootstrap import with_total_interval
+from aqka.inference import predict
+from aqka.plan import ShotPlan
+from aqka.prediction import Prediction
+from aqka.tasks import Task, breast_cancer, planted_sparse
+from aqka.zz import zz_kernel
+from benchmarks.bars import Bar
+
+TRAINING_SHOTS = 16  # a pair
+SHOTS_A_PAIR = 2.0 ** np.arange(9)
+AGREEMENT = 0.9
+REPETITIONS = 5
+NEVER = 1e-300  # an error rate at which no point is settled
+
+
+def digits(n_train: int = 100, n_test: int = 40, seed: int = 0) -> Task:
+    """Return threes against eights on four principal components under the ZZ map."""
+    from sklearn.datasets import load_digits
+    from sklearn.decomposition import PCA
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler
+
+    X, y = load_digits(return_X_y=True)
+    X, y = X[np.isin(y, (3, 8))], y[np.isin(y, (3, 8))]
+    train_x, test_x, train_y, test_y = train_test_split(
+        X, y, train_size=n_train, test_size=n_test, stratify=y, random_state=seed
+    )
+    scaling = make_pipeline(PCA(4, random_state=0), MinMaxScaler((0, np.pi / 2), clip=True))
+    train_x, test_x = scaling.fit_transform(train_x), scaling.transform(test_x)
+    return Task(
+        name="digits 3 and 8, ZZ kernel",
+        kernel=zz_kernel(train_x),
+        test_kernel=zz_kernel(test_x, train_x),
+        y=np.where(train_y == 8, 1.0, -1.0),
+        test_labels=np.where(test_y == 8, 1.0, -1.0),
+        ridge=0.5,
+        anchors=np.empty(0, dtype=np.int64),
+    )
+
+
+def trained(task: Task, shots_a_pair: int = TRAINING_SHOTS, seed: int = 0) -> Acquisition:
+    """Return a session that spent its shots equally on the training pairs."""
+    n_pairs = len(task.y) * (len(task.y) - 1) // 2
+    backend = MatrixBackend(task.kernel, seed=seed)
+    return acquire(backend, task.y, shots_a_pair * n_pairs, "uniform", ridge=task.ridge, seed=seed)
+
+
+def measured_equally(task: Task, shots_a_pair: int, seed: int) -> BlockTable:
+    """Return a test block with the same shots on every pair."""
+    table = BlockTable(*task.test_kernel.shape)
+    rows, cols = (axis.ravel() for axis in np.indices(task.test_kernel.shape))
+    plan = ShotPlan(rows, cols, np.full(len(rows), shots_a_pair))
+    backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
+    table.add(plan, backend.collect(backend.submit(plan, "equal")))
+    return table
+
+
+def spent(head: FittedHead, task: Task, shots: float, error_rate: float, seed: int) -> Prediction:
+    """Return the prediction of one budget, in shots a pair."""
+    backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
+    return predict(head, backend, int(shots * task.test_kernel.size), error_rate=error_rate)
+
+
+def needed(agreement: Callable[[float, int], float]) -> float:
+    """Return the shots a pair that reach the wanted agreement, interpolated between powers of 2."""
+    shots, before = SHOTS_A_PAIR, 0.0
+    for k, n in enumerate(shots):
+        here = float(np.mean([agreement(n, seed) for seed in range(REPETITIONS)]))
+        if here >= AGREEMENT:
+            share = 1.0 if k == 0 else (AGREEMENT - before) / (here - before)
+            return float(n * 2 ** (share - 1))
+        before = here
+    return float("nan")
+
+
+def savings(task: Task, readout: str) -> Bar:
+    """Return the shots that each way needs for the same agreement with exact test entries."""
+    head = trained(task).fit(readout)
+    exact = head.predict(task.test_kernel)
+
+    def equally(n: float, seed: int) -> float:
+        block = measured_equally(task, int(n), seed).estimate(unseen=0.0)
+        return float(np.mean(head.predict(block) == exact))
+
+    def by_session(error_rate: float) -> Callable[[float, int], float]:
+        return lambda n, seed: float(
+            np.mean(spent(head, task, n, error_rate, seed).labels == exact)
+        )
+
+    equal, allocated, stopped = needed(equally), needed(by_session(NEVER)), needed(by_session(0.05))
+    return Bar(
+        f"{task.name}, {readout}: shots a pair for {AGREEMENT:.0%} of the exact entries' labels",
+        f"{equal:.1f} equally, {allocated:.1f} allocated ({equal / allocated:.1f} × fewer), "
+        f"{stopped:.1f} with stopping ({allocated / stopped:.1f} × fewer again)",
+    )
+
+
+def false_decisions(task: Task, repetitions: int = 40) -> Bar:
+    """Return how often a settled class is wrong, over budgets small and large."""
+    head = trained(task).fit()
+    exact = head.predict(task.test_kernel)
+    found = [spent(head, task, n, 0.05, seed) for n in (2, 8) for seed in range(repetitions)]
+    wrong = float(np.mean([np.mean(p.settled & (p.labels != exact)) for p in found]))
+    settled = float(np.mean([p.settled.mean() for p in found]))
+    return Bar(
+        f"{task.name}: points settled with the wrong class, 12 looks, 2 and 8 shots a pair",
+        f"{wrong:.2%} of all ({settled:.0%} settled)",
+        "≤ 5 %",
+        wrong <= 0.05,
+    )
+
+
+def covered(low: FloatArray, high: FloatArray, truth: FloatArray) -> float:
+    """Return the share of intervals that hold the truth."""
+    return float(np.mean((low <= truth) & (truth <= high)))
+
+
+def shot_coverage(task: Task, repetitions: int = 200) -> Bar:
+    """Return how often the interval from the test shots covers, at 10 shots a pair."""
+    head = trained(task).fit()
+    exact = head.decision_function(task.test_kernel)
+    found = [spent(head, task, 10, 0.05, seed) for seed in range(repetitions)]
+    share = float(np.mean([covered(p.low, p.high, exact) for p in found]))
+    return Bar(
+        f"{task.name}: 90 % interval from 10 test shots a pair, {repetitions} repetitions",
+        f"covers in {share:.1%}",
+        "85 to 95 %",
+        0.85 <= share <= 0.95,
+    )
+
+
+def total_coverage(task: Task, readout: str, shots: int, repetitions: int = 200) -> Bar:
+    """Return how often the total interval covers the same readout's f on the exact kernel."""
+    shares = []
+    for seed in range(repetitions):
+        session = trained(task, shots, seed)
+        head = session.fit(readout)
+        found = spent(head, task, 10, 0.05, seed)
+        found = with_total_interval(found, session, readout, repetitions=20, seed=seed)
+        from aqka import make_readout
+
+        exact = make_readout(readout).fit_kernel(task.kernel, session.problem)
+        assert found.total_low is not None
+        assert found.total_high is not None
+        truth = exact.decision_function(task.test_kernel)
+        shares.append(covered(found.total_low, found.total_high, truth))
+    share = float(np.mean(shares))
+    return Bar(
+        f"{task.name}, {readout}, {shots} training shots a pair: total 90 % interval, "
+        f"{repetitions} repetitions",
+        f"covers in {share:.1%}",
+        "≥ 85 %",
+        share >= 0.85,
+    )
+
+
+def measure() -> list[Bar]:
+    """Measure everything."""
+    zz, digit, planted = breast_cancer(), digits(), planted_sparse(80, 30, 8, 1, largest_class=0.7)
+    small = breast_cancer(40, 15), planted_sparse(40, 15, 6, 1, largest_class=0.7)
+    return [
+        *(savings(task, r) for task in (zz, digit) for r in ("ridge-kfold", "svm")),
+        savings(planted, "ridge-kfold"),
+        *(false_decisions(task) for task in (zz, digit, planted)),
+        *(shot_coverage(task) for task in (zz, digit, planted)),
+        *(
+            total_coverage(task, readout, shots)
+            for task in small
+            for readout in ("ridge", "ridge-kfold")
+            for shots in (4, 16, 64)
+        ),
+    ]
