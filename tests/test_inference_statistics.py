@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from aqka import FittedHead, MatrixBackend, acquire, make_readout
+from aqka import FittedHead, MatrixBackend, Problem, acquire, make_readout
 from aqka.block import BlockTable
 from aqka.bootstrap import with_total_interval
 from aqka.confidence import draw_shots
@@ -51,9 +51,9 @@ def test_under_continuous_looking_a_wrong_sign_is_rarer_than_the_error_rate(
     rounds, shots_a_pair, margin
 ):
     # The hardest case: f is almost 0 and below, and a look after each of many rounds.
-    alpha = np.array([1.0, 0.5, -0.7, -0.3, 0.05])
+    alpha = np.array([1.0, 0.5, -0.7, -0.8, 0.05])
     row = np.array([0.3, 0.2, 0.1, 0.0, 0.9])
-    row[3] = (alpha @ row + margin) / 0.3
+    row[3] = (alpha @ row + margin) / 0.8
     head, block = one_point(alpha, row, 400)
     assert np.isclose(alpha @ row, -margin)
     wrong = 0
@@ -95,8 +95,8 @@ def coverage(intervals, truth):
 
 
 TASKS = {
-    "zz": breast_cancer(40, 15),
-    "planted": planted_sparse(40, 15, 6, seed=1, largest_class=0.7),
+    "zz": breast_cancer(30, 8),
+    "planted": planted_sparse(30, 8, 5, seed=1, largest_class=0.7),
 }
 
 
@@ -116,8 +116,7 @@ def test_the_interval_from_equal_test_shots_covers_in_85_to_95_percent(name, sho
     assert 0.85 <= coverage(found, head.decision_function(block)) <= 0.95
 
 
-@pytest.mark.parametrize("name", TASKS)
-@pytest.mark.parametrize("shots_a_pair", [10, 40])
+@pytest.mark.parametrize(("name", "shots_a_pair"), [("zz", 10), ("planted", 10), ("zz", 40)])
 def test_the_interval_covers_in_85_to_95_percent_with_allocation_and_stopping(name, shots_a_pair):
     task = TASKS[name]
     head, block = trained(task, 16).fit(), task.test_kernel
@@ -129,32 +128,35 @@ def test_the_interval_covers_in_85_to_95_percent_with_allocation_and_stopping(na
     assert 0.85 <= coverage(found, head.decision_function(block)) <= 0.95
 
 
-@pytest.mark.parametrize(
-    ("name", "readout", "shots", "least"),
-    [
-        ("zz", "ridge", 4, 0.85),
-        ("planted", "ridge-kfold", 16, 0.85),
-        # Shrinkage bias: at 4 shots the chosen ridge is so large that redrawing shows little of it.
-        ("zz", "ridge-kfold", 4, 0.6),
-    ],
-)
-def test_the_total_interval_covers_the_same_readout_on_the_exact_kernel(
-    name, readout, shots, least
-):
+def total_intervals(name, readout, shots, repetitions=200):
+    """Return coverage by the total interval, where labels flip and where that is flagged."""
     task = TASKS[name]
+    exact = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
     found, flips, flagged = [], [], []
-    for seed in range(200):
+    for seed in range(repetitions):
         session = trained(task, shots, seed)
-        exact = make_readout(readout).fit_kernel(task.kernel, session.problem)
         backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
         got = predict(session.fit(readout), backend, 10 * task.test_kernel.size)
-        got = with_total_interval(got, session, readout, repetitions=15, seed=seed)
+        got = with_total_interval(got, session, readout, repetitions=12, seed=seed)
         found.append((got.total_low, got.total_high))
         flips.append(got.labels != exact.predict(task.test_kernel))
         flagged.append(got.could_flip)
     truth = exact.decision_function(task.test_kernel)
-    assert coverage(found, truth) >= least
-    # Labels that do flip are flagged nearly always, and not all are flagged.
-    flips, flagged = np.array(flips), np.array(flagged)
+    return coverage(found, truth), np.array(flips), np.array(flagged)
+
+
+@pytest.mark.parametrize(
+    ("name", "readout", "shots"), [("zz", "ridge", 16), ("planted", "ridge-kfold", 16)]
+)
+def test_the_total_interval_covers_the_same_readout_on_the_exact_kernel(name, readout, shots):
+    covered, flips, flagged = total_intervals(name, readout, shots)
+    assert covered >= 0.85
+    assert flips.mean() > 0.1
     assert flagged[flips].mean() > 0.9
-    assert flagged.mean() < 0.95
+    assert flagged[~flips].mean() < flagged[flips].mean() - 0.05
+
+
+def test_shrinkage_bias_breaks_the_total_interval_where_the_docs_say_so():
+    # The ridge chosen on 4 shots a pair is thousands of times the one chosen on the exact kernel.
+    covered, _, _ = total_intervals("zz", "ridge-kfold", 4, repetitions=60)
+    assert 0.3 <= covered < 0.85
