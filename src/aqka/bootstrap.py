@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.special import ndtri
 
 from aqka.acquisition import Acquisition
 from aqka.arrays import BoolArray, FloatArray, as_count
 from aqka.errors import InputError
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks
-from aqka.prediction import Prediction
+from aqka.prediction import Prediction, normal_quantile
 from aqka.problem import Problem
 from aqka.readout import Readout, estimate_kernel, make_readout
 
@@ -86,7 +85,7 @@ def with_total_interval(
         )
         values.append(chosen.fit(drawn, problem, landmarks).decision_function(centre + noise))
     errors = np.stack(values) - truth
-    quantile = float(ndtri((1 + prediction.level) / 2))
+    quantile = normal_quantile(prediction.level)
     reach = quantile * np.sqrt(np.mean(errors**2, axis=0))
     f = prediction.f
     return replace(

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from aqka.arrays import FloatArray, as_count, as_fraction, digest, text_digest
 from aqka.backends import Backend
@@ -13,7 +12,7 @@ from aqka.block import BlockTable
 from aqka.confidence import WinnerTest, draw_shots
 from aqka.errors import InputError
 from aqka.plan import ShotPlan, checked_hits
-from aqka.prediction import Prediction, check_level, estimate
+from aqka.prediction import Prediction, check_level, estimate, normal_quantile
 from aqka.readout import FittedHead
 from aqka.run import Patience, check_backend, drive
 
@@ -184,7 +183,7 @@ class PredictionSession:
         """Return what is known so far; points that are not settled are flagged."""
         level = check_level(level)
         f, deviation = estimate(self.head, self.table)
-        reach = float(ndtri((1 + level) / 2)) * deviation
+        reach = normal_quantile(level) * deviation
         settled = self.test.settled
         labels = self.head.labels(f)
         labels[settled] = self.head.classes[self.test.winner[settled]]

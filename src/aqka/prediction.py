@@ -1,6 +1,7 @@
 """Prediction: decision values of test points, their intervals, and what is settled."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,14 @@ def check_level(level: float) -> float:
     if level in (0, 1):
         raise InputError(f"level must lie strictly between 0 and 1, got {level}; for example 0.9.")
     return level
+
+
+def normal_quantile(level: float) -> float:
+    """Return how many standard deviations a two-sided interval of a level reaches.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.9), 3)
+    1.645
+    """
+    return NormalDist().inv_cdf((1 + level) / 2)
