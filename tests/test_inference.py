@@ -1,5 +1,7 @@
 """Prediction sessions: budgets, replay, ledgers, bad input, several classes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -243,6 +245,7 @@ def test_a_failed_job_is_paid_for_once_and_the_rest_goes_on(tmp_path):
         ({"seed": -1}, "seed must be a whole number of at least 0"),
         ({"level": 1}, "level must lie strictly between 0 and 1"),
         ({"head": np.ones(12)}, r"head must be a FittedHead, got ndarray; session.fit\(\)"),
+        ({"head": replace(make_head(), alpha=np.full(12, np.nan))}, "coefficients that are NaN"),
         ({"head": make_head(13)}, "trained on 13 points, so the backend must have that many"),
         ({"backend": make_block()}, "backend must be a backend, got ndarray"),
     ],

@@ -22,6 +22,8 @@ ROUNDS = 12
 def class_columns(head: FittedHead) -> tuple[FloatArray, FloatArray]:
     """Return coefficients and intercepts with a column per class: of two classes, 0 and f."""
     alpha = np.asarray(head.alpha, dtype=np.float64).reshape(len(head.alpha), -1)
+    if not np.all(np.isfinite(alpha)):
+        raise InputError("head has coefficients that are NaN or infinite; fit it anew.")
     intercept = np.asarray(head.intercept, dtype=np.float64).reshape(-1)
     if alpha.shape[1] > 1:
         return alpha, intercept
@@ -203,14 +205,16 @@ class PredictionSession:
         """Return for each point the distribution ∝ |α_j| sqrt(K_j (1 - K_j))."""
         prior = self.table.prior()
         k = self.table.smoothed(prior)
+        variance = self.table.variance(prior)
         scores = self.table.estimate(prior.mean) @ self._alpha + self._intercept
-        contrasts = self._alpha[:, scores.argmax(axis=1), None] - self._alpha[:, None]
-        gaps = scores.max(axis=1, keepdims=True) - scores
-        noise = np.einsum("tj,jtc->tc", self.table.variance(prior), contrasts**2)
-        needs = 1 / np.maximum(gaps**2 + noise, 1e-100)
-        needs[np.arange(self.n_points), scores.argmax(axis=1)] = 0.0
-        size = np.sqrt(np.einsum("tc,jtc->tj", needs / needs.max(axis=1)[:, None], contrasts**2))
-        score = size * np.sqrt(k * (1 - k))
+        leader, best = scores.argmax(axis=1), scores.max(axis=1)
+        squares = np.zeros_like(k)
+        for c, coefficients in enumerate(self._alpha.T):
+            contrast = (self._alpha[:, leader].T - coefficients) ** 2
+            # A class far behind, in units of what is known, needs few shots.
+            gap = (best - scores[:, c]) ** 2 + np.sum(variance * contrast, axis=1)
+            squares += contrast / np.maximum(gap, 1e-100)[:, None]
+        score = np.sqrt(squares * k * (1 - k))
         score[~score.any(axis=1)] = 1.0  # no entry matters: all alike
         return np.asarray(score / score.sum(axis=1, keepdims=True))
 
