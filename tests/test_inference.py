@@ -298,9 +298,8 @@ def test_of_several_classes_the_flag_compares_the_leader_with_each_other():
     total = with_total_interval(found, session, repetitions=30)
     assert total.total_low.shape == total.f.shape == (6, 3)
     assert total.could_flip.shape == (6,)
-    f = np.sort(total.f, axis=1)
-    lead = f[:, -1] - f[:, -2]
-    far, close = lead.argmax(), lead.argmin()
+    # A narrow lead could flip; one of 100 beyond any noise could not.
+    far, close = np.argsort(np.ptp(np.sort(total.f, axis=1)[:, -2:], axis=1))[[-1, 0]]
     assert total.could_flip[close]
-    widest = (total.total_high - total.total_low).max(axis=1)
-    assert total.could_flip[far] == (lead[far] < 2 * widest[far]) or lead[far] > widest[far] / 2
+    shifted = replace(found, f=found.f + 100.0 * (np.arange(3) == found.f[far].argmax()))
+    assert not with_total_interval(shifted, session, repetitions=5).could_flip.any()
