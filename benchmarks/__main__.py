@@ -5,13 +5,14 @@ import platform
 from datetime import date
 from pathlib import Path
 
-from benchmarks import agreement, kernels, noisy, speed
+from benchmarks import agreement, kernels, noisy, prediction, speed
 from benchmarks.bars import Bar
 
 SECTIONS = {
     "Speed and memory of the core": speed,
     "Exact kernels, one thread": kernels,
     "Noisy kernels, one thread": noisy,
+    "Shots for prediction": prediction,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

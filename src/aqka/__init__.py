@@ -3,13 +3,16 @@
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocation, Allocator, allocator_names
 from aqka.backends import Backend, MatrixBackend, StatevectorBackend
+from aqka.bootstrap import with_total_interval
 from aqka.budget import parse_budget
 from aqka.device import DeviceModel
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.inference import PredictionSession, predict
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks, ShotPlan
 from aqka.planner import Quote, quote
+from aqka.prediction import Prediction
 from aqka.problem import Problem
 from aqka.protocol import PAPER, PRACTICAL, Protocol
 from aqka.readout import FittedHead, Readout, make_readout, readout_names
@@ -34,6 +37,8 @@ __all__ = [
     "MatrixBackend",
     "PairTable",
     "Patience",
+    "Prediction",
+    "PredictionSession",
     "Problem",
     "Protocol",
     "Quote",
@@ -48,6 +53,8 @@ __all__ = [
     "diagnose",
     "make_readout",
     "parse_budget",
+    "predict",
     "quote",
     "readout_names",
+    "with_total_interval",
 ]

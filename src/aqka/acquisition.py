@@ -109,6 +109,10 @@ class Acquisition:
             "seed": str(self.seed),
         }
 
+    def extent(self) -> dict[str, str]:
+        """Return which pairs plans may name."""
+        return {"points": str(self.problem.n_points), "diagonal": self.table.diagonal}
+
     def ask(self) -> ShotPlan:
         """Return the pairs and shots to run next; the same plan until it is told."""
         if self.done:

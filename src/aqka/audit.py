@@ -128,6 +128,7 @@ class _Auditor:
         self._budget: int | None = None
         self._points: int | None = None
         self._diagonal: Any = None
+        self._block: tuple[int, int] | None = None  # rows and columns of a prediction
         self._shots = 0
         self._rounds = 0
         self._round = 0  # the open round, or the next
@@ -195,6 +196,11 @@ class _Auditor:
             self._points = _number(facts["points"])
             if self._points is None or not 2 <= self._points <= MAX_POINTS:
                 raise _Unsound(f"points must be a number from 2 to {MAX_POINTS}")
+        if "rows" in facts:
+            rows, cols = _number(facts["rows"]), _number(facts.get("cols"))
+            if not rows or not cols:
+                raise _Unsound("rows and cols must be numbers of at least 1")
+            self._block = rows, cols
         if "diagonal" in facts:
             self._diagonal = facts["diagonal"]
             if self._diagonal not in ("known", "measured"):
@@ -235,6 +241,10 @@ class _Auditor:
         largest = max(int(array.max(initial=-1)) for array in named)
         if self._points is not None and largest >= self._points:
             raise _Unsound(f"it names point {largest}, but the run has {self._points}")
+        if self._block is not None:
+            for name, array, size in zip(("row", "column"), named, self._block, strict=False):
+                if array.max(initial=-1) >= size:
+                    raise _Unsound(f"it names {name} {array.max()}, but the run has {size}")
         if self._diagonal == "known" and np.any(plan.rows == plan.cols):
             raise _Unsound("it measures the diagonal, which is known")
 
@@ -280,7 +290,8 @@ class _Auditor:
         self._between(entry)
         if self._last is not None:
             raise _Unsound(f"round {self._round} is still open")
-        if self._shots != self._budget:
+        # A prediction ends when every point is settled, which the counts alone do not show.
+        if self._shots != self._budget and self._block is None:
             raise _Unsound(f"{self._shots} shots of {self._budget} are collected")
 
 

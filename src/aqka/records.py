@@ -86,6 +86,11 @@ def table_of(path: str | Path) -> Replayed:
     """
     entries = _sound_entries(path)
     facts = entries[0].body["fingerprint"]
+    if "rows" in facts:
+        raise LedgerError(
+            f"{inert(path, 300)} is the ledger of a prediction, which has no table of training "
+            "pairs; measurements() gives its counts, predict() its result without a new shot."
+        )
     if "points" not in facts or "diagonal" not in facts:
         raise LedgerError(
             f"{inert(path, 300)} was begun by an older aqka, which did not record the number of "

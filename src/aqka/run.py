@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,12 +27,45 @@ from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.ledger import Entry, Ledger
 from aqka.plan import Landmarks, ShotPlan
 from aqka.problem import Problem
-from aqka.protocol import PRACTICAL, Protocol
+from aqka.protocol import PRACTICAL
+from aqka.protocol import Protocol as ReadingProtocol
 from aqka.schedule import Schedule
 from aqka.version import __version__
 
 LEDGER_NAME = "ledger.sqlite"
 Answer = TypeVar("Answer")
+
+
+class Session(Protocol):
+    """What a run needs of a session; see :class:`~aqka.Acquisition`."""
+
+    round: int
+
+    @property
+    def done(self) -> bool:
+        """Whether there is no next round."""
+
+    @property
+    def tag(self) -> str:
+        """Name of the current round, for the backend."""
+
+    def settings(self) -> dict[str, str]:
+        """Return all that a run depends on besides the backend, as texts."""
+
+    def extent(self) -> dict[str, str]:
+        """Return which pairs plans may name, as texts."""
+
+    def ask(self) -> ShotPlan:
+        """Return the pairs and shots to run next; the same plan until it is told."""
+
+    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
+        """Take the hits of the plan that ``ask`` gave, of a cut round with the shots run."""
+
+    def take_up(self, plan: ShotPlan) -> None:
+        """Make a recorded plan the pending one."""
+
+
+SessionType = TypeVar("SessionType", bound=Session)
 
 
 @dataclass(frozen=True)
@@ -71,7 +104,7 @@ def acquire(
     *,
     ridge: float = 0.01,
     C: float = 5.0,
-    protocol: str | Protocol = PRACTICAL,
+    protocol: str | ReadingProtocol = PRACTICAL,
     schedule: Schedule | None = None,
     true_kernel: FloatArray | None = None,
     seed: int = 0,
@@ -111,44 +144,60 @@ def acquire(
     # Problem checks and converts what a user passes.
     problem = Problem(y, ridge, C, protocol, true_kernel)  # type: ignore[arg-type]
     expected = (problem.n_points, problem.n_points)
-    parts = ("shape", "submit", "collect")
-    if isinstance(backend, type) or not all(hasattr(backend, part) for part in parts):
-        raise InputError(
-            f"backend must be a backend, got {type(backend).__name__}; for a kernel matrix pass "
-            "MatrixBackend(kernel)."
-        )
+    check_backend(backend)
     if backend.shape != expected:
         raise InputError(
             f"y labels {problem.n_points} points, so the backend must be "
             f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
         )
     session = Acquisition(problem, budget, allocator, schedule, seed)
-    run = _Run(session, backend, patience or Patience(), on_round)
-    if directory is None:
-        run.spend()
-    else:
-        path = Path(directory)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"directory {str(path)!r} cannot be made: {error.strerror}; name another."
-            ) from error
-        with Ledger(path / LEDGER_NAME, write=True) as ledger:
-            run.keep(ledger)
-            run.spend()
+    drive(session, backend, directory, patience, on_round)
     return session  # line 13: K̂ = c / s is session.table.estimate()
 
 
-class _Run:
+def check_backend(backend: Backend) -> None:
+    """Refuse what is no backend, a kernel matrix for example."""
+    parts = ("shape", "submit", "collect")
+    if isinstance(backend, type) or not all(hasattr(backend, part) for part in parts):
+        raise InputError(
+            f"backend must be a backend, got {type(backend).__name__}; for a kernel matrix pass "
+            "MatrixBackend(kernel)."
+        )
+
+
+def drive(
+    session: SessionType,
+    backend: Backend,
+    directory: str | Path | None = None,
+    patience: Patience | None = None,
+    on_round: Callable[[SessionType], None] | None = None,
+) -> None:
+    """Run a session on a backend until it is done; with a directory, keep its ledger there."""
+    run = _Run(session, backend, patience or Patience(), on_round)
+    if directory is None:
+        run.spend()
+        return
+    path = Path(directory)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"directory {str(path)!r} cannot be made: {error.strerror}; name another."
+        ) from error
+    with Ledger(path / LEDGER_NAME, write=True) as ledger:
+        run.keep(ledger)
+        run.spend()
+
+
+class _Run(Generic[SessionType]):
     """A session, a backend, and the ledger between them."""
 
     def __init__(
         self,
-        session: Acquisition,
+        session: SessionType,
         backend: Backend,
         patience: Patience,
-        on_round: Callable[[Acquisition], None] | None,
+        on_round: Callable[[SessionType], None] | None,
     ) -> None:
         self._session = session
         self._backend = backend
@@ -258,7 +307,7 @@ def new_run_id() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def replay(session: Acquisition, entries: list[Entry]) -> tuple[bool, str | None]:
+def replay(session: Session, entries: list[Entry]) -> tuple[bool, str | None]:
     """Bring a fresh session to where the ledger ends.
 
     Returns
@@ -298,14 +347,13 @@ def recorded_plan(entry: Entry) -> ShotPlan:
     return ShotPlan(arrays["rows"], arrays["cols"], arrays["shots"], landmarks)
 
 
-def fingerprint(session: Acquisition, backend: Backend) -> dict[str, str]:
+def fingerprint(session: Session, backend: Backend) -> dict[str, str]:
     """Return what makes a run this run; resuming needs all of it to be the same."""
     identify = getattr(backend, "fingerprint", None)
     return {
         "backend": identify() if identify is not None else f"{type(backend).__name__}",
         **session.settings(),
-        "points": str(session.problem.n_points),
-        "diagonal": session.table.diagonal,
+        **session.extent(),
     }
 
 

@@ -1,0 +1,232 @@
+"""Shots for prediction: what allocation and stopping save, and how often intervals cover."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from aqka import Acquisition, FittedHead, MatrixBackend, Problem, acquire, make_readout
+from aqka.arrays import FloatArray
+from aqka.block import BlockTable
+from aqka.bootstrap import with_total_interval
+from aqka.inference import predict
+from aqka.plan import ShotPlan
+from aqka.prediction import Prediction
+from aqka.tasks import Task, breast_cancer, planted_sparse
+from aqka.zz import zz_kernel
+from benchmarks.bars import Bar
+
+TRAINING_SHOTS = 16  # a pair
+SHOTS_A_PAIR = 4.0 ** np.arange(1, 6)
+AGREEMENTS = (0.9, 0.95)
+SPLITS = 20  # into training and test points, over which agreement is averaged
+FEW_SPLITS = 8
+NEVER = 1e-300  # an error rate at which no point is settled
+
+
+def digits(n_train: int = 100, n_test: int = 40, seed: int = 0) -> Task:
+    """Return threes against eights on four principal components under the ZZ map."""
+    from sklearn.datasets import load_digits
+    from sklearn.decomposition import PCA
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler
+
+    X, y = load_digits(return_X_y=True)
+    X, y = X[np.isin(y, (3, 8))], y[np.isin(y, (3, 8))]
+    train_x, test_x, train_y, test_y = train_test_split(
+        X, y, train_size=n_train, test_size=n_test, stratify=y, random_state=seed
+    )
+    scaling = make_pipeline(PCA(4, random_state=0), MinMaxScaler((0, np.pi / 2), clip=True))
+    train_x, test_x = scaling.fit_transform(train_x), scaling.transform(test_x)
+    return Task(
+        name="digits 3 and 8, ZZ kernel",
+        kernel=zz_kernel(train_x),
+        test_kernel=zz_kernel(test_x, train_x),
+        y=np.where(train_y == 8, 1.0, -1.0),
+        test_labels=np.where(test_y == 8, 1.0, -1.0),
+        ridge=0.5,
+        anchors=np.empty(0, dtype=np.int64),
+    )
+
+
+def trained(task: Task, shots_a_pair: int = TRAINING_SHOTS, seed: int = 0) -> Acquisition:
+    """Return a session that spent its shots equally on the training pairs."""
+    n_pairs = len(task.y) * (len(task.y) - 1) // 2
+    backend = MatrixBackend(task.kernel, seed=seed)
+    return acquire(backend, task.y, shots_a_pair * n_pairs, "uniform", ridge=task.ridge, seed=seed)
+
+
+def measured_equally(task: Task, shots_a_pair: int, seed: int) -> BlockTable:
+    """Return a test block with the same shots on every pair."""
+    table = BlockTable(*task.test_kernel.shape)
+    rows, cols = (axis.ravel() for axis in np.indices(task.test_kernel.shape))
+    plan = ShotPlan(rows, cols, np.full(len(rows), shots_a_pair))
+    backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
+    table.add(plan, backend.collect(backend.submit(plan, "equal")))
+    return table
+
+
+def spent(head: FittedHead, task: Task, shots: float, error_rate: float, seed: int) -> Prediction:
+    """Return the prediction of one budget, in shots a pair."""
+    backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
+    return predict(head, backend, int(shots * task.test_kernel.size), error_rate=error_rate)
+
+
+def needed(outcome: Callable[[float, int], tuple[float, float]], splits: int) -> FloatArray:
+    """Return the mean shots a pair at which each mean agreement is reached, interpolated.
+
+    ``outcome`` returns shots a pair and agreement of one budget on one of the splits.
+    """
+    points = [np.mean([outcome(n, s) for s in range(splits)], axis=0) for n in SHOTS_A_PAIR]
+    shots, agreement = np.array(points).T
+    rising = np.maximum.accumulate(agreement)
+    found = np.exp(np.interp(AGREEMENTS, rising, np.log(shots)))
+    return np.where(np.asarray(AGREEMENTS) <= rising[-1], found, np.nan)
+
+
+def savings(make_task: Callable[[int], Task], readout: str, splits: int = SPLITS) -> Bar:
+    """Return the shots that each way needs for the same agreement with exact test entries."""
+    tasks = [make_task(seed) for seed in range(splits)]
+    heads = [trained(task, seed=seed).fit(readout) for seed, task in enumerate(tasks)]
+    exact = [h.predict(t.test_kernel) for h, t in zip(heads, tasks, strict=True)]
+
+    def equally(n: float, seed: int) -> tuple[float, float]:
+        block = measured_equally(tasks[seed], int(n), seed).estimate(unseen=0.0)
+        return n, float(np.mean(heads[seed].predict(block) == exact[seed]))
+
+    def by_session(error_rate: float) -> Callable[[float, int], tuple[float, float]]:
+        def outcome(n: float, seed: int) -> tuple[float, float]:
+            found = spent(heads[seed], tasks[seed], n, error_rate, seed)
+            return float(found.table.shots.mean()), float(np.mean(found.labels == exact[seed]))
+
+        return outcome
+
+    outcomes = (equally, by_session(NEVER), by_session(0.05))
+    ways = zip(*(needed(outcome, splits) for outcome in outcomes), strict=True)
+    texts = [
+        f"{agreement:.0%}: {equal:.0f} equally, {allocated:.0f} allocated "
+        f"({equal / allocated:.1f} × fewer), {stopped:.0f} with stopping "
+        f"({allocated / stopped:.1f} × fewer again)"
+        for agreement, (equal, allocated, stopped) in zip(AGREEMENTS, ways, strict=True)
+    ]
+    errors = np.zeros(2)
+    for seed, (head, task) in enumerate(zip(heads, tasks, strict=True)):
+        f = head.decision_function(task.test_kernel)
+        equal = measured_equally(task, TRAINING_SHOTS, seed).estimate(unseen=0.0)
+        errors[0] += np.mean((head.decision_function(equal) - f) ** 2)
+        errors[1] += np.mean((spent(head, task, TRAINING_SHOTS, NEVER, seed).f - f) ** 2)
+    ratio = errors[0] / errors[1]
+    return Bar(
+        f"{tasks[0].name}, {readout}: test shots a pair for a share of the exact entries' labels",
+        "; ".join([*texts, f"squared error of f, allocated: {ratio:.1f} × smaller"]),
+    )
+
+
+def false_decisions(task: Task, repetitions: int = 40) -> Bar:
+    """Return how often a settled class is wrong, over budgets small and large."""
+    head = trained(task).fit()
+    exact = head.predict(task.test_kernel)
+    found = [spent(head, task, n, 0.05, seed) for n in (2, 8) for seed in range(repetitions)]
+    wrong = float(np.mean([np.mean(p.settled & (p.labels != exact)) for p in found]))
+    settled = float(np.mean([p.settled.mean() for p in found]))
+    return Bar(
+        f"{task.name}: points settled with the wrong class, 12 looks, 2 and 8 shots a pair",
+        f"{wrong:.2%} of all ({settled:.0%} settled)",
+        "≤ 5 %",
+        wrong <= 0.05,
+    )
+
+
+def covered(low: FloatArray, high: FloatArray, truth: FloatArray) -> float:
+    """Return the share of intervals that hold the truth."""
+    return float(np.mean((low <= truth) & (truth <= high)))
+
+
+def shot_coverage(task: Task, repetitions: int = 200) -> Bar:
+    """Return how often the interval from the test shots covers, at 10 shots a pair."""
+    head = trained(task).fit()
+    exact = head.decision_function(task.test_kernel)
+    found = [spent(head, task, 10, 0.05, seed) for seed in range(repetitions)]
+    share = float(np.mean([covered(p.low, p.high, exact) for p in found]))
+    return Bar(
+        f"{task.name}: 90 % interval from 10 test shots a pair, {repetitions} repetitions",
+        f"covers in {share:.1%}",
+        "85 to 95 %",
+        0.85 <= share <= 0.95,
+    )
+
+
+def total_coverage(task: Task, readout: str, shots: int, repetitions: int = 200) -> Bar:
+    """Return how often the total interval covers the same readout's f on the exact kernel."""
+    exact = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
+    truth = exact.decision_function(task.test_kernel)
+    shares = []
+    for seed in range(repetitions):
+        session = trained(task, shots, seed)
+        found = spent(session.fit(readout), task, 10, 0.05, seed)
+        found = with_total_interval(found, session, readout, repetitions=12, seed=seed)
+        assert found.total_low is not None
+        assert found.total_high is not None
+        shares.append(covered(found.total_low, found.total_high, truth))
+    share = float(np.mean(shares))
+    return Bar(
+        f"{task.name}, {len(task.y)} points, {readout}, {shots} training shots a pair: total 90 % "
+        f"interval, {repetitions} repetitions",
+        f"covers in {share:.1%}",
+        "≥ 85 %",
+        share >= 0.85,
+    )
+
+
+def zz_task(seed: int) -> Task:
+    """Return breast cancer with enough test points to see small differences."""
+    return breast_cancer(80, 100, seed)
+
+
+def digits_task(seed: int) -> Task:
+    """Return digits with enough test points."""
+    return digits(100, 100, seed)
+
+
+def planted_task(seed: int) -> Task:
+    """Return a planted problem with enough test points."""
+    return planted_sparse(80, 100, 8, seed, largest_class=0.7)
+
+
+def measure() -> list[Bar]:
+    """Measure a selection, in a minute."""
+    zz, small_zz = breast_cancer(), breast_cancer(60, 10)
+    return [
+        savings(zz_task, "svm", FEW_SPLITS),
+        savings(digits_task, "svm", FEW_SPLITS),
+        false_decisions(zz),
+        shot_coverage(zz),
+        total_coverage(small_zz, "ridge", 16),
+        total_coverage(small_zz, "ridge-kfold", 16),
+    ]
+
+
+def measure_all() -> Iterator[Bar]:
+    """Measure everything that docs/prediction.md shows, in four minutes."""
+    for make_task in (zz_task, digits_task):
+        for readout in ("ridge-kfold", "svm"):
+            yield savings(make_task, readout)
+    yield savings(planted_task, "ridge-kfold")
+    for task in (breast_cancer(), digits(), planted_sparse(80, 30, 8, 1, largest_class=0.7)):
+        yield false_decisions(task)
+        yield shot_coverage(task)
+    small_zz = breast_cancer(60, 10)
+    for readout, shots in (("ridge", 4), ("ridge", 16), ("svm", 16)):
+        yield total_coverage(small_zz, readout, shots)
+    for shots in (4, 16, 64):
+        yield total_coverage(small_zz, "ridge-kfold", shots)
+    # Shrinkage bias: the exact kernel of these few points is fitted almost without a ridge.
+    yield total_coverage(breast_cancer(30, 10), "ridge-kfold", 16)
+    for shots in (4, 16):
+        small_planted = planted_sparse(60, 10, 6, 1, largest_class=0.7)
+        yield total_coverage(small_planted, "ridge-kfold", shots)
+
+
+if __name__ == "__main__":
+    for bar in measure_all():
+        print(f"{bar.what}: {bar.measured}", flush=True)

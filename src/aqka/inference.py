@@ -1,0 +1,294 @@
+"""Shots for prediction: spent where the decision needs them, and no longer than it needs them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka.arrays import FloatArray, as_count, as_fraction, digest, text_digest
+from aqka.backends import Backend
+from aqka.block import BlockTable
+from aqka.confidence import WinnerTest, draw_shots
+from aqka.errors import InputError
+from aqka.plan import ShotPlan, checked_hits
+from aqka.prediction import Prediction, check_level, estimate, normal_quantile
+from aqka.readout import FittedHead
+from aqka.run import Patience, check_backend, drive
+
+ROUNDS = 12
+
+
+def class_columns(head: FittedHead) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients and intercepts with a column per class: of two classes, 0 and f."""
+    alpha = np.asarray(head.alpha, dtype=np.float64).reshape(len(head.alpha), -1)
+    if not np.all(np.isfinite(alpha)):
+        raise InputError("head has coefficients that are NaN or infinite; fit it anew.")
+    intercept = np.asarray(head.intercept, dtype=np.float64).reshape(-1)
+    if alpha.shape[1] > 1:
+        return alpha, intercept
+    return np.hstack([np.zeros_like(alpha), alpha]), np.array([0.0, intercept[0]])
+
+
+class PredictionSession:
+    """A shot budget for test points being spent round by round.
+
+    Each round gives every open point the same shots, over training points in proportion to
+    |α_j| sqrt(K_j (1 - K_j)) with K as known so far; of several classes, α is the contrast of the
+    leader with the others, the close ones most. A point whose class is settled gets no more, so the
+    session may end before the budget does.
+
+    Parameters
+    ----------
+    head
+        The fitted head.
+    n_points
+        Number of test points.
+    budget
+        Shots that may be spent in all.
+    error_rate
+        Chance, per point, that it is ever declared settled with another class than exact test
+        entries would give, however often one looks (:class:`~aqka.confidence.WinnerTest`).
+    rounds
+        Rounds in which the budget is spent where points stay open. The shots spent after each grow
+        by a common factor from one shot a pair, or less where the budget is small.
+    seed
+        Every draw comes from a generator seeded by (seed, round), so a session rebuilt from its
+        recorded hits goes on bit for bit as the uninterrupted one.
+
+    Examples
+    --------
+    >>> head = FittedHead(np.array([1.0, -1.0]), np.array(0.0), np.eye(2), 0.1, np.array([3, 8]))
+    >>> session = PredictionSession(head, n_points=1, budget=1000)
+    >>> while not session.done:
+    ...     plan = session.ask()
+    ...     session.tell(np.where(plan.cols == 0, plan.shots, 0))  # K = 1 and K = 0
+    >>> found = session.result()
+    >>> found.labels, found.settled, session.shots_left > 800
+    (array([8]), array([ True]), True)
+    """
+
+    def __init__(
+        self,
+        head: FittedHead,
+        n_points: int,
+        budget: int,
+        *,
+        error_rate: float = 0.05,
+        rounds: int = ROUNDS,
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(head, FittedHead):
+            raise InputError(
+                f"head must be a FittedHead, got {type(head).__name__}; session.fit() gives one."
+            )
+        self.head = head
+        self.n_points = as_count(n_points, "n_points")
+        self.budget = as_count(budget, "budget")
+        self.error_rate = as_fraction(error_rate, "error_rate")
+        if not 0 < self.error_rate < 0.5:
+            raise InputError(
+                f"error_rate must lie above 0 and below 0.5, got {error_rate!r}; for example 0.05."
+            )
+        self.rounds = min(as_count(rounds, "rounds"), self.budget)
+        self.seed = as_count(seed, "seed", minimum=0)
+        self._alpha, self._intercept = class_columns(head)
+        self.table = BlockTable(self.n_points, len(self._alpha))
+        first = min(self.budget / self.rounds, float(self.table.shots.size))
+        ends = np.geomspace(self.budget, first, self.rounds)[::-1]  # of one round, the budget
+        self._milestones: list[int] = np.unique(np.rint(ends).astype(np.int64)).tolist()
+        # The last points share what the others leave, so twice the mean is still worth a bet.
+        self.test = WinnerTest(
+            self._alpha,
+            self._intercept,
+            self.n_points,
+            self.error_rate,
+            (self._milestones[0] / self.n_points, 2 * self.budget / self.n_points),
+        )
+        self.round = 0
+        self._pending: ShotPlan | None = None
+        self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
+
+    @property
+    def shots_left(self) -> int:
+        """Shots of the budget that are not yet measured."""
+        return self.budget - self.table.total
+
+    @property
+    def done(self) -> bool:
+        """Whether the budget is spent or every point is settled."""
+        return self.shots_left == 0 or bool(self.test.settled.all())
+
+    @property
+    def tag(self) -> str:
+        """Name of the current round, for the backend: other runs and rounds have others."""
+        return f"aqka-predict-{text_digest(repr(self.settings()))}-r{self.round}"
+
+    def settings(self) -> dict[str, str]:
+        """Return all that a run depends on besides the backend, as texts."""
+        return {
+            "alpha": digest(self._alpha),
+            "intercept": digest(self._intercept),
+            "budget": str(self.budget),
+            "error_rate": repr(self.error_rate),
+            "rounds": str(self.rounds),
+            "seed": str(self.seed),
+        }
+
+    def extent(self) -> dict[str, str]:
+        """Return the points that plans may name."""
+        rows, cols = self.table.shots.shape
+        return {"rows": str(rows), "cols": str(cols)}
+
+    def ask(self) -> ShotPlan:
+        """Return the pairs and shots to run next; the same plan until it is told."""
+        if self.done:
+            raise InputError(
+                f"{self.budget - self.shots_left} of {self.budget} shots are spent and "
+                f"{int(self.test.settled.sum())} of {self.n_points} points settled; there is no "
+                "next round."
+            )
+        if self._pending is None:
+            self._pending = self._draw()[1]
+        return self._pending
+
+    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
+        """Take the hits of the plan that ``ask`` gave, in its order.
+
+        ``shots`` says how many shots each pair really got, where a round was cut short. Such a
+        round counts for the estimate but not for the test, which is right for shots as drawn.
+        """
+        if self._pending is None:
+            raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
+        plan = self._pending if shots is None else self._pending.cut_to(shots)
+        counts = checked_hits(plan, hits)
+        chances, drawn = self._draw()
+        # A plan taken up from elsewhere, such as another machine's rounding, is not as drawn here.
+        if plan.equals(drawn):
+            guesses = self.table.smoothed(self.table.prior())
+            self.table.add(plan, counts)
+            self.test.update(plan, counts, guesses, chances)
+        else:
+            self.table.add(plan, counts)
+        self._pending = self._drawn = None
+        self.round += 1
+
+    def take_up(self, plan: ShotPlan) -> None:
+        """Make a recorded plan the pending one."""
+        if not 0 < plan.total <= self.shots_left:
+            raise InputError(
+                f"plan has {plan.total} shots but {self.shots_left} of the budget are left."
+            )
+        self._pending = plan
+
+    def result(self, level: float = 0.9) -> Prediction:
+        """Return what is known so far; points that are not settled are flagged."""
+        level = check_level(level)
+        f, deviation = estimate(self.head, self.table)
+        reach = normal_quantile(level) * deviation
+        settled = self.test.settled
+        labels = self.head.labels(f)
+        labels[settled] = self.head.classes[self.test.winner[settled]]
+        return Prediction(
+            labels=labels,
+            f=f,
+            low=f - reach,
+            high=f + reach,
+            settled=settled,
+            shots=self.table.shots.sum(axis=1),
+            level=level,
+            head=self.head,
+            table=self.table,
+        )
+
+    def _chances(self) -> FloatArray:
+        """Return for each point the distribution ∝ |α_j| sqrt(K_j (1 - K_j))."""
+        prior = self.table.prior()
+        k = self.table.smoothed(prior)
+        variance = self.table.variance(prior)
+        scores = self.table.estimate(prior.mean) @ self._alpha + self._intercept
+        leader, best = scores.argmax(axis=1), scores.max(axis=1)
+        squares = np.zeros_like(k)
+        for c, coefficients in enumerate(self._alpha.T):
+            contrast = (self._alpha[:, leader].T - coefficients) ** 2
+            # A class far behind, in units of what is known, needs few shots.
+            gap = (best - scores[:, c]) ** 2 + np.sum(variance * contrast, axis=1)
+            squares += contrast / np.maximum(gap, 1e-100)[:, None]
+        score = np.sqrt(squares * k * (1 - k))
+        score[~score.any(axis=1)] = 1.0  # no entry matters: all alike
+        return np.asarray(score / score.sum(axis=1, keepdims=True))
+
+    def _draw(self) -> tuple[FloatArray, ShotPlan]:
+        """Return the round's distributions and the plan drawn from them."""
+        if self._drawn is not None:
+            return self._drawn
+        chances = self._chances()
+        rng = np.random.default_rng([self.seed, self.round])
+        # Counted from what is measured, so shots that a failed round did not use come along.
+        n_shots = self._milestones[min(self.round, len(self._milestones) - 1)]
+        n_shots -= self.table.total
+        open_points = np.flatnonzero(~self.test.settled)
+        each = np.full(open_points.size, n_shots // open_points.size)
+        each[rng.permutation(open_points.size)[: n_shots % open_points.size]] += 1
+        shots = np.zeros_like(self.table.shots)
+        for point, count in zip(open_points[each > 0], each[each > 0], strict=True):
+            shots[point] = draw_shots(chances[point], int(count), rng)
+        rows, cols = np.nonzero(shots)
+        self._drawn = chances, ShotPlan(rows, cols, shots[rows, cols])
+        return self._drawn
+
+
+def predict(
+    head: FittedHead,
+    backend: Backend,
+    budget: int,
+    *,
+    error_rate: float = 0.05,
+    level: float = 0.9,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    directory: str | Path | None = None,
+    patience: Patience | None = None,
+    on_round: Callable[[PredictionSession], None] | None = None,
+) -> Prediction:
+    """Predict the test points of a backend, spending at most ``budget`` shots.
+
+    Parameters
+    ----------
+    head
+        The fitted head.
+    backend
+        Who runs the shots: one row per test point, one column per training point.
+    budget, error_rate, rounds, seed
+        See :class:`PredictionSession`.
+    level
+        Level of the intervals.
+    directory, patience, on_round
+        See :func:`~aqka.acquire`; the directory must be another than the training run's.
+
+    Examples
+    --------
+    >>> from aqka import MatrixBackend, acquire
+    >>> from aqka.tasks import planted_sparse
+    >>> task = planted_sparse(60, 40, 4, seed=3, largest_class=0.7)
+    >>> head = acquire(MatrixBackend(task.kernel), task.y, 20_000).fit()
+    >>> test = MatrixBackend(task.test_kernel, rectangular=True)
+    >>> found = predict(head, test, budget=40_000)
+    >>> bool(found.settled.mean() > 0.5), bool(found.shots.sum() <= 40_000)
+    (True, True)
+    >>> agree = found.labels == head.predict(task.test_kernel)
+    >>> bool(agree[found.settled].mean() > 0.95)
+    True
+    """
+    check_backend(backend)
+    check_level(level)
+    session = PredictionSession(
+        head, backend.shape[0], budget, error_rate=error_rate, rounds=rounds, seed=seed
+    )
+    if backend.shape[1] != len(head.alpha):
+        raise InputError(
+            f"the head was trained on {len(head.alpha)} points, so the backend must have that many "
+            f"columns, one row per test point; its shape is {backend.shape}."
+        )
+    drive(session, backend, directory, patience, on_round)
+    return session.result(level)

@@ -1,0 +1,80 @@
+"""Prediction: decision values of test points, their intervals, and what is settled."""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka.arrays import BoolArray, FloatArray, IntArray, as_fraction
+from aqka.block import BlockTable
+from aqka.errors import InputError
+from aqka.readout import FittedHead
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What the shots say about test points.
+
+    Attributes
+    ----------
+    labels
+        The settled class, or the most likely one of a point that is still open.
+    f
+        Decision values from the measured entries; with more than two classes a column each.
+    low, high
+        Interval for the f that exact test entries would give, the fitted model taken as given.
+    settled
+        Whether the class is settled at the error rate; the budget ended before the others were.
+    shots
+        Shots spent on each point.
+    total_low, total_high
+        Interval for the f of the same readout on the exact kernel; see
+        :func:`~aqka.bootstrap.with_total_interval`. None until asked for.
+    could_flip
+        Whether that readout could give another class; None until asked for.
+    level
+        Level of the intervals.
+    head, table
+        The fitted head, and the counts of the test entries.
+    """
+
+    labels: NDArray[Any]
+    f: FloatArray
+    low: FloatArray
+    high: FloatArray
+    settled: BoolArray
+    shots: IntArray
+    level: float
+    head: FittedHead
+    table: BlockTable
+    total_low: FloatArray | None = None
+    total_high: FloatArray | None = None
+    could_flip: BoolArray | None = None
+
+
+def estimate(head: FittedHead, table: BlockTable) -> tuple[FloatArray, FloatArray]:
+    """Return f and its standard deviation from the counts, in the shape of the head's output."""
+    prior = table.prior()
+    f = head.decision_function(table.estimate(prior.mean))
+    return f, np.sqrt(table.variance(prior) @ np.asarray(head.alpha) ** 2)
+
+
+def check_level(level: float) -> float:
+    """Return the level of an interval, strictly between 0 and 1."""
+    level = as_fraction(level, "level")
+    if level in (0, 1):
+        raise InputError(f"level must lie strictly between 0 and 1, got {level}; for example 0.9.")
+    return level
+
+
+def normal_quantile(level: float) -> float:
+    """Return how many standard deviations a two-sided interval of a level reaches.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.9), 3)
+    1.645
+    """
+    return NormalDist().inv_cdf((1 + level) / 2)
