@@ -1,5 +1,7 @@
 """aqka: quantum-kernel learning under a shot budget."""
 
+from typing import TYPE_CHECKING, Any
+
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocation, Allocator, allocator_names
 from aqka.backends import Backend, MatrixBackend, StatevectorBackend
@@ -9,6 +11,7 @@ from aqka.device import DeviceModel
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.inference import PredictionSession, predict
+from aqka.kernel_source import BackendFactory
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks, ShotPlan
 from aqka.planner import Quote, quote
@@ -20,6 +23,9 @@ from aqka.run import Patience, acquire
 from aqka.schedule import Schedule
 from aqka.version import __version__
 
+if TYPE_CHECKING:
+    from aqka.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
+
 __all__ = [
     "PAPER",
     "PRACTICAL",
@@ -27,6 +33,7 @@ __all__ = [
     "Allocation",
     "Allocator",
     "Backend",
+    "BackendFactory",
     "DeviceModel",
     "Diagnostics",
     "FittedHead",
@@ -41,6 +48,9 @@ __all__ = [
     "PredictionSession",
     "Problem",
     "Protocol",
+    "QuantumRidge",
+    "QuantumRidgeClassifier",
+    "QuantumSVC",
     "Quote",
     "Readout",
     "Schedule",
@@ -58,3 +68,12 @@ __all__ = [
     "readout_names",
     "with_total_interval",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the estimators when they are first asked for: scikit-learn takes long to import."""
+    if name in ("QuantumRidge", "QuantumRidgeClassifier", "QuantumSVC"):
+        from aqka import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'aqka' has no attribute {name!r}")

@@ -136,6 +136,22 @@ class PairTable:
             )
         return np.asarray(matrix[self._mask])
 
+    def subset(self, points: ArrayLike) -> "PairTable":
+        """Return the measurements among some of the points, in the order they are given."""
+        chosen = as_counts(points, "points")
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.n_points):
+            raise InputError(
+                f"points must lie between 0 and {self.n_points - 1}, got {chosen.min()} to "
+                f"{chosen.max()}."
+            )
+        if np.unique(chosen).size != chosen.size:
+            raise InputError("points must be different ones; a point is listed twice.")
+        part = PairTable(chosen.size, self.diagonal)
+        rows, cols = part.pairs()
+        index = self.index(chosen[rows], chosen[cols])
+        part.shots, part.hits = self.shots[index], self.hits[index]
+        return part
+
     def on_diagonal(self) -> BoolArray:
         """Return which pairs are (i, i); none when the diagonal is known."""
         return np.eye(self.n_points, dtype=np.bool_)[self._mask]

@@ -55,3 +55,12 @@ class KernelPrior:
         """Return (hits + νm) / (shots + ν) per pair; a measured diagonal is expected at 1."""
         mean = np.where(table.on_diagonal(), 1.0, self.mean)
         return np.asarray((table.hits + self.strength * mean) / (table.shots + self.strength))
+
+    def variance(self, table: PairTable) -> FloatArray:
+        """Return the variance of K-hat per pair; of an unseen one, that of the prior.
+
+        It takes K from the posterior mean: at K-hat = 0 the plug-in would claim certainty.
+        """
+        k = self.posterior_mean(table)
+        shots = np.where(table.unseen, self.strength + 1, table.shots)
+        return np.asarray(k * (1 - k) / shots)

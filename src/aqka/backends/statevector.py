@@ -13,6 +13,7 @@ from aqka.backends._gates import ComplexArray
 from aqka.backends._qfunc import simulate_qfunc
 from aqka.backends._simulate import simulate
 from aqka.backends._simulated import ExactBackend
+from aqka.zz import zz_states
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -73,8 +74,9 @@ class StatevectorBackend(ExactBackend):
         self._points = rows if self._square else np.concatenate([rows, others])
         # A plain function cannot be pickled in general, a circuit can: they stay apart.
         self._function = feature_map if callable(feature_map) else None
+        self._is_zz = feature_map is None  # in plain numpy, so that it needs no quantum SDK
         self._circuit: QuantumCircuit | None = None
-        if not callable(feature_map):
+        if feature_map is not None and not callable(feature_map):
             self._circuit = as_feature_map(feature_map, self._points.shape[1])
         self._states: ComplexArray | None = None
         self._kernel: FloatArray | None = None
@@ -98,13 +100,17 @@ class StatevectorBackend(ExactBackend):
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but its kernel has.
-        circuit = self._circuit
-        which = digest(self.kernel()) if circuit is None else circuit_digest(circuit)
+        if self._circuit is not None:
+            which = circuit_digest(self._circuit)
+        else:
+            which = "zz" if self._is_zz else digest(self.kernel())
         return [f"X={digest(self._points)}", f"rows={self._n_rows}", f"feature_map={which}"]
 
     def _all_states(self) -> ComplexArray:
         if self._states is None:
-            if self._circuit is not None:
+            if self._is_zz:
+                self._states = zz_states(self._points)
+            elif self._circuit is not None:
                 self._states = simulate(self._circuit, self._points)
             else:
                 assert self._function is not None

@@ -1,0 +1,59 @@
+"""Probabilities from decision values, without a new shot."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+from aqka.arrays import FloatArray
+from aqka.readout.ridge_kfold import FOLD_SEED
+from aqka.spectrum import Spectrum
+
+FOLDS = 5
+
+
+def held_out_decisions(kernel: FloatArray, y: FloatArray, ridge: float) -> FloatArray:
+    """Return the decision values of points that ridge regression has not seen; y has columns."""
+    order = np.random.default_rng(FOLD_SEED).permutation(len(y))
+    decisions = np.empty_like(y)
+    for held in np.array_split(order, min(FOLDS, len(y))):
+        kept = np.setdiff1d(order, held)
+        alpha = Spectrum.of(kernel[np.ix_(kept, kept)]).solve(y[kept], ridge)
+        decisions[held] = kernel[np.ix_(held, kept)] @ alpha
+    return decisions
+
+
+def as_class_columns(decision: FloatArray) -> FloatArray:
+    """Return decision values with a column per class: f of two classes becomes (-f, f) / 2."""
+    if decision.ndim == 2 and decision.shape[1] > 1:
+        return decision
+    f = decision.reshape(-1)
+    return np.stack([-f, f], axis=1) / 2
+
+
+def fit_temperature(decision: FloatArray, winner: FloatArray) -> float:
+    """Return the t that makes softmax(t · decision) fit the classes best.
+
+    One number for all classes keeps the most likely class the one that is predicted
+    (temperature scaling: Guo et al. 2017, "On calibration of modern neural networks").
+
+    Parameters
+    ----------
+    decision
+        Held-out decision values, a column per class.
+    winner
+        The column of each point's true class.
+    """
+    points = np.arange(len(decision))
+    scale = float(np.abs(decision).max()) or 1.0
+
+    def loss(log_t: float) -> float:
+        t = np.exp(log_t) / scale
+        return -float(np.mean(log_softmax(t * decision, axis=1)[points, winner]))
+
+    found = minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded")
+    return float(np.exp(found.x)) / scale
+
+
+def probabilities(decision: FloatArray, temperature: float) -> FloatArray:
+    """Return softmax(t · decision), a column per class."""
+    return np.asarray(softmax(temperature * as_class_columns(decision), axis=1))
