@@ -33,7 +33,7 @@ def test_sparse_coefficients_solve_the_lasso():
         z = np.linalg.solve(factor.T, y)
         lasso = Lasso(alpha=penalty / 30, fit_intercept=False, tol=1e-12, max_iter=100_000)
         np.testing.assert_allclose(ours[:, column], lasso.fit(factor, z).coef_, atol=2e-3)
-    assert np.sum(ours[:, 1] == 0) > 0
+    assert np.any(ours == 0)
 
 
 def test_weights_favour_small_errors_and_ridges_above_the_noise():
