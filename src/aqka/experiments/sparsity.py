@@ -8,7 +8,7 @@ import numpy as np
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, within
 from aqka.experiments._notes import levels_note
-from aqka.experiments._planted import N_ANCHORS, N_TRAIN, planted_task
+from aqka.experiments._planted import N_ANCHORS, N_TRAIN, UNFLOORED, planted_task
 from aqka.experiments._results import Estimate, Results, Row, highest, lowest
 from aqka.experiments._runs import EXACT, baseline_rows, exact_decision, measured, spend
 from aqka.experiments._stated import direction, stated_gain, stated_span
@@ -20,7 +20,8 @@ from aqka.theory import cauchy_schwarz_ratio, planted_ceiling, training_loss, va
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-METHODS = ("uniform", "aqka", "aqka-oracle")
+NAMES = ("uniform", "aqka", "aqka-oracle")
+METHODS = {name: name for name in NAMES} | UNFLOORED
 LOW, HIGH = 100_000, 300_000  # the budgets that the text names; the figure has a third
 SEEDS = 20  # of the paper
 
@@ -33,9 +34,9 @@ def measure(cell: Cell) -> Result:
     rows = [exact, majority]
     decision = exact_decision(task)
     loss = training_loss(task.kernel, task.y, task.ridge)
-    for method in METHODS:
+    for method, allocator in METHODS.items():
         for budget in cell["budgets"]:
-            session = spend(task, method, budget, cell["protocol"], cell["seed"])
+            session = spend(task, allocator, budget, cell["protocol"], cell["seed"])
             noisy = training_loss(session.fit().kernel, task.y, task.ridge)
             row: Row = {"method": method, "budget": budget, "excess_loss": noisy - loss}
             rows.append(row | measured(task, session, decision))
@@ -80,19 +81,34 @@ def _against_theory(results: Results) -> dict[int, Estimate]:
 
 
 def _exponent(results: Results) -> Estimate:
-    """Return the slope of log ρ against the logarithm of its ceiling."""
+    """Return the slope of log ρ against log m."""
     rows = results.where(method=EXACT)
     slopes = []
     for seed in rows.unique("seed"):
         chosen = rows.where(seed=seed).rows
-        ceilings = [planted_ceiling(N_TRAIN, row["anchors"]) for row in chosen]
-        slopes.append(float(np.polyfit(np.log(ceilings), np.log([r["rho"] for r in chosen]), 1)[0]))
+        anchors, ratios = ([row[name] for row in chosen] for name in ("anchors", "rho"))
+        slopes.append(float(np.polyfit(np.log(anchors), np.log(ratios), 1)[0]))
     return Estimate.of(slopes)
 
 
 def _levels(results: Results) -> str:
     shares = ", ".join(f"m = {m}: {gain} pts" for m, gain in _gains(LOW)(results).items())
-    return f"Gains at B = {LOW:,}: {shares}. {levels_note(results, METHODS)}"
+    return f"Gains at B = {LOW:,}: {shares}. {levels_note(results, NAMES)}"
+
+
+def _floor(results: Results) -> str:
+    """Say what the floor does to the oracle."""
+    told = "; ".join(
+        f"{name} {results.gain(name, 'uniform', budget=lambda b: b is not None)}"
+        for name in list(METHODS)[1:]
+    )
+    at = results.where(anchors=N_ANCHORS, budget=LOW)
+    ten = "; ".join(f"{name} {at.gain(name, 'uniform')}" for name in list(METHODS)[1:])
+    return (
+        "Most true sensitivities of a planted task are 0, so with the 5 % floor of Table 1 most of "
+        f"the oracle's shots go where the floor is. Mean gains over all m and budgets, in pts: "
+        f"{told}. At m = {N_ANCHORS}, B = {LOW:,}: {ten}."
+    )
 
 
 CLAIMS = (
@@ -122,7 +138,7 @@ CLAIMS = (
         "m = 10, B = 10⁵: target-oracle gains +12.2 pts",
         12.2,
         lambda r: r.gain("aqka-oracle", "uniform", anchors=10, budget=LOW),
-        _levels,
+        _floor,
         seeds=SEEDS,
     ),
     direction(
@@ -130,7 +146,7 @@ CLAIMS = (
         "m = 10, B = 10⁵: target-est outperforms target-oracle",
         lambda r: r.gain("aqka", "aqka-oracle", anchors=10, budget=LOW),
         above(),
-        _levels,
+        _floor,
     ),
     Claim(
         "Sec. 5.2; App. C.14",
@@ -138,7 +154,7 @@ CLAIMS = (
         Estimate(0.0),
         lambda r: r.gain("aqka-oracle", "aqka", budget=lambda b: b is not None),
         within(3.0),
-        _levels,
+        _floor,
         unit="pts",
     ),
     Claim(
@@ -167,8 +183,7 @@ CLAIMS = (
     ),
     Claim(
         "Sec. 3.1",
-        "ρ tracks its ceiling, of order m/N, to a constant factor: slope of log ρ against the "
-        "logarithm of the ceiling",
+        "ρ tracks m/N, not m²/N²: the slope of log ρ against log m is 1",
         Estimate(1.0),
         _exponent,
         within(0.2),

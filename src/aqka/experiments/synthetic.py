@@ -134,7 +134,8 @@ def _higher_error(budget: int, words: str) -> Claim:
     """
     return Claim(
         "Sec. 5.1; App. C.2",
-        f"at high B target-fill's MSE is larger, read as: than uniform's at B = {budget:,} ({words})",
+        "at high B target-fill's MSE is larger, read as: "
+        f"than uniform's at B = {budget:,} ({words})",
         Estimate(1.0),
         lambda r: r.ratio("mse", "aqka", "uniform", budget=budget),
         above(),

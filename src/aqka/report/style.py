@@ -23,6 +23,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "leverage": {"color": GREEN, "marker": "v"},
     "aqka": {"color": VERMILION, "marker": "D"},
     "aqka-oracle": {"color": BLUE, "marker": "X"},
+    "aqka, no floor": {"color": ORANGE, "marker": "D", "ls": ":"},
+    "aqka-oracle, no floor": {"color": SKY, "marker": "X", "ls": ":"},
     "multinomial": {"color": VERMILION, "marker": "d", "ls": "--"},
     "multinomial-oracle": {"color": BLUE, "marker": "x", "ls": "--"},
     "shofar": {"color": PURPLE, "marker": "P"},
