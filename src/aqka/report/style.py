@@ -137,6 +137,18 @@ def method_panels(
     return figure
 
 
+def accuracy_panel(
+    axes: Axes, results: Results, methods: Sequence[str], levels: Sequence[str] = ()
+) -> None:
+    """Draw accuracy of several methods against the budget into one panel."""
+    for baseline in levels:
+        level(axes, results.mean("accuracy", method=baseline).value, baseline)
+    for method in methods:
+        curve(axes, method_means(results, "accuracy", method), method)
+    budget_axis(axes)
+    axes.set_ylabel("test accuracy")
+
+
 def error_figure(results: Results, methods: Sequence[str], title: str) -> Figure:
     """Draw the test error of several methods against the budget, both on logarithmic axes."""
     figure, (axes,) = new_figure()
