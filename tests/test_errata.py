@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
-from aqka.experiments import heatmap
+from aqka.experiments import heatmap, hyperparameters
 from aqka.experiments.scaling import ANCHORS
 from aqka.nystrom import reconstruct
 from aqka.sensitivity import krr_gauss_newton, krr_squared_gradient
@@ -210,3 +210,8 @@ def test_heat_map_leaves_less_than_warm_up_and_exploration_give():
     assert rest(heatmap.ORACLE) > 7
     assert rest(heatmap.WITHOUT_WARMUP) > 7
     assert rest(heatmap.NEITHER) == pytest.approx(2.0, abs=0.1)
+
+
+def test_table_of_fractions_spans_more_than_three_points():
+    gains = hyperparameters.STATED.values()
+    assert max(gains) - min(gains) == pytest.approx(3.1)
