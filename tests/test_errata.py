@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
+from aqka.experiments import heatmap, hyperparameters
 from aqka.experiments.scaling import ANCHORS
 from aqka.nystrom import reconstruct
 from aqka.sensitivity import krr_gauss_newton, krr_squared_gradient
@@ -190,3 +191,27 @@ def test_anchors_of_the_scaling_experiment_are_rounded_down():
     assert {n: 45 * n // 1000 for n in printed} == printed
     assert {n: -(-45 * n // 1000) for n in printed} == {225: 11, 500: 23, 1000: 45}
     assert {n: ANCHORS[n] for n in printed} == printed
+
+
+def test_heat_map_leaves_less_than_warm_up_and_exploration_give():
+    rows = [
+        row
+        for seed in range(10)
+        for row in heatmap.measure({"seed": seed, "protocol": "paper"})["rows"]
+    ]
+
+    def rest(method):
+        return np.mean([row["rest"] for row in rows if row["method"] == method])
+
+    schedule = Schedule()
+    blind = 10 * (schedule.warmup + (1 - schedule.warmup) * schedule.explore)
+    assert blind == pytest.approx(3.6)
+    assert rest(heatmap.WITHOUT_FLOOR) == pytest.approx(blind, abs=0.1)
+    assert rest(heatmap.ORACLE) > 7
+    assert rest(heatmap.WITHOUT_WARMUP) > 7
+    assert rest(heatmap.NEITHER) == pytest.approx(2.0, abs=0.1)
+
+
+def test_table_of_fractions_spans_more_than_three_points():
+    gains = hyperparameters.STATED.values()
+    assert max(gains) - min(gains) == pytest.approx(3.1)

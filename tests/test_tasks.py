@@ -3,7 +3,7 @@ import pytest
 
 from aqka import InputError, StatevectorBackend
 from aqka.demo import balanced_accuracy
-from aqka.tasks import breast_cancer, planted_sparse
+from aqka.tasks import breast_cancer, planted_sparse, planted_zz
 from aqka.zz import zz_kernel, zz_states
 
 
@@ -97,3 +97,13 @@ def test_balanced_accuracy_weighs_classes_equally():
     truth = np.array([1, 1, 1, -1.0])
     assert balanced_accuracy(truth, np.ones(4)) == 0.5
     assert balanced_accuracy(truth, truth) == 1.0
+
+
+def test_planted_targets_on_the_zz_kernel():
+    task = planted_zz(60, 20, 4, seed=2)
+    alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(60), task.y)
+    assert np.flatnonzero(np.abs(alpha) > 1e-9).tolist() == task.anchors.tolist()
+    np.testing.assert_array_equal(np.where(task.test_kernel @ alpha >= 0, 1, -1), task.test_labels)
+    # 16-dimensional states that overlap a little more than Haar-random ones.
+    off_diagonal = task.kernel[~np.eye(60, dtype=bool)].mean()
+    assert 1 / 16 < off_diagonal < 0.1
