@@ -70,13 +70,48 @@ def planted_sparse(
         At 1, as in the paper, about nine test points in ten fall in one class, and accuracy
         says little.
     """
-    if not 0.5 < largest_class <= 1:
-        raise InputError(f"largest_class must lie above 0.5 and up to 1, got {largest_class!r}.")
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_train + n_test, n_features))
     x /= x.std(axis=0)
     kernel = np.exp(-gamma * cdist(x, x[:n_train], "sqeuclidean"))
     train, test = kernel[:n_train], kernel[n_train:]
+    return plant("planted-sparse RBF", train, test, n_anchors, rng, ridge, largest_class)
+
+
+def planted_zz(
+    n_train: int = 150,
+    n_test: int = 50,
+    n_anchors: int = 10,
+    seed: int = 0,
+    *,
+    n_qubits: int = 4,
+    ridge: float = 0.01,
+) -> Task:
+    """Return the same planted problem on the ZZ kernel of uniform inputs (Section 5.3).
+
+    The paper says "uniform inputs" but not their range; here it is [0, 2π], the period of the
+    single-qubit phases. The mean kernel value is 0.08 there and on [0, π].
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 2 * np.pi, size=(n_train + n_test, n_qubits))
+    kernel = zz_kernel(x, x[:n_train])
+    train, test = kernel[:n_train], kernel[n_train:]
+    return plant("planted-sparse ZZ kernel", train, test, n_anchors, rng, ridge)
+
+
+def plant(
+    name: str,
+    train: FloatArray,
+    test: FloatArray,
+    n_anchors: int,
+    rng: np.random.Generator,
+    ridge: float,
+    largest_class: float = 1.0,
+) -> Task:
+    """Plant a target on a kernel: y = (K + λI)c with c non-zero on few random anchors."""
+    if not 0.5 < largest_class <= 1:
+        raise InputError(f"largest_class must lie above 0.5 and up to 1, got {largest_class!r}.")
+    n_train = len(train)
     for _ in range(1000):
         anchors = np.sort(rng.choice(n_train, n_anchors, replace=False))
         c = np.zeros(n_train)
@@ -87,10 +122,10 @@ def planted_sparse(
     else:
         raise InputError(
             f"largest_class={largest_class} was not met in 1000 draws of {n_anchors} anchors for "
-            f"{n_test} test points; raise it, or take more test points."
+            f"{len(test)} test points; raise it, or take more test points."
         )
     return Task(
-        name="planted-sparse RBF",
+        name=name,
         kernel=train,
         test_kernel=test,
         y=train @ c + ridge * c,

@@ -64,9 +64,12 @@ class Experiment(ABC):
         function: Callable[[Cell], Result] = sys.modules[type(self).__module__].measure
         return function
 
-    @abstractmethod
     def cells(self, parameters: Parameters, protocol: str) -> list[Cell]:
-        """Return the independent pieces of work, the longest first."""
+        """Return the independent pieces of work, the longest first: here one per seed."""
+        shared = {name: value for name, value in parameters.items() if name != "seeds"}
+        return [
+            {**shared, "seed": seed, "protocol": protocol} for seed in range(parameters["seeds"])
+        ]
 
     @abstractmethod
     def figures(self, results: Results) -> "dict[str, Figure]":

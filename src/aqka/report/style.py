@@ -109,10 +109,12 @@ def method_panels(
     column: str = "budget",
     label: str = "budget, shots",
     levels: Sequence[str] = (),
+    looks: Mapping[str, dict[str, Any]] | None = None,
 ) -> Figure:
     """Draw accuracy of several methods; under the fair protocol what must stand beside it too.
 
-    ``levels`` are methods without a budget, drawn right across.
+    ``levels`` are methods without a budget, drawn right across; ``looks`` are colours and
+    markers of methods that :data:`METHODS` does not know.
     """
     measures = {"accuracy": "test accuracy"}
     if results.protocol == "fair":
@@ -125,10 +127,24 @@ def method_panels(
         for baseline in levels if measure != "correlation" else ():  # 1 and 0 by definition
             level(axes, results.mean(measure, method=baseline).value, baseline)
         for method in methods:
-            curve(axes, method_means(results, measure, method, column), method)
+            look = (looks or {}).get(method, {})
+            curve(axes, method_means(results, measure, method, column), method, **look)
         budget_axis(axes, label)
         axes.set_ylabel(name)
     legend_below(figure, panels[0], columns=3 if len(panels) == 1 else 6)
+    return figure
+
+
+def error_figure(results: Results, methods: Sequence[str], title: str) -> Figure:
+    """Draw the test error of several methods against the budget, both on logarithmic axes."""
+    figure, (axes,) = new_figure()
+    axes.set_yscale("log")
+    for method in methods:
+        curve(axes, method_means(results, "mse", method), method)
+    budget_axis(axes)
+    axes.set_ylabel("test MSE")
+    axes.set_title(title)
+    legend_below(figure, axes, columns=3)
     return figure
 
 
