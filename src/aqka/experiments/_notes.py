@@ -9,7 +9,11 @@ from aqka.experiments._runs import MAJORITY
 
 def levels_note(results: Results, methods: Sequence[str], **conditions: Any) -> str:
     """Say what no learning reaches, and the methods' accuracies with what stands beside them."""
-    task = {name: value for name, value in conditions.items() if name != "budget"}
+    task = {
+        name: value
+        for name, value in conditions.items()
+        if name not in ("budget", "shots_per_pair")
+    }
     majority = results.mean("accuracy", method=MAJORITY, **task)
     told = "; ".join(
         f"{method} {results.mean('accuracy', method=method, **conditions)}, "

@@ -119,7 +119,6 @@ def _significance(ratio: int, stated: float) -> Claim:
         ours,
         factor(1.5),
         lambda r: _why(r, ratio),
-        reference=0.0,
         unit="σ",
     )
 
