@@ -47,6 +47,14 @@ def reproduce(
     scheduler: Annotated[
         str | None, typer.Option(help="Dask scheduler to run on, such as tcp://node:8786.")
     ] = None,
+    kernel: Annotated[
+        Path | None,
+        typer.Option(
+            help="Kernel measured on a device, an npz file, instead of a fake device's.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Where the overview goes; default: in the directory.")
     ] = None,
@@ -66,8 +74,11 @@ def reproduce(
         return
     out = out.with_name(f"{out.name}-quick") if quick else out
     plans = [
-        plan(name, out, quick=quick, seeds=seeds, protocol=protocol) for name in _chosen(names)
+        plan(name, out, quick=quick, seeds=seeds, protocol=protocol, kernel=kernel)
+        for name in _chosen(names)
     ]
+    if kernel is not None and not any("kernel" in one.parameters for one in plans):
+        raise InputError("kernel is for experiments that resample a measured one: hardware, svm.")
     try:
         done = _run(plans, workers, scheduler)
     except KeyboardInterrupt:

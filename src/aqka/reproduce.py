@@ -43,12 +43,18 @@ class Reproduction:
 
 
 def plan(
-    name: str, out: Path, *, quick: bool = False, seeds: int | None = None, protocol: str = "paper"
+    name: str,
+    out: Path,
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    protocol: str = "paper",
+    kernel: Path | None = None,
 ) -> Plan:
     """Prepare an experiment; nothing is run or written yet."""
     experiment = make_experiment(name)
     protocol_of(protocol)
-    parameters = as_parameters(experiment, quick, seeds)
+    parameters = as_parameters(experiment, quick, seeds, kernel)
     cells = experiment.cells(parameters, protocol)
     return Plan(name, experiment, parameters, protocol, out / protocol / name, cells)
 
@@ -80,6 +86,7 @@ def reproduce(
         experiment.summarise(results),
         _draw(experiment, results, made.directory),
     )
+    experiment.save(made.parameters, made.directory)
     (made.directory / CLAIMS).write_text(json.dumps(as_json(done), indent=2) + "\n")
     write_report(done, made.directory / REPORT)
     return done

@@ -66,4 +66,6 @@ def compact_simulator(backend: Any, used: list[int]) -> Any:
     return aer.AerSimulator(
         method="density_matrix" if exact else "automatic",
         noise_model=noise.NoiseModel.from_backend(view),
+        runtime_parameter_bind_enable=True,  # a circuit a row would cost more than its simulation
+        max_parallel_threads=1,  # Aer's threads wait by spinning, on a busy machine for long
     )

@@ -3,6 +3,7 @@
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aqka.arrays import as_count
@@ -75,12 +76,26 @@ class Experiment(ABC):
     def figures(self, results: Results) -> "dict[str, Figure]":
         """Draw the results, by file name without ending; see :mod:`aqka.report.style`."""
 
+    def save(self, parameters: Parameters, directory: Path) -> None:  # noqa: B027
+        """Write what else belongs to the results, such as a measured kernel."""
+
     def summarise(self, results: Results) -> list[dict[str, Any]]:
         """Return the summary table: a dict per row, with estimates in it."""
         return results.table(self.by, self.measures)
 
 
-def as_parameters(experiment: Experiment, quick: bool, seeds: int | None) -> Parameters:
-    """Return the experiment's parameters, with another number of seeds if one is given."""
-    chosen = experiment.quick if quick else experiment.full
-    return chosen if seeds is None else {**chosen, "seeds": as_count(seeds, "seeds")}
+def as_parameters(
+    experiment: Experiment, quick: bool, seeds: int | None, kernel: Path | None = None
+) -> Parameters:
+    """Return the experiment's parameters, with another number of seeds if one is given.
+
+    ``kernel`` is a file that replaces the measured kernel, in experiments that resample one.
+    """
+    chosen = dict(experiment.quick if quick else experiment.full)
+    if seeds is not None:
+        chosen["seeds"] = as_count(seeds, "seeds")
+    if kernel is not None and "kernel" in chosen:
+        from aqka.experiments._measured import file_source
+
+        chosen["kernel"] = file_source(kernel)
+    return chosen

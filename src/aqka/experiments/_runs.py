@@ -7,7 +7,7 @@ import numpy as np
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
 from aqka.arrays import FloatArray
-from aqka.backends import MatrixBackend
+from aqka.backends import Backend, MatrixBackend
 from aqka.demo import balanced_accuracy
 from aqka.experiments._base import protocol_of
 from aqka.experiments._results import Row
@@ -27,19 +27,43 @@ def all_rows(
     budgets: Sequence[int],
     protocol: str,
     seed: int,
+    backend: Backend | None = None,
 ) -> list[Row]:
     """Return a row for every method and budget.
 
-    ``methods`` are allocators' names, or allocators by the name that results give them.
+    ``methods`` are allocators' names, or allocators by the name that results give them. Shots
+    run on ``backend``, or else on the task's exact kernel.
     """
     chosen = methods if isinstance(methods, Mapping) else {name: name for name in methods}
     exact = exact_decision(task)
     rows = []
     for name, method in chosen.items():
         for budget in budgets:
-            session = spend(task, method, budget, protocol, seed)
+            session = spend(task, method, budget, protocol, seed, backend=backend)
             rows.append(measured(task, session, exact) | {"method": name, "budget": budget})
     return rows
+
+
+def rows_per_pair(
+    task: Task,
+    methods: Sequence[str] | Mapping[str, Allocator],
+    ratios: Sequence[float],
+    protocol: str,
+    seed: int,
+    backend: Backend | None = None,
+) -> list[Row]:
+    """Return a row for every method and budget, the budgets in shots per pair.
+
+    Pairs are counted as the paper does, with the diagonal, under both protocols.
+    """
+    budgets = {round(ratio * n_pairs(len(task.y))): ratio for ratio in ratios}
+    rows = all_rows(task, methods, list(budgets), protocol, seed, backend)
+    return [row | {"shots_per_pair": budgets[row["budget"]]} for row in rows]
+
+
+def n_pairs(points: int) -> int:
+    """Return the number of pairs, the diagonal included."""
+    return points * (points + 1) // 2
 
 
 def spend(
@@ -49,10 +73,11 @@ def spend(
     protocol: str,
     seed: int,
     schedule: Schedule | None = None,
+    backend: Backend | None = None,
 ) -> Acquisition:
-    """Spend a budget of simulated shots on the task's exact kernel."""
+    """Spend a budget of shots on a backend, or else simulated on the task's exact kernel."""
     return acquire(
-        MatrixBackend(task.kernel, seed=seed),
+        backend or MatrixBackend(task.kernel, seed=seed),
         task.y,
         budget,
         method,

@@ -13,7 +13,7 @@ from aqka.arrays import FloatArray
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, within
 from aqka.experiments._results import Estimate, Results, highest, lowest
-from aqka.experiments._runs import MAJORITY, all_rows, baseline_rows
+from aqka.experiments._runs import MAJORITY, all_rows, baseline_rows, n_pairs
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.sweep_store import Cell, Result
@@ -51,11 +51,6 @@ def measure(cell: Cell) -> Result:
         return {"rows": baseline_rows(task, cell["protocol"])}
     budget = round(cell["shots_per_pair"] * n_pairs(size))
     return {"rows": all_rows(task, METHODS, [budget], cell["protocol"], cell["seed"])}
-
-
-def n_pairs(size: int) -> int:
-    """Return the number of pairs, the diagonal included."""
-    return size * (size + 1) // 2
 
 
 def _limited(shots_per_pair: float) -> bool:
