@@ -73,14 +73,9 @@ def stated_span(
 
     def claim(which: str, points: float, pick: Callable[..., Estimate], rule: Rule) -> Claim:
         text = f"{says}: {which} {points:+g} pts"
-<<<<<<< HEAD
         return stated_gain(
             place, text, points, lambda r: pick(gains(r)), because, seeds=seeds, rule=rule
         )
-=======
-        ours = lambda r: pick(gains(r))  # noqa: E731
-        return stated_gain(place, text, points, ours, because, seeds=seeds, rule=rule)
->>>>>>> expb
 
     return claim("at least", low, lowest, at_least()), claim("up to", high, highest, within())
 
