@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import aqka
-from aqka import cli_ledger, cli_reproduce
+from aqka import cli_compare, cli_ledger, cli_reproduce
 from aqka.errors import InputError, LedgerError
 from aqka.inert import inert
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 app.add_typer(cli_ledger.app, name="ledger")
 app.command(epilog="Example: aqka reproduce synthetic --quick")(cli_reproduce.reproduce)
+app.command(epilog="Example: aqka compare --quick")(cli_compare.compare)
 
 
 def _print_version(wanted: bool) -> None:
