@@ -59,7 +59,9 @@ def load_circuit(path: Path) -> "QuantumCircuit":
     if checked.returncode == 1:
         raise InputError(f"{name}: {inert(checked.stdout.decode(errors='replace'), 300)}")
     if checked.returncode:
-        raise InputError(f"{name} cannot be read within the limits of time and memory; it is not used.")
+        raise InputError(
+            f"{name} cannot be read within the limits of time and memory; it is not used."
+        )
     return read_circuit(content, path.suffix)
 
 

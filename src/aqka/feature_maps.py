@@ -88,7 +88,6 @@ def _from_code(section: FeatureMapSection, base: Path, allow_code: bool) -> "Qua
         sys.path.remove(str(base.resolve()))
     if not isinstance(circuit, qiskit.QuantumCircuit):
         raise InputError(
-            f"feature_map.map {name!r} must return a QuantumCircuit, got "
-            f"{type(circuit).__name__}."
+            f"feature_map.map {name!r} must return a QuantumCircuit, got {type(circuit).__name__}."
         )
     return circuit

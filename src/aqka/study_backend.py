@@ -4,8 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aqka.backends import AerBackend, Backend, MatrixBackend, RuntimeBackend, StatevectorBackend
-from aqka.backends import depolarising_noise
+from aqka.backends import (
+    AerBackend,
+    Backend,
+    MatrixBackend,
+    RuntimeBackend,
+    StatevectorBackend,
+    depolarising_noise,
+)
 from aqka.backends._circuits import require
 from aqka.data import Points
 from aqka.errors import InputError
@@ -82,11 +88,11 @@ def ibm_device(section: BackendSection) -> Any:
 
 def _fake_device(name: str) -> Any:
     provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
-    known = {
-        device.backend_name: device
-        for device in vars(provider).values()
-        if isinstance(device, type) and isinstance(getattr(device, "backend_name", None), str)
-    }
+    known: dict[str, Any] = {}
+    for device in vars(provider).values():
+        label = getattr(device, "backend_name", None)
+        if isinstance(device, type) and isinstance(label, str):
+            known[label] = device
     if name not in known:
         raise InputError(
             f"backend.device {inert(name)!r} is no fake device.{nearest(name, list(known))}"

@@ -3,8 +3,6 @@
 import difflib
 import os
 import re
-import types
-import typing
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -114,15 +112,11 @@ def _section(model: type[BaseModel], keys: list[str]) -> tuple[type[BaseModel], 
 
 def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Return the tables of a model by name."""
-    found = {}
-    for name, field in model.model_fields.items():
-        choices = [field.annotation]
-        if isinstance(field.annotation, types.UnionType):
-            choices = list(typing.get_args(field.annotation))
-        for choice in choices:
-            if isinstance(choice, type) and issubclass(choice, BaseModel):
-                found[name] = choice
-    return found
+    return {
+        name: field.annotation
+        for name, field in model.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+    }
 
 
 def _line(text: str, path: list[str]) -> int | None:

@@ -173,12 +173,12 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 def _array(stream: IO[bytes], size: int) -> NDArray[Any]:
     """Read one array after checking that its header declares what the archive holds."""
-    version = np.lib.format.read_magic(stream)  # type: ignore[no-untyped-call]
+    version = np.lib.format.read_magic(stream)
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }
-    shape, fortran, dtype = readers[version](stream)  # type: ignore[no-untyped-call]
+    shape, fortran, dtype = readers[version](stream)
     if dtype.hasobject:
         raise ValueError("an array holds Python objects")
     count = math.prod(shape)
