@@ -1,6 +1,7 @@
 """The commands around a run: init, run, resume, status, watch, doctor. They parse, call, print."""
 
 import json
+import math
 import os
 import shlex
 import signal
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED, FAILED = 3, 4
 """Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
+LOOK_SECONDS = 0.5
 
 app = typer.Typer()
 Run = Annotated[Path, typer.Argument(help="Directory of a run.")]
@@ -205,11 +207,15 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
     from aqka.progress import progress
     from aqka.report.live_view import progress_table
 
-    # Redrawn by a thread, so that the clock goes on while a job waits; read after each round.
+    # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after
+    # a round, if the last look is a moment ago: rounds on a simulator take milliseconds.
     shown: list[RenderableType] = ["starting"]
+    looked = [-math.inf]
 
     def look() -> None:
-        shown[0] = progress_table(str(directory), progress(directory))
+        if time.monotonic() - looked[0] > LOOK_SECONDS:
+            shown[0] = progress_table(str(directory), progress(directory))
+            looked[0] = time.monotonic()
 
     with Live(get_renderable=lambda: shown[0], console=errors, refresh_per_second=2):
         yield look

@@ -128,12 +128,15 @@ class Ledger:
         if self._last is None:
             self.read()
         assert self._last is not None
+        # Unknown until the entry stands: Ctrl-C may come right after it was written, and the
+        # next entry must then follow what the file says.
+        last, self._last = self._last, None
         text = json.dumps({**(body or {}), "_arrays": _layout(arrays)}, sort_keys=True)
         packed = _pack(arrays)
         with self._told("write to"):
             count: int = self._connection.execute("SELECT COUNT(*) FROM entries").fetchone()[0]
             number, at = count + 1, time.time()
-            digest = _digest(self._last, number, at, kind, round, text, packed)
+            digest = _digest(last, number, at, kind, round, text, packed)
             self._connection.execute(
                 "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, at, kind, round, text, packed, digest),

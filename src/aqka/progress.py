@@ -136,14 +136,19 @@ def estimator(problem: Problem, labels: NDArray[Any], readout: Readout) -> Estim
 
 
 def rounds_of(
-    entries: list[Entry], table: PairTable, estimate: Estimate | None, *, last_only: bool = False
+    entries: list[Entry], table: PairTable, estimate: Estimate | None, estimates: int
 ) -> list[Round]:
-    """Return the rounds of a sound ledger, filling an empty table with their counts."""
-    ended = [entry for entry in entries if entry.kind in ("collected", "failed")]
+    """Return the rounds of a sound ledger, filling an empty table with their counts.
+
+    At most ``estimates`` rounds, evenly spread up to the last, have a Gini and an accuracy.
+    """
+    count = sum(entry.kind in ("collected", "failed") for entry in entries)
+    step = -(-count // estimates)
     found: list[Round] = []
     for entry, landmarks, planned_at in _replayed(entries, table):
-        wanted = estimate is not None and (not last_only or entry is ended[-1])
-        gini, accuracy = estimate(table, landmarks) if wanted and estimate else (None, None)
+        gini, accuracy = None, None
+        if estimate is not None and (count - 1 - len(found)) % step == 0:
+            gini, accuracy = estimate(table, landmarks)
         seconds = entry.body.get("qpu_seconds")
         found.append(
             Round(
@@ -189,7 +194,7 @@ def progress(directory: Path) -> Progress:
     table = PairTable(int(facts["points"]), facts["diagonal"])
     if table.n_points > MAX_ESTIMATED_POINTS:
         estimate = None
-    rounds = rounds_of(entries, table, estimate, last_only=True)
+    rounds = rounds_of(entries, table, estimate, estimates=1)
     last = rounds[-1] if rounds else None
     used = [r.qpu_seconds for r in rounds if r.qpu_seconds is not None]
     budget = int(facts["budget"])

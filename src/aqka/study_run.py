@@ -36,6 +36,8 @@ from aqka.study_backend import Backends, opened
 from aqka.usage import price
 from aqka.version import __version__
 
+MAX_ESTIMATES = 50  # rounds of the history with a Gini and an accuracy
+
 
 def problem_of(study: Study, points: Points) -> Problem:
     """Return the learning problem of a study."""
@@ -180,7 +182,7 @@ def _results(
     estimate = None
     if table.n_points <= MAX_ESTIMATED_POINTS:
         estimate = estimator(problem, points.train_labels, readout)
-    history = rounds_of(entries, problem.new_table(), estimate)
+    history = rounds_of(entries, problem.new_table(), estimate, MAX_ESTIMATES)
     seconds = [r.qpu_seconds for r in history if r.qpu_seconds is not None]
     return {
         "results": {
