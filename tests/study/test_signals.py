@@ -14,7 +14,7 @@ from aqka.audit import verify
 from aqka.errors import LedgerError
 from aqka.progress import progress
 from aqka.records import table_of
-from aqka.run_directory import read_run
+from aqka.run_directory import prepare, read_run
 from aqka.study_run import carry_out
 from tests.study.helpers import aqka, write_study
 
@@ -26,9 +26,7 @@ LONG = {"budget": "8000 shots", "rounds": ROUNDS}  # long enough to be hit, some
 def whole(tmp_path_factory):
     """The table of a run that nobody interrupted."""
     base = tmp_path_factory.mktemp("whole")
-    write_study(base, **LONG)
-    done = aqka("run", "study.toml", cwd=base)
-    assert done.returncode == 0, done.stderr
+    carry_out(prepare(write_study(base, **LONG)), base / "run", new=True)
     return table_of(base / "run").table
 
 
