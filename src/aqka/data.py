@@ -128,16 +128,11 @@ def encode(
                 f"{len(train)} training points do not have {n_features} principal components; "
                 "raise split.train or lower feature_map.qubits."
             )
-        # Columns of a huge scale would overflow in the components; their unit means nothing.
-        scale = np.maximum(np.abs(train_x).max(axis=0), 1.0)
-        scale = np.where(scale > 1e100, scale, 1.0)
-        reduction = PCA(n_features, svd_solver="full").fit(train_x / scale)
-        train_x, test_x = reduction.transform(train_x / scale), reduction.transform(test_x / scale)
+        reduction = PCA(n_features, svd_solver="full").fit(train_x)
+        train_x, test_x = reduction.transform(train_x), reduction.transform(test_x)
     # Test points beyond the training points' range are clipped to it.
     scaling = MinMaxScaler((section.range[0], section.range[1]), clip=True).fit(train_x)
     train_x, test_x = scaling.transform(train_x), scaling.transform(test_x)
-    if not (np.isfinite(train_x).all() and np.isfinite(test_x).all()):
-        raise InputError("the features span too many orders of magnitude; scale them first.")
     return Points(train_x, test_x, table.y[train], table.y[test])
 
 

@@ -15,7 +15,7 @@ from aqka.planner import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
 from aqka.readout import readout_names
 from aqka.study_errors import explain, known_name, refuse_secrets
 
-MAX_STUDY_BYTES = 64 * 1024
+MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
 MAX_QUBITS = 24  # a state of more does not fit a laptop's memory a hundred times
 MAX_SEED = 2**31 - 1
 
@@ -285,6 +285,8 @@ def parse_study(text: str, name: str = "study") -> Study:
     aqka.errors.InputError: study, line 6: unknown key 'test_shot' in [budget]. Did you mean ...
     """
     refuse_secrets(text, None, name)
+    if len(text) > MAX_STUDY_BYTES:
+        raise InputError(f"{name} is longer than {MAX_STUDY_BYTES:,} bytes, the most there can be.")
     try:
         content: dict[str, Any] = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a TOMLDecodeError is a ValueError

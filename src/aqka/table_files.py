@@ -24,6 +24,7 @@ MAX_ROWS = 10**6
 MAX_COLUMNS = 10_000
 MAX_CELLS = 2 * 10**7
 MAX_LABEL = 1000  # characters
+LARGEST = 1e100  # of a feature: squares of it still fit a float
 MAX_MEMBERS = 64
 FORMATS = (".csv", ".parquet", ".npz")
 REMEDY = "drop those rows or fill the gaps first"
@@ -247,9 +248,13 @@ def _label(value: Any, column: str, where: str) -> str:
 def _checked(X: FloatArray, labels: list[str], columns: list[str], name: str) -> Table:
     if len(labels) < 4:
         raise InputError(f"{name} has {len(labels)} points; a study needs at least 4.")
-    if not np.isfinite(X).all():
-        row, column = map(int, np.argwhere(~np.isfinite(X))[0])
-        raise InputError(f"{name}: {columns[column]} is NaN in row {row + 1}; {REMEDY}.")
+    usable = np.abs(X) <= LARGEST  # False of NaN
+    if not usable.all():
+        row, column = map(int, np.argwhere(~usable)[0])
+        raise InputError(
+            f"{name}: {inert(columns[column])} is NaN or beyond {LARGEST:g} in row {row + 1}; "
+            f"{REMEDY}."
+        )
     # An array of texts gives every label the room of the longest.
     if X.size > MAX_CELLS or len(labels) * max(map(len, labels)) > MAX_CELLS:
         raise _too_large(name)
