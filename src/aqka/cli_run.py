@@ -164,7 +164,7 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
                 prepared,
                 directory,
                 new=new,
-                on_start=lambda offer: _announce(offer, directory, errors),
+                on_start=lambda offer, test: _announce(offer, test, directory, errors),
                 on_round=look,
             )
     except KeyboardInterrupt:
@@ -183,10 +183,11 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
         typer.echo(f"Everything is in {inert(directory, 300)}")
 
 
-def _announce(offer: "Quote", directory: Path, errors: Console) -> None:
+def _announce(offer: "Quote", test_shots: int, directory: Path, errors: Console) -> None:
     errors.print(
         f"{inert(directory, 300)}: {offer.shots:,} shots for {offer.n_pairs:,} pairs of "
-        f"{offer.n_points} points, in {offer.submissions} submissions.",
+        f"{offer.n_points} points in {offer.submissions} submissions, then {test_shots:,} for "
+        "predictions.",
         highlight=False,
         markup=False,
         soft_wrap=True,

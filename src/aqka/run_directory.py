@@ -185,6 +185,17 @@ def read_results(directory: Path) -> dict[str, Any]:
     return content
 
 
+def write_results(directory: Path, results: dict[str, Any]) -> None:
+    """Replace a run's results, complete or not at all."""
+    try:
+        write_atomically(directory / RESULTS_NAME, as_json(results))
+    except OSError as error:
+        raise LedgerError(
+            f"{RESULTS_NAME} cannot be written: {error.strerror}. No shot is lost: mend it and "
+            f"resume {inert(directory, 300)}."
+        ) from None
+
+
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Hold the run while working on it; the lock dies with its process."""

@@ -16,22 +16,15 @@ from aqka.demo import balanced_accuracy
 from aqka.device import HERON, DeviceModel
 from aqka.diagnostics import diagnose
 from aqka.errors import InputError
-from aqka.paths import as_json, write_atomically
 from aqka.planner import Quote, quote
 from aqka.prediction_block import measure_block
 from aqka.problem import Problem
 from aqka.progress import MAX_ESTIMATED_POINTS, estimator, read_entries, rounds_of
 from aqka.readout import make_readout
 from aqka.run import acquire
-from aqka.run_directory import (
-    RESULTS_NAME,
-    Prepared,
-    locked,
-    read_results,
-    write_run,
-)
+from aqka.run_directory import Prepared, locked, read_results, write_results, write_run
 from aqka.schedule import Schedule
-from aqka.study import Study
+from aqka.study import BackendSection, Study
 from aqka.study_backend import Backends, opened
 from aqka.usage import price
 from aqka.version import __version__
@@ -84,7 +77,7 @@ def carry_out(
     directory: Path,
     *,
     new: bool,
-    on_start: Callable[[Quote], None] | None = None,
+    on_start: Callable[[Quote, int], None] | None = None,
     on_round: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Run or resume a study in its directory and return its results.
@@ -99,21 +92,25 @@ def carry_out(
     new
         Whether to make the directory.
     on_start, on_round
-        Called with the quote before the first shot, and after every round.
+        Called with the quote and the shots for predictions before the first shot, and after
+        every round.
     """
     study, points, method = prepared.study, prepared.points, prepared.study.method
     schedule = schedule_of(study)
     # Made once before anything is opened or written, so that what cannot work is refused.
     shots = study_quote(prepared).shots
     Acquisition(problem_of(study, points), shots, method.allocator, schedule, method.seed)
-    with opened(study.backend, points, prepared.circuit) as backends:
+    section = study.backend if new else _same_device(study.backend, directory)
+    with opened(section, points, prepared.circuit) as backends:
         offer = study_quote(prepared, _depth(backends))
+        n_test, n_train = backends.test.shape
+        test_shots = n_test * n_train * study.budget.test_shots
         if new:
-            write_run(prepared, directory, _start(offer))
+            write_run(prepared, directory, _start(offer, test_shots, backends))
         else:
             offer = stored_quote(directory) or offer
         if on_start is not None:
-            on_start(offer)
+            on_start(offer, test_shots, backends)
         with locked(directory):
             session = acquire(
                 backends.train,
@@ -128,15 +125,29 @@ def carry_out(
                 on_round=None if on_round is None else lambda _: on_round(),
             )
             found = _results(prepared, session, backends, directory)
-            results = _start(offer) | found
+            results = _start(offer, test_shots, backends) | found
             results["quote_versus_actual"] = quote_versus_actual(offer, found["actual"])
-            write_atomically(directory / RESULTS_NAME, as_json(results))
+            write_results(directory, results)
     return results
 
 
-def _start(offer: Quote) -> dict[str, Any]:
+def _start(offer: Quote, test_shots: int, backends: Backends) -> dict[str, Any]:
     """Return what the results hold before the first shot."""
-    return {"version": __version__, "quote": asdict(offer)}
+    name = getattr(backends.train, "name", type(backends.train).__name__)
+    return {
+        "version": __version__,
+        "backend": str(name),
+        "quote": asdict(offer),
+        "test_shots": test_shots,
+    }
+
+
+def _same_device(section: BackendSection, directory: Path) -> BackendSection:
+    """Return the backend of a begun run: the least busy device may be another one by now."""
+    name = read_results(directory).get("backend")
+    if section.name != "ibm" or section.device is not None or not isinstance(name, str):
+        return section
+    return section.model_copy(update={"device": name})
 
 
 def _depth(backends: Backends) -> int | None:
@@ -203,7 +214,6 @@ def _results(
         },
         "actual": {
             "shots": table.total,
-            "test_shots": block.size * study.budget.test_shots,
             "submissions": len(history),
             "qpu_seconds": sum(seconds) if seconds else None,
             "test_qpu_seconds": test_seconds,

@@ -278,3 +278,19 @@ def test_labels_are_inert_in_results(tmp_path):
     stored = (tmp_path / "run" / "results.json").read_text()
     assert json.loads(stored)["results"]["classes"] == found["results"]["classes"]
     assert stored.isascii()
+
+
+def test_a_resumed_run_stays_on_its_device(tmp_path, monkeypatch):
+    """The least busy device may be another one by then."""
+    asked = []
+
+    def device(section):
+        asked.append(section.device)
+        return FakeRuntime(tmp_path / "service")
+
+    monkeypatch.setattr("aqka.study_backend.ibm_device", device)
+    path = write_study(tmp_path, backend="ibm", budget="100 shots")
+    finish(path)
+    carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
+    name = FakeRuntime(tmp_path / "service").target.name
+    assert asked == [None, name]
