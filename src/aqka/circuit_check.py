@@ -41,9 +41,10 @@ def load_circuit(path: Path) -> "QuantumCircuit":
     name = inert(path.name)
     if path.suffix == ".qpy":
         require("qiskit", "qiskit")
+        _check_header(content)
     else:
         require("qiskit_qasm3_import", "qasm")
-    command = [sys.executable, "-P", "-m", "aqka.circuit_check", path.suffix]
+    command = [sys.executable, "-P", "-m", "aqka.circuit_check", path.suffix, str(CPU_SECONDS)]
     source = str(Path(__file__).resolve().parents[1])
     found = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found}
@@ -82,13 +83,17 @@ def read_circuit(content: bytes, suffix: str) -> "QuantumCircuit":
     return circuit
 
 
-def _qpy(content: bytes) -> "QuantumCircuit":
+def _check_header(content: bytes) -> None:
     if content[:6] != b"QISKIT" or len(content) < 10:
         raise InputError("not a QPY file; write one with qiskit.qpy.dump.")
     if content[6] < OLDEST_QPY:
         raise InputError(
             f"QPY version {content[6]} is too old to be read safely; write it anew with Qiskit 2."
         )
+
+
+def _qpy(content: bytes) -> "QuantumCircuit":
+    _check_header(content)
     programs = require("qiskit.qpy", "qiskit").load(io.BytesIO(content))
     if len(programs) != 1:
         raise InputError(f"holds {len(programs)} circuits; a feature map is one.")
@@ -129,7 +134,7 @@ def _count_gates(circuit: Any, known: dict[Any, int]) -> int:
 
 def main() -> int:
     """Read a circuit from the standard input under limits; print what is wrong with it."""
-    suffix = sys.argv[1]
+    suffix, cpu_seconds = sys.argv[1], int(sys.argv[2])
     content = sys.stdin.buffer.read()
     require("qiskit.qpy", "qiskit")  # imported before the limits: it needs some of both
     if suffix == ".qasm":
@@ -139,7 +144,7 @@ def main() -> int:
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         spent = math.ceil(time.process_time())
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + CPU_SECONDS,) * 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + cpu_seconds,) * 2)
     try:
         read_circuit(content, suffix)
     except InputError as error:

@@ -110,7 +110,7 @@ def carry_out(
         else:
             offer = stored_quote(directory) or offer
         if on_start is not None:
-            on_start(offer, test_shots, backends)
+            on_start(offer, test_shots)
         with locked(directory):
             session = acquire(
                 backends.train,

@@ -146,14 +146,16 @@ def qpy_bytes(circuit, **options):
         ("m.qasm", b"/" * 2**21, "the most is"),
     ],
 )
-def test_strange_circuit_files_are_refused(tmp_path, name, content, words):
+def test_strange_circuit_files_are_refused(tmp_path, name, content, words, monkeypatch):
+    monkeypatch.setattr("aqka.circuit_check.CPU_SECONDS", 1)
     path = with_map(tmp_path, name)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
         prepare(path)
 
 
-def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path):
+def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("aqka.circuit_check.CPU_SECONDS", 1)
     lines = ['OPENQASM 3; include "stdgates.inc"; input float a;', "gate g0(t) q { rx(t) q; }"]
     lines += [f"gate g{k}(t) q {{ g{k - 1}(t) q; g{k - 1}(t) q; }}" for k in range(1, 40)]
     (tmp_path / "m.qasm").write_text("\n".join([*lines, "qubit q; g39(a) q;"]))
