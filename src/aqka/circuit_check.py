@@ -41,7 +41,10 @@ def load_circuit(path: Path) -> "QuantumCircuit":
     name = inert(path.name)
     if path.suffix == ".qpy":
         require("qiskit", "qiskit")
-        _check_header(content)
+        try:
+            _check_header(content)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
     else:
         require("qiskit_qasm3_import", "qasm")
     command = [sys.executable, "-P", "-m", "aqka.circuit_check", path.suffix, str(CPU_SECONDS)]

@@ -4,7 +4,15 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from aqka.allocators import allocator_names
 from aqka.budget import parse_budget
@@ -25,6 +33,16 @@ BUILT_IN_MAPS = ("zz", "zz-full", "z")
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+def _size(value: Any) -> Any:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 2
+    if whole or (isinstance(value, float) and 0 < value < 1):
+        return value
+    raise ValueError("must be a number of points, 2 or more, or a fraction such as 0.25")
+
+
+Size = Annotated[int | float, BeforeValidator(_size)]
 Positive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 
 
@@ -68,8 +86,8 @@ class SplitSection(Section):
         Of the shuffle.
     """
 
-    test: Annotated[int, Field(ge=2)] | Annotated[float, Field(gt=0, lt=1)] = 0.25
-    train: Annotated[int, Field(ge=2)] | Annotated[float, Field(gt=0, lt=1)] | None = None
+    test: Size = 0.25
+    train: Size | None = None
     seed: Seed = 0
 
 
@@ -178,9 +196,11 @@ class BudgetSection(Section):
     rate: Annotated[float, Field(gt=0, le=MAX_RATE)] | None = None
     queue: Annotated[int, Field(ge=0, le=MAX_QUEUE)] = 0
 
-    @field_validator("train")
+    @field_validator("train", mode="before")
     @classmethod
-    def _readable(cls, value: str | int) -> str | int:
+    def _readable(cls, value: Any) -> Any:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise ValueError("must be text such as '20000 shots', '5 min' or '$100'")
         parse_budget(str(value)[:100])
         return value
 

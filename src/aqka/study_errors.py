@@ -83,6 +83,8 @@ def _sentence(item: Any, model: type[BaseModel], text: str) -> str:
         return place + _unknown_key(keys, section, model)
     if item["type"] == "missing":
         return f"{place}{where} is missing"
+    if item["type"] == "model_type":
+        return f"{place}{where} must be a table: write [{where}] on a line of its own"
     # pydantic's own words; what a validator of ours raised comes after this prefix.
     message = item["msg"].removeprefix("Value error, ").rstrip(".")
     if item["type"] == "value_error":
