@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from aqka.errors import InputError, JobError, TransientError
+from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.inert import inert
 
 if TYPE_CHECKING:
@@ -62,11 +62,10 @@ def run(
 ) -> None:
     """Spend a study's budget. Exit code 2: bad input; 3: interrupted, 4: failed, both resumable."""
     from aqka.run_directory import check_unused, output_directory, prepare
-    from aqka.study import load_study
 
-    directory = output_directory(load_study(study)[0], study, output)
-    check_unused(directory)
     prepared = prepare(study, allow_code=allow_code)
+    directory = output_directory(prepared.study, study, output)
+    check_unused(directory)
     _carry_out(prepared, directory, new=True, as_json=as_json)
 
 
@@ -204,6 +203,7 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
         return
     from rich.console import RenderableType
     from rich.live import Live
+    from rich.text import Text
 
     from aqka.progress import progress
     from aqka.report.live_view import progress_table
@@ -215,7 +215,10 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
 
     def look() -> None:
         if time.monotonic() - looked[0] > LOOK_SECONDS:
-            shown[0] = progress_table(str(directory), progress(directory))
+            try:
+                shown[0] = progress_table(str(directory), progress(directory))
+            except (InputError, LedgerError, OSError) as error:  # a view never stops the run
+                shown[0] = Text(inert(error, limit=None))
             looked[0] = time.monotonic()
 
     with Live(get_renderable=lambda: shown[0], console=errors, refresh_per_second=2):

@@ -159,7 +159,7 @@ def _split(table: Table, split: SplitSection) -> tuple[NDArray[np.int64], NDArra
         )
     except ValueError as error:
         raise InputError(
-            f"split: {inert(error, 200)} The data have {len(table.y)} points."
+            f"split: {inert(str(error).rstrip('.'), 200)}. The data have {len(table.y)} points."
         ) from None
     if len(train) > MAX_TRAINING_POINTS:
         raise InputError(

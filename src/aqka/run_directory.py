@@ -120,11 +120,12 @@ def check_directory(directory: Path) -> None:
         reason = getattr(error, "strerror", None) or "not a usable path"
         raise InputError(f"there is no run at {inert(directory, 300)}: {reason}.") from None
     for entry in entries:
-        # A link could make us read or write a file elsewhere.
-        if entry.is_symlink() or not entry.is_file(follow_symlinks=False):
+        # A link could make us read or write a file elsewhere, a pipe wait for ever.
+        is_file = entry.is_file(follow_symlinks=False)
+        if not is_file and not entry.is_dir(follow_symlinks=False):
             raise InputError(
-                f"{inert(directory, 300)} holds {inert(entry.name)!r}, which is not a plain file; "
-                "a run has none of these. Remove it if you trust the rest."
+                f"{inert(directory, 300)} holds {inert(entry.name)!r}, a link or something else "
+                "that is not a plain file; a run has none. Remove it if you trust the rest."
             )
     if not any(entry.name in (STUDY_NAME, LEDGER_NAME) for entry in entries):
         raise InputError(

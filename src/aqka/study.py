@@ -16,6 +16,7 @@ from pydantic import (
 
 from aqka.allocators import allocator_names
 from aqka.budget import parse_budget
+from aqka.circuit_check import MAX_QUBITS
 from aqka.errors import InputError
 from aqka.inert import inert
 from aqka.paths import read_text
@@ -24,7 +25,6 @@ from aqka.readout import readout_names
 from aqka.study_errors import explain, known_name, refuse_secrets
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
-MAX_QUBITS = 24  # a state of more does not fit a laptop's memory a hundred times
 MAX_SEED = 2**31 - 1
 
 BACKENDS = ("exact", "statevector", "aer", "ibm")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 MAX_EXACT_QUBITS = 10
+MAX_STATE_BYTES = 2**33
 
 
 class Backends(NamedTuple):
@@ -48,6 +49,7 @@ def opened(
         block = MatrixBackend(zz_kernel(test, train), rectangular=True, seed=seed)
         yield Backends(MatrixBackend(zz_kernel(train), seed=seed), block)
     elif section.name == "statevector":
+        _check_states(points, circuit)
         yield Backends(
             StatevectorBackend(train, circuit, seed=seed),
             StatevectorBackend(test, circuit, columns=train, seed=seed),
@@ -63,6 +65,19 @@ def opened(
         device = ibm_device(section)
         with RuntimeBackend(device, train, circuit, mode=section.mode, seed=seed) as backend:
             yield Backends(backend, backend.with_points(test, train))
+
+
+def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
+    """Refuse states that would not fit into memory, before any is computed."""
+    qubits = points.train.shape[1] if circuit is None else circuit.num_qubits
+    # The test block has all points, the training kernel its own once more.
+    needed = 16 * 2**qubits * (2 * len(points.train) + len(points.test))
+    if needed > MAX_STATE_BYTES:
+        raise InputError(
+            f"the states of {len(points.train) + len(points.test)} points on {qubits} qubits would "
+            f"take {needed / 2**30:.0f} GiB, the most is {MAX_STATE_BYTES / 2**30:.0f}; take fewer "
+            "qubits or points."
+        )
 
 
 def ibm_device(section: BackendSection) -> Any:

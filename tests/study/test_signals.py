@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from aqka import cli_run
 from aqka.audit import verify
 from aqka.errors import LedgerError
 from aqka.progress import progress
@@ -133,3 +134,11 @@ def test_two_processes_do_not_work_on_one_run(tmp_path):
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_polite_kill_is_a_ctrl_c(number):
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt), cli_run._stopped_by_signals():
+        signal.raise_signal(number)
+    assert signal.getsignal(number) is before
