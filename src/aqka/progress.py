@@ -205,7 +205,8 @@ def progress(directory: Path) -> Progress:
         left = remaining * float(np.mean([r.seconds for r in rounds]))
     return Progress(
         state=_state(entries, directory),
-        backend=inert(submitted[-1]) if submitted else name,
+        # What a study calls it, unless the device was left open.
+        backend=inert(submitted[-1]) if submitted and name in ("", "ibm") else name,
         rounds=len(rounds),
         rounds_planned=planned,
         shots=table.total,
@@ -239,14 +240,13 @@ def _from_study(directory: Path) -> tuple[Estimate | None, int | None, str]:
     if not (directory / STUDY_NAME).exists():
         return None, None, ""
     # Imported here: a run begun from Python has no study, and pydantic takes a moment.
-    from aqka.readout import make_readout
     from aqka.study import load_study
-    from aqka.study_run import problem_of, schedule_of
+    from aqka.study_method import problem_of, readout_of, schedule_of
 
     study, _ = load_study(directory / STUDY_NAME)
     points = read_points(directory)
     problem = problem_of(study, points)
-    readout = make_readout(study.method.readout_name or problem.protocol.readout)
+    readout = readout_of(study, problem)
     quoted = read_results(directory).get("quote")
     shots = quoted.get("shots") if isinstance(quoted, dict) else None
     planned = None

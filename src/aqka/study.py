@@ -252,11 +252,6 @@ class MethodSection(Section):
             raise ValueError(f"readout {self.readout!r} does not train the head {self.head!r}")
         return self
 
-    @property
-    def readout_name(self) -> str | None:
-        """The readout to use; None leaves it to the protocol."""
-        return "svm" if self.head == "svm" else self.readout
-
 
 class Study(Section):
     """A whole study file.

@@ -2,46 +2,30 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aqka.acquisition import Acquisition
-from aqka.allocators import make_allocator
 from aqka.backends._circuits import fidelity_circuit
-from aqka.data import Points
 from aqka.demo import balanced_accuracy
 from aqka.device import HERON, DeviceModel
 from aqka.diagnostics import diagnose
 from aqka.errors import InputError
 from aqka.planner import Quote, quote
 from aqka.prediction_block import measure_block
-from aqka.problem import Problem
 from aqka.progress import MAX_ESTIMATED_POINTS, estimator, read_entries, rounds_of
-from aqka.readout import make_readout
 from aqka.run import acquire
 from aqka.run_directory import Prepared, locked, read_results, write_results, write_run
-from aqka.schedule import Schedule
-from aqka.study import BackendSection, Study
+from aqka.study import BackendSection
 from aqka.study_backend import Backends, opened
+from aqka.study_method import problem_of, readout_of, schedule_of
 from aqka.usage import price
 from aqka.version import __version__
 
 MAX_ESTIMATES = 50  # rounds of the history with a Gini and an accuracy
-
-
-def problem_of(study: Study, points: Points) -> Problem:
-    """Return the learning problem of a study."""
-    return Problem(points.train_labels, study.method.ridge, study.method.C)
-
-
-def schedule_of(study: Study) -> Schedule:
-    """Return the allocator's schedule with what the study changes."""
-    given = {name: getattr(study.method, name) for name in ("warmup", "rounds", "explore")}
-    changes = {name: value for name, value in given.items() if value is not None}
-    return replace(make_allocator(study.method.allocator).schedule, **changes)
 
 
 def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceModel = HERON) -> Quote:
@@ -181,7 +165,8 @@ def _results(
 ) -> dict[str, Any]:
     """Read the head off the counts, predict the test points, and say how well."""
     study, points = prepared.study, prepared.points
-    head = session.fit(study.method.readout_name)
+    readout = readout_of(study, session.problem)
+    head = session.fit(readout)
     block, test_seconds = measure_block(backends.test, study.budget.test_shots, directory)
     predicted = head.predict(block)
     right = predicted == points.test_labels
@@ -189,7 +174,6 @@ def _results(
     table, problem = session.table, session.problem
     diagnostics = diagnose(table, problem)
     entries = read_entries(directory)
-    readout = make_readout(study.method.readout_name or problem.protocol.readout)
     estimate = None
     if table.n_points <= MAX_ESTIMATED_POINTS:
         estimate = estimator(problem, points.train_labels, readout)

@@ -1,6 +1,7 @@
 """Where a run stands, what is printed of it, and the small parts around a run."""
 
 import json
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -49,7 +50,7 @@ def test_progress_agrees_with_the_results(finished):
     run, found = finished
     now = progress(run)
     results, last = found["results"], found["history"][-1]
-    assert (now.state, now.backend) == ("finished", "MatrixBackend")
+    assert (now.state, now.backend) == ("finished", "exact")
     assert (now.rounds, now.rounds_planned) == (4, 4)
     assert (now.shots, now.budget, now.shots_left) == (1200, 1200, 0)
     assert (now.pairs_seen, now.pairs) == (results["pairs_seen"], 66)
@@ -69,6 +70,27 @@ def test_a_run_from_python_has_a_status_too(tmp_path):
     assert (now.state, now.shots, now.gini) == ("finished", 100, None)
     with pytest.raises(InputError, match="begun from Python"):
         read_run(tmp_path)
+
+
+def test_the_svm_head_runs(tmp_path):
+    text = small().replace("rounds = 3", 'head = "svm"\nallocator = "aqka-svm"')
+    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True)
+    assert found["results"]["regularisation"] == 5.0  # C, not a ridge
+    assert progress(tmp_path / "run").accuracy is not None
+
+
+def test_the_exact_backend_needs_no_extra(tmp_path):
+    write_study(tmp_path)
+    blocked = "['qiskit', 'qiskit_aer', 'qiskit_ibm_runtime', 'pennylane', 'pyarrow', 'matplotlib']"
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({blocked})); "
+        "sys.argv = ['aqka', 'run', 'study.toml']; from aqka.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "accuracy" in done.stdout
 
 
 def test_status_watch_and_resume_print_tables_and_json(finished, monkeypatch, capsys):
