@@ -2,30 +2,27 @@
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from aqka.acquisition import Acquisition
+from aqka.backends import Backend
 from aqka.backends._circuits import fidelity_circuit
-from aqka.demo import balanced_accuracy
 from aqka.device import HERON, DeviceModel
-from aqka.diagnostics import diagnose
 from aqka.errors import InputError
 from aqka.planner import Quote, quote
 from aqka.prediction_block import measure_block
-from aqka.progress import MAX_ESTIMATED_POINTS, estimator, read_entries, rounds_of
+from aqka.progress import read_entries
+from aqka.readout import FittedHead
 from aqka.run import acquire
 from aqka.run_directory import Prepared, locked, read_results, write_results, write_run
-from aqka.study import BackendSection
+from aqka.study import BackendSection, Study
 from aqka.study_backend import Backends, opened
 from aqka.study_method import problem_of, readout_of, schedule_of
-from aqka.usage import price
+from aqka.study_results import Predictions, quote_versus_actual, results_of
 from aqka.version import __version__
-
-MAX_ESTIMATES = 50  # rounds of the history with a Gini and an accuracy
 
 
 def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceModel = HERON) -> Quote:
@@ -34,7 +31,7 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
     ``depth`` is that of the transpiled fidelity circuit, where it is known.
     """
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
-    if depth is None and circuit is not None:
+    if depth is None and circuit is not None and study.feature_map.map != "zz":
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
     offer = quote(
         len(points.train),
@@ -85,17 +82,18 @@ def carry_out(
     shots = study_quote(prepared).shots
     Acquisition(problem_of(study, points), shots, method.allocator, schedule, method.seed)
     section = study.backend if new else _same_device(study.backend, directory)
-    with opened(section, points, prepared.circuit) as backends:
-        offer = study_quote(prepared, _depth(backends))
-        n_test, n_train = backends.test.shape
-        test_shots = n_test * n_train * study.budget.test_shots
-        if new:
-            write_run(prepared, directory, _start(offer, test_shots, backends))
-        else:
-            offer = stored_quote(directory) or offer
-        if on_start is not None:
-            on_start(offer, test_shots)
-        with locked(directory):
+    with ExitStack() as held:
+        with opened(section, points, prepared.circuit) as backends:
+            offer = study_quote(prepared, _depth(backends))
+            n_test, n_train = backends.test.shape
+            test_shots = n_test * n_train * study.budget.test_shots
+            if new:
+                write_run(prepared, directory, _start(offer, test_shots, backends))
+            else:
+                offer = stored_quote(directory) or offer
+            held.enter_context(locked(directory))
+            if on_start is not None:
+                on_start(offer, test_shots)
             session = acquire(
                 backends.train,
                 points.train_labels,
@@ -108,11 +106,23 @@ def carry_out(
                 directory=directory,
                 on_round=None if on_round is None else lambda _: on_round(),
             )
-            found = _results(prepared, session, backends, directory)
-            results = _start(offer, test_shots, backends) | found
-            results["quote_versus_actual"] = quote_versus_actual(offer, found["actual"])
-            write_results(directory, results)
+            head = session.fit(readout_of(study, session.problem))
+            predictions = predict(head, backends.test, study, directory)
+            start = _start(offer, test_shots, backends)
+        # From here on a session of IBM's is closed: what is left needs no device.
+        results = start | results_of(prepared, session, head, predictions, directory)
+        results["quote_versus_actual"] = quote_versus_actual(offer, results["actual"])
+        write_results(directory, results)
     return results
+
+
+def predict(head: FittedHead, backend: Backend, study: Study, directory: Path) -> Predictions:
+    """Spend shots on the pairs of test and training points, and predict the test points.
+
+    Every pair gets the same number of shots here; another way to spend them belongs here.
+    """
+    block, seconds = measure_block(backend, study.budget.test_shots, directory)
+    return Predictions(head.predict(block), block.size * study.budget.test_shots, seconds)
 
 
 def _start(offer: Quote, test_shots: int, backends: Backends) -> dict[str, Any]:
@@ -158,78 +168,3 @@ def _begun_budget(directory: Path) -> int | None:
     """
     entries = read_entries(directory)
     return int(entries[0].body["fingerprint"]["budget"]) if entries else None
-
-
-def _results(
-    prepared: Prepared, session: Acquisition, backends: Backends, directory: Path
-) -> dict[str, Any]:
-    """Read the head off the counts, predict the test points, and say how well."""
-    study, points = prepared.study, prepared.points
-    readout = readout_of(study, session.problem)
-    head = session.fit(readout)
-    block, test_seconds = measure_block(backends.test, study.budget.test_shots, directory)
-    predicted = head.predict(block)
-    right = predicted == points.test_labels
-    accuracy = float(right.mean())
-    table, problem = session.table, session.problem
-    diagnostics = diagnose(table, problem)
-    entries = read_entries(directory)
-    estimate = None
-    if table.n_points <= MAX_ESTIMATED_POINTS:
-        estimate = estimator(problem, points.train_labels, readout)
-    history = rounds_of(entries, problem.new_table(), estimate, MAX_ESTIMATES)
-    seconds = [r.qpu_seconds for r in history if r.qpu_seconds is not None]
-    return {
-        "results": {
-            "accuracy": accuracy,
-            "standard_error": float(np.sqrt(accuracy * (1 - accuracy) / len(right))),
-            "balanced_accuracy": balanced_accuracy(points.test_labels, predicted),
-            "majority_accuracy": points.majority_accuracy,
-            "cross_validated_accuracy": history[-1].accuracy if history else None,
-            "train_points": table.n_points,
-            "test_points": len(right),
-            "classes": [str(label) for label in problem.classes],
-            "regularisation": head.regularisation,
-            "shots": table.total,
-            "pairs": table.n_pairs,
-            "pairs_seen": int(np.sum(~table.unseen)),
-            "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
-            "predictions": [str(label) for label in predicted],
-        },
-        "actual": {
-            "shots": table.total,
-            "submissions": len(history),
-            "qpu_seconds": sum(seconds) if seconds else None,
-            "test_qpu_seconds": test_seconds,
-            "wall_seconds": sum(r.seconds for r in history),
-            "rate": study.budget.rate,
-        },
-        "history": [asdict(entry) for entry in history],
-    }
-
-
-def quote_versus_actual(offer: Quote, actual: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what was quoted and what was used, a row per figure; None where it is unknown.
-
-    Examples
-    --------
-    >>> actual = {"shots": 5000, "submissions": 5, "qpu_seconds": 10.0, "wall_seconds": 14.5,
-    ...           "rate": 96.0}
-    >>> for row in quote_versus_actual(quote(20, 5000, rate=96), actual):
-    ...     print(row["figure"], round(row["quoted"], 1), row["actual"])
-    shots 5000 5000
-    submissions 5 5
-    QPU seconds 11.8 10.0
-    cost 18.8 16.0
-    seconds 12.8 14.5
-    """
-    used, rate = actual["qpu_seconds"], actual["rate"]
-    cost = None if used is None or rate is None else price(used, rate)
-    rows = [
-        ("shots", offer.shots, actual["shots"]),
-        ("submissions", offer.submissions, actual["submissions"]),
-        ("QPU seconds", offer.qpu_seconds, used),
-        ("cost", offer.cost, cost),
-        ("seconds", offer.wall_seconds, actual["wall_seconds"]),
-    ]
-    return [{"figure": name, "quoted": want, "actual": got} for name, want, got in rows]

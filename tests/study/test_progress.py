@@ -81,7 +81,7 @@ def test_the_svm_head_runs(tmp_path):
 
 def test_the_exact_backend_needs_no_extra(tmp_path):
     write_study(tmp_path)
-    blocked = "['qiskit', 'qiskit_aer', 'qiskit_ibm_runtime', 'pennylane', 'pyarrow', 'matplotlib']"
+    blocked = "['qiskit', 'qiskit_aer', 'qiskit_ibm_runtime', 'pennylane', 'matplotlib']"
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({blocked})); "
         "sys.argv = ['aqka', 'run', 'study.toml']; from aqka.cli import main; main()"
