@@ -7,6 +7,7 @@ from importlib import metadata
 EXTRAS = {
     "plot": ("pictures", ("matplotlib",)),
     "parquet": ("Parquet files", ("pyarrow",)),
+    "cluster": ("sweeps on a Dask cluster", ("distributed",)),
     "qiskit": ("any Qiskit circuit, any Qiskit sampler", ("qiskit",)),
     "qasm": ("feature maps as OpenQASM 3 files", ("qiskit", "qiskit-qasm3-import")),
     "aer": ("noisy simulation", ("qiskit", "qiskit-aer")),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STUDY_NAME, DATA_NAME, RESULTS_NAME = "study.toml", "data.npz", "results.json"
 MAP_NAME = "feature_map.qpy"
+PREDICTIONS_NAME = "predictions"  # a directory with a ledger of its own
 LOCK_NAME = "run.lock"
 MAX_RESULTS_BYTES = 2**24
 
@@ -116,10 +117,12 @@ def check_directory(directory: Path) -> None:
     """Refuse a directory that holds no run, or anything that leads elsewhere."""
     try:
         entries = list(os.scandir(directory))
+        inner = directory / PREDICTIONS_NAME
+        nested = list(os.scandir(inner)) if inner.is_dir() else []
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
         raise InputError(f"there is no run at {inert(directory, 300)}: {reason}.") from None
-    for entry in entries:
+    for entry in (*entries, *nested):
         # A link could make us read or write a file elsewhere, a pipe wait for ever.
         is_file = entry.is_file(follow_symlinks=False)
         if not is_file and not entry.is_dir(follow_symlinks=False):

@@ -184,7 +184,8 @@ class BudgetSection(Section):
     train
         For the training kernel: shots, QPU time or money; see :func:`aqka.parse_budget`.
     test_shots
-        Shots for each pair of a test and a training point, on top of ``train``.
+        For predictions, on top of ``train``: at most so many shots, on average, for each pair of a
+        test and a training point. See :func:`aqka.inference.predict`.
     rate
         Price of a QPU minute, which a budget in money needs.
     queue

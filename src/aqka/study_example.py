@@ -36,14 +36,15 @@ seed = 0                      # of simulators
 
 [budget]
 train = "20000 shots"         # or QPU time ("5 min"), or money ("$100", which needs rate)
-test_shots = 100              # for each pair of a test and a training point, on top
+test_shots = 100              # for predictions, on top: at most so many for each pair of a test
+                              # and a training point, on average; points settled early take less
 # rate = 96.0                 # price of a QPU minute
 # queue = 50                  # jobs that wait before each of ours, for the quote
 
 [method]
-allocator = "aqka"            # see the table in the README; "uniform" is hard to beat
+allocator = "aqka"            # see the README; "uniform" is hard to beat, "auto" decides
 head = "ridge"                # or "svm"
-# readout = "ridge-kfold"     # ridge, ridge-kfold, ridge-loo; of the head svm: svm
+# readout = "ridge-kfold"     # ridge, ridge-kfold, ridge-loo, auto; of the head svm: svm
 ridge = 0.01                  # of the loss that the allocator follows
 C = 5.0                       # of the head svm
 # warmup = 0.2                # share of the budget spent before anything is known

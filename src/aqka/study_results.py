@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka.acquisition import Acquisition
+from aqka.arrays import BoolArray
 from aqka.demo import balanced_accuracy
 from aqka.diagnostics import diagnose
 from aqka.planner import Quote
@@ -27,6 +28,8 @@ class Predictions(NamedTuple):
     ----------
     labels
         Predicted classes.
+    settled
+        Whether a class is settled; the shots ended before the others were.
     shots
         Shots on pairs of a test and a training point.
     qpu_seconds
@@ -34,6 +37,7 @@ class Predictions(NamedTuple):
     """
 
     labels: NDArray[Any]
+    settled: BoolArray
     shots: int
     qpu_seconds: float | None
 
@@ -74,6 +78,7 @@ def results_of(
             "pairs_seen": int(np.sum(~table.unseen)),
             "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
             "predictions": [str(label) for label in predicted],
+            "settled": predictions.settled.tolist(),
         },
         "actual": {
             "shots": table.total,

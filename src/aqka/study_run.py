@@ -8,17 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from aqka.acquisition import Acquisition
+from aqka.audit import verify
 from aqka.backends import Backend
 from aqka.backends._circuits import fidelity_circuit
 from aqka.device import HERON, DeviceModel
 from aqka.errors import InputError
+from aqka.inference import predict
 from aqka.planner import Quote, quote
-from aqka.prediction_block import measure_block
 from aqka.progress import read_entries
 from aqka.readout import FittedHead
 from aqka.run import acquire
-from aqka.run_directory import Prepared, locked, read_results, write_results, write_run
-from aqka.study import BackendSection, Study
+from aqka.run_directory import (
+    PREDICTIONS_NAME,
+    Prepared,
+    locked,
+    read_results,
+    write_results,
+    write_run,
+)
+from aqka.study import BackendSection
 from aqka.study_backend import Backends, opened
 from aqka.study_method import problem_of, readout_of, schedule_of
 from aqka.study_results import Predictions, quote_versus_actual, results_of
@@ -107,7 +115,9 @@ def carry_out(
                 on_round=None if on_round is None else lambda _: on_round(),
             )
             head = session.fit(readout_of(study, session.problem))
-            predictions = predict(head, backends.test, study, directory)
+            predictions = predict_test_points(
+                head, backends.test, test_shots, method.seed, directory
+            )
             start = _start(offer, test_shots, backends)
         # From here on a session of IBM's is closed: what is left needs no device.
         results = start | results_of(prepared, session, head, predictions, directory)
@@ -116,13 +126,15 @@ def carry_out(
     return results
 
 
-def predict(head: FittedHead, backend: Backend, study: Study, directory: Path) -> Predictions:
-    """Spend shots on the pairs of test and training points, and predict the test points.
-
-    Every pair gets the same number of shots here; another way to spend them belongs here.
-    """
-    block, seconds = measure_block(backend, study.budget.test_shots, directory)
-    return Predictions(head.predict(block), block.size * study.budget.test_shots, seconds)
+def predict_test_points(
+    head: FittedHead, backend: Backend, budget: int, seed: int, directory: Path
+) -> Predictions:
+    """Spend at most ``budget`` shots on pairs of a test and a training point, and predict."""
+    place = directory / PREDICTIONS_NAME
+    found = predict(head, backend, budget, seed=seed, directory=place)
+    return Predictions(
+        found.labels, found.settled, int(found.shots.sum()), verify(place).qpu_seconds
+    )
 
 
 def _start(offer: Quote, test_shots: int, backends: Backends) -> dict[str, Any]:

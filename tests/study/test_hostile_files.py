@@ -328,14 +328,14 @@ def finished(tmp_path_factory):
 def test_run_directories(cases, finished, record_property, tmp_path):
     """Every file of a run damaged in turn, then everything that reads a run."""
     rng = np.random.default_rng(4)
-    names = ("study.toml", "data.npz", "results.json", "ledger.sqlite", "predictions.sqlite")
+    names = ("study.toml", "data.npz", "results.json", "ledger.sqlite", "predictions/ledger.sqlite")
     original = {name: (finished / name).read_bytes() for name in names}
     run = tmp_path / "run"
-    run.mkdir()
+    (run / "predictions").mkdir(parents=True)
     for k in range(120):
         for name, content in original.items():
             (run / name).write_bytes(content)
-        for extra in run.glob("*-*"):
+        for extra in run.rglob("*-*"):
             extra.unlink()  # SQLite's side files of the case before
         name = names[k % len(names)]
         (run / name).write_bytes(mutate(original[name], rng))
@@ -361,12 +361,15 @@ def test_run_directories(cases, finished, record_property, tmp_path):
     cases.told("run directories", record_property)
 
 
-@pytest.mark.parametrize("name", ["data.npz", "study.toml", "ledger.sqlite", "ledger.lock", "x"])
+@pytest.mark.parametrize(
+    "name",
+    ["data.npz", "study.toml", "ledger.sqlite", "ledger.lock", "x", "predictions/ledger.sqlite"],
+)
 def test_a_run_directory_with_a_link_is_refused(finished, tmp_path, name):
     secret = tmp_path / "secret"
     secret.write_text("mine")
     run = tmp_path / "run"
-    run.mkdir()
+    (run / "predictions").mkdir(parents=True)
     for file in ("study.toml", "data.npz", "results.json", "ledger.sqlite"):
         (run / file).write_bytes((finished / file).read_bytes())
     (run / name).unlink(missing_ok=True)

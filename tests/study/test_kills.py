@@ -14,7 +14,7 @@ from aqka.study_run import carry_out
 from tests.study.helpers import write_study
 
 FORK = multiprocessing.get_context("fork")  # children inherit the imports
-KILLS = 40
+KILLS = 25
 
 
 def play(prepared, directory):
@@ -37,7 +37,7 @@ def stage(directory):
     if not directory.exists():
         return "no directory"
     names = {path.name for path in directory.iterdir()}
-    if "predictions.sqlite" in names:
+    if "predictions" in names:
         return "predictions"
     return "training" if "ledger.sqlite" in names else "directory"
 

@@ -19,7 +19,12 @@ def print_results(results: dict[str, Any], console: Console) -> None:
         ("accuracy", f"{found['accuracy']:.3f} ± {found['standard_error']:.3f}"),
         ("balanced accuracy", f"{found['balanced_accuracy']:.3f}"),
         ("majority class", f"{found['majority_accuracy']:.3f}"),
+        ("settled", f"{sum(found['settled'])} of {found['test_points']}"),
         ("pairs seen", f"{found['pairs_seen']:,} of {found['pairs']:,}"),
+        (
+            "shots for predictions",
+            f"{results['actual']['test_shots']:,} of {results['test_shots']:,}",
+        ),
     ):
         table.add_row(name, value)
     console.print(table)
