@@ -205,23 +205,27 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
     from rich.live import Live
     from rich.text import Text
 
-    from aqka.progress import progress
+    from aqka.progress import Progress, progress
     from aqka.report.live_view import progress_table
 
     # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after
     # a round, if the last look is a moment ago: rounds on a simulator take milliseconds.
-    shown: list[RenderableType] = ["starting"]
+    seen: list[Progress | str] = ["starting"]
     looked = [-math.inf]
 
     def look() -> None:
         if time.monotonic() - looked[0] > LOOK_SECONDS:
             try:
-                shown[0] = progress_table(str(directory), progress(directory))
+                seen[0] = progress(directory)
             except (InputError, LedgerError, OSError) as error:  # a view never stops the run
-                shown[0] = Text(inert(error, limit=None))
+                seen[0] = inert(error, limit=None)
             looked[0] = time.monotonic()
 
-    with Live(get_renderable=lambda: shown[0], console=errors, refresh_per_second=2):
+    def drawn() -> RenderableType:
+        now = seen[0]
+        return Text(now) if isinstance(now, str) else progress_table(str(directory), now)
+
+    with Live(get_renderable=drawn, console=errors, refresh_per_second=2):
         yield look
 
 
