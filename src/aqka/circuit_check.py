@@ -30,8 +30,8 @@ MAX_QUBITS = 24
 CPU_SECONDS = 5
 WALL_SECONDS = 60
 MEMORY_BYTES = 4 * 2**30
-# Older files hold symbolic expressions as text or as symengine's bytes. Reading them could run
-# code or crash (CVE-2025-2000, CVE-2025-1403; GitHub advisory GHSA-6m2c-76ff-6vrf).
+# Reading older files could run code that they hold, before Qiskit 1.4.2 (CVE-2025-2000, GitHub
+# advisory GHSA-6m2c-76ff-6vrf).
 OLDEST_QPY = 13
 
 
