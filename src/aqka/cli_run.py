@@ -72,12 +72,14 @@ def run(
 @app.command(epilog="Example: aqka resume runs/first")
 def resume(run: Run, as_json: AsJson = False) -> None:
     """Go on with a run that was interrupted or killed, from its directory. Exit codes: as run."""
-    from aqka.progress import progress
-    from aqka.run_directory import RESULTS_NAME, read_results, read_run
+    from aqka.run_directory import RESULTS_NAME, check_directory, read_results, read_run
 
-    if progress(run).state == "finished":
+    # The ledger is not looked at: a kill may have left it so that only a writer can open it.
+    check_directory(run)
+    stored = read_results(run)
+    if isinstance(stored.get("results"), dict):
         if as_json:
-            typer.echo(json.dumps(read_results(run), indent=2))
+            typer.echo(json.dumps(stored, indent=2))
         else:
             typer.echo(f"{inert(run, 300)} is finished; see {inert(run / RESULTS_NAME, 300)}")
         return

@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 
 from aqka.arrays import IntArray
 from aqka.errors import LedgerError
+from aqka.inert import inert
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
@@ -258,10 +259,14 @@ class Ledger:
         except sqlite3.Error as error:
             full = "full" in str(error) or "I/O" in str(error)
             remedy = "free some space and resume" if full else "restore the file from a copy"
-            raise LedgerError(f"cannot {doing} {self._path}: {error}; {remedy}.") from error
+            if "readonly" in str(error):  # a kill in the middle of a write, which a writer undoes
+                remedy = "resume the run, which mends it"
+            raise LedgerError(
+                f"cannot {doing} {self._path}: {inert(error, 200)}; {remedy}."
+            ) from error
         except UNREADABLE as error:
             raise LedgerError(
-                f"{self._path} is damaged: {error}. Restore the file from a copy."
+                f"{self._path} is damaged: {inert(error, 200)}. Restore the file from a copy."
             ) from error
 
 

@@ -222,12 +222,15 @@ def progress(directory: Path) -> Progress:
     )
 
 
-def read_entries(directory: Path) -> list[Entry]:
-    """Return the entries of a sound ledger; none where the run has not begun."""
+def read_entries(directory: Path, *, write: bool = False) -> list[Entry]:
+    """Return the entries of a sound ledger; none where the run has not begun.
+
+    Opened to ``write``, a ledger that a kill left in the middle of a write is mended first.
+    """
     path = directory / LEDGER_NAME
     if not path.exists() or path.stat().st_size == 0:
         return []
-    with Ledger(path) as ledger:
+    with Ledger(path, write=write) as ledger:
         entries = ledger.read()
     found = audit(entries)
     if entries and not found.sound:

@@ -178,5 +178,5 @@ def _begun_budget(directory: Path) -> int | None:
 
     A budget of QPU time buys another number of shots when a device was recalibrated meanwhile.
     """
-    entries = read_entries(directory)
+    entries = read_entries(directory, write=True)
     return int(entries[0].body["fingerprint"]["budget"]) if entries else None

@@ -19,7 +19,7 @@ from aqka.paths import as_json, write_atomically
 from aqka.progress import progress
 from aqka.readout.ridge_kfold import FOLD_SEED
 from aqka.report.live_view import progress_rows
-from aqka.run_directory import prepare, read_run
+from aqka.run_directory import prepare, read_run, write_run
 from aqka.study import DataSection, FeatureMapSection, SplitSection
 from aqka.study_example import example
 from aqka.study_run import carry_out, stored_quote
@@ -272,3 +272,21 @@ def test_a_full_disk_at_the_end_loses_no_shot(tmp_path, monkeypatch):
 def test_the_documented_example_is_the_one_that_is_written():
     page = (ROOT / "docs" / "study.md").read_text()
     assert page.split("```toml\n")[1].split("```")[0] == example()
+
+
+def test_a_ledger_left_in_the_middle_of_a_write_is_mended_by_resume(tmp_path, monkeypatch, capsys):
+    """A process dies with a rollback journal open, as one can while it makes its ledger."""
+    run = tmp_path / "run"
+    write_run(prepare(write_study(tmp_path)), run, {})
+    code = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
+        "c.execute('PRAGMA cache_size = 1'); c.execute('BEGIN'); c.execute('CREATE TABLE u (x)'); "
+        "c.executemany('INSERT INTO u VALUES (?)', [('y' * 900,)] * 200); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(run / "ledger.sqlite")], check=False)
+    assert (run / "ledger.sqlite-journal").exists()
+    with pytest.raises(LedgerError, match="resume the run, which mends it"):
+        progress(run)
+    code, shown = call(monkeypatch, capsys, "resume", run)
+    assert code == 0, shown.err
+    assert progress(run).state == "finished"
