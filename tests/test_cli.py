@@ -33,7 +33,7 @@ def test_help_and_version():
 def test_import_and_help_bring_no_optional_package():
     code = (
         "import sys, aqka, aqka.cli; heavy = {'qiskit', 'qiskit_aer', 'pennylane', 'matplotlib', "
-        "'dask', 'qiskit_ibm_runtime', 'sklearn', 'pyarrow'} & set(sys.modules); "
+        "'dask', 'qiskit_ibm_runtime', 'sklearn', 'pyarrow', 'pydantic'} & set(sys.modules); "
         "sys.exit(len(heavy))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

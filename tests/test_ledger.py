@@ -188,3 +188,25 @@ def test_a_file_left_without_a_schema_by_a_crash_is_taken_over(path):
     connection.close()
     filled(path)
     assert len(content(path)) == 4
+
+
+def test_ctrl_c_right_after_an_entry_was_written_does_not_break_the_chain(path):
+    class Interrupted:
+        def __init__(self, connection):
+            self.connection = connection
+
+        def execute(self, statement, *values):
+            answer = self.connection.execute(statement, *values)
+            if statement.startswith("INSERT"):
+                raise KeyboardInterrupt
+            return answer
+
+    filled(path, count=1)
+    with Ledger(path, write=True) as book:
+        real = book._connection
+        book._connection = Interrupted(real)
+        with pytest.raises(KeyboardInterrupt):
+            book.append("submitted", round=0)
+        book._connection = real
+        book.append("interrupted")
+    assert [kind for kind, *_ in content(path)][-2:] == ["submitted", "interrupted"]

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import aqka
-from aqka import cli_compare, cli_ledger, cli_reproduce
+from aqka import cli_compare, cli_ledger, cli_reproduce, cli_run
 from aqka.errors import InputError, LedgerError
 from aqka.inert import inert
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from aqka.demo import Demo
     from aqka.device import DeviceModel
     from aqka.diagnostics import Diagnostics
+    from aqka.planner import Quote
 
 app = typer.Typer(
     help="Quantum-kernel learning under a shot budget.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(cli_run.app)
 app.add_typer(cli_ledger.app, name="ledger")
 app.command(epilog="Example: aqka reproduce synthetic --quick")(cli_reproduce.reproduce)
 app.command(epilog="Example: aqka compare --quick")(cli_compare.compare)
@@ -153,10 +155,14 @@ def _print_demo(finished: "Demo", picture: Path | None) -> None:
     "--set rep_delay=1e-4"
 )
 def plan(
-    points: Annotated[int, typer.Option(min=2, help="Number of training points N.")],
+    points: Annotated[int | None, typer.Option(min=2, help="Number of training points N.")] = None,
     budget: Annotated[
-        str, typer.Option(help="Shots (20000), QPU time (300 s, 5 min) or money ($100, 50 EUR).")
-    ],
+        str | None,
+        typer.Option(help="Shots (20000), QPU time (300 s, 5 min) or money ($100, 50 EUR)."),
+    ] = None,
+    study: Annotated[
+        Path | None, typer.Option(help="Take all but --set from a study file instead.")
+    ] = None,
     qubits: Annotated[int, typer.Option(min=1, help="Qubits of the feature map.")] = 4,
     depth: Annotated[
         int | None,
@@ -177,10 +183,17 @@ def plan(
 ) -> None:
     """Quote a run before paying for it: shots, jobs, QPU time, queues, cost."""
     from aqka.planner import quote
-    from aqka.report.quote_table import print_quote
     from aqka.schedule import Schedule
 
     device = _device(constants or [])
+    if study is not None:
+        if points is not None or budget is not None:
+            raise InputError("--study has its own points and budget; leave the options out.")
+        offer, rate = _study_quote(study, device)
+        _show_quote(offer, device, rate, as_json)
+        return
+    if points is None or budget is None:
+        raise InputError("--points and --budget are needed, or --study with a study file.")
     offer = quote(
         points,
         budget,
@@ -192,6 +205,20 @@ def plan(
         diagonal="measured" if measure_diagonal else "known",
         device=device,
     )
+    _show_quote(offer, device, rate, as_json)
+
+
+def _study_quote(path: Path, device: "DeviceModel") -> "tuple[Quote, float | None]":
+    from aqka.run_directory import prepare
+    from aqka.study_run import study_quote
+
+    prepared = prepare(path)
+    return study_quote(prepared, device=device), prepared.study.budget.rate
+
+
+def _show_quote(offer: "Quote", device: "DeviceModel", rate: float | None, as_json: bool) -> None:
+    from aqka.report.quote_table import print_quote
+
     if as_json:
         derived = {"submissions": offer.submissions, "jobs": offer.jobs}
         model = {"device": asdict(device), "sources": device.sources}

@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 
 from aqka.arrays import IntArray
 from aqka.errors import LedgerError
+from aqka.inert import inert
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
@@ -128,12 +129,15 @@ class Ledger:
         if self._last is None:
             self.read()
         assert self._last is not None
+        # Unknown until the entry stands: Ctrl-C may come right after it was written, and the
+        # next entry must then follow what the file says.
+        last, self._last = self._last, None
         text = json.dumps({**(body or {}), "_arrays": _layout(arrays)}, sort_keys=True)
         packed = _pack(arrays)
         with self._told("write to"):
             count: int = self._connection.execute("SELECT COUNT(*) FROM entries").fetchone()[0]
             number, at = count + 1, time.time()
-            digest = _digest(self._last, number, at, kind, round, text, packed)
+            digest = _digest(last, number, at, kind, round, text, packed)
             self._connection.execute(
                 "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, at, kind, round, text, packed, digest),
@@ -255,10 +259,14 @@ class Ledger:
         except sqlite3.Error as error:
             full = "full" in str(error) or "I/O" in str(error)
             remedy = "free some space and resume" if full else "restore the file from a copy"
-            raise LedgerError(f"cannot {doing} {self._path}: {error}; {remedy}.") from error
+            if "readonly" in str(error):  # a kill in the middle of a write, which a writer undoes
+                remedy = "resume the run, which mends it"
+            raise LedgerError(
+                f"cannot {doing} {self._path}: {inert(error, 200)}; {remedy}."
+            ) from error
         except UNREADABLE as error:
             raise LedgerError(
-                f"{self._path} is damaged: {error}. Restore the file from a copy."
+                f"{self._path} is damaged: {inert(error, 200)}. Restore the file from a copy."
             ) from error
 
 

@@ -10,7 +10,7 @@ from qiskit.primitives import BackendSamplerV2, BaseSamplerV2, StatevectorSample
 from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit.quantum_info import Statevector
 
-from aqka import InputError, ShotPlan, acquire
+from aqka import InputError, ShotPlan, StatevectorBackend, acquire
 from aqka.backends import JobShape, _circuits
 from aqka.backends.sampler import SamplerBackend
 from aqka.errors import JobError
@@ -292,3 +292,19 @@ def test_other_points_share_the_circuit():
     assert abs(hits[0] - 2000 * kernel(Z, X)[1, 4]) < 4 * np.sqrt(500)
     with pytest.raises(InputError, match="has 3 features"):
         train.with_points(np.ones((2, 3)))
+
+
+def test_a_map_may_call_its_parameters_x():
+    """The fidelity circuit's own parameters have that name too."""
+    x = ParameterVector("x", 2)
+    circuit = QuantumCircuit(2)
+    circuit.ry(x[0], 0)
+    circuit.ry(x[1], 1)
+    circuit.cx(0, 1)
+    circuit.rz(2 * x[0] * x[1], 1)
+    points = [[0.3, 1.1], [0.9, 0.2], [2.0, 0.7]]
+    exact = StatevectorBackend(points, circuit).kernel()
+    test = _circuits.fidelity_circuit(circuit, measure=False)
+    for i, j in [(0, 1), (1, 2), (0, 0)]:
+        bound = test.assign_parameters([*points[i], *points[j]])
+        assert abs(Statevector(bound).data[0]) ** 2 == pytest.approx(exact[i, j])

@@ -1,5 +1,6 @@
 """Feature maps as Qiskit circuits: checks, the default map, and the fidelity test U(x)U†(y)."""
 
+import uuid
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -111,15 +112,15 @@ def fidelity_circuit(feature_map: "QuantumCircuit", *, measure: bool = True) -> 
     count = feature_map.num_parameters
     x = circuit_module.ParameterVector("x", count)
     y = circuit_module.ParameterVector("y", count)
-    parameters = list(feature_map.parameters)
+    # By way of names that no map has: one whose parameters are called x[0], x[1] would meet
+    # ours of the same names half-way.
+    passing = circuit_module.ParameterVector(uuid.uuid4().hex, count)
+    unnamed = feature_map.assign_parameters(dict(zip(feature_map.parameters, passing, strict=True)))
     circuit: QuantumCircuit = circuit_module.QuantumCircuit(feature_map.num_qubits)
-    circuit.compose(
-        feature_map.assign_parameters(dict(zip(parameters, x, strict=True))), inplace=True
-    )
+    circuit.compose(unnamed.assign_parameters(dict(zip(passing, x, strict=True))), inplace=True)
     circuit.barrier(label=MIDDLE)
     circuit.compose(
-        feature_map.assign_parameters(dict(zip(parameters, y, strict=True))).inverse(),
-        inplace=True,
+        unnamed.assign_parameters(dict(zip(passing, y, strict=True))).inverse(), inplace=True
     )
     if measure:
         circuit.measure_all()

@@ -1,0 +1,160 @@
+"""Loads a circuit file in a process of its own, so that a hostile one harms nothing.
+
+Reading bytes that somebody made for the purpose can take for ever or all memory, and what a
+compiled reader does then cannot be caught. So a file is first read here, under limits of time
+and memory that the operating system enforces, and only if that ends well by the caller.
+"""
+
+import contextlib
+import io
+import math
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aqka.backends._circuits import require
+from aqka.errors import InputError
+from aqka.inert import inert
+from aqka.paths import read_bytes
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+MAX_BYTES = 2**20
+MAX_GATES = 200_000
+MAX_QUBITS = 24
+CPU_SECONDS = 5
+WALL_SECONDS = 60
+MEMORY_BYTES = 4 * 2**30
+# Reading older files could run code that they hold, before Qiskit 1.4.2 (CVE-2025-2000, GitHub
+# advisory GHSA-6m2c-76ff-6vrf).
+OLDEST_QPY = 13
+
+
+def load_circuit(path: Path) -> "QuantumCircuit":
+    """Return the circuit of a .qpy or .qasm (OpenQASM 3) file, or say why it cannot be used."""
+    content = read_bytes(path, MAX_BYTES, "feature_map.map")
+    name = inert(path.name)
+    if path.suffix == ".qpy":
+        require("qiskit", "qiskit")
+        try:
+            _check_header(content)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    else:
+        require("qiskit_qasm3_import", "qasm")
+    command = [sys.executable, "-P", "-m", "aqka.circuit_check", path.suffix, str(CPU_SECONDS)]
+    source = str(Path(__file__).resolve().parents[1])
+    found = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found}
+    try:
+        checked = subprocess.run(
+            command,
+            input=content,
+            env=environment,
+            capture_output=True,
+            timeout=WALL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{name} takes too long to read; it is not used.") from None
+    if checked.returncode == 1:
+        raise InputError(f"{name}: {inert(checked.stdout.decode(errors='replace'), 300)}")
+    if checked.returncode:
+        raise InputError(
+            f"{name} cannot be read within the limits of time and memory; it is not used."
+        )
+    return read_circuit(content, path.suffix)
+
+
+def read_circuit(content: bytes, suffix: str) -> "QuantumCircuit":
+    """Return the circuit in some bytes, checked; trusts the reader to end."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            circuit = _qpy(content) if suffix == ".qpy" else _qasm(content)
+            _check(circuit)
+    except InputError:
+        raise
+    except Exception as error:  # the readers raise many kinds
+        kind = "QPY" if suffix == ".qpy" else "OpenQASM 3"
+        raise InputError(f"not a usable {kind} file: {inert(error, 150)}.") from None
+    return circuit
+
+
+def _check_header(content: bytes) -> None:
+    if content[:6] != b"QISKIT" or len(content) < 10:
+        raise InputError("not a QPY file; write one with qiskit.qpy.dump.")
+    if content[6] < OLDEST_QPY:
+        raise InputError(
+            f"QPY version {content[6]} is too old to be read safely; write it anew with Qiskit 2."
+        )
+
+
+def _qpy(content: bytes) -> "QuantumCircuit":
+    _check_header(content)
+    programs = require("qiskit.qpy", "qiskit").load(io.BytesIO(content))
+    if len(programs) != 1:
+        raise InputError(f"holds {len(programs)} circuits; a feature map is one.")
+    circuit: QuantumCircuit = programs[0]
+    return circuit
+
+
+def _qasm(content: bytes) -> "QuantumCircuit":
+    require("qiskit_qasm3_import", "qasm")
+    loader = require("qiskit.qasm3", "qiskit")
+    circuit: QuantumCircuit = loader.loads(content.decode())
+    return circuit
+
+
+def _check(circuit: "QuantumCircuit") -> None:
+    if not 1 <= circuit.num_qubits <= MAX_QUBITS:
+        raise InputError(f"has {circuit.num_qubits} qubits; from 1 to {MAX_QUBITS} are possible.")
+    if _count_gates(circuit, {}) > MAX_GATES:
+        raise InputError(f"unfolds to more than {MAX_GATES:,} gates.")
+
+
+def _count_gates(circuit: Any, known: dict[Any, int]) -> int:
+    """Return the gates after unfolding definitions of the circuit's own."""
+    total = 0
+    for step in circuit.data:
+        operation = step.operation
+        kind = getattr(operation, "base_class", type(operation))
+        if kind.__module__.startswith("qiskit.circuit.library"):
+            total += 1
+            continue
+        # Gates of one name have one definition in both formats.
+        if operation.name not in known:
+            definition = getattr(operation, "definition", None)
+            known[operation.name] = 1 if definition is None else _count_gates(definition, known)
+        total += known[operation.name]
+    return total
+
+
+def main() -> int:
+    """Read a circuit from the standard input under limits; print what is wrong with it."""
+    suffix, cpu_seconds = sys.argv[1], int(sys.argv[2])
+    content = sys.stdin.buffer.read()
+    require("qiskit.qpy", "qiskit")  # imported before the limits: it needs some of both
+    if suffix == ".qasm":
+        require("qiskit_qasm3_import", "qasm")
+    with contextlib.suppress(ImportError):  # there is none on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        spent = math.ceil(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + cpu_seconds,) * 2)
+    try:
+        read_circuit(content, suffix)
+    except InputError as error:
+        print(error)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,269 @@
+"""The commands around a run: init, run, resume, status, watch, doctor. They parse, call, print."""
+
+import json
+import math
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.inert import inert
+
+if TYPE_CHECKING:
+    from aqka.planner import Quote
+    from aqka.progress import Progress
+    from aqka.run_directory import Prepared
+
+INTERRUPTED, FAILED = 3, 4
+"""Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
+LOOK_SECONDS = 0.5
+
+app = typer.Typer()
+Run = Annotated[Path, typer.Argument(help="Directory of a run.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@app.command(epilog="Example: aqka init study.toml && aqka run study.toml")
+def init(
+    study: Annotated[Path, typer.Argument(help="File to write.")] = Path("study.toml"),
+) -> None:
+    """Write a commented example of a study file; one that is there is not touched."""
+    from aqka.study_example import example
+
+    try:
+        with study.open("x", encoding="utf-8") as stream:
+            stream.write(example(study.name))
+    except FileExistsError:
+        raise InputError(f"{inert(study, 300)} is there already; name another file.") from None
+    except OSError as error:
+        raise InputError(f"{inert(study, 300)} cannot be written: {error.strerror}.") from None
+    typer.echo(f"{inert(study, 300)} is written; edit it, then: aqka run {_quoted(study)}")
+
+
+@app.command(epilog="Example: aqka run study.toml --output runs/first")
+def run(
+    study: Annotated[Path, typer.Argument(help="Study file, in TOML; see aqka init.")],
+    output: Annotated[Path | None, typer.Option(help="Directory of the run.")] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Let a module:function in the study file run.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Spend a study's budget. Exit code 2: bad input; 3: interrupted, 4: failed, both resumable."""
+    from aqka.run_directory import check_unused, output_directory, prepare
+
+    prepared = prepare(study, allow_code=allow_code)
+    directory = output_directory(prepared.study, study, output)
+    check_unused(directory)
+    _carry_out(prepared, directory, new=True, as_json=as_json)
+
+
+@app.command(epilog="Example: aqka resume runs/first")
+def resume(run: Run, as_json: AsJson = False) -> None:
+    """Go on with a run that was interrupted or killed, from its directory. Exit codes: as run."""
+    from aqka.run_directory import RESULTS_NAME, check_directory, read_results, read_run
+
+    # The ledger is not looked at: a kill may have left it so that only a writer can open it.
+    check_directory(run)
+    stored = read_results(run)
+    if isinstance(stored.get("results"), dict):
+        if as_json:
+            typer.echo(json.dumps(stored, indent=2))
+        else:
+            typer.echo(f"{inert(run, 300)} is finished; see {inert(run / RESULTS_NAME, 300)}")
+        return
+    _carry_out(read_run(run), run, new=False, as_json=as_json)
+
+
+@app.command(epilog="Example: aqka status runs/first --json")
+def status(run: Run, as_json: AsJson = False) -> None:
+    """Show where a run stands, also while another process works on it."""
+    from aqka.progress import progress
+    from aqka.report.live_view import progress_table
+
+    now = progress(run)
+    if as_json:
+        typer.echo(json.dumps(_as_json(now), indent=2))
+        return
+    Console().print(progress_table(str(run), now))
+    if now.resumable:
+        typer.echo(f"Go on with: aqka resume {_quoted(run)}")
+
+
+@app.command(epilog="Example: aqka watch runs/first")
+def watch(
+    run: Run,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a look.")] = False,
+) -> None:
+    """Show a run live until it ends; it may run in another process or wait for hardware."""
+    from rich.live import Live
+
+    from aqka.progress import progress
+    from aqka.report.live_view import progress_table
+
+    now = progress(run)
+    try:
+        with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
+            while True:
+                if as_json:
+                    typer.echo(json.dumps(_as_json(now)))
+                if now.state in ("finished", "interrupted", "stopped"):
+                    break
+                time.sleep(every)
+                now = progress(run)
+                live.update(progress_table(str(run), now))
+    except KeyboardInterrupt:
+        return  # the watcher goes, the run goes on
+
+
+@app.command(epilog="Example: aqka doctor")
+def doctor(as_json: AsJson = False) -> None:
+    """Say which extras are installed, and the command that brings the others."""
+    from rich.table import Table
+
+    from aqka.doctor import examine, platform_facts
+
+    facts, extras = platform_facts(), examine()
+    if as_json:
+        found = {"versions": facts, "extras": [asdict(extra) for extra in extras]}
+        typer.echo(json.dumps(found, indent=2))
+        return
+    console = Console()
+    console.print(", ".join(f"{name} {version}" for name, version in facts.items()))
+    table = Table()
+    for heading in ("extra", "for", "installed", "to install"):
+        table.add_column(heading)
+    for extra in extras:
+        there = ", ".join(f"{name} {version}" for name, version in extra.installed.items())
+        table.add_row(extra.name, extra.purpose, there, extra.command.replace("[", "\\["))
+    console.print(table)
+
+
+def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: bool) -> None:
+    """Run with a live view; a stop by the user or the backend tells how to go on."""
+    from threadpoolctl import threadpool_limits
+
+    from aqka.report.results_table import print_results
+    from aqka.study_run import carry_out
+
+    errors = Console(stderr=True)
+    try:
+        with _stopped_by_signals(), _live(directory, errors) as look, threadpool_limits(1):
+            results = carry_out(
+                prepared,
+                directory,
+                new=new,
+                on_start=lambda offer, test: _announce(offer, test, directory, errors),
+                on_round=look,
+            )
+    except KeyboardInterrupt:
+        _leave(directory, "interrupted", INTERRUPTED)
+    except (JobError, TransientError) as error:
+        _leave(directory, inert(error, limit=None), FAILED)
+    except Exception as error:
+        if not type(error).__module__.startswith(("qiskit_ibm_runtime", "requests", "urllib3")):
+            raise
+        # Only the kind of error is told: its text may repeat a token.
+        _leave(directory, f"IBM's service refused ({type(error).__name__})", FAILED)
+    if as_json:
+        typer.echo(json.dumps(results | {"directory": str(directory)}, indent=2))
+    else:
+        print_results(results, Console())
+        typer.echo(f"Everything is in {inert(directory, 300)}")
+
+
+def _announce(offer: "Quote", test_shots: int, directory: Path, errors: Console) -> None:
+    errors.print(
+        f"{inert(directory, 300)}: {offer.shots:,} shots for {offer.n_pairs:,} pairs of "
+        f"{offer.n_points} points in {offer.submissions} submissions, then {test_shots:,} for "
+        "predictions.",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    for sentence in offer.warnings:
+        errors.print(f"Warning: {sentence}", highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | None]:
+    """Show the run's progress while it goes on, where somebody watches."""
+    if not errors.is_terminal:
+        yield None
+        return
+    from rich.console import RenderableType
+    from rich.live import Live
+    from rich.text import Text
+
+    from aqka.progress import Progress, progress
+    from aqka.report.live_view import progress_table
+
+    # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after
+    # a round, if the last look is a moment ago: rounds on a simulator take milliseconds.
+    seen: list[Progress | str] = ["starting"]
+    looked = [-math.inf]
+
+    def look() -> None:
+        if time.monotonic() - looked[0] > LOOK_SECONDS:
+            try:
+                seen[0] = progress(directory)
+            except (InputError, LedgerError, OSError) as error:  # a view never stops the run
+                seen[0] = inert(error, limit=None)
+            looked[0] = time.monotonic()
+
+    def drawn() -> RenderableType:
+        now = seen[0]
+        return Text(now) if isinstance(now, str) else progress_table(str(directory), now)
+
+    with Live(get_renderable=drawn, console=errors, refresh_per_second=2):
+        yield look
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Let a closed terminal and a polite kill stop a run as Ctrl-C does."""
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        if number == getattr(signal, "SIGHUP", None):
+            # Nobody is there to read, and writing to a closed terminal fails.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for stream in (sys.stdout, sys.stderr):
+                os.dup2(nowhere, stream.fileno())
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(directory: Path, reason: str, code: int) -> NoReturn:
+    if directory.exists():
+        typer.echo(f"{reason}; go on with: aqka resume {_quoted(directory)}", err=True)
+    else:
+        typer.echo(f"{reason}; nothing was spent or written", err=True)
+    raise typer.Exit(code)
+
+
+def _as_json(now: "Progress") -> dict[str, Any]:
+    derived = {"shots_left": now.shots_left, "resumable": now.resumable}
+    return asdict(now) | derived
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(inert(path, 300))

@@ -1,0 +1,40 @@
+"""Accuracy while a run goes on, from its training points alone."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka.arrays import FloatArray
+from aqka.errors import InputError
+from aqka.problem import Problem
+from aqka.readout import Readout
+from aqka.readout.ridge_kfold import FOLD_SEED
+
+
+def cross_validated_accuracy(
+    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem, folds: int = 5
+) -> float | None:
+    """Return the share of held-out points that a head trained on the others gets right.
+
+    The held-out rows of the kernel are used as measured. None if a fold has no second class.
+
+    Examples
+    --------
+    >>> from aqka import make_readout
+    >>> labels = np.array([0, 0, 0, 1, 1, 1])
+    >>> kernel = np.where(labels[:, None] == labels, 0.9, 0.1) + 0.1 * np.eye(6)
+    >>> cross_validated_accuracy(kernel, labels, make_readout("ridge"), Problem(labels))
+    1.0
+    """
+    order = np.random.default_rng(FOLD_SEED).permutation(len(labels))
+    right = 0
+    for held in np.array_split(order, min(folds, len(labels))):
+        kept = np.setdiff1d(order, held)
+        try:
+            part = Problem(labels[kept], problem.ridge, problem.C, problem.protocol)
+        except InputError:  # too few classes are left
+            return None
+        head = readout.fit_kernel(kernel[np.ix_(kept, kept)], part)
+        right += int(np.sum(head.predict(kernel[np.ix_(held, kept)]) == labels[held]))
+    return right / len(labels)

@@ -1,0 +1,71 @@
+"""Which optional parts are installed, and the command that brings the others."""
+
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+
+EXTRAS = {
+    "plot": ("pictures", ("matplotlib",)),
+    "parquet": ("Parquet files", ("pyarrow",)),
+    "cluster": ("sweeps on a Dask cluster", ("distributed",)),
+    "qiskit": ("any Qiskit circuit, any Qiskit sampler", ("qiskit",)),
+    "qasm": ("feature maps as OpenQASM 3 files", ("qiskit", "qiskit-qasm3-import")),
+    "aer": ("noisy simulation", ("qiskit", "qiskit-aer")),
+    "ibm": (
+        "IBM hardware and fake devices",
+        ("qiskit", "qiskit-ibm-runtime", "qiskit-aer"),
+    ),
+    "pennylane": ("PennyLane circuits and devices", ("pennylane", "pennylane-lightning")),
+}
+"""What each extra is for, and its packages; those for developers are left out."""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One optional part.
+
+    Attributes
+    ----------
+    name, purpose
+        What it is called and good for.
+    installed
+        Versions of its packages that are there.
+    missing
+        Its packages that are not.
+    command
+        What installs it; empty where nothing is missing.
+    """
+
+    name: str
+    purpose: str
+    installed: dict[str, str]
+    missing: list[str]
+    command: str
+
+
+def platform_facts() -> dict[str, str]:
+    """Return the versions that matter in a report of a problem."""
+    packages = ("aqka", "numpy", "scipy", "scikit-learn", "pydantic")
+    return {"python": platform.python_version()} | {
+        name: _version(name) or "?" for name in packages
+    }
+
+
+def examine() -> list[Extra]:
+    """Return every optional part and whether it is there."""
+    return [_extra(name, *about) for name, about in EXTRAS.items()]
+
+
+def _extra(name: str, purpose: str, packages: tuple[str, ...]) -> Extra:
+    versions = {package: _version(package) for package in packages}
+    missing = [package for package, version in versions.items() if version is None]
+    there = {package: version for package, version in versions.items() if version is not None}
+    command = f"pip install 'aqka[{name}]'" if missing else ""
+    return Extra(name, purpose, there, missing, command)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

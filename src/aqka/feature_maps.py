@@ -1,0 +1,93 @@
+"""The feature map of a study: built in, from a file, or from somebody's code."""
+
+import io
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aqka.backends._circuits import require, zz_feature_map
+from aqka.circuit_check import load_circuit
+from aqka.errors import InputError
+from aqka.inert import inert
+from aqka.paths import inside
+from aqka.study import BUILT_IN_MAPS, FeatureMapSection, Study
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+
+def feature_map(study: Study, base: Path, *, allow_code: bool) -> "QuantumCircuit | None":
+    """Return the circuit of a study; None where the backend has the map itself."""
+    section = study.feature_map
+    if study.backend.name == "exact":
+        return None
+    if section.map in BUILT_IN_MAPS:
+        assert section.qubits is not None  # by the section's own check
+        return built_in(section.map, section.qubits)
+    if section.map.endswith((".qpy", ".qasm")):
+        circuit = load_circuit(inside(base, section.map, "feature_map.map"))
+    else:
+        circuit = _from_code(section, base, allow_code)
+    if section.qubits not in (None, circuit.num_qubits):
+        raise InputError(
+            f"feature_map.qubits is {section.qubits} but {inert(section.map)} has "
+            f"{circuit.num_qubits} qubits; leave it out."
+        )
+    return circuit
+
+
+def n_features(study: Study, circuit: "QuantumCircuit | None") -> int:
+    """Return how many features a study's map encodes."""
+    if circuit is not None:
+        return int(circuit.num_parameters)
+    assert study.feature_map.qubits is not None
+    return study.feature_map.qubits
+
+
+def built_in(name: str, qubits: int) -> "QuantumCircuit":
+    """Return a built-in map, one qubit per feature."""
+    if name == "zz":
+        return zz_feature_map(qubits)
+    library = require("qiskit.circuit.library", "qiskit")
+    circuit: QuantumCircuit = (
+        library.zz_feature_map(qubits, reps=2, entanglement="full")
+        if name == "zz-full"
+        else library.z_feature_map(qubits, reps=2)
+    )
+    return circuit
+
+
+def as_qpy(circuit: "QuantumCircuit") -> bytes:
+    """Return a circuit as the bytes of a QPY file."""
+    stream = io.BytesIO()
+    require("qiskit.qpy", "qiskit").dump(circuit, stream)
+    return stream.getvalue()
+
+
+def _from_code(section: FeatureMapSection, base: Path, allow_code: bool) -> "QuantumCircuit":
+    """Return what ``module:function`` returns; only if the user allowed it."""
+    name = inert(section.map)
+    if not allow_code:
+        raise InputError(
+            f"feature_map.map {name!r} would run code of that module. If you trust it, "
+            "add --allow-code."
+        )
+    qiskit = require("qiskit", "qiskit")
+    module, _, function = section.map.partition(":")
+    # The study file's directory is where its author's modules are.
+    sys.path.insert(0, str(base.resolve()))
+    try:
+        circuit = getattr(import_module(module), function)()
+    except Exception as error:
+        raise InputError(
+            f"feature_map.map {name!r} failed: {type(error).__name__}: {inert(error, 200)}. It "
+            "must name a function that takes nothing and returns a QuantumCircuit."
+        ) from error
+    finally:
+        sys.path.remove(str(base.resolve()))
+    if not isinstance(circuit, qiskit.QuantumCircuit):
+        raise InputError(
+            f"feature_map.map {name!r} must return a QuantumCircuit, got {type(circuit).__name__}."
+        )
+    return circuit

@@ -1,0 +1,116 @@
+"""Files named by somebody else: only regular ones, of a bounded size, inside one directory."""
+
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from aqka.errors import InputError
+from aqka.inert import inert
+
+
+def inside(base: Path, name: str, what: str) -> Path:
+    """Return the path of ``name`` in ``base``, refusing one that leads out of it.
+
+    Examples
+    --------
+    >>> inside(Path("."), "../secret.csv", "data.source")
+    Traceback (most recent call last):
+    aqka.errors.InputError: data.source '../secret.csv' leads out of the study file's directory...
+    """
+    refusal = InputError(
+        f"{what} {inert(name)!r} leads out of the study file's directory; put the file beside the "
+        "study file and name it without '..' and without a leading '/'."
+    )
+    try:
+        relative = Path(name)
+        if relative.is_absolute() or relative.drive or ".." in relative.parts:
+            raise refusal
+        path = base / relative
+        # Symbolic links are followed to their end before it is decided where that is.
+        if not path.resolve().is_relative_to(base.resolve()):
+            raise refusal
+    except (OSError, ValueError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{what} {inert(name)!r} is not a usable path: {inert(error)}.") from None
+    return path
+
+
+def check_file(path: Path, limit: int, what: str) -> int:
+    """Return the size of a regular file; refuse anything else, and a file over the limit."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise InputError(f"{what}: {inert(path, 300)} cannot be read: {reason}.") from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe or a device could be read for ever
+        raise InputError(f"{what}: {inert(path, 300)} is not a regular file.")
+    if status.st_size > limit:
+        raise InputError(
+            f"{what}: {inert(path, 300)} has {status.st_size:,} bytes; the most is {limit:,}."
+        )
+    return status.st_size
+
+
+def read_bytes(path: Path, limit: int, what: str) -> bytes:
+    """Return the content of a regular file of at most ``limit`` bytes."""
+    check_file(path, limit, what)
+    try:
+        with path.open("rb") as stream:
+            return stream.read(limit)
+    except OSError as error:
+        raise InputError(f"{what}: {inert(path, 300)} cannot be read: {error.strerror}.") from None
+
+
+def read_text(path: Path, limit: int, what: str) -> str:
+    """Return the content of a UTF-8 file of at most ``limit`` bytes."""
+    try:
+        return read_bytes(path, limit, what).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{what}: {inert(path, 300)} is not UTF-8 text (byte {error.start}); save it as UTF-8."
+        ) from None
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that at every instant the old or the new content is there, complete."""
+    # A name nobody can have put a symbolic link under.
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            os.fchmod(stream.fileno(), 0o644)  # as the ledger beside it
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a rename last through a power cut."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def as_json(value: Any) -> bytes:
+    """Return JSON that every reader takes, NaN written as null."""
+    return json.dumps(_finite(value), indent=2, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value

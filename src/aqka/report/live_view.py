@@ -1,0 +1,50 @@
+"""A run's progress as a table, once or live."""
+
+import time
+
+from rich.table import Table
+from rich.text import Text
+
+from aqka.budget import duration
+from aqka.inert import inert
+from aqka.progress import Progress
+
+
+def progress_table(title: str, now: Progress) -> Table:
+    """Return one row per figure."""
+    table = Table(title=Text(inert(title, 60)), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for name, value in progress_rows(now):
+        table.add_row(Text(name), Text(value))
+    return table
+
+
+def progress_rows(now: Progress) -> list[tuple[str, str]]:
+    """Return name and value of each figure."""
+    of_planned = "" if now.rounds_planned is None else f" of {now.rounds_planned}"
+    return [
+        ("state", now.state),
+        ("backend", now.backend or "–"),
+        ("rounds", f"{now.rounds}{of_planned}"),
+        ("shots spent", f"{now.shots:,} of {now.budget:,}"),
+        ("shots left", f"{now.shots_left:,}"),
+        ("pairs seen", f"{now.pairs_seen:,} of {now.pairs:,}"),
+        ("Gini, from counts", _figure(now.gini)),
+        ("accuracy, cross-validated", _figure(now.accuracy)),
+        ("QPU time", "–" if now.qpu_seconds is None else duration(now.qpu_seconds)),
+        ("last entry", _ago(now.updated_at)),
+        ("time left", "–" if now.seconds_left is None else f"about {duration(now.seconds_left)}"),
+    ]
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _ago(at: float | None) -> str:
+    if at is None:
+        return "–"
+    passed = time.time() - at
+    # A clock that was put back, or a ledger with a time of its own choosing.
+    return f"{duration(round(passed))} ago" if 0 <= passed < 1e10 else "–"

@@ -1,0 +1,248 @@
+"""A run as a directory: the study file, the points, the feature map, the ledger, the results."""
+
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from aqka.circuit_check import load_circuit
+from aqka.data import Points, encode, load_table
+from aqka.errors import InputError, LedgerError
+from aqka.feature_maps import as_qpy, feature_map, n_features
+from aqka.inert import inert
+from aqka.paths import as_json, inside, read_bytes, write_atomically
+from aqka.run import LEDGER_NAME
+from aqka.study import BUILT_IN_MAPS, Study, load_study
+from aqka.table_files import read_arrays
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+STUDY_NAME, DATA_NAME, RESULTS_NAME = "study.toml", "data.npz", "results.json"
+MAP_NAME = "feature_map.qpy"
+PREDICTIONS_NAME = "predictions"  # a directory with a ledger of its own
+LOCK_NAME = "run.lock"
+MAX_RESULTS_BYTES = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """All that a run needs, read and checked; nothing has been spent.
+
+    Attributes
+    ----------
+    study, text
+        The study, and the file it was read from.
+    points
+        Its points, encoded.
+    circuit
+        Its feature map; None where the backend has the map itself.
+    """
+
+    study: Study
+    text: str
+    points: Points
+    circuit: "QuantumCircuit | None"
+
+
+def prepare(path: Path, *, allow_code: bool = False) -> Prepared:
+    """Read a study file and what it names; nothing is written."""
+    study, text = load_study(path)
+    base = path.parent
+    circuit = feature_map(study, base, allow_code=allow_code)
+    table = load_table(study.data, base)
+    points = encode(table, study.split, study.feature_map, n_features(study, circuit))
+    return Prepared(study, text, points, circuit)
+
+
+def output_directory(study: Study, path: Path, chosen: Path | None) -> Path:
+    """Return where the run goes: where the user says, else inside the study's directory."""
+    if chosen is not None:
+        return chosen
+    return inside(path.parent, study.output or f"runs/{path.stem}", "output")
+
+
+def check_unused(directory: Path) -> None:
+    """Refuse a directory that already holds something."""
+    try:
+        if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
+            return
+    except OSError as error:
+        raise InputError(
+            f"output {inert(directory, 300)} cannot be used: {error.strerror}; name another."
+        ) from None
+    if (directory / STUDY_NAME).exists():
+        raise InputError(
+            f"{inert(directory, 300)} already holds a run; go on with it by "
+            f"'aqka resume {inert(directory, 300)}', or name another with --output."
+        )
+    raise InputError(f"{inert(directory, 300)} is not empty; name another with --output.")
+
+
+def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> None:
+    """Make the run's directory, complete or not at all."""
+    check_unused(directory)
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
+        try:
+            draft.chmod(0o755)
+            write_atomically(draft / STUDY_NAME, prepared.text.encode())
+            write_atomically(draft / DATA_NAME, _as_npz(prepared.points))
+            write_atomically(draft / RESULTS_NAME, as_json(results))
+            if prepared.circuit is not None and prepared.study.feature_map.map not in BUILT_IN_MAPS:
+                # As QPY whatever it came as, so that resuming needs neither a reader nor code.
+                write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
+            os.replace(draft, directory)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise InputError(
+            f"output {inert(directory, 300)} cannot be written: {error.strerror}; name another "
+            "with --output."
+        ) from None
+
+
+def check_directory(directory: Path) -> None:
+    """Refuse a directory that holds no run, or anything that leads elsewhere."""
+    try:
+        entries = list(os.scandir(directory))
+        inner = directory / PREDICTIONS_NAME
+        nested = list(os.scandir(inner)) if inner.is_dir() else []
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise InputError(f"there is no run at {inert(directory, 300)}: {reason}.") from None
+    for entry in (*entries, *nested):
+        # A link could make us read or write a file elsewhere, a pipe wait for ever.
+        is_file = entry.is_file(follow_symlinks=False)
+        if not is_file and not entry.is_dir(follow_symlinks=False):
+            raise InputError(
+                f"{inert(directory, 300)} holds {inert(entry.name)!r}, a link or something else "
+                "that is not a plain file; a run has none. Remove it if you trust the rest."
+            )
+    if not any(entry.name in (STUDY_NAME, LEDGER_NAME) for entry in entries):
+        raise InputError(
+            f"{inert(directory, 300)} holds no run; 'aqka run' makes one, and prints where."
+        )
+
+
+def read_run(directory: Path) -> Prepared:
+    """Read a run's directory as written by :func:`write_run`; needs nothing else."""
+    check_directory(directory)
+    if not (directory / STUDY_NAME).exists():
+        raise InputError(
+            f"{inert(directory, 300)} has no {STUDY_NAME}: the run was begun from Python. Call "
+            "acquire() again with the same arguments to go on."
+        )
+    study, text = load_study(directory / STUDY_NAME)
+    circuit: QuantumCircuit | None = None
+    if study.feature_map.map in BUILT_IN_MAPS:
+        circuit = feature_map(study, directory, allow_code=False)
+    else:
+        circuit = load_circuit(directory / MAP_NAME)
+    return Prepared(study, text, read_points(directory, n_features(study, circuit)), circuit)
+
+
+def read_points(directory: Path, features: int | None = None) -> Points:
+    """Return the points of a run, checked: its directory may be anyone's."""
+    arrays = read_arrays(directory / DATA_NAME)
+    wanted = ("train", "test", "train_labels", "test_labels")
+    refusal = InputError(
+        f"{DATA_NAME} does not hold a run's points; restore it from a copy of the run."
+    )
+    if set(arrays) != set(wanted):
+        raise refusal
+    train, test, train_labels, test_labels = (arrays[name] for name in wanted)
+    for x, labels in ((train, train_labels), (test, test_labels)):
+        if x.ndim != 2 or x.dtype != np.float64 or labels.shape != (len(x),) or x.size == 0:
+            raise refusal
+        if labels.dtype.kind not in "iU" or not np.isfinite(x).all():
+            raise refusal
+    if train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):
+        raise refusal
+    return Points(train, test, train_labels, test_labels)
+
+
+def read_results(directory: Path) -> dict[str, Any]:
+    """Return what stands in a run's results so far; nothing where there are none."""
+    path = directory / RESULTS_NAME
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(read_bytes(path, MAX_RESULTS_BYTES, "results"))
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{RESULTS_NAME} is damaged; remove it and resume the run to write it anew."
+        ) from None
+    if not isinstance(content, dict):
+        raise InputError(f"{RESULTS_NAME} is not a run's; remove it and resume the run.")
+    return content
+
+
+def write_results(directory: Path, results: dict[str, Any]) -> None:
+    """Replace a run's results, complete or not at all."""
+    try:
+        write_atomically(directory / RESULTS_NAME, as_json(results))
+    except OSError as error:
+        raise LedgerError(
+            f"{RESULTS_NAME} cannot be written: {error.strerror}. No shot is lost: mend it and "
+            f"resume {inert(directory, 300)}."
+        ) from None
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold the run while working on it; the lock dies with its process."""
+    lock = FileLock(directory / LOCK_NAME, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise LedgerError(
+            f"another process is at work on {inert(directory, 300)}; look with 'aqka watch'."
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot write in {inert(directory, 300)}: {error.strerror}.") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_held(directory: Path) -> bool | None:
+    """Return whether a process works on the run, without touching its lock; None: unknown.
+
+    To try the lock could make a writer fail that starts at this moment, so the kernel's list of
+    locks is read instead, where there is one.
+    """
+    try:
+        held = Path("/proc/locks").read_text()
+        numbers = {
+            str((directory / name).stat().st_ino)
+            for name in (LOCK_NAME, f"{Path(LEDGER_NAME).stem}.lock")
+            if (directory / name).exists()
+        }
+    except OSError:
+        return None
+    return any(part.rpartition(":")[2] in numbers for part in held.split() if part.count(":") == 2)
+
+
+def _as_npz(points: Points) -> bytes:
+    stream = io.BytesIO()
+    np.savez_compressed(
+        stream,
+        train=points.train,
+        test=points.test,
+        train_labels=points.train_labels,
+        test_labels=points.test_labels,
+    )
+    return stream.getvalue()

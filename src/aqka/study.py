@@ -1,0 +1,323 @@
+"""The study file: what a run is made of, checked before anything happens."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from aqka.allocators import allocator_names
+from aqka.budget import parse_budget
+from aqka.circuit_check import MAX_QUBITS
+from aqka.errors import InputError
+from aqka.inert import inert
+from aqka.paths import read_text
+from aqka.planner import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
+from aqka.readout import readout_names
+from aqka.study_errors import explain, known_name, refuse_secrets
+
+MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
+MAX_SEED = 2**31 - 1
+
+BACKENDS = ("exact", "statevector", "aer", "ibm")
+BUILT_IN_MAPS = ("zz", "zz-full", "z")
+
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+def _size(value: Any) -> Any:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 2
+    if whole or (isinstance(value, float) and 0 < value < 1):
+        return value
+    raise ValueError("must be a number of points, 2 or more, or a fraction such as 0.25")
+
+
+Size = Annotated[int | float, BeforeValidator(_size)]
+Positive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """A table of the study file: fixed once read, and without unknown keys."""
+
+    # Values must have their type: "4" is not taken for 4. A message never repeats a value,
+    # which may be a secret in the wrong place.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, allow_inf_nan=False
+    )
+
+
+class DataSection(Section):
+    """Where the points come from.
+
+    Attributes
+    ----------
+    source
+        A built-in name (:data:`aqka.data.BUILT_IN`) or a file ending in .csv, .parquet or .npz,
+        inside the study file's directory.
+    target
+        Column of the labels; of an .npz, the array. Built-in data have their own.
+    features
+        Columns to use; None takes all others. Of an .npz, the array ``X``.
+    """
+
+    source: Name
+    target: Name | None = None
+    features: Annotated[list[Name], Field(min_length=1, max_length=10_000)] | None = None
+
+
+class SplitSection(Section):
+    """Which points are for training and which for testing; classes keep their shares.
+
+    Attributes
+    ----------
+    test, train
+        Numbers of points, or fractions of all. Without ``train``, all the others.
+    seed
+        Of the shuffle.
+    """
+
+    test: Size = 0.25
+    train: Size | None = None
+    seed: Seed = 0
+
+
+class FeatureMapSection(Section):
+    """How a point becomes a circuit.
+
+    Attributes
+    ----------
+    map
+        ``zz``, ``zz-full`` or ``z``; a file ending in .qpy or .qasm (OpenQASM 3) inside the
+        study file's directory; or ``module:function``, which runs only with ``--allow-code``.
+    qubits
+        Qubits of a built-in map, one per feature. A circuit of your own has as many features
+        as parameters.
+    reduce
+        ``pca`` keeps the first principal components where there are more columns than features;
+        ``none`` refuses.
+    range
+        Interval each feature is scaled to.
+    """
+
+    map: Name = "zz"
+    qubits: Annotated[int, Field(ge=1, le=MAX_QUBITS)] | None = None
+    reduce: Literal["pca", "none"] = "pca"
+    range: Annotated[
+        list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
+    ] = [0.0, 3.141592653589793]
+
+    @field_validator("map")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value.endswith((".qpy", ".qasm")) or ":" in value:
+            return value
+        also = "; or a file ending in .qpy or .qasm, or module:function"
+        return known_name(value, BUILT_IN_MAPS, "feature map", also)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "FeatureMapSection":
+        if self.map in BUILT_IN_MAPS and self.qubits is None:
+            raise ValueError(f"qubits is missing: the built-in map {self.map} has one per feature")
+        if self.map.startswith("zz") and self.qubits == 1:
+            raise ValueError("qubits must be at least 2 for a zz map, which couples pairs of them")
+        if not self.range[0] < self.range[1]:
+            raise ValueError("range must rise, for example [0.0, 3.141592653589793]")
+        return self
+
+
+class BackendSection(Section):
+    """Who runs the shots.
+
+    Attributes
+    ----------
+    name
+        ``exact`` (the map zz in numpy, needs no extra), ``statevector`` (any circuit),
+        ``aer`` (with noise) or ``ibm`` (hardware, or a fake device in this process).
+    noise
+        Of ``aer``: depolarising rates of one- and two-qubit gates.
+    device
+        Of ``ibm``: such as ``ibm_fez`` or ``fake_fez``; None takes the least busy.
+    account
+        Of ``ibm``: name of the saved account; None takes the default one.
+    mode
+        Of ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
+    seed
+        Of simulators.
+    """
+
+    name: str = "exact"
+    noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
+    device: Name | None = None
+    account: Name | None = None
+    mode: Literal["auto", "session", "batch", "job"] = "auto"
+    seed: Seed = 0
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return known_name(value, BACKENDS, "backend")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "BackendSection":
+        owners = {"noise": "aer", "device": "ibm", "account": "ibm", "mode": "ibm"}
+        for key, owner in owners.items():
+            if key in self.model_fields_set and self.name != owner:
+                raise ValueError(f"{key} is for the backend {owner!r}, not for {self.name!r}")
+        return self
+
+
+class BudgetSection(Section):
+    """What may be spent.
+
+    Attributes
+    ----------
+    train
+        For the training kernel: shots, QPU time or money; see :func:`aqka.parse_budget`.
+    test_shots
+        For predictions, on top of ``train``: at most so many shots, on average, for each pair of a
+        test and a training point. See :func:`aqka.inference.predict`.
+    rate
+        Price of a QPU minute, which a budget in money needs.
+    queue
+        Jobs that wait before each of ours, for the quote.
+    """
+
+    train: str | int
+    test_shots: Annotated[int, Field(ge=1, le=10**6)] = 100
+    rate: Annotated[float, Field(gt=0, le=MAX_RATE)] | None = None
+    queue: Annotated[int, Field(ge=0, le=MAX_QUEUE)] = 0
+
+    @field_validator("train", mode="before")
+    @classmethod
+    def _readable(cls, value: Any) -> Any:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise ValueError("must be text such as '20000 shots', '5 min' or '$100'")
+        parse_budget(str(value)[:100])
+        return value
+
+
+class MethodSection(Section):
+    """How the shots are spent and read.
+
+    Attributes
+    ----------
+    allocator
+        A name from :func:`aqka.allocator_names`.
+    head
+        ``ridge`` or ``svm``.
+    readout
+        A name from :func:`aqka.readout_names`; None takes the head's own.
+    ridge, C
+        Of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
+    warmup, rounds, explore
+        See :class:`~aqka.Schedule`; None takes the allocator's own.
+    seed
+        Of the allocation.
+    """
+
+    allocator: str = "aqka"
+    head: Literal["ridge", "svm"] = "ridge"
+    readout: str | None = None
+    ridge: Positive = 0.01
+    C: Positive = 5.0
+    warmup: Fraction | None = None
+    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
+    explore: Fraction | None = None
+    seed: Seed = 0
+
+    @field_validator("allocator")
+    @classmethod
+    def _known_allocator(cls, value: str) -> str:
+        if value.endswith("-oracle"):
+            raise ValueError("an oracle knows the true kernel, which a study does not have")
+        return known_name(value, allocator_names(), "allocator")
+
+    @field_validator("readout")
+    @classmethod
+    def _known_readout(cls, value: str | None) -> str | None:
+        return value if value is None else known_name(value, readout_names(), "readout")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "MethodSection":
+        if self.readout is not None and (self.readout == "svm") != (self.head == "svm"):
+            raise ValueError(f"readout {self.readout!r} does not train the head {self.head!r}")
+        return self
+
+
+class Study(Section):
+    """A whole study file.
+
+    Attributes
+    ----------
+    output
+        Directory of the run, inside the study file's directory; None takes the file's name
+        under ``runs``.
+    data, split, feature_map, backend, budget, method
+        Its tables.
+    """
+
+    output: Name | None = None
+    data: DataSection
+    split: SplitSection = SplitSection()
+    feature_map: FeatureMapSection = FeatureMapSection(qubits=4)
+    backend: BackendSection = BackendSection()
+    budget: BudgetSection
+    method: MethodSection = MethodSection()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Study":
+        if self.backend.name == "exact" and self.feature_map.map != "zz":
+            raise ValueError(
+                "backend 'exact' knows the map 'zz' only; set backend.name = 'statevector'"
+            )
+        return self
+
+
+def parse_study(text: str, name: str = "study") -> Study:
+    """Return the study that a TOML text describes, or say which line is wrong.
+
+    Examples
+    --------
+    >>> text = '''
+    ... [data]
+    ... source = "moons"
+    ... [budget]
+    ... train = "2e4 shots"
+    ... '''
+    >>> parse_study(text).budget.train
+    '2e4 shots'
+    >>> parse_study(text + "test_shot = 10")
+    Traceback (most recent call last):
+    aqka.errors.InputError: study, line 6: unknown key 'test_shot' in [budget]. Did you mean ...
+    """
+    refuse_secrets(text, None, name)
+    if len(text) > MAX_STUDY_BYTES:
+        raise InputError(f"{name} is longer than {MAX_STUDY_BYTES:,} bytes, the most there can be.")
+    try:
+        content: dict[str, Any] = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a TOMLDecodeError is a ValueError
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else inert(error, 200)
+        raise InputError(
+            f"{name} is not complete TOML: {reason}. Mend that line; aqka init writes an example."
+        ) from None
+    refuse_secrets(text, content, name)
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        raise InputError(explain(error, Study, text, name)) from None
+
+
+def load_study(path: Path) -> tuple[Study, str]:
+    """Return the study of a file, and its text."""
+    text = read_text(path, MAX_STUDY_BYTES, "a study file")
+    return parse_study(text, inert(path.name)), text

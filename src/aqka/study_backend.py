@@ -1,0 +1,115 @@
+"""The backends of a study: for the training kernel, and for the test-by-train block."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from aqka.backends import (
+    AerBackend,
+    Backend,
+    MatrixBackend,
+    RuntimeBackend,
+    StatevectorBackend,
+    depolarising_noise,
+)
+from aqka.backends._circuits import require
+from aqka.data import Points
+from aqka.errors import InputError
+from aqka.inert import inert
+from aqka.study import BackendSection
+from aqka.study_errors import nearest
+from aqka.zz import zz_kernel
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+MAX_EXACT_QUBITS = 10
+MAX_STATE_BYTES = 2**33
+
+
+class Backends(NamedTuple):
+    """Who measures pairs of training points, and pairs of a test and a training point."""
+
+    train: Backend
+    test: Backend
+
+
+@contextmanager
+def opened(
+    section: BackendSection, points: Points, circuit: "QuantumCircuit | None"
+) -> Iterator[Backends]:
+    """Open the backends of a study; a session is closed at the end, whatever ended it."""
+    seed, train, test = section.seed, points.train, points.test
+    if section.name == "exact":
+        if train.shape[1] > MAX_EXACT_QUBITS:
+            raise InputError(
+                f"backend 'exact' has at most {MAX_EXACT_QUBITS} qubits, got {train.shape[1]}; "
+                "set backend.name = 'statevector'."
+            )
+        block = MatrixBackend(zz_kernel(test, train), rectangular=True, seed=seed)
+        yield Backends(MatrixBackend(zz_kernel(train), seed=seed), block)
+    elif section.name == "statevector":
+        _check_states(points, circuit)
+        yield Backends(
+            StatevectorBackend(train, circuit, seed=seed),
+            StatevectorBackend(test, circuit, columns=train, seed=seed),
+        )
+    elif section.name == "aer":
+        require("qiskit_aer", "aer")
+        noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
+        yield Backends(
+            AerBackend(train, circuit, noise=noise, seed=seed),
+            AerBackend(test, circuit, noise=noise, columns=train, seed=seed),
+        )
+    else:
+        device = ibm_device(section)
+        with RuntimeBackend(device, train, circuit, mode=section.mode, seed=seed) as backend:
+            yield Backends(backend, backend.with_points(test, train))
+
+
+def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
+    """Refuse states that would not fit into memory, before any is computed."""
+    qubits = points.train.shape[1] if circuit is None else circuit.num_qubits
+    # The test block has all points, the training kernel its own once more.
+    needed = 16 * 2**qubits * (2 * len(points.train) + len(points.test))
+    if needed > MAX_STATE_BYTES:
+        raise InputError(
+            f"the states of {len(points.train) + len(points.test)} points on {qubits} qubits would "
+            f"take {needed / 2**30:.0f} GiB, the most is {MAX_STATE_BYTES / 2**30:.0f}; take fewer "
+            "qubits or points."
+        )
+
+
+def ibm_device(section: BackendSection) -> Any:
+    """Return the device of a study: a fake one in this process, or one of IBM's service."""
+    name = section.device
+    if name is not None and name.startswith("fake_"):
+        return _fake_device(name)
+    client = require("qiskit_ibm_runtime", "ibm")
+    try:
+        service = client.QiskitRuntimeService(name=section.account)
+        if name is None:
+            return service.least_busy(operational=True, simulator=False)
+        return service.backend(name)
+    except Exception as error:
+        # Only the kind of error is told: its text may repeat the token.
+        raise InputError(
+            f"IBM's service gave no device {inert(name or '(the least busy)')!r} "
+            f"({type(error).__name__}). Save your account once with "
+            "QiskitRuntimeService.save_account(token=..., channel=...), or set QISKIT_IBM_TOKEN "
+            "and QISKIT_IBM_CHANNEL; to try without an account set backend.device = 'fake_fez'."
+        ) from None
+
+
+def _fake_device(name: str) -> Any:
+    provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
+    known: dict[str, Any] = {}
+    for device in vars(provider).values():
+        label = getattr(device, "backend_name", None)
+        if isinstance(device, type) and isinstance(label, str):
+            known[label] = device
+    if name not in known:
+        raise InputError(
+            f"backend.device {inert(name)!r} is no fake device.{nearest(name, list(known))}"
+        )
+    return known[name]()

@@ -1,0 +1,136 @@
+"""What is wrong with a study file, in words that say how to mend it."""
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from aqka.errors import InputError
+from aqka.inert import inert
+
+SECRET_KEY = re.compile(
+    r"token|passw|secret|credential|api_?key|private_?key|\bauth", re.IGNORECASE
+)
+TOKEN_VARIABLE = "QISKIT_IBM_TOKEN"
+MAX_SHOWN = 3  # errors listed; the rest is likely to follow from them
+
+
+def known_name(value: str, known: Sequence[str], kind: str, also: str = "") -> str:
+    """Return the name if it is known, else say the nearest one."""
+    if value in known:
+        return value
+    raise ValueError(
+        f"unknown {kind} {inert(value)!r}.{nearest(value, known)} Known: {', '.join(known)}{also}"
+    )
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return `` Did you mean 'x'?``, or nothing where no name is near."""
+    folded = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name[:100].lower(), folded, n=1)
+    return f" Did you mean {inert(folded[near[0]])!r}?" if near else ""
+
+
+def refuse_secrets(text: str, content: dict[str, Any] | None, name: str) -> None:
+    """Refuse a study file that holds a key for a secret, or the environment's own token."""
+    remedy = (
+        "Study files are copied and shared, so no secret belongs there: save the account once "
+        f"with QiskitRuntimeService.save_account(...), or set {TOKEN_VARIABLE}. Take it out."
+    )
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if len(token) >= 8 and token in text:
+        raise InputError(f"{name} holds the token of {TOKEN_VARIABLE}. {remedy}")
+    for key in _keys(content or {}):
+        if SECRET_KEY.search(key):
+            raise InputError(f"{name} has the key {inert(key)!r}. {remedy}")
+
+
+def _keys(content: Any) -> Iterator[str]:
+    """Yield all keys, however deep; TOML cannot nest deeper than its parser recursed."""
+    waiting = [content]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield from value
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+
+
+def explain(error: ValidationError, model: type[BaseModel], text: str, name: str) -> str:
+    """Return the first errors as sentences, each with its line and the nearest valid key."""
+    found = error.errors(include_url=False, include_input=False)
+    sentences = []
+    for item in found:
+        # Of a union every branch complains; the place is the same.
+        sentence = _sentence(item, model, text)
+        if sentence not in sentences:
+            sentences.append(sentence)
+    more = f" (and {len(sentences) - MAX_SHOWN} more)" if len(sentences) > MAX_SHOWN else ""
+    return f"{name}, {'; '.join(sentences[:MAX_SHOWN])}{more}."
+
+
+def _sentence(item: Any, model: type[BaseModel], text: str) -> str:
+    keys = [str(part) for part in item["loc"]]
+    section, path = _section(model, keys)
+    where = ".".join(inert(key) for key in path) or "the file"
+    line = _line(text, path)
+    place = f"line {line}: " if line else ""
+    if item["type"] == "extra_forbidden":
+        return place + _unknown_key(keys, section, model)
+    if item["type"] == "missing":
+        return f"{place}{where} is missing"
+    if item["type"] == "model_type":
+        return f"{place}{where} must be a table: write [{where}] on a line of its own"
+    # pydantic's own words; what a validator of ours raised comes after this prefix.
+    message = item["msg"].removeprefix("Value error, ").rstrip(".")
+    if item["type"] == "value_error":
+        return f"{place}{where}: {message}"
+    return f"{place}{where}: {message[:1].lower()}{message[1:]}"
+
+
+def _unknown_key(keys: list[str], section: type[BaseModel], model: type[BaseModel]) -> str:
+    key, known = keys[-1], list(section.model_fields)
+    where = f" in [{inert(keys[-2])}]" if len(keys) > 1 else ""
+    hint = nearest(key, known)
+    if not hint:
+        homes = [
+            title for title, part in _sections(model).items() if key.lower() in part.model_fields
+        ]
+        hint = f" It belongs in [{homes[0]}]." if homes else ""
+    return f"unknown key {inert(key)!r}{where}.{hint} Known: {', '.join(known)}"
+
+
+def _section(model: type[BaseModel], keys: list[str]) -> tuple[type[BaseModel], list[str]]:
+    """Return the model that holds the last key, and the keys without pydantic's branch names."""
+    sections = _sections(model)
+    if keys and keys[0] in sections:
+        return (sections[keys[0]] if len(keys) > 1 else model), keys[:2]
+    return model, keys[:1]
+
+
+def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Return the tables of a model by name."""
+    return {
+        name: field.annotation
+        for name, field in model.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+    }
+
+
+def _line(text: str, path: list[str]) -> int | None:
+    """Return the line of a key, or of its table, where the file is written in the usual way."""
+    table, heading = "", None
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[\s*([A-Za-z0-9_-]+)\s*\]", line)
+        if header:
+            table = header[1]
+            if [table] == path[:1]:
+                heading = number
+        key = re.match(r"""\s*["']?([^\s"'=]+)["']?\s*=""", line)
+        if key and ([table, key[1]] if table else [key[1]]) == path:
+            return number
+    return heading

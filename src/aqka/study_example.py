@@ -1,0 +1,67 @@
+"""The commented example that ``aqka init`` writes."""
+
+EXAMPLE = """\
+# A study: data, a feature map, a budget, and how to spend it.
+#   aqka run {name}
+# Every key is shown with its default or an example; lines that begin with # are optional.
+
+output = "runs/{stem}"        # directory of the run, inside this file's directory
+
+[data]
+source = "breast-cancer"      # built-in: breast-cancer, wine, iris, digits, moons, circles;
+                              # or a .csv, .parquet or .npz file beside this one
+# target = "label"            # of a file: the column of the labels (.npz: the array, beside X)
+# features = ["a", "b"]       # of a file: columns to use; default: all others
+
+[split]
+train = 60                    # points, or a fraction of all; default: all but the test points
+test = 30                     # points, or a fraction of all
+seed = 0                      # of the shuffle; classes keep their shares
+
+[feature_map]
+map = "zz"                    # zz (linear, two repetitions), zz-full, z; a .qpy or .qasm
+                              # (OpenQASM 3) file; or "module:function" with --allow-code
+qubits = 4                    # of a built-in map: one per feature
+reduce = "pca"                # more columns than features: keep principal components; or "none"
+range = [0.0, 3.141592653589793]  # each feature is scaled to this, fitted on training points
+
+[backend]
+name = "exact"                # exact (zz up to 10 qubits, no extra needed), statevector, aer, ibm
+# noise = [0.01, 0.04]        # of aer: depolarising rates of one- and two-qubit gates
+# device = "fake_fez"         # of ibm: a fake device runs here; "ibm_fez" is hardware;
+                              # default: the least busy. No token belongs in this file.
+# account = "work"            # of ibm: name of the saved account
+# mode = "auto"               # of ibm: auto, session, batch or job
+seed = 0                      # of simulators
+
+[budget]
+train = "20000 shots"         # or QPU time ("5 min"), or money ("$100", which needs rate)
+test_shots = 100              # for predictions, on top: at most so many for each pair of a test
+                              # and a training point, on average; points settled early take less
+# rate = 96.0                 # price of a QPU minute
+# queue = 50                  # jobs that wait before each of ours, for the quote
+
+[method]
+allocator = "aqka"            # see the README; "uniform" is hard to beat, "auto" decides
+head = "ridge"                # or "svm"
+# readout = "ridge-kfold"     # ridge, ridge-kfold, ridge-loo, auto; of the head svm: svm
+ridge = 0.01                  # of the loss that the allocator follows
+C = 5.0                       # of the head svm
+# warmup = 0.2                # share of the budget spent before anything is known
+# rounds = 4                  # after the warm-up
+# explore = 0.2               # share of each round spent regardless of the scores
+seed = 0                      # of the allocation
+"""
+
+
+def example(name: str = "study.toml") -> str:
+    """Return the example for a file of that name.
+
+    Examples
+    --------
+    >>> from aqka.study import parse_study
+    >>> parse_study(example()).budget.train
+    '20000 shots'
+    """
+    stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in name.removesuffix(".toml"))
+    return EXAMPLE.replace("{name}", stem + ".toml").replace("{stem}", stem)

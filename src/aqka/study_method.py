@@ -1,0 +1,29 @@
+"""A study's settings as the objects they stand for."""
+
+from dataclasses import replace
+
+from aqka.allocators import make_allocator
+from aqka.data import Points
+from aqka.problem import Problem
+from aqka.readout import Readout, make_readout
+from aqka.schedule import Schedule
+from aqka.study import Study
+
+
+def problem_of(study: Study, points: Points) -> Problem:
+    """Return the learning problem of a study."""
+    return Problem(points.train_labels, study.method.ridge, study.method.C)
+
+
+def schedule_of(study: Study) -> Schedule:
+    """Return the allocator's schedule with what the study changes."""
+    given = {name: getattr(study.method, name) for name in ("warmup", "rounds", "explore")}
+    changes = {name: value for name, value in given.items() if value is not None}
+    return replace(make_allocator(study.method.allocator).schedule, **changes)
+
+
+def readout_of(study: Study, problem: Problem) -> Readout:
+    """Return the readout of a study: the one it names, its head's, or the protocol's."""
+    if study.method.head == "svm":
+        return make_readout("svm")
+    return make_readout(study.method.readout or problem.protocol.readout)

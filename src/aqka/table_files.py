@@ -1,0 +1,283 @@
+"""Reads CSV, npz and Parquet files from anyone: bounded, without pickle, with clear errors."""
+
+import csv
+import io
+import math
+import zipfile
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka.arrays import FloatArray
+from aqka.errors import InputError
+from aqka.inert import inert
+from aqka.paths import check_file, read_text
+from aqka.study_errors import nearest
+
+MAX_BYTES = 64 * 2**20
+MAX_ROWS = 10**6
+MAX_COLUMNS = 10_000
+MAX_CELLS = 2 * 10**7
+MAX_LABEL = 1000  # characters
+LARGEST = 1e100  # of a feature: squares of it still fit a float
+MAX_MEMBERS = 64
+FORMATS = (".csv", ".parquet", ".npz")
+REMEDY = "drop those rows or fill the gaps first"
+
+
+class Table(NamedTuple):
+    """Points as they are in a file.
+
+    Attributes
+    ----------
+    X
+        Features, one row per point.
+    y
+        Labels.
+    columns
+        Names of the features.
+    """
+
+    X: FloatArray
+    y: NDArray[Any]
+    columns: list[str]
+
+
+def read_csv(path: Path, target: str | None, features: Sequence[str] | None) -> Table:
+    """Return the table of a CSV file with a header, separated by comma, semicolon or tab."""
+    text = read_text(path, MAX_BYTES, "data.source")
+    name = inert(path.name)
+    if "\0" in text:
+        raise InputError(f"{name} holds NUL bytes, so it is not a CSV file; save it as UTF-8 text.")
+    first = text.partition("\n")[0]
+    if not first.strip():
+        raise InputError(f"{name} is empty or has no header; the first line names the columns.")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    try:
+        header = [cell.strip() for cell in next(reader)]
+        chosen, label = _choose(header, target, features, name)
+        values, labels = array("d"), []
+        for row in reader:
+            if not row:
+                continue  # a blank line
+            where = f"{name}, line {reader.line_num}"
+            if len(row) != len(header):
+                raise InputError(
+                    f"{where} has {len(row)} cells but the header has {len(header)}; every line "
+                    "needs one per column."
+                )
+            values.extend(_number(row[k], header[k], where) for k in chosen)
+            labels.append(_label(row[label], header[label], where))
+            if len(labels) > MAX_ROWS or len(values) > MAX_CELLS:
+                raise _too_large(name)
+    except csv.Error as error:
+        raise InputError(
+            f"{name}, line {reader.line_num} is not readable CSV: {error}. Is a quote left open?"
+        ) from None
+    X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(chosen)).copy()
+    return _checked(X, labels, [header[k] for k in chosen], name)
+
+
+def read_parquet(path: Path, target: str | None, features: Sequence[str] | None) -> Table:
+    """Return the table of a Parquet file."""
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(
+            "a .parquet file needs pyarrow: pip install 'aqka[parquet]', or save it as CSV."
+        ) from error
+    check_file(path, MAX_BYTES, "data.source")
+    name = inert(path.name)
+    try:
+        with parquet.ParquetFile(path, memory_map=False) as file:
+            about = file.metadata
+            declared = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+            if about.num_rows > MAX_ROWS or about.num_columns > MAX_COLUMNS:
+                raise _too_large(name)
+            if declared > 8 * MAX_BYTES:
+                raise _too_large(name)
+            header = [str(column) for column in file.schema_arrow.names]
+            chosen, label = _choose(header, target, features, name)
+            if about.num_rows * len(chosen) > MAX_CELLS:
+                raise _too_large(name)
+            wanted = [header[k] for k in (*chosen, label)]
+            columns = file.read(columns=wanted, use_threads=False).to_pydict()
+    except InputError:
+        raise
+    except Exception as error:  # pyarrow raises many kinds, and the file may be anyone's
+        raise InputError(f"{name} is not a readable Parquet file: {inert(error, 100)}.") from None
+    X = np.empty((len(columns[header[label]]), len(chosen)))
+    for position, k in enumerate(chosen):
+        for row, value in enumerate(columns[header[k]]):
+            X[row, position] = _number(value, header[k], f"{name}, row {row + 1}")
+    labels = [
+        _label(value, header[label], f"{name}, row {row + 1}")
+        for row, value in enumerate(columns[header[label]])
+    ]
+    return _checked(X, labels, [header[k] for k in chosen], name)
+
+
+def read_npz(path: Path, target: str | None, features: Sequence[str] | None) -> Table:
+    """Return the table of an npz file with a 2-D array ``X`` and the labels."""
+    if features is not None:
+        raise InputError("data.features is for columns; of an .npz the array X is used whole.")
+    arrays = read_arrays(path)
+    name, label = inert(path.name), target or "y"
+    for wanted in ("X", label):
+        if wanted not in arrays:
+            raise InputError(
+                f"{name} has no array {inert(wanted)!r}.{nearest(wanted, list(arrays))} It has: "
+                f"{inert(', '.join(arrays), 200)}."
+            )
+    X, y = arrays["X"], arrays[label]
+    if X.ndim != 2 or X.dtype.kind not in "buif":
+        raise InputError(
+            f"{name}: X must be a 2-D array of real numbers, got shape {X.shape} of {X.dtype}."
+        )
+    if y.shape != (len(X),) or y.dtype.kind not in "buifU":
+        raise InputError(
+            f"{name}: {inert(label)} must be 1-D with one label for each of the {len(X)} rows of "
+            f"X, got shape {y.shape} of {y.dtype}."
+        )
+    columns = [f"X[{k}]" for k in range(X.shape[1])]
+    labels = [_label(value, label, f"{name}, row {row + 1}") for row, value in enumerate(y)]
+    return _checked(X.astype(np.float64), labels, columns, name)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an npz; sizes are checked before data are read, pickle is refused."""
+    check_file(path, MAX_BYTES, "npz file")
+    name = inert(path.name)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if len(members) > MAX_MEMBERS or sum(m.file_size for m in members) > MAX_BYTES:
+                raise _too_large(name)
+            found = {}
+            for member in members:
+                with archive.open(member) as stream:
+                    found[member.filename.removesuffix(".npy")] = _array(stream, member.file_size)
+            return found
+    except InputError:
+        raise
+    except Exception as error:  # zipfile, its codecs and numpy raise many kinds
+        raise InputError(
+            f"{name} is not a readable npz file: {inert(error, 100)}. Write it with numpy.savez; "
+            "arrays of objects are never loaded."
+        ) from None
+
+
+def _array(stream: IO[bytes], size: int) -> NDArray[Any]:
+    """Read one array after checking that its header declares what the archive holds."""
+    version = np.lib.format.read_magic(stream)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    shape, fortran, dtype = readers[version](stream)
+    if dtype.hasobject:
+        raise ValueError("an array holds Python objects")
+    count = math.prod(shape)
+    if min(shape, default=0) < 0 or stream.tell() + count * dtype.itemsize != size:
+        raise ValueError("an array's header does not match its length")
+    flat = np.frombuffer(stream.read(), dtype=dtype, count=count)
+    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+
+
+def _choose(
+    header: list[str], target: str | None, features: Sequence[str] | None, name: str
+) -> tuple[list[int], int]:
+    """Return the positions of the features and of the label."""
+    if len(header) > MAX_COLUMNS:
+        raise _too_large(name)
+    position = {column: k for k, column in enumerate(header)}
+    if len(position) < len(header):
+        twice = Counter(header).most_common(1)[0][0]
+        raise InputError(f"{name} has the column {inert(twice)!r} twice; give each its own name.")
+    if target is None:
+        raise InputError(
+            f"data.target is missing: name the column of the labels in {name}, one of "
+            f"{inert(', '.join(header), 200)}."
+        )
+    for column in (target, *(features or ())):
+        if column not in position:
+            raise InputError(
+                f"{name} has no column {inert(column)!r}.{nearest(column, header)} It has: "
+                f"{inert(', '.join(header), 200)}."
+            )
+    if features is not None and target in features:
+        raise InputError(f"data.features holds the target {inert(target)!r}; take it out.")
+    chosen = features or [column for column in header if column != target]
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InputError(f"{name}: data.features must name at least one column, each once.")
+    return [position[column] for column in chosen], position[target]
+
+
+def _number(value: Any, column: str, where: str) -> float:
+    """Return a cell as a number, or say which cell is none."""
+    blank = value is None or (isinstance(value, str) and value.strip() in ("", "NA", "N/A", "?"))
+    try:
+        number = math.nan if blank else float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{where}: column {inert(column)!r} holds {inert(value)!r}, not a number. List the "
+            "numeric columns in data.features, or encode this one as numbers."
+        ) from None
+    if not math.isfinite(number):
+        raise InputError(
+            f"{where}: column {inert(column)!r} is empty, NaN or infinite; {REMEDY}."
+        ) from None
+    return number
+
+
+def _label(value: Any, column: str, where: str) -> str:
+    """Return a label as text: what kind of labels these are is seen from all of them."""
+    text = "" if value is None else str(value).strip()
+    if text.lower() in ("", "nan"):
+        raise InputError(f"{where}: the target {inert(column)!r} is missing; {REMEDY}.")
+    if len(text) > MAX_LABEL:
+        raise InputError(f"{where}: a label has {len(text)} characters; the most is {MAX_LABEL}.")
+    return text
+
+
+def _checked(X: FloatArray, labels: list[str], columns: list[str], name: str) -> Table:
+    if len(labels) < 4:
+        raise InputError(f"{name} has {len(labels)} points; a study needs at least 4.")
+    usable = np.abs(X) <= LARGEST  # False of NaN
+    if not usable.all():
+        row, column = map(int, np.argwhere(~usable)[0])
+        raise InputError(
+            f"{name}: {inert(columns[column])} is NaN or beyond {LARGEST:g} in row {row + 1}; "
+            f"{REMEDY}."
+        )
+    # An array of texts gives every label the room of the longest.
+    if X.size > MAX_CELLS or len(labels) * max(map(len, labels)) > MAX_CELLS:
+        raise _too_large(name)
+    return Table(X, _typed(np.array(labels), name), columns)
+
+
+def _typed(labels: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return whole numbers as int, other labels as text; refuse real targets."""
+    try:
+        numbers = labels.astype(np.float64)
+    except ValueError:
+        return labels
+    if not np.all(np.abs(numbers) < 2**53) or not np.all(numbers == np.rint(numbers)):
+        raise InputError(
+            f"{name}: the target holds real numbers, {np.unique(labels).size} different ones; a "
+            "study classifies. Make it classes first, for example above and below a threshold."
+        )
+    return numbers.astype(np.int64)
+
+
+def _too_large(name: str) -> InputError:
+    return InputError(
+        f"{name} is too large: at most {MAX_ROWS:,} rows, {MAX_COLUMNS:,} columns, "
+        f"{MAX_CELLS:,} cells and {MAX_BYTES // 2**20} MiB. A quantum kernel has a pair for every "
+        "two points; take a sample of some hundred."
+    )

@@ -1,0 +1,292 @@
+"""Where a run stands, what is printed of it, and the small parts around a run."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+
+from aqka import MatrixBackend, Problem, acquire, cli, data, make_readout
+from aqka.cross_validation import cross_validated_accuracy
+from aqka.data import BUILT_IN, encode, load_table
+from aqka.doctor import EXTRAS, examine
+from aqka.errors import InputError, LedgerError
+from aqka.paths import as_json, write_atomically
+from aqka.progress import progress
+from aqka.readout.ridge_kfold import FOLD_SEED
+from aqka.report.live_view import progress_rows
+from aqka.run_directory import prepare, read_run, write_run
+from aqka.study import DataSection, FeatureMapSection, SplitSection
+from aqka.study_example import example
+from aqka.study_run import carry_out, stored_quote
+from aqka.testing.fake_runtime import FakeRuntime
+from tests.conftest import make_kernel, make_labels
+from tests.study.helpers import small, write_study
+
+ROOT = Path(__file__).parents[2]
+
+
+def call(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["aqka", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    return stop.value.code or 0, capsys.readouterr()
+
+
+@pytest.fixture
+def finished(tmp_path):
+    path = write_study(tmp_path)
+    return tmp_path / "run", carry_out(prepare(path), tmp_path / "run", new=True)
+
+
+def test_progress_agrees_with_the_results(finished):
+    run, found = finished
+    now = progress(run)
+    results, last = found["results"], found["history"][-1]
+    assert (now.state, now.backend) == ("finished", "exact")
+    assert (now.rounds, now.rounds_planned) == (4, 4)
+    assert (now.shots, now.budget, now.shots_left) == (1200, 1200, 0)
+    assert (now.pairs_seen, now.pairs) == (results["pairs_seen"], 66)
+    assert now.gini == pytest.approx(results["diagnostics"]["gini"])
+    assert now.accuracy == results["cross_validated_accuracy"] == last["accuracy"]
+    assert now.seconds_left is None
+    assert [entry["shots"] for entry in found["history"]] == [240, 560, 880, 1200]
+    accuracy, count = results["accuracy"], results["test_points"]
+    assert results["standard_error"] == pytest.approx(np.sqrt(accuracy * (1 - accuracy) / count))
+    assert stored_quote(run).shots == 1200
+    assert found["actual"]["test_shots"] <= found["test_shots"] == 6 * 12 * 20
+
+
+def test_a_run_from_python_has_a_status_too(tmp_path):
+    acquire(MatrixBackend(make_kernel(6)), make_labels(6), 100, directory=tmp_path)
+    now = progress(tmp_path)
+    assert (now.state, now.shots, now.gini) == ("finished", 100, None)
+    with pytest.raises(InputError, match="begun from Python"):
+        read_run(tmp_path)
+
+
+def test_the_svm_head_runs(tmp_path):
+    text = small().replace("rounds = 3", 'head = "svm"\nallocator = "aqka-svm"')
+    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True)
+    assert found["results"]["regularisation"] == 5.0  # C, not a ridge
+    assert progress(tmp_path / "run").accuracy is not None
+
+
+def test_the_exact_backend_needs_no_extra(tmp_path):
+    write_study(tmp_path)
+    blocked = "['qiskit', 'qiskit_aer', 'qiskit_ibm_runtime', 'pennylane', 'matplotlib']"
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({blocked})); "
+        "sys.argv = ['aqka', 'run', 'study.toml']; from aqka.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "accuracy" in done.stdout
+
+
+def test_status_watch_and_resume_print_tables_and_json(finished, monkeypatch, capsys):
+    run, _ = finished
+    code, shown = call(monkeypatch, capsys, "status", run)
+    assert code == 0
+    for name, _ in progress_rows(progress(run)):
+        assert name in shown.out
+    code, shown = call(monkeypatch, capsys, "status", run, "--json")
+    assert json.loads(shown.out)["shots_left"] == 0
+    code, shown = call(monkeypatch, capsys, "watch", run)
+    assert code == 0
+    assert "finished" in shown.out
+    code, shown = call(monkeypatch, capsys, "resume", run, "--json")
+    assert json.loads(shown.out)["results"]["shots"] == 1200
+    code, shown = call(monkeypatch, capsys, "resume", run)
+    assert "is finished" in shown.out
+
+
+def test_every_command_has_help_with_an_example(monkeypatch, capsys):
+    for command in ("init", "run", "resume", "status", "watch", "doctor", "plan"):
+        code, shown = call(monkeypatch, capsys, command, "--help")
+        assert code == 0
+        assert f"Example: aqka {command}" in " ".join(shown.out.split())
+    assert "--install-completion" in call(monkeypatch, capsys, "--help")[1].out
+
+
+def test_plan_reads_a_study(tmp_path, monkeypatch, capsys):
+    path = write_study(tmp_path)
+    code, shown = call(monkeypatch, capsys, "plan", "--study", path, "--json")
+    assert code == 0
+    assert json.loads(shown.out)["shots"] == 1200
+    code, shown = call(monkeypatch, capsys, "plan", "--study", path, "--points", "5")
+    assert code == 2
+    code, shown = call(monkeypatch, capsys, "plan", "--points", "5")
+    assert "--points and --budget are needed" in shown.err
+
+
+def test_a_backend_that_fails_for_good_ends_with_code_4(tmp_path, monkeypatch, capsys):
+    service = FakeRuntime(tmp_path / "service")
+    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    accept = service.accept
+
+    def failing(tags, outcomes):
+        service.next_job = "ERROR"
+        return accept(tags, outcomes)
+
+    service.accept = failing
+    path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
+    with pytest.warns(RuntimeWarning, match="failed"):
+        code, shown = call(monkeypatch, capsys, "run", path)
+    assert code == 4
+    assert "3 rounds in a row gave no shots" in shown.err
+    assert "aqka resume" in shown.err
+    assert progress(tmp_path / "run").state == "stopped"
+    service.accept = accept
+    code, shown = call(monkeypatch, capsys, "resume", tmp_path / "run")
+    assert code == 0
+    assert progress(tmp_path / "run").qpu_seconds > 0
+
+
+def test_a_refusal_of_ibms_is_told_without_its_text(tmp_path, monkeypatch, capsys):
+    from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError
+
+    service = FakeRuntime(tmp_path / "service")
+    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+
+    def refuse(*_):
+        raise IBMNotAuthorizedError("401 marker-token")
+
+    service.accept = refuse
+    path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
+    code, shown = call(monkeypatch, capsys, "run", path)
+    assert code == 4
+    assert "IBMNotAuthorizedError" in shown.err
+    assert "marker-token" not in shown.out + shown.err
+
+
+def test_doctor_knows_the_extras_of_the_package(monkeypatch, capsys):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {
+        name: tuple(requirement.split(">")[0] for requirement in requirements)
+        for name, requirements in project["optional-dependencies"].items()
+        if name not in ("dev", "peers")
+    }
+    assert {name: packages for name, (_, packages) in EXTRAS.items()} == declared
+    monkeypatch.setattr(
+        "aqka.doctor._version", lambda package: None if package == "pyarrow" else "1.0"
+    )
+    missing = [extra for extra in examine() if extra.missing]
+    assert [(extra.name, extra.command) for extra in missing] == [
+        ("parquet", "pip install 'aqka[parquet]'")
+    ]
+    code, shown = call(monkeypatch, capsys, "doctor")
+    assert code == 0
+    assert "'aqka[parquet]'" in shown.out
+    code, shown = call(monkeypatch, capsys, "doctor", "--json")
+    assert json.loads(shown.out)["extras"][1]["missing"] == ["pyarrow"]
+
+
+def test_cross_validation_agrees_with_scikit_learn():
+    labels = make_labels(40)
+    kernel = make_kernel(40)
+    labels[:5] *= -1
+    order = np.random.default_rng(FOLD_SEED).permutation(40)
+    right = 0
+    for held in np.array_split(order, 5):
+        kept = np.setdiff1d(order, held)
+        model = KernelRidge(alpha=0.3, kernel="precomputed")
+        model.fit(kernel[np.ix_(kept, kept)], labels[kept])
+        right += np.sum(np.sign(model.predict(kernel[np.ix_(held, kept)])) == labels[held])
+    problem = Problem(labels, ridge=0.3)
+    found = cross_validated_accuracy(kernel, labels, make_readout("ridge"), problem)
+    assert found == right / 40
+    alone = np.array([1, 0, 0, 0])
+    readout = make_readout("ridge")
+    assert cross_validated_accuracy(np.eye(4), alone, readout, Problem(alone)) is None
+
+
+def test_scaling_and_components_know_the_training_points_only():
+    table = load_table(DataSection(source="breast-cancer"), ROOT)
+    split, section = SplitSection(train=50, test=30), FeatureMapSection(qubits=3, range=[-1.0, 2.0])
+    points = encode(table, split, section, 3)
+    assert points.train.min(axis=0) == pytest.approx([-1] * 3)
+    assert points.train.max(axis=0) == pytest.approx([2] * 3)
+    # Test points moved far away change nothing about the training points, and are clipped.
+    _, test = data._split(table, split)
+    far = table.X.copy()
+    far[test] = 1e6
+    moved = encode(table._replace(X=far), split, section, 3)
+    assert np.array_equal(moved.train, points.train)
+    assert not np.array_equal(moved.test, points.test)
+    assert -1 <= moved.test.min() <= moved.test.max() <= 2
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_data_run(name, tmp_path):
+    text = small().replace('"moons"', f'"{name}"').replace("train = 12", "train = 24")
+    text = text.replace("test = 6", "test = 20")
+    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True)
+    assert found["results"]["test_points"] == 20
+    assert 0 <= found["results"]["majority_accuracy"] <= 1
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "results.json"
+    write_atomically(path, b"old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_json_is_what_every_reader_takes():
+    text = as_json({"a": float("nan"), "b": (1, float("inf")), "c": "<é>"})
+    assert json.loads(text, parse_constant=pytest.fail) == {"a": None, "b": [1, None], "c": "<é>"}
+
+
+def test_a_full_disk_at_the_end_loses_no_shot(tmp_path, monkeypatch):
+    path = write_study(tmp_path)
+
+    def full(file, content):
+        if b'"results"' in content:
+            raise OSError(28, "No space left on device")
+        write_atomically(file, content)
+
+    prepared = prepare(path)
+    with monkeypatch.context() as patch:
+        patch.setattr("aqka.run_directory.write_atomically", full)
+        with pytest.raises(LedgerError, match="No shot is lost"):
+            carry_out(prepared, tmp_path / "run", new=True)
+    assert progress(tmp_path / "run").state == "stopped"
+    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
+    assert found["results"]["shots"] == 1200
+
+
+def test_the_documented_example_is_the_one_that_is_written():
+    page = (ROOT / "docs" / "study.md").read_text()
+    assert page.split("```toml\n")[1].split("```")[0] == example()
+
+
+def test_a_ledger_left_in_the_middle_of_a_write_is_mended_by_resume(tmp_path, monkeypatch, capsys):
+    """A process dies with a rollback journal open, as one can while it makes its ledger."""
+    run = tmp_path / "run"
+    write_run(prepare(write_study(tmp_path)), run, {})
+    code = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
+        "c.execute('PRAGMA cache_size = 1'); c.execute('BEGIN'); c.execute('CREATE TABLE u (x)'); "
+        "c.executemany('INSERT INTO u VALUES (?)', [('y' * 900,)] * 200); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(run / "ledger.sqlite")], check=False)
+    assert (run / "ledger.sqlite-journal").exists()
+    with pytest.raises(LedgerError, match="resume the run, which mends it"):
+        progress(run)
+    code, shown = call(monkeypatch, capsys, "resume", run)
+    assert code == 0, shown.err
+    assert progress(run).state == "finished"

@@ -1,0 +1,144 @@
+"""Runs stopped in every way a terminal can stop them, and resumed from their directory."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from aqka import cli_run
+from aqka.audit import verify
+from aqka.errors import LedgerError
+from aqka.progress import progress
+from aqka.records import table_of
+from aqka.run_directory import prepare, read_run
+from aqka.study_run import carry_out
+from tests.study.helpers import aqka, write_study
+
+ROUNDS = 500
+LONG = {"budget": "8000 shots", "rounds": ROUNDS}  # long enough to be hit, some seconds
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The table of a run that nobody interrupted."""
+    base = tmp_path_factory.mktemp("whole")
+    carry_out(prepare(write_study(base, **LONG)), base / "run", new=True)
+    return table_of(base / "run").table
+
+
+def rounds_so_far(run):
+    try:
+        return verify(run).rounds
+    except LedgerError:
+        return 0
+
+
+def start(base, **options):
+    write_study(base, **LONG)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "aqka", "run", "study.toml"], cwd=base, text=True, **options
+    )
+    while rounds_so_far(base / "run") < 5:
+        assert process.poll() is None
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_a_stopped_run_is_resumed_to_the_same_table(number, whole, tmp_path):
+    process = start(tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    killed = number == signal.SIGKILL
+    assert process.returncode == (-signal.SIGKILL if killed else 3)
+    assert "Traceback" not in told
+    if number == signal.SIGINT:
+        assert "go on with: aqka resume run" in told
+    assert verify(tmp_path / "run").rounds < ROUNDS
+    stopped = progress(tmp_path / "run")
+    assert stopped.state == ("stopped" if killed else "interrupted")
+    assert stopped.resumable
+    (tmp_path / "study.toml").unlink()  # the directory is enough
+    resumed = aqka("resume", "run", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "accuracy" in resumed.stdout
+    table = table_of(tmp_path / "run").table
+    assert np.array_equal(table.shots, whole.shots)
+    assert np.array_equal(table.hits, whole.hits)
+    assert progress(tmp_path / "run").state == "finished"
+
+
+def test_a_closed_terminal_stops_a_run_cleanly(tmp_path):
+    """The terminal itself goes away while the live view draws on it."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    process = start(tmp_path, **streams, env=environment, preexec_fn=own_terminal)
+    os.close(theirs)
+    os.close(ours)  # the kernel now sends SIGHUP to the terminal's processes
+    assert process.wait(timeout=60) == 3
+    assert progress(tmp_path / "run").state == "interrupted"
+
+
+def own_terminal():
+    import fcntl
+    import termios
+
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_the_live_view_and_a_watcher_show_the_run(tmp_path):
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = start(tmp_path, stdout=subprocess.DEVNULL, stderr=theirs, env=environment)
+    os.close(theirs)
+    looked = aqka("status", "run", "--json", cwd=tmp_path)
+    watcher = subprocess.Popen(
+        [sys.executable, "-m", "aqka", "watch", "run", "--every", "0.2", "--json"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    seen = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            seen += chunk
+    except OSError:  # Linux's word for the end of a terminal
+        pass
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    watched, _ = watcher.communicate(timeout=60)
+    assert watcher.returncode == 0
+    for words in (b"shots left", b"pairs seen", b"Gini", b"cross-validated", b"time left"):
+        assert words in seen
+    assert '"state": "running"' in looked.stdout or '"state": "waiting"' in looked.stdout
+    lines = watched.strip().splitlines()
+    assert '"state": "finished"' in lines[-1]
+    assert len(lines) > 1
+
+
+def test_two_processes_do_not_work_on_one_run(tmp_path):
+    process = start(tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process.send_signal(signal.SIGSTOP)  # so that it is still at work when we come
+    try:
+        prepared = read_run(tmp_path / "run")
+        with pytest.raises(LedgerError, match="another process is at work"):
+            carry_out(prepared, tmp_path / "run", new=False)
+        assert progress(tmp_path / "run").state in ("running", "waiting")
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_polite_kill_is_a_ctrl_c(number):
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt), cli_run._stopped_by_signals():
+        signal.raise_signal(number)
+    assert signal.getsignal(number) is before

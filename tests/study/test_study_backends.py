@@ -1,0 +1,303 @@
+"""Studies on every backend, with feature maps of every kind."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from qiskit import QuantumCircuit, qasm3, qpy
+from qiskit.circuit import Parameter, ParameterVector
+
+from aqka import InputError, StatevectorBackend
+from aqka.backends import AerBackend, depolarising_noise
+from aqka.records import table_of
+from aqka.run_directory import prepare, read_points, read_run
+from aqka.study_run import carry_out
+from aqka.testing.fake_runtime import FakeRuntime
+from tests.study.helpers import small, write_study
+
+MAP = '[feature_map]\nmap = "{}"\n'
+
+
+def finish(path, **options):
+    return carry_out(prepare(path, **options), path.parent / "run", new=True)
+
+
+def encoder():
+    x = ParameterVector("x", 2)
+    circuit = QuantumCircuit(2)
+    for k in range(2):
+        circuit.ry(x[k], k)
+    circuit.cx(0, 1)
+    circuit.rz(2 * x[0] * x[1], 1)
+    return circuit
+
+
+def with_map(directory, name, **settings):
+    text = small(backend="statevector", **settings)
+    text = text.replace("[feature_map]\nqubits = 2\n", MAP.format(name))
+    return write_study(directory, text)
+
+
+def test_the_three_exact_backends_measure_the_same_kernel(tmp_path):
+    """Exploring alone gives each pair some 360,000 shots: five standard deviations are 0.0042."""
+    rates = {}
+    for name, extra in (("exact", ""), ("statevector", ""), ("aer", "noise = [0.0, 0.0]")):
+        path = write_study(tmp_path / name, backend=name, extra=extra, budget="66000000 shots")
+        found = finish(path)
+        assert found["results"]["shots"] == 66_000_000
+        assert found["results"]["pairs_seen"] == 66
+        rates[name] = table_of(path.parent / "run").table.estimate()
+    points = read_points(tmp_path / "aer" / "run")
+    truth = StatevectorBackend(points.train).kernel()[np.triu_indices(12, 1)]
+    for name, rate in rates.items():
+        assert table_of(tmp_path / name / "run").table.shots.min() > 300_000
+        assert np.abs(rate - truth).max() < 0.005
+
+
+def test_noise_is_in_the_counts(tmp_path):
+    path = write_study(
+        tmp_path, backend="aer", extra="noise = [0.01, 0.04]", budget="6600000 shots"
+    )
+    finish(path)
+    points = read_points(tmp_path / "run")
+    noisy = AerBackend(points.train, noise=depolarising_noise(0.01, 0.04)).kernel()
+    exact = StatevectorBackend(points.train).kernel()
+    upper = np.triu_indices(12, 1)
+    measured = table_of(tmp_path / "run").table.estimate()
+    # At least 30,000 shots a pair: five standard deviations are below 0.015.
+    assert table_of(tmp_path / "run").table.shots.min() > 30_000
+    assert np.abs(measured - noisy[upper]).max() < 0.015
+    assert np.abs(measured - exact[upper]).max() > 0.05
+
+
+def test_a_fake_heron_runs_in_this_process(tmp_path):
+    path = write_study(tmp_path, backend="ibm", extra='device = "fake_fez"', budget="400 shots")
+    found = finish(path)
+    assert found["results"]["shots"] == 400
+    assert found["quote"]["depth"] > 20  # of the transpiled circuit
+    rows = {row["figure"]: row for row in found["quote_versus_actual"]}
+    assert rows["shots"] == {"figure": "shots", "quoted": 400, "actual": 400}
+    assert rows["QPU seconds"]["quoted"] > 0
+    assert rows["QPU seconds"]["actual"] == 0
+
+
+def test_files_and_code_give_the_same_run_as_each_other(tmp_path):
+    tables = {}
+    for name in ("map.qpy", "map.qasm", "mine:encoder"):
+        directory = tmp_path / name[-4:]
+        path = with_map(directory, name)
+        if name == "map.qpy":
+            with (directory / name).open("wb") as stream:
+                qpy.dump(encoder(), stream)
+        elif name == "map.qasm":
+            circuit = encoder()
+            named = dict(zip(circuit.parameters, map(Parameter, ("a", "b")), strict=True))
+            (directory / name).write_text(qasm3.dumps(circuit.assign_parameters(named)))
+        else:
+            source = "from tests.study.test_study_backends import encoder\n"
+            (directory / "mine.py").write_text(source)
+            with pytest.raises(InputError, match="add --allow-code"):
+                prepare(path)
+        finish(path, allow_code=":" in name)
+        tables[name] = table_of(directory / "run").table
+        again = read_run(directory / "run")  # needs neither the file nor the flag
+        kernel = StatevectorBackend(again.points.train, again.circuit).kernel()
+        expected = StatevectorBackend(again.points.train, encoder()).kernel()
+        assert np.allclose(kernel, expected)
+        resumed = carry_out(again, directory / "run", new=False)
+        assert resumed["results"]["shots"] == 1200
+    assert np.array_equal(tables["map.qpy"].shots, tables["mine:encoder"].shots)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("def f(): return 3", "must return a QuantumCircuit, got int"),
+        ("def f(): 1 / 0", "failed: ZeroDivisionError"),
+        ("", "failed: AttributeError"),
+    ],
+)
+def test_code_that_gives_no_circuit_is_said(tmp_path, content, words, monkeypatch):
+    path = with_map(tmp_path, f"made_{abs(hash(words))}:f")
+    (tmp_path / f"made_{abs(hash(words))}.py").write_text(content)
+    with pytest.raises(InputError, match=words):
+        prepare(path, allow_code=True)
+
+
+def qpy_bytes(circuit, **options):
+    stream = io.BytesIO()
+    qpy.dump(circuit, stream, **options)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("m.qpy", b"", "not a QPY file"),
+        ("m.qpy", b"\x80\x04\x95 pickle", "not a QPY file"),
+        ("m.qpy", b"QISKIT\x0a" + bytes(40), "QPY version 10 is too old to be read safely"),
+        ("m.qpy", b"QISKIT\xff" + bytes(40), "not a usable QPY file"),
+        ("m.qpy", qpy_bytes([encoder(), encoder()]), "holds 2 circuits"),
+        ("m.qpy", qpy_bytes(encoder())[:-40], "not a usable QPY file"),
+        ("m.qpy", qpy_bytes(QuantumCircuit(60)), "has 60 qubits"),
+        ("m.qasm", b"OPENQASM 3; qubit[2] q; h q[", "not a usable OpenQASM 3 file"),
+        ("m.qasm", b"\xff\xfe", "not a usable OpenQASM 3 file"),
+        ("m.qasm", b'OPENQASM 3; include "../../etc/passwd";', "not a usable OpenQASM 3 file"),
+        ("m.qasm", b"OPENQASM 3; qubit[99999999] q;", "cannot be read within|qubits|not a usable"),
+        ("m.qasm", b"(" * 20_000, "not a usable OpenQASM 3 file|cannot be read within"),
+        ("m.qasm", b"/" * 2**21, "the most is"),
+    ],
+)
+def test_strange_circuit_files_are_refused(tmp_path, name, content, words, monkeypatch):
+    monkeypatch.setattr("aqka.circuit_check.CPU_SECONDS", 1)
+    path = with_map(tmp_path, name)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        prepare(path)
+
+
+def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("aqka.circuit_check.CPU_SECONDS", 1)
+    lines = ['OPENQASM 3; include "stdgates.inc"; input float a;', "gate g0(t) q { rx(t) q; }"]
+    lines += [f"gate g{k}(t) q {{ g{k - 1}(t) q; g{k - 1}(t) q; }}" for k in range(1, 40)]
+    (tmp_path / "m.qasm").write_text("\n".join([*lines, "qubit q; g39(a) q;"]))
+    with pytest.raises(InputError, match=r"unfolds to more than|cannot be read within"):
+        prepare(with_map(tmp_path, "m.qasm"))
+
+
+def test_a_circuit_that_takes_for_ever_to_read_is_given_up(tmp_path, monkeypatch):
+    (tmp_path / "m.qpy").write_bytes(qpy_bytes(encoder()))
+    monkeypatch.setattr("aqka.circuit_check.WALL_SECONDS", 0.01)
+    with pytest.raises(InputError, match="takes too long to read"):
+        prepare(with_map(tmp_path, "m.qpy"))
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, monkeypatch):
+    service = FakeRuntime(tmp_path / "service", seconds=3.0)
+    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
+    accept, submitted = service.accept, []
+
+    def dying(tags, outcomes):
+        job = accept(tags, outcomes)
+        submitted.append(tags[0])
+        if "predict" in tags[0]:
+            raise Killed  # after the service took the job, before the ticket is stored
+        return job
+
+    service.accept = dying
+    with pytest.raises(Killed):
+        finish(path)
+    before = service.submissions
+    service.accept = accept
+    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
+    jobs = [job.record["tags"][0] for job in service.jobs([])]
+    assert len(set(jobs)) == len(jobs)  # the lost one was found by its tag, none was sent twice
+    assert found["actual"]["qpu_seconds"] == 3.0 * (before - 1)
+    assert found["actual"]["test_qpu_seconds"] == 3.0 * (len(jobs) - before + 1)
+    rows = {row["figure"]: row["actual"] for row in found["quote_versus_actual"]}
+    assert rows["QPU seconds"] == found["actual"]["qpu_seconds"]
+
+
+def test_lost_prediction_jobs_are_asked_for_again(tmp_path, monkeypatch):
+    service = FakeRuntime(tmp_path / "service")
+    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
+    accept, lost = service.accept, []
+
+    def losing(tags, outcomes):
+        if "predict" in tags[0] and not lost:
+            lost.append(tags[0])
+            service.next_job = "ERROR"
+        return accept(tags, outcomes)
+
+    service.accept = losing
+    with pytest.warns(RuntimeWarning, match="round 0 failed"):
+        found = finish(path)
+    assert lost
+    assert found["results"]["accuracy"] is not None
+
+
+def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
+    token = "marker-token-91c4e7"
+    monkeypatch.setenv("QISKIT_IBM_TOKEN", token)
+
+    class Service(FakeRuntime):
+        secret = token
+
+        def __repr__(self):
+            return f"Service({token})"
+
+    service = Service(tmp_path / "service")
+    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    path = write_study(tmp_path / "ok", backend="ibm", extra='device = "ibm_x"', budget="100 shots")
+    service.next_job = "reply lost"
+    monkeypatch.setattr("aqka.run.Patience.first_wait", 0.0)
+    finish(path)
+    for extra, words in (
+        (f'token = "{token}"', "holds the token of QISKIT_IBM_TOKEN"),
+        ('token = "another-secret"', "has the key 'token'"),
+        ('api_key = "another-secret"', "has the key 'api_key'"),
+        ('password = "another-secret"', "save the account once"),
+        ('tokn = "another-secret"', "unknown key 'tokn'"),
+    ):
+        wrong = write_study(tmp_path / "wrong", backend="ibm", extra=extra)
+        with pytest.raises(InputError, match=words) as told:
+            prepare(wrong)
+        assert token not in str(told.value)
+        assert "another-secret" not in str(told.value)
+        wrong.unlink()
+    shown = capfd.readouterr()
+    assert token not in shown.out + shown.err
+    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert {"results.json", "study.toml", "ledger.sqlite"} <= {file.name for file in written}
+    for file in written:
+        assert token.encode() not in file.read_bytes(), file
+
+
+def test_an_account_that_is_refused_is_said_without_its_token(tmp_path, monkeypatch):
+    import qiskit_ibm_runtime
+
+    token = "marker-token-91c4e7"
+
+    def refuse(**_):
+        raise qiskit_ibm_runtime.exceptions.IBMNotAuthorizedError(f"401 for {token}")
+
+    monkeypatch.setattr(qiskit_ibm_runtime, "QiskitRuntimeService", refuse)
+    path = write_study(tmp_path, backend="ibm", extra='device = "ibm_fez"')
+    with pytest.raises(InputError, match=r"IBMNotAuthorizedError.*save_account") as told:
+        finish(path)
+    assert token not in str(told.value)
+    assert told.value.__suppress_context__  # nor in a chained traceback
+
+
+def test_labels_are_inert_in_results(tmp_path):
+    lines = [f"{k},{k % 5},{('<script>alert(1)</script>', '=cmd()')[k % 2]}" for k in range(40)]
+    (tmp_path / "data.csv").write_text("\n".join(["a,b,kind", *lines]))
+    text = small().replace('"moons"', '"data.csv"\ntarget = "kind"')
+    found = finish(write_study(tmp_path, text))
+    assert found["results"]["classes"] == ["<script>alert(1)</script>", "=cmd()"]
+    stored = (tmp_path / "run" / "results.json").read_text()
+    assert json.loads(stored)["results"]["classes"] == found["results"]["classes"]
+    assert stored.isascii()
+
+
+def test_a_resumed_run_stays_on_its_device(tmp_path, monkeypatch):
+    """The least busy device may be another one by then."""
+    asked = []
+
+    def device(section):
+        asked.append(section.device)
+        return FakeRuntime(tmp_path / "service")
+
+    monkeypatch.setattr("aqka.study_backend.ibm_device", device)
+    path = write_study(tmp_path, backend="ibm", budget="100 shots")
+    finish(path)
+    carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
+    name = FakeRuntime(tmp_path / "service").target.name
+    assert asked == [None, name]
