@@ -21,6 +21,7 @@ SMALLEST_NOISE = 2e-3  # the noise that a kernel without any is taken to have
 LOWEST_RIDGE = 0.2  # in units of the noise, as the next two
 EXPECTED_RIDGE = 0.5
 RIDGE_SPREAD = 0.6  # of the logarithm, below the expected ridge
+GAP_WEIGHT = 2.0
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Auto(Readout):
     The most negative eigenvalue of a noisy kernel measures the noise in it; no ridge far below
     that is any good. From there up to the number of points, and with and without a penalty on
     the l1 norm of α, each candidate predicts held-out points from rows halfway between what was
-    measured and what the prior makes of it. The weights are exp(-gap / SE), gap and SE being
+    measured and what the prior makes of it. The weights are exp(-2 gap / SE), gap and SE being
     those to the best candidate over the points.
 
     docs/readouts.md tells what else was tried.
@@ -93,7 +94,7 @@ def _weights(errors: FloatArray, relative_ridges: FloatArray) -> FloatArray:
     gaps = means - means[best]
     spread = np.std(errors - errors[:, [best]], axis=0) / np.sqrt(len(errors))
     # The best, and what equals it on every point, has no gap to weigh.
-    log_weights = -gaps / np.where(spread > 0, spread, 1.0)
+    log_weights = -GAP_WEIGHT * gaps / np.where(spread > 0, spread, 1.0)
     short = np.minimum(np.log(relative_ridges / EXPECTED_RIDGE), 0.0)
     log_weights -= (short / RIDGE_SPREAD) ** 2 / 2
     weights = np.exp(log_weights - log_weights.max())
