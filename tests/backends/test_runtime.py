@@ -464,3 +464,15 @@ def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
     assert circuit == "circuit"
     assert simulator.name == "fake_manila"
     assert "without noise" in caplog.text
+
+
+def test_a_recalibrated_device_is_the_same_run_but_another_device_is_not(tmp_path, monkeypatch):
+    service = FakeRuntime(tmp_path)
+    same = RuntimeBackend(service, X).fingerprint()
+    other = RuntimeBackend(service, X)
+    other._circuit = other._circuit.copy()
+    other._circuit.barrier()  # as another calibration would transpile it otherwise
+    assert other.fingerprint() == same
+    assert RuntimeBackend(service, X + 0.1).fingerprint() != same
+    monkeypatch.setattr(RuntimeBackend, "name", "ibm_elsewhere")
+    assert RuntimeBackend(service, X).fingerprint() != same

@@ -42,6 +42,7 @@ class JobBackend(ABC):
         self._rows, self._cols = as_rows_and_columns(X, columns)
         self._shape = jobs
         chosen_map = as_feature_map(feature_map, self._rows.shape[1])
+        self._feature_map = circuit_digest(chosen_map)
         plain = fidelity_circuit(chosen_map)
         self._circuit = transpiled(plain, target)
         # A transpiler may drop parameters that act on nothing, and decides on their order.
@@ -137,9 +138,15 @@ class JobBackend(ABC):
         return hits.copy()
 
     def fingerprint(self) -> str:
-        """Return a text that tells backends of other data or another circuit apart."""
+        """Return a text that tells backends of other data, another map or device apart.
+
+        It is the map as given that counts: how it is transpiled changes with every calibration,
+        and a run must be resumable after one.
+        """
         parts = f"X={digest(self._rows)}, columns={digest(self._cols)}"
-        return f"{type(self).__name__}({parts}, circuit={circuit_digest(self._circuit)})"
+        device = getattr(self, "name", "")
+        name = type(self).__name__
+        return f"{name}({parts}, feature_map={self._feature_map}, device={device})"
 
     def _values(self, plan: ShotPlan, chunk: Chunk) -> FloatArray:
         points = (self._rows[plan.rows[chunk.pairs]], self._cols[plan.cols[chunk.pairs]])
