@@ -1,23 +1,15 @@
 """BlockTable: shots and hits of a test-by-train block, and what they say about its entries."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka.arrays import BoolArray, FloatArray, IntArray, as_count
 from aqka.errors import InputError
 from aqka.plan import ShotPlan, checked_hits
+from aqka.smoothing import KernelPrior
 
-FEWEST_PSEUDO_SHOTS = 1.0
-MOST_PSEUDO_SHOTS = 20.0  # a stronger prior would drown a pair that differs from the rest
-
-
-class Prior(NamedTuple):
-    """Entries are expected like Beta draws with this mean, worth this many pseudo-shots."""
-
-    mean: float
-    pseudo_shots: float
+WEAKEST_PRIOR = 1.0
+STRONGEST_PRIOR = 20.0  # a stronger one would drown a pair that differs from the rest
 
 
 class BlockTable:
@@ -66,40 +58,21 @@ class BlockTable:
         """Return K-hat = hits / shots per pair (Eq. 4), with ``unseen`` where nothing is known."""
         return np.where(self.seen, self.hits / np.maximum(self.shots, 1), unseen)
 
-    def prior(self) -> Prior:
-        """Return what the measured entries say about any entry, by matching two moments.
+    def prior(self) -> KernelPrior:
+        """Return what the measured entries say about any entry."""
+        found = KernelPrior.of_counts(self.shots.ravel(), self.hits.ravel())
+        # Away from 0 and 1, as one more shot would be: there nothing would be measured again.
+        margin = 0.5 / (int(self.seen.sum()) + 1)
+        return KernelPrior(
+            mean=min(max(found.mean, margin), 1 - margin),
+            strength=min(max(found.strength, WEAKEST_PRIOR), STRONGEST_PRIOR),
+        )
 
-        Of K-hat over the entries, the variance is v + (m(1 - m) - v) / shots, where m and v are
-        mean and variance of K; a Beta with these is worth m(1 - m) / v - 1 shots.
-        """
-        shots = self.shots[self.seen]
-        if shots.size == 0:
-            return Prior(0.5, FEWEST_PSEUDO_SHOTS)
-        k_hat = self.hits[self.seen] / shots
-        # One pseudo-shot keeps the mean away from 0 and 1, where nothing would be measured again.
-        mean = (float(k_hat.sum()) + 0.5) / (shots.size + 1)
-        spread, noise = float(np.mean((k_hat - mean) ** 2)), float(np.mean(1 / shots))
-        bernoulli = mean * (1 - mean)
-        excess = spread - noise * bernoulli
-        if noise == 1 or excess <= 0:  # single shots show no variance of K, nor did these
-            strength = FEWEST_PSEUDO_SHOTS if noise == 1 else MOST_PSEUDO_SHOTS
-        else:
-            strength = bernoulli * (1 - noise) / excess - 1
-        return Prior(mean, float(np.clip(strength, FEWEST_PSEUDO_SHOTS, MOST_PSEUDO_SHOTS)))
-
-    def smoothed(self, prior: Prior) -> FloatArray:
+    def smoothed(self, prior: KernelPrior) -> FloatArray:
         """Return the posterior mean per pair; strictly between 0 and 1."""
-        weight = prior.pseudo_shots
+        weight = prior.strength
         return np.asarray((self.hits + weight * prior.mean) / (self.shots + weight))
 
-    def variance(self, prior: Prior) -> FloatArray:
-        """Return the variance of ``estimate`` per pair, of an unseen one that of the prior.
-
-        It takes K from ``smoothed``: at K-hat = 0 the plug-in variance would claim certainty.
-        """
-        k = self.smoothed(prior)
-        return np.where(
-            self.seen,
-            k * (1 - k) / np.maximum(self.shots, 1),
-            prior.mean * (1 - prior.mean) / (prior.pseudo_shots + 1),
-        )
+    def variance(self, prior: KernelPrior) -> FloatArray:
+        """Return the variance of ``estimate`` per pair, of an unseen one that of the prior."""
+        return prior.variance(self.smoothed(prior), self.shots)

@@ -123,8 +123,9 @@ class _QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             self.shots_used_ = session.table.total
             self.allocation_reason_ = session.allocator.explain(session.table, problem)
         self.kernel_ = problem.protocol.kernel(self.table_)
+        prior = KernelPrior.of(self.table_)
         self.kernel_variance_ = self.table_.square(
-            KernelPrior.of(self.table_).variance(self.table_), known_diagonal=0.0
+            prior.variance(prior.posterior_mean(self.table_), self.table_.shots), known_diagonal=0.0
         )
         self.diagnostics_ = diagnose(self.table_, problem)
         return problem

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka.arrays import FloatArray, IntArray
 from aqka.pairs import PairTable
 
 FEWEST_REPEATED = 10  # pairs with two shots or more, below which their spread says nothing
@@ -13,7 +13,7 @@ DEFAULT_SPREAD = 0.1  # of the largest possible variance m(1 - m)
 
 @dataclass(frozen=True)
 class KernelPrior:
-    """A Beta prior for the off-diagonal entries, fitted to the counts (empirical Bayes).
+    """A Beta prior for kernel entries, fitted to the counts of many (empirical Bayes).
 
     Attributes
     ----------
@@ -27,14 +27,12 @@ class KernelPrior:
     strength: float
 
     @classmethod
-    def of(cls, table: PairTable) -> "KernelPrior":
+    def of_counts(cls, shots: IntArray, hits: IntArray) -> "KernelPrior":
         """Fit mean and variance by moments.
 
         h(h-1) / s(s-1) is unbiased for K² where s ≥ 2, so the variance of the *entries* is found
         without that of the shots. A Beta variable of variance m(1-m)/(ν+1) has strength ν.
         """
-        off_diagonal = ~table.on_diagonal()
-        shots, hits = table.shots[off_diagonal], table.hits[off_diagonal]
         seen = shots > 0
         if not seen.any():
             return cls(0.5, 1.0)
@@ -51,16 +49,20 @@ class KernelPrior:
         variance = min(max(variance, 1e-4 * largest), largest / 1.1)
         return cls(mean, largest / variance - 1)
 
+    @classmethod
+    def of(cls, table: PairTable) -> "KernelPrior":
+        """Fit the off-diagonal entries of a training kernel."""
+        off_diagonal = ~table.on_diagonal()
+        return cls.of_counts(table.shots[off_diagonal], table.hits[off_diagonal])
+
     def posterior_mean(self, table: PairTable) -> FloatArray:
         """Return (hits + νm) / (shots + ν) per pair; a measured diagonal is expected at 1."""
         mean = np.where(table.on_diagonal(), 1.0, self.mean)
         return np.asarray((table.hits + self.strength * mean) / (table.shots + self.strength))
 
-    def variance(self, table: PairTable) -> FloatArray:
+    def variance(self, k: FloatArray, shots: IntArray) -> FloatArray:
         """Return the variance of K-hat per pair; of an unseen one, that of the prior.
 
-        It takes K from the posterior mean: at K-hat = 0 the plug-in would claim certainty.
+        ``k`` is the posterior mean: at K-hat = 0 the plug-in variance would claim certainty.
         """
-        k = self.posterior_mean(table)
-        shots = np.where(table.unseen, self.strength + 1, table.shots)
-        return np.asarray(k * (1 - k) / shots)
+        return np.asarray(k * (1 - k) / np.where(shots == 0, self.strength + 1, shots))
