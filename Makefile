@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 SETUP := pyproject.toml constraints.txt
-TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,parquet,cluster,dev
+TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,dev
 
 .PHONY: demo test check bench constraints clean
 

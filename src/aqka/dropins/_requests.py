@@ -1,0 +1,167 @@
+"""What a shot kernel was asked to measure, and the folder that remembers it.
+
+A request is written before its first shot. Its folder then holds the points, which a ledger does
+not, and the ledger; so any process can finish it, and knows what has been measured.
+"""
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aqka.acquisition import Acquisition
+from aqka.allocators import Allocator, make_allocator
+from aqka.allocators.uniform import Uniform
+from aqka.arrays import FloatArray, IntArray, as_array
+from aqka.dropins._even_pairs import EvenPairs
+from aqka.errors import InputError, LedgerError
+from aqka.problem import Problem, as_targets
+from aqka.readout._base import estimate_kernel
+
+FILE_NAME = "request.npz"
+
+
+class Settings(NamedTuple):
+    """What the session of a training kernel depends on besides its points and labels."""
+
+    budget: int
+    allocator: str | Allocator | None
+    seed: int
+
+
+class Values(NamedTuple):
+    """Kernel values of pairs, each named by a row and a column of its request."""
+
+    row_index: IntArray
+    col_index: IntArray
+    values: FloatArray
+
+
+def encoded(y: ArrayLike) -> NDArray[Any]:
+    """Return checked labels as numbers, which a file can hold whatever they are."""
+    as_targets(y)
+    labels = as_array(y, "y")
+    return labels if labels.dtype.kind in "iuf" else np.unique(labels, return_inverse=True)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRequest:
+    """The kernel of points with themselves, under a budget.
+
+    ``labels`` are the points' own, or None: then the shots are even.
+    """
+
+    points: FloatArray
+    labels: NDArray[Any] | None
+    kind: ClassVar[str] = "training"
+    columns: ClassVar[None] = None
+
+    @property
+    def rows(self) -> FloatArray:
+        """The different points: those that stand for others like them."""
+        return np.asarray(self.points[self._first()])
+
+    def _first(self) -> IntArray:
+        return np.sort(np.unique(self.points, axis=0, return_index=True)[1])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what the folder keeps."""
+        return {"points": self.points} | ({} if self.labels is None else {"labels": self.labels})
+
+    def session(self, settings: Settings) -> Acquisition:
+        """Return a new session."""
+        if self.labels is not None:
+            allocator = make_allocator(settings.allocator or "auto")
+            return Acquisition(Problem(self.labels), settings.budget, allocator, seed=settings.seed)
+        allocator = make_allocator(settings.allocator or "uniform")
+        if not isinstance(allocator, Uniform):
+            raise InputError(
+                f"allocator {settings.allocator!r} is steered by labels and there are none: pass "
+                "y=… (or call prepare(X, y)), or leave the allocator out for even shots."
+            )
+        # A problem has labels; even shots do not look at them.
+        any_labels = Problem(np.where(np.arange(len(self.rows)) % 2, 1.0, -1.0))
+        return Acquisition(any_labels, settings.budget, allocator, seed=settings.seed)
+
+    def values(self, session: Acquisition) -> Values:
+        """Return the kernel as measured; a pair that got no shot reads as its protocol says."""
+        kernel = estimate_kernel(session.table, session.problem, session.landmarks)
+        row_index, col_index = np.triu_indices(len(kernel), k=1)
+        return Values(row_index, col_index, kernel[row_index, col_index])
+
+
+@dataclass(frozen=True, eq=False)
+class PairsRequest:
+    """Some pairs between rows and columns, each with the same shots."""
+
+    rows: FloatArray
+    columns: FloatArray
+    row_index: IntArray
+    col_index: IntArray
+    shots: int
+    kind: ClassVar[str] = "pairs"
+
+    @property
+    def total(self) -> int:
+        """All shots of the request."""
+        return self.shots * len(self.row_index)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what the folder keeps."""
+        index = np.stack([self.row_index, self.col_index])
+        return {
+            "rows": self.rows,
+            "columns": self.columns,
+            "index": index,
+            "shots": np.array(self.shots),
+        }
+
+    def session(self, settings: Settings) -> EvenPairs:
+        """Return a new session."""
+        return EvenPairs(self)
+
+    def values(self, session: EvenPairs) -> Values:
+        """Return hits / shots (Eq. 4)."""
+        return Values(self.row_index, self.col_index, session.hits / session.shots)
+
+
+Request = TrainingRequest | PairsRequest
+
+
+def folders(directory: Path) -> list[Path]:
+    """Return the folders of requests, oldest first."""
+    return sorted(directory.glob("[0-9]*-*"), key=lambda path: int(path.name.split("-")[0]))
+
+
+def save(directory: Path, request: Request) -> Path:
+    """Write a request into a new folder, on the disk when this returns."""
+    present = folders(directory)
+    number = int(present[-1].name.split("-")[0]) + 1 if present else 1
+    folder = directory / f"{number:04d}-{request.kind}"
+    folder.mkdir()
+    part = folder / f"{FILE_NAME}.part"
+    with part.open("wb") as file:
+        np.savez(file, **request.arrays())  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(folder / FILE_NAME)
+    return folder
+
+
+def load(folder: Path) -> Request | None:
+    """Return the request of a folder; None if a process died before it was written."""
+    path = folder / FILE_NAME
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            if "columns" not in held:
+                return TrainingRequest(held["points"], held.get("labels"))
+            rows, cols = held["index"]
+            return PairsRequest(held["rows"], held["columns"], rows, cols, int(held["shots"]))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise LedgerError(f"{path} is damaged: {error}. Restore it from a copy.") from error

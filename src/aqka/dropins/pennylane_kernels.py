@@ -1,0 +1,56 @@
+"""Kernel matrices with the signatures of PennyLane's ``qml.kernels``.
+
+PennyLane's own functions take a :class:`~aqka.dropins.ShotKernel` too, but ask pair by pair, so
+that each new pair is a job of its own. These ask for the whole matrix at once.
+"""
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from aqka.arrays import FloatArray
+from aqka.dropins.shot_kernel import ShotKernel
+from aqka.errors import InputError
+
+
+def square_kernel_matrix(
+    X: ArrayLike, kernel: ShotKernel, assume_normalized_kernel: bool = False
+) -> FloatArray:
+    """Return the kernel of X with itself, as measured.
+
+    The first one is the training kernel, for which ``kernel`` has its budget. Its diagonal is 1
+    and costs nothing, whatever ``assume_normalized_kernel`` says. PennyLane's
+    ``threshold_matrix`` and its like make it positive semi-definite.
+
+    Examples
+    --------
+    >>> import pennylane as qml
+    >>> def embedding(x):
+    ...     qml.AngleEmbedding(x, wires=range(2))
+    >>> kernel = ShotKernel(embedding, budget=300, test_budget=0)
+    >>> X = [[0.1, 0.2], [0.4, 0.9], [1.0, 0.3]]
+    >>> square_kernel_matrix(X, kernel).diagonal(), kernel.shots_used
+    (array([1., 1., 1.]), 300)
+    """
+    return _checked(kernel).matrix(X)
+
+
+def kernel_matrix(X1: ArrayLike, X2: ArrayLike, kernel: ShotKernel) -> FloatArray:
+    """Return the kernel of X1 with X2, as measured.
+
+    Examples
+    --------
+    >>> kernel = ShotKernel(budget=300, test_budget=200, shots_per_pair=100)
+    >>> kernel_matrix([[0.1, 0.2], [0.4, 0.9]], [[1.0, 0.3]], kernel).shape, kernel.shots_used
+    ((2, 1), 200)
+    """
+    return _checked(kernel).matrix(X1, X2)
+
+
+def _checked(kernel: Any) -> ShotKernel:
+    if not isinstance(kernel, ShotKernel):
+        raise InputError(
+            f"kernel must be a ShotKernel, got {type(kernel).__name__}; for a plain function of "
+            "two points use pennylane.kernels."
+        )
+    return kernel

@@ -1,0 +1,61 @@
+"""AqkaKernel: a quantum kernel for Qiskit Machine Learning that keeps to a shot budget."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka.arrays import FloatArray
+from aqka.dropins.shot_kernel import ShotKernel
+from aqka.spectrum import project_psd
+
+try:
+    from qiskit_machine_learning.kernels import BaseKernel
+except ImportError as error:
+    raise ImportError("Qiskit Machine Learning is needed: pip install 'aqka[qiskit-ml]'") from error
+
+
+class AqkaKernel(ShotKernel, BaseKernel):
+    """Stands where Qiskit Machine Learning takes a ``BaseKernel``, in ``QSVC`` for example.
+
+    Parameters
+    ----------
+    feature_map
+        A parametrised circuit, one parameter a feature.
+    enforce_psd
+        Whether a kernel of points with themselves is projected to the nearest positive
+        semi-definite one, as an SVM needs it.
+    **settings
+        ``budget``, ``test_budget`` and the rest; see :class:`~aqka.dropins.ShotKernel`.
+
+    Notes
+    -----
+    Identical points read 1 at no cost, which Qiskit calls ``evaluate_duplicates="none"``.
+
+    Examples
+    --------
+    >>> from qiskit.circuit.library import zz_feature_map
+    >>> from qiskit_machine_learning.algorithms import QSVC
+    >>> X = np.random.default_rng(0).uniform(0, 3, size=(12, 2))
+    >>> y = np.arange(12) % 2
+    >>> kernel = AqkaKernel(
+    ...     feature_map=zz_feature_map(2), budget=4500, test_budget=2000, y=y[:10]
+    ... )
+    >>> classes = QSVC(quantum_kernel=kernel).fit(X[:10], y[:10]).predict(X[10:])
+    >>> kernel.shots_used  # 2 × 10 test pairs at 100
+    6500
+    """
+
+    def __init__(self, *, feature_map: Any, enforce_psd: bool = True, **settings: Any) -> None:
+        BaseKernel.__init__(self, feature_map=feature_map, enforce_psd=enforce_psd)
+        ShotKernel.__init__(self, feature_map, **settings)
+
+    def evaluate(self, x_vec: NDArray[Any], y_vec: NDArray[Any] | None = None) -> FloatArray:
+        """Return the kernel of ``x_vec`` with ``y_vec``, or with itself if that is None.
+
+        A one-dimensional array is one point.
+        """
+        rows, columns = self._validate_input(x_vec, y_vec)
+        kernel = self.matrix(rows, columns)
+        among_themselves = columns is None or np.array_equal(rows, columns)
+        return project_psd(kernel) if among_themselves and self._enforce_psd else kernel
