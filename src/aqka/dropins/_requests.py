@@ -76,7 +76,8 @@ class TrainingRequest:
         """Return a new session."""
         if self.labels is not None:
             allocator = make_allocator(settings.allocator or "auto")
-            return Acquisition(Problem(self.labels), settings.budget, allocator, seed=settings.seed)
+            problem = Problem(self.labels[self._first()])
+            return Acquisition(problem, settings.budget, allocator, seed=settings.seed)
         allocator = make_allocator(settings.allocator or "uniform")
         if not isinstance(allocator, Uniform):
             raise InputError(

@@ -202,7 +202,7 @@ class ShotKernel:
                 f"y labels {len(labels)} points but the training kernel is of {len(rows)}; for "
                 "parts of the training set, as in cross-validation, call prepare(X, y) first."
             )
-        self._start(TrainingRequest(rows, labels))
+        self._start(TrainingRequest(rows + 0.0, labels))  # -0.0 is 0.0
 
     def _buy(self, rows: FloatArray, cols: FloatArray) -> None:
         """Measure what is unknown, evenly, if the budget covers it."""

@@ -1,0 +1,97 @@
+import numpy as np
+import pennylane as qml
+import pytest
+from pennylane import numpy as qnp
+from sklearn.svm import SVC
+
+from aqka import BackendFactory, InputError
+from aqka.backends import PennylaneBackend
+from aqka.dropins import ShotKernel
+from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
+
+X = np.random.default_rng(1).uniform(0, np.pi, size=(8, 2))
+Y = np.arange(8) % 2
+TEST = np.random.default_rng(2).uniform(0, np.pi, size=(3, 2))
+
+
+def embedding(x):
+    qml.AngleEmbedding(x, wires=range(2))
+    qml.CNOT(wires=[0, 1])
+    qml.AngleEmbedding(x, wires=range(2), rotation="Z")
+    qml.AngleEmbedding(x, wires=range(2))
+
+
+@qml.qnode(qml.device("default.qubit", wires=2))
+def circuit(x1, x2):
+    embedding(x1)
+    qml.adjoint(embedding)(x2)
+    return qml.probs(wires=range(2))
+
+
+def exact(x1, x2):
+    return circuit(x1, x2)[0]
+
+
+def make(**settings):
+    given = {"budget": 28 * 10**6, "test_budget": 24 * 10**6, "y": Y} | settings
+    return ShotKernel(embedding, **given)
+
+
+def test_matrices_agree_with_pennylanes_in_the_limit():
+    kernel = make()
+    wanted = qml.kernels.square_kernel_matrix(X, exact, assume_normalized_kernel=True)
+    found = square_kernel_matrix(X, kernel, assume_normalized_kernel=True)
+    assert np.abs(found - wanted).max() < 0.5 / 1000 * 6
+    block = kernel_matrix(TEST, X, kernel)
+    assert np.abs(block - qml.kernels.kernel_matrix(TEST, X, exact)).max() < 0.5 / 1000 * 5
+    assert kernel.shots_used == 52 * 10**6
+
+
+@pytest.mark.parametrize("device", ["lightning.qubit", "default.qubit"])
+def test_shots_run_on_a_pennylane_device(device):
+    kernel = make(
+        budget=2_800,
+        test_budget=2_400,
+        backend=BackendFactory(PennylaneBackend, device=device),
+    )
+    wanted = qml.kernels.square_kernel_matrix(X, exact)
+    found = square_kernel_matrix(X, kernel)
+    shots = kernel.session_.table.square(kernel.session_.table.shots.astype(float))
+    assert np.max(np.abs(found - wanted) * np.sqrt(shots)) < 0.5 * 4.5
+    block = kernel_matrix(TEST, X, kernel)
+    assert np.abs(block - qml.kernels.kernel_matrix(TEST, X, exact)).max() < 0.5 / 10 * 4.5
+    assert kernel.shots_used == 5_200
+
+
+def test_pennylanes_own_functions_take_the_kernel():
+    kernel = make(budget=2_800, test_budget=2_400).prepare(X, Y)
+    whole = square_kernel_matrix(X, kernel)
+    assert np.array_equal(qml.kernels.square_kernel_matrix(X, kernel), whole)
+    pairwise = qml.kernels.kernel_matrix(qnp.array(TEST), X, kernel)  # its own array type too
+    assert kernel.shots_used == 5_200
+    assert np.array_equal(kernel_matrix(TEST, X, kernel), pairwise)
+    assert kernel.shots_used == 5_200
+
+
+def test_pair_by_pair_without_a_training_kernel():
+    kernel = make(shots_per_pair=100, test_budget=2_800)
+    found = qml.kernels.square_kernel_matrix(X, kernel)
+    assert kernel.shots_used == 2_800
+    assert kernel.session_ is None
+    wanted = qml.kernels.square_kernel_matrix(X, exact)
+    assert np.abs(found - wanted).max() < 0.5 / 10 * 4.5
+
+
+def test_an_svm_runs_unchanged():
+    before = SVC(kernel=lambda A, B: qml.kernels.kernel_matrix(A, B, exact)).fit(X, Y)
+    wanted = before.decision_function(TEST)
+    kernel = make().prepare(X, Y)
+    for matrix in (qml.kernels.kernel_matrix, kernel_matrix):
+        after = SVC(kernel=lambda A, B, matrix=matrix: matrix(A, B, kernel)).fit(X, Y)
+        assert np.abs(after.decision_function(TEST) - wanted).max() < 0.02
+    assert kernel.shots_used == 52 * 10**6
+
+
+def test_a_plain_function_is_refused():
+    with pytest.raises(InputError, match=r"use pennylane\.kernels"):
+        square_kernel_matrix(X, exact)

@@ -1,0 +1,134 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from qiskit.circuit.library import zz_feature_map
+from qiskit_machine_learning.algorithms import QSVC, QSVR
+from qiskit_machine_learning.datasets import ad_hoc_data
+from qiskit_machine_learning.exceptions import QiskitMachineLearningError
+from qiskit_machine_learning.kernels import FidelityStatevectorKernel
+from qiskit_machine_learning.utils import algorithm_globals
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+from aqka import InputError
+from aqka.dropins.pennylane_kernels import kernel_matrix
+from aqka.dropins.qiskit_ml import AqkaKernel
+from tests.dropins.counting import Counting, counted
+
+MAP = zz_feature_map(2, reps=2, entanglement="linear")
+MANY = 780 * 200_000
+
+
+@pytest.fixture(scope="module")
+def ad_hoc():
+    """The data of the tutorial 'Quantum Kernel Machine Learning'."""
+    algorithm_globals.random_seed = 12345
+    return ad_hoc_data(training_size=20, test_size=5, n=2, gap=0.3, one_hot=False)
+
+
+def tutorial(kernel, X, y, X_test, y_test):
+    """The tutorial's three classifiers: a callable kernel, a matrix, and QSVC."""
+    called = SVC(kernel=kernel.evaluate).fit(X, y)
+    given = SVC(kernel="precomputed").fit(kernel.evaluate(x_vec=X), y)
+    block = kernel.evaluate(x_vec=X_test, y_vec=X)
+    quantum = QSVC(quantum_kernel=kernel).fit(X, y)
+    return [called.score(X_test, y_test), given.score(block, y_test), quantum.score(X_test, y_test)]
+
+
+def test_the_published_example_runs_with_one_line_changed(ad_hoc):
+    X, y, *test = ad_hoc
+    before = FidelityStatevectorKernel(feature_map=MAP)
+    after = AqkaKernel(feature_map=MAP, budget=78_000, test_budget=40_000, y=y)
+    assert tutorial(before, X, y, *test) == tutorial(after, X, y, *test) == [1.0, 1.0, 1.0]
+    assert after.shots_used == 78_000 + 360 * 100  # for all three; a test point stands twice
+
+
+@pytest.mark.parametrize("allocator", ["uniform", "auto"])
+def test_many_shots_give_the_exact_classifier(ad_hoc, allocator):
+    X, y, X_test, _ = ad_hoc
+    exact = QSVC(quantum_kernel=FidelityStatevectorKernel(feature_map=MAP)).fit(X, y)
+    kernel = AqkaKernel(
+        feature_map=MAP, budget=MANY, test_budget=MANY, y=y, allocator=allocator, seed=1
+    )
+    found = QSVC(quantum_kernel=kernel).fit(X, y)
+    wanted = exact.decision_function(X_test)
+    assert np.abs(found.decision_function(X_test) - wanted).max() < 0.02
+    plain = SVC(kernel=kernel.evaluate).fit(X, y)
+    assert np.array_equal(plain.decision_function(X_test), found.decision_function(X_test))
+    assert np.abs(kernel.evaluate(X) - exact.quantum_kernel.evaluate(X)).max() < 0.01
+
+
+def test_a_noisy_training_kernel_is_projected_if_wanted(ad_hoc):
+    X, y, X_test, _ = ad_hoc
+    kernel = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=4_000, y=y)
+    raw = kernel.matrix(X)
+    assert np.linalg.eigvalsh(raw)[0] < -0.1
+    projected = kernel.evaluate(X)
+    values, vectors = np.linalg.eigh(raw)
+    nearest = (vectors * np.maximum(values, 0)) @ vectors.T
+    assert np.abs(projected - nearest).max() < 1e-5
+    assert np.array_equal(kernel.evaluate(X, X), projected)
+    assert np.array_equal(kernel.evaluate(X_test, X), kernel.matrix(X_test, X))
+    unforced = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=4_000, y=y, enforce_psd=False)
+    assert np.array_equal(unforced.evaluate(X), unforced.matrix(X))
+    assert not unforced.enforce_psd
+    assert kernel.feature_map is MAP
+    assert kernel.num_features == 2
+
+
+def test_clones_copies_and_saved_models_share_the_budget(ad_hoc, tmp_path):
+    X, y, X_test, y_test = ad_hoc
+    kernel = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=3_700, y=y, backend=counted())
+    model = QSVC(quantum_kernel=kernel).fit(X, y)
+    score = model.score(X_test, y_test)
+    for other in (clone(model), clone(SVC(kernel=kernel.evaluate)), copy.deepcopy(model)):
+        assert other.fit(X, y).score(X_test, y_test) == score
+    assert pickle.loads(pickle.dumps(model)).score(X_test, y_test) == score
+    model.to_dill(tmp_path / "model.dill")
+    assert QSVC.from_dill(tmp_path / "model.dill").score(X_test, y_test) == score
+    assert Counting.total() == kernel.shots_used == 11_400
+    with pytest.raises(InputError, match="3600 of 3700"):
+        copy.deepcopy(kernel).evaluate(X_test)
+
+
+def test_a_grid_search_over_c_costs_one_training_kernel(ad_hoc):
+    X, y, *_ = ad_hoc
+    kernel = AqkaKernel(feature_map=MAP, budget=78_000, test_budget=0, backend=counted())
+    kernel.prepare(X, y)
+    search = GridSearchCV(QSVC(quantum_kernel=kernel), {"C": [0.1, 1, 10]}, cv=4).fit(X, y)
+    assert search.best_score_ > 0.9
+    assert Counting.total() == kernel.shots_used == 78_000
+
+
+def test_one_object_serves_both_libraries(ad_hoc):
+    X, y, X_test, _ = ad_hoc
+    kernel = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=4_000, y=y)
+    kernel.evaluate(X)
+    block = kernel_matrix(X_test, X, kernel)
+    assert np.array_equal(block, kernel.evaluate(X_test, X))
+    assert kernel(X_test[3], X[5]) == block[3, 5]
+    assert kernel.shots_used == 11_400
+
+
+def test_regression_and_single_points(ad_hoc):
+    X, *_ = ad_hoc
+    target = np.sin(X[:, 0])
+    kernel = AqkaKernel(feature_map=MAP, budget=78_000, test_budget=100, y=target)
+    assert QSVR(quantum_kernel=kernel).fit(X, target).score(X, target) > 0
+    assert kernel.evaluate(X[0], X[1]).shape == (1, 1)
+    assert kernel.evaluate(X[0]) == pytest.approx(1)
+
+
+def test_wrong_input_is_told_as_qiskit_tells_it(ad_hoc):
+    X, y, *_ = ad_hoc
+    with pytest.raises(QiskitMachineLearningError, match="feature map"):
+        AqkaKernel(feature_map=None, budget=100, test_budget=100)
+    kernel = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=0, y=y)
+    with pytest.raises(ValueError, match="incompatible dimensions"):
+        kernel.evaluate(np.ones((4, 3)))
+    with pytest.raises(InputError, match="y labels 40 points but the training kernel is of 12"):
+        kernel.evaluate(X[:12])
+    assert kernel.shots_used == 0

@@ -1,0 +1,301 @@
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
+
+from aqka import InputError, JobError, LedgerError, Patience
+from aqka.audit import verify
+from aqka.dropins import ShotKernel, shot_kernel
+from aqka.records import measurements
+from aqka.run import drive
+from aqka.zz import zz_kernel
+from tests.dropins.counting import Counting, counted
+
+X = np.random.default_rng(5).uniform(0, np.pi, size=(20, 2))
+Y = np.where(X[:, 0] > 1.5, "up", "down")
+TEST = np.random.default_rng(6).uniform(0, np.pi, size=(6, 2))
+
+
+@pytest.fixture
+def factory():
+    return counted()
+
+
+def make(factory="statevector", **settings):
+    given = {"budget": 19_000, "test_budget": 12_000, "y": Y} | settings
+    return ShotKernel(backend=factory, **given)
+
+
+def test_training_spends_exactly_its_budget_and_test_pairs_their_shots(factory):
+    kernel = make(factory)
+    train = kernel.matrix(X)
+    assert Counting.total() == kernel.shots_used == kernel.session_.table.total == 19_000
+    assert np.array_equal(train, train.T)
+    assert np.all(train.diagonal() == 1)
+    block = kernel.matrix(TEST, X)
+    assert Counting.total() == kernel.shots_used == 19_000 + 120 * 100  # the training average
+    # Each value is hits / shots of a binomial draw.
+    z = (block - zz_kernel(np.vstack([TEST, X]))[:6, 6:]) * np.sqrt(100)
+    assert np.abs(z).max() < 0.5 * 4.5
+    assert np.allclose(block * 100, np.rint(block * 100))
+
+
+def test_nothing_known_is_bought_again(factory):
+    kernel = make(factory)
+    train, block = kernel.matrix(X), kernel.matrix(TEST, X)
+    spent = dict(Counting.bought)
+    assert np.array_equal(kernel.matrix(X, X), train)
+    assert np.array_equal(kernel.matrix(X, TEST), block.T)  # in the other order
+    assert np.array_equal(kernel.matrix(X[3:7]), train[3:7, 3:7])
+    assert np.array_equal(kernel.matrix(TEST[[4, 1]], X[::-1]), block[[4, 1], ::-1])
+    assert kernel(X[2], TEST[5]) == block[5, 2]
+    assert kernel(TEST[0], TEST[0]) == 1
+    assert kernel(-0.0 * TEST[0], 0.0 * TEST[0]) == 1
+    assert Counting.bought == spent
+
+
+def test_a_request_buys_only_what_is_new_and_once(factory):
+    kernel = make(factory, shots_per_pair=10)
+    kernel.matrix(X)
+    before = kernel.shots_used
+    points = np.vstack([TEST[:2], TEST[:2], X[:3]])
+    found = kernel.matrix(points)  # new: 1 pair of test points and 2 × 3 with training points
+    assert kernel.shots_used - before == 7 * 10
+    assert np.array_equal(found[:2], found[2:4])
+    assert found[0, 2] == 1
+
+
+def test_equal_training_points_cost_nothing(factory):
+    doubled = np.vstack([X, X[:5]])
+    kernel = make(factory, y=np.append(Y, Y[:5]))
+    found = kernel.matrix(doubled)
+    assert np.array_equal(found[20:], found[:5])
+    assert kernel.session_.problem.n_points == 20
+    assert Counting.total() == 19_000
+    assert np.array_equal(kernel.matrix(X), found[:20, :20])
+    assert np.array_equal(make(factory).matrix(X[[0, 0]]), np.ones((2, 2)))
+    signs = make(factory, y=None).matrix([[0.0, 1.0], [-0.0, 1.0], [2.0, 1.0]])
+    assert signs[0, 1] == 1
+    assert signs[0, 2] == signs[1, 2]
+
+
+def test_labels_steer_and_without_any_the_shots_are_even():
+    steered, even = make(allocator="aqka"), make(y=None)
+    steered.matrix(X)
+    even.matrix(X)
+    assert np.ptp(steered.session_.table.shots) > 50
+    assert np.ptp(even.session_.table.shots) == 0
+    with pytest.raises(InputError, match="steered by labels"):
+        make(y=None, allocator="aqka").matrix(X)
+    with pytest.raises(InputError, match="prepare"):
+        make().matrix(X[:10])
+
+
+def test_a_request_beyond_the_budget_is_refused_before_its_first_shot(factory, tmp_path):
+    kernel = make(factory, test_budget=12_050, directory=tmp_path)
+    kernel.matrix(X)
+    block = kernel.matrix(TEST, X)
+    spent = Counting.total()
+    with pytest.raises(InputError) as caught:
+        kernel.matrix(TEST)
+    for part in ("15 new pairs at 100", "1500", "50 are left", "19000", "12000 of 12050", "Raise"):
+        assert part in str(caught.value)
+    assert Counting.total() == spent == kernel.shots_used
+    assert len(list(tmp_path.glob("*-*"))) == 2  # no folder for what was refused
+    assert np.array_equal(kernel.matrix(TEST, X), block)
+    kernel.test_budget += 1450
+    assert kernel.matrix(TEST).shape == (6, 6)
+    assert Counting.total() == spent + 1500
+
+
+def test_prepare_makes_cross_validation_free(factory):
+    kernel = make(factory, y=None).prepare(X, Y)
+    assert "Auto" in kernel.session_.allocator.describe()
+    scores = cross_val_score(SVC(kernel=kernel.matrix), X, Y, cv=4)
+    assert scores.shape == (4,)
+    assert Counting.total() == 19_000
+    assert kernel.prepare(X, Y) is kernel  # known, so nothing to do
+    with pytest.raises(InputError, match="first and once"):
+        kernel.prepare(TEST, Y[:6])
+    pairwise = make(factory, shots_per_pair=5)
+    pairwise(X[0], X[1])
+    with pytest.raises(InputError, match="first and once"):
+        pairwise.prepare(X)
+
+
+def test_single_pairs_need_to_know_their_shots(factory):
+    with pytest.raises(InputError, match="shots_per_pair is needed"):
+        make(factory)(X[0], X[1])
+    kernel = make(factory, shots_per_pair=7)
+    assert kernel(X[0], X[1]) == kernel(X[1], X[0])
+    assert Counting.total() == kernel.shots_used == 7
+
+
+def test_other_requests_draw_other_noise():
+    kernel = make(shots_per_pair=1000, test_budget=10**6, y=None)
+    exact = zz_kernel(X)
+    errors = [kernel(X[i], X[i + 1]) - exact[i, i + 1] for i in range(19)]
+    assert len(np.unique(np.sign(errors))) == 2
+    # The same plan on the same kernel value, of points that differ in the last bit.
+    close = [kernel(X[0], np.nextafter(X[1], k * np.ones(2))) for k in (-1, 5)]
+    assert close[0] != close[1]
+
+
+def test_copies_share_the_budget(factory):
+    kernel = make(factory, test_budget=1000)
+    assert copy.deepcopy(kernel) is copy.copy(kernel) is kernel
+    assert pickle.loads(pickle.dumps(kernel)) is kernel
+    assert copy.deepcopy(kernel.matrix).__self__ is kernel
+
+
+def test_a_pickled_copy_elsewhere_answers_but_does_not_buy(factory):
+    kernel = make(factory)
+    train = kernel.matrix(X)
+    state = pickle.dumps(kernel)
+    shot_kernel._alive.clear()  # as in another process
+    other = pickle.loads(state)
+    assert other is not kernel
+    assert np.array_equal(other.matrix(X), train)
+    with pytest.raises(InputError, match="directory"):
+        other.matrix(TEST, X)
+
+
+def test_a_pickled_copy_elsewhere_shares_a_directory(factory, tmp_path):
+    kernel = make(factory, directory=tmp_path)
+    kernel.matrix(X)
+    state = pickle.dumps(kernel)
+    shot_kernel._alive.clear()
+    other = pickle.loads(state)
+    block = kernel.matrix(TEST, X)
+    assert np.array_equal(other.matrix(TEST, X), block)
+    with pytest.raises(InputError, match="12000 of 12000"):
+        other.matrix(TEST)
+    assert other.shots_used == kernel.shots_used == Counting.total() == 31_000
+
+
+SCRIPT = """
+import sys
+import numpy as np
+from aqka.dropins import ShotKernel
+from tests.dropins.counting import Counting, counted
+X, TEST, y = (np.load(f"{sys.argv[1]}/{name}.npy") for name in ("X", "TEST", "y"))
+kernel = ShotKernel(
+    backend=counted(), budget=19_000, test_budget=12_000, y=y, directory=sys.argv[1] + "/run"
+)
+Counting.die_next = True
+kernel.matrix(X)
+kernel.matrix(TEST, X)
+"""
+
+
+def test_after_a_crash_a_new_process_buys_nothing_twice(factory, tmp_path):
+    for name, values in {"X": X, "TEST": TEST, "y": Y}.items():
+        np.save(tmp_path / f"{name}.npy", values)
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == 9  # died with a job in flight
+    kernel = make(factory, directory=tmp_path / "run")
+    part = kernel.matrix(TEST[[2, 0]], X)  # another request than the one that broke off
+    # Of the simulator the job in flight is drawn again, which costs nothing; no more than that.
+    assert Counting.total() == 12_000
+    counted()
+    for other in (kernel, make(factory, directory=tmp_path / "run")):
+        whole = make(factory)
+        assert np.array_equal(other.matrix(X), whole.matrix(X))
+        assert np.array_equal(other.matrix(TEST, X), whole.matrix(TEST, X))
+        assert np.array_equal(other.matrix(X, TEST)[:, [2, 0]], part.T)
+        assert other.shots_used == 31_000
+    assert Counting.total() == 2 * 31_000  # of the two that keep no ledger
+
+
+def test_every_shot_is_in_a_sound_ledger(tmp_path):
+    kernel = make(directory=tmp_path)
+    kernel.matrix(X)
+    kernel.matrix(TEST, X)
+    folders = sorted(tmp_path.glob("*-*"))
+    assert [folder.name for folder in folders] == ["0001-training", "0002-pairs"]
+    assert all(verify(folder).sound and verify(folder).finished for folder in folders)
+    assert sum(int(measurements(folder).shots.sum()) for folder in folders) == kernel.shots_used
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_request_that_broke_off_is_finished_first(factory, tmp_path, monkeypatch, kept):
+    def impatient(session, backend, directory):
+        drive(session, backend, directory, Patience(failed_rounds=1))
+
+    monkeypatch.setattr(shot_kernel, "drive", impatient)
+    kernel = make(factory, directory=tmp_path if kept else None, test_budget=12_000)
+    kernel.matrix(X)
+    Counting.fail_next = True
+    with pytest.warns(RuntimeWarning, match="lost"), pytest.raises(JobError):
+        kernel.matrix(TEST[:3], X)
+    if kept:
+        kernel = make(factory, directory=tmp_path, test_budget=12_000)
+    with pytest.raises(InputError, match="6000 of 12000 on 60 other"):
+        kernel.matrix(np.vstack([TEST, TEST + 0.1]), X)
+    kernel.matrix(TEST, X)
+    assert kernel.shots_used == 31_000
+
+
+def test_a_folder_whose_request_was_never_written_is_passed_over(tmp_path):
+    (tmp_path / "0001-pairs").mkdir()
+    assert make(directory=tmp_path).matrix(X).shape == (20, 20)
+    (tmp_path / "0002-training" / "request.npz").write_bytes(b"PK nonsense")
+    with pytest.raises(LedgerError, match="damaged"):
+        make(directory=tmp_path).matrix(X)
+
+
+def test_a_directory_of_another_kernel_is_refused(tmp_path):
+    make(directory=tmp_path).matrix(X)
+    with pytest.raises(LedgerError, match="budget"):
+        make(directory=tmp_path, budget=500).matrix(X)
+    with pytest.raises(LedgerError, match="backend"):
+        make(directory=tmp_path, seed=3).matrix(X)
+    with pytest.raises(LedgerError, match="other labels"):
+        make(directory=tmp_path, y=Y[::-1]).matrix(X)
+
+
+def test_workers_share_one_ledger(tmp_path):
+    kernel = make(directory=tmp_path, test_budget=10**6, shots_per_pair=20, y=None)
+    scores = cross_val_score(SVC(kernel=kernel.matrix), X, Y, cv=2, n_jobs=2)
+    assert scores.shape == (2,)
+    kernel.matrix(X)  # the rest of the pairs, and what the workers found
+    folders = sorted(tmp_path.glob("*-*"))
+    assert kernel.shots_used == sum(int(measurements(f).shots.sum()) for f in folders)
+    trained = kernel.session_.table.n_pairs
+    assert kernel.shots_used == 19_000 + 20 * (190 - trained)  # each pair once
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"budget": 0}, "budget"),
+        ({"test_budget": -1}, "test_budget"),
+        ({"shots_per_pair": 0.5}, "shots_per_pair"),
+        ({"seed": -1}, "seed"),
+        ({"factory": "precomputed"}, "BackendFactory"),
+        ({"allocator": "akqa"}, "Did you mean 'aqka'"),
+        ({"y": ["up"] * 20}, "single class"),
+    ],
+)
+def test_wrong_settings_are_told_at_once(settings, message):
+    with pytest.raises(InputError, match=message):
+        make(**settings)
+
+
+def test_wrong_requests_are_told_and_cost_nothing(factory, tmp_path):
+    kernel = make(factory)
+    with pytest.raises(InputError, match="NaN"):
+        kernel.matrix(np.full((20, 2), np.nan))
+    with pytest.raises(InputError, match="two-dimensional"):
+        kernel.matrix(X[0])
+    with pytest.raises(InputError, match="as many features"):
+        kernel.matrix(X, TEST[:, :1])
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be made"):
+        make(factory, directory=tmp_path / "file" / "below").matrix(X)
+    assert Counting.total() == 0
