@@ -95,3 +95,14 @@ def test_an_svm_runs_unchanged():
 def test_a_plain_function_is_refused():
     with pytest.raises(InputError, match=r"use pennylane\.kernels"):
         square_kernel_matrix(X, exact)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_points_that_the_feature_map_refuses_leave_nothing_behind(tmp_path, kept):
+    kernel = make(budget=2_800, directory=tmp_path if kept else None)
+    with pytest.raises(ValueError, match="length 2"):
+        kernel.matrix(np.ones((8, 3)) * np.arange(8)[:, None])
+    assert kernel.shots_used == 0
+    assert not list(tmp_path.glob("*-*"))
+    assert kernel.matrix(X).shape == (8, 8)
+    assert kernel.shots_used == 2_800

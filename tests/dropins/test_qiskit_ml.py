@@ -4,6 +4,7 @@ import pickle
 import numpy as np
 import pytest
 from qiskit.circuit.library import zz_feature_map
+from qiskit.primitives import StatevectorSampler
 from qiskit_machine_learning.algorithms import QSVC, QSVR
 from qiskit_machine_learning.datasets import ad_hoc_data
 from qiskit_machine_learning.exceptions import QiskitMachineLearningError
@@ -13,7 +14,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from aqka import InputError
+from aqka import BackendFactory, InputError
+from aqka.backends import SamplerBackend
 from aqka.dropins.pennylane_kernels import kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from tests.dropins.counting import Counting, counted
@@ -59,6 +61,25 @@ def test_many_shots_give_the_exact_classifier(ad_hoc, allocator):
     plain = SVC(kernel=kernel.evaluate).fit(X, y)
     assert np.array_equal(plain.decision_function(X_test), found.decision_function(X_test))
     assert np.abs(kernel.evaluate(X) - exact.quantum_kernel.evaluate(X)).max() < 0.01
+
+
+def seeded_sampler(seed):
+    return StatevectorSampler(seed=np.random.default_rng(seed))
+
+
+def test_shots_run_on_any_sampler(ad_hoc):
+    X, y, X_test, _ = ad_hoc
+    factory = BackendFactory(SamplerBackend, sampler=seeded_sampler)
+    kernel = AqkaKernel(
+        feature_map=MAP, budget=28 * 50, test_budget=800, y=y[16:24], backend=factory
+    )
+    exact = FidelityStatevectorKernel(feature_map=MAP)
+    model = QSVC(quantum_kernel=kernel).fit(X[16:24], y[16:24])
+    model.predict(X_test[:2])
+    assert kernel.shots_used == 28 * 50 + 2 * 8 * 50
+    found = kernel.evaluate(X_test[:2], X[16:24])
+    wanted = exact.evaluate(X_test[:2], X[16:24])
+    assert np.abs(found - wanted).max() < 0.5 / np.sqrt(50) * 4.5
 
 
 def test_a_noisy_training_kernel_is_projected_if_wanted(ad_hoc):

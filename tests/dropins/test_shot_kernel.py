@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from qiskit.circuit.library import zz_feature_map
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
@@ -298,4 +299,7 @@ def test_wrong_requests_are_told_and_cost_nothing(factory, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be made"):
         make(factory, directory=tmp_path / "file" / "below").matrix(X)
+    with pytest.raises(InputError, match="2 parameters"):
+        make(factory, feature_map=zz_feature_map(2), directory=tmp_path).matrix(np.eye(20))
+    assert not list(tmp_path.glob("*-*"))
     assert Counting.total() == 0

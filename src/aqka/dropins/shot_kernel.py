@@ -1,6 +1,7 @@
 """ShotKernel: a kernel function that pays for its entries with shots, out of a budget."""
 
 import os
+import shutil
 import threading
 import uuid
 from collections.abc import Iterator
@@ -239,9 +240,18 @@ class ShotKernel:
 
     def _start(self, request: Request) -> None:
         """Carry out a new request, which is in its folder before its first shot."""
-        session = request.session(self._settings)  # what cannot work leaves no folder
+        session, backend = request.session(self._settings), self._backend(request)
         folder = None if self._directory is None else save(self._directory, request)
-        self._measure((request, session, self._backend(request)), folder)
+        try:
+            self._measure((request, session, backend), folder)
+        except Exception:
+            # A simulated request that cannot work, such as of points that the feature map
+            # refuses, must not be waited for. Of a device it may have paid jobs, and stays.
+            if getattr(backend, "replayable", False) and session.round == 0:
+                self._open = None
+                if folder is not None:
+                    shutil.rmtree(folder)
+            raise
 
     def _backend(self, request: Request) -> Backend:
         return self._factory(
