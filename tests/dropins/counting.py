@@ -38,6 +38,29 @@ class Counting(StatevectorBackend):
         return sum(cls.bought.values())
 
 
+class Jobs(Counting):
+    """Keeps paid jobs by their tag, as a service does, whoever collects them."""
+
+    replayable = False
+    kept: dict = {}  # noqa: RUF012
+    stop = ""
+
+    def submit(self, plan, tag):
+        ticket = super().submit(plan, tag)
+        Jobs.kept[ticket] = super().collect(ticket)
+        if Jobs.stop == "submit":
+            raise KeyboardInterrupt
+        return ticket
+
+    def recover(self, plan, tag):
+        return tag if tag in Jobs.kept else None
+
+    def collect(self, ticket):
+        if Jobs.stop == "collect":
+            raise KeyboardInterrupt
+        return Jobs.kept[ticket]
+
+
 def counted():
     Counting.bought, Counting.fail_next = {}, False
     return BackendFactory(Counting)

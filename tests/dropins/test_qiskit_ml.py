@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from aqka import BackendFactory, InputError
+from aqka import BackendFactory, InputError, diagnose
 from aqka.backends import SamplerBackend
 from aqka.dropins.pennylane_kernels import kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
@@ -45,6 +45,7 @@ def test_the_published_example_runs_with_one_line_changed(ad_hoc):
     before = FidelityStatevectorKernel(feature_map=MAP)
     after = AqkaKernel(feature_map=MAP, budget=78_000, test_budget=40_000, y=y)
     assert tutorial(before, X, y, *test) == tutorial(after, X, y, *test) == [1.0, 1.0, 1.0]
+    assert diagnose(after.session_.table, after.session_.problem).advice
     assert after.shots_used == 78_000 + 360 * 100  # for all three; a test point stands twice
 
 
@@ -70,9 +71,7 @@ def seeded_sampler(seed):
 def test_shots_run_on_any_sampler(ad_hoc):
     X, y, X_test, _ = ad_hoc
     factory = BackendFactory(SamplerBackend, sampler=seeded_sampler)
-    kernel = AqkaKernel(
-        feature_map=MAP, budget=28 * 50, test_budget=800, y=y[16:24], backend=factory
-    )
+    kernel = AqkaKernel(feature_map=MAP, budget=28 * 50, test_budget=800, backend=factory)
     exact = FidelityStatevectorKernel(feature_map=MAP)
     model = QSVC(quantum_kernel=kernel).fit(X[16:24], y[16:24])
     model.predict(X_test[:2])

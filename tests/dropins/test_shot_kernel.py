@@ -2,20 +2,24 @@ import copy
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from qiskit.circuit.library import zz_feature_map
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from aqka import InputError, JobError, LedgerError, Patience
+from aqka import BackendFactory, InputError, JobError, LedgerError, Patience
 from aqka.audit import verify
 from aqka.dropins import ShotKernel, shot_kernel
 from aqka.records import measurements
 from aqka.run import drive
 from aqka.zz import zz_kernel
-from tests.dropins.counting import Counting, counted
+from tests.dropins.counting import Counting, Jobs, counted
 
 X = np.random.default_rng(5).uniform(0, np.pi, size=(20, 2))
 Y = np.where(X[:, 0] > 1.5, "up", "down")
@@ -27,9 +31,9 @@ def factory():
     return counted()
 
 
-def make(factory="statevector", **settings):
-    given = {"budget": 19_000, "test_budget": 12_000, "y": Y} | settings
-    return ShotKernel(backend=factory, **given)
+def make(factory="statevector", **options):
+    defaults = {"budget": 19_000, "test_budget": 12_000, "y": Y}
+    return ShotKernel(backend=factory, **defaults | options)
 
 
 def test_training_spends_exactly_its_budget_and_test_pairs_their_shots(factory):
@@ -95,6 +99,34 @@ def test_labels_steer_and_without_any_the_shots_are_even():
         make(y=None, allocator="aqka").matrix(X)
     with pytest.raises(InputError, match="prepare"):
         make().matrix(X[:10])
+
+
+@given(st.lists(st.tuples(*[st.lists(st.integers(0, 7), min_size=1, max_size=8)] * 2), max_size=6))
+@settings(max_examples=40)
+def test_whatever_is_asked_no_pair_is_bought_twice_and_no_budget_exceeded(requests):
+    points = np.vstack([X[:6], TEST[:2]])
+    kernel = make(counted(), y=None, budget=1500, test_budget=150, shots_per_pair=10)
+    for rows, cols in requests:
+        before = dict(Counting.bought)
+        # As an SVM asks: some requests are of points with themselves.
+        columns = points[rows] if rows[0] == cols[0] else points[cols]
+        try:
+            found = kernel.matrix(points[rows], columns)
+        except InputError:
+            assert Counting.bought == before
+        else:
+            assert np.array_equal(found, kernel.matrix(columns, points[rows]).T)
+        assert all(Counting.bought[pair] == shots for pair, shots in before.items())
+    trained = 0 if kernel.session_ is None else 1500
+    assert Counting.total() == kernel.shots_used <= trained + 150
+
+
+def test_threads_share_the_budget(factory):
+    kernel = make(factory, test_budget=10**6).prepare(X)
+    with ThreadPoolExecutor(4) as threads:
+        blocks = list(threads.map(lambda k: kernel.matrix(TEST[k % 3 : k % 3 + 3], X), range(24)))
+    assert all(np.array_equal(block, blocks[k % 3]) for k, block in enumerate(blocks))
+    assert Counting.total() == kernel.shots_used == 19_000 + 5 * 20 * 100
 
 
 def test_a_request_beyond_the_budget_is_refused_before_its_first_shot(factory, tmp_path):
@@ -183,7 +215,7 @@ SCRIPT = """
 import sys
 import numpy as np
 from aqka.dropins import ShotKernel
-from tests.dropins.counting import Counting, counted
+from tests.dropins.counting import Counting, Jobs, counted
 X, TEST, y = (np.load(f"{sys.argv[1]}/{name}.npy") for name in ("X", "TEST", "y"))
 kernel = ShotKernel(
     backend=counted(), budget=19_000, test_budget=12_000, y=y, directory=sys.argv[1] + "/run"
@@ -198,7 +230,8 @@ def test_after_a_crash_a_new_process_buys_nothing_twice(factory, tmp_path):
     for name, values in {"X": X, "TEST": TEST, "y": Y}.items():
         np.save(tmp_path / f"{name}.npy", values)
     command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    assert subprocess.run(command, check=False).returncode == 9  # died with a job in flight
+    root = Path(__file__).parents[2]
+    assert subprocess.run(command, check=False, cwd=root).returncode == 9  # a job in flight
     kernel = make(factory, directory=tmp_path / "run")
     part = kernel.matrix(TEST[[2, 0]], X)  # another request than the one that broke off
     # Of the simulator the job in flight is drawn again, which costs nothing; no more than that.
@@ -211,6 +244,23 @@ def test_after_a_crash_a_new_process_buys_nothing_twice(factory, tmp_path):
         assert np.array_equal(other.matrix(X, TEST)[:, [2, 0]], part.T)
         assert other.shots_used == 31_000
     assert Counting.total() == 2 * 31_000  # of the two that keep no ledger
+
+
+@pytest.mark.parametrize("lost", ["ticket", "hits"])
+def test_a_paid_job_in_flight_is_fetched_not_sent_again(tmp_path, monkeypatch, lost):
+    counted()
+    Jobs.kept = {}
+    factory = BackendFactory(Jobs)
+    kernel = make(factory, directory=tmp_path)
+    kernel.matrix(X)
+    with monkeypatch.context() as patched:
+        patched.setattr(Jobs, "stop", "submit" if lost == "ticket" else "collect")
+        with pytest.raises(KeyboardInterrupt):
+            kernel.matrix(TEST, X)
+    other = make(factory, directory=tmp_path)
+    assert other.matrix(TEST, X).shape == (6, 20)
+    assert np.array_equal(kernel.matrix(TEST, X), other.matrix(TEST, X))
+    assert Counting.total() == kernel.shots_used == other.shots_used == 31_000
 
 
 def test_every_shot_is_in_a_sound_ledger(tmp_path):
@@ -272,7 +322,7 @@ def test_workers_share_one_ledger(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("options", "message"),
     [
         ({"budget": 0}, "budget"),
         ({"test_budget": -1}, "test_budget"),
@@ -283,9 +333,9 @@ def test_workers_share_one_ledger(tmp_path):
         ({"y": ["up"] * 20}, "single class"),
     ],
 )
-def test_wrong_settings_are_told_at_once(settings, message):
+def test_wrong_settings_are_told_at_once(options, message):
     with pytest.raises(InputError, match=message):
-        make(**settings)
+        make(**options)
 
 
 def test_wrong_requests_are_told_and_cost_nothing(factory, tmp_path):

@@ -151,15 +151,14 @@ class ShotKernel:
         positive semi-definite.
         """
         rows, cols = as_rows_and_columns(X, columns)
-        entries = self._entries(rows, cols)
-        if np.isnan(entries).any():
-            with self._alone():
-                if np.array_equal(rows, cols) and self._is_new(rows):
-                    self._train(rows, self._labels)
-                else:
-                    self._buy(rows, cols)
-            entries = self._entries(rows, cols)
-        return entries
+        with self._lock:
+            if np.isnan(self._entries(rows, cols)).any():
+                with self._alone():
+                    if np.array_equal(rows, cols) and self._is_new(rows):
+                        self._train(rows, self._labels)
+                    else:
+                        self._buy(rows, cols)
+            return self._entries(rows, cols)
 
     def prepare(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Measure the training kernel of X now; later requests for any part of it are free.
