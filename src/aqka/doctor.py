@@ -15,6 +15,10 @@ EXTRAS = {
         "IBM hardware and fake devices",
         ("qiskit", "qiskit-ibm-runtime", "qiskit-aer"),
     ),
+    "qiskit-ml": (
+        "a kernel for Qiskit Machine Learning",
+        ("qiskit", "qiskit-machine-learning"),
+    ),
     "pennylane": ("PennyLane circuits and devices", ("pennylane", "pennylane-lightning")),
 }
 """What each extra is for, and its packages; those for developers are left out."""
