@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def feature_map(study: Study, base: Path, *, allow_code: bool) -> "QuantumCircuit | None":
     """Return the circuit of a study; None where the backend has the map itself."""
     section = study.feature_map
-    if study.backend.name == "exact":
+    if (study.backend.name, section.map) == ("statevector", "zz"):
         return None
     if section.map in BUILT_IN_MAPS:
         assert section.qubits is not None  # by the section's own check

@@ -249,7 +249,7 @@ def _from_study(directory: Path) -> tuple[Estimate | None, int | None, str]:
     study, _ = load_study(directory / STUDY_NAME)
     points = read_points(directory)
     problem = problem_of(study, points)
-    readout = readout_of(study, problem)
+    readout = readout_of(study)
     quoted = read_results(directory).get("quote")
     shots = quoted.get("shots") if isinstance(quoted, dict) else None
     planned = None

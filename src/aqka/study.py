@@ -27,7 +27,7 @@ from aqka.study_errors import explain, known_name, refuse_secrets
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
 MAX_SEED = 2**31 - 1
 
-BACKENDS = ("exact", "statevector", "aer", "ibm")
+BACKENDS = ("statevector", "aer", "ibm")
 BUILT_IN_MAPS = ("zz", "zz-full", "z")
 
 Name = Annotated[str, Field(min_length=1, max_length=300)]
@@ -155,7 +155,7 @@ class BackendSection(Section):
         Of simulators.
     """
 
-    name: str = "exact"
+    name: str = "statevector"
     noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
     device: Name | None = None
     account: Name | None = None
@@ -216,7 +216,7 @@ class MethodSection(Section):
     head
         ``ridge`` or ``svm``.
     readout
-        A name from :func:`aqka.readout_names`; None takes the head's own.
+        A name from :func:`aqka.readout_names`; None takes ``auto``, or ``svm`` for that head.
     ridge, C
         Of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
     warmup, rounds, explore
@@ -225,7 +225,7 @@ class MethodSection(Section):
         Of the allocation.
     """
 
-    allocator: str = "aqka"
+    allocator: str = "auto"
     head: Literal["ridge", "svm"] = "ridge"
     readout: str | None = None
     ridge: Positive = 0.01
@@ -273,14 +273,6 @@ class Study(Section):
     backend: BackendSection = BackendSection()
     budget: BudgetSection
     method: MethodSection = MethodSection()
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "Study":
-        if self.backend.name == "exact" and self.feature_map.map != "zz":
-            raise ValueError(
-                "backend 'exact' knows the map 'zz' only; set backend.name = 'statevector'"
-            )
-        return self
 
 
 def parse_study(text: str, name: str = "study") -> Study:

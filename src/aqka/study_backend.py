@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aqka.backends import (
     AerBackend,
     Backend,
-    MatrixBackend,
     RuntimeBackend,
     StatevectorBackend,
     depolarising_noise,
@@ -18,12 +17,10 @@ from aqka.errors import InputError
 from aqka.inert import inert
 from aqka.study import BackendSection
 from aqka.study_errors import nearest
-from aqka.zz import zz_kernel
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-MAX_EXACT_QUBITS = 10
 MAX_STATE_BYTES = 2**33
 
 
@@ -40,15 +37,7 @@ def opened(
 ) -> Iterator[Backends]:
     """Open the backends of a study; a session is closed at the end, whatever ended it."""
     seed, train, test = section.seed, points.train, points.test
-    if section.name == "exact":
-        if train.shape[1] > MAX_EXACT_QUBITS:
-            raise InputError(
-                f"backend 'exact' has at most {MAX_EXACT_QUBITS} qubits, got {train.shape[1]}; "
-                "set backend.name = 'statevector'."
-            )
-        block = MatrixBackend(zz_kernel(test, train), rectangular=True, seed=seed)
-        yield Backends(MatrixBackend(zz_kernel(train), seed=seed), block)
-    elif section.name == "statevector":
+    if section.name == "statevector":
         _check_states(points, circuit)
         yield Backends(
             StatevectorBackend(train, circuit, seed=seed),

@@ -26,7 +26,7 @@ reduce = "pca"                # more columns than features: keep principal compo
 range = [0.0, 3.141592653589793]  # each feature is scaled to this, fitted on training points
 
 [backend]
-name = "exact"                # exact (zz up to 10 qubits, no extra needed), statevector, aer, ibm
+name = "statevector"          # statevector (zz up to 10 qubits needs no extra), aer, ibm
 # noise = [0.01, 0.04]        # of aer: depolarising rates of one- and two-qubit gates
 # device = "fake_fez"         # of ibm: a fake device runs here; "ibm_fez" is hardware;
                               # default: the least busy. No token belongs in this file.
@@ -42,14 +42,14 @@ test_shots = 100              # for predictions, on top: at most so many for eac
 # queue = 50                  # jobs that wait before each of ours, for the quote
 
 [method]
-allocator = "aqka"            # see the README; "uniform" is hard to beat, "auto" decides
+allocator = "auto"            # decides after a warm-up; "aqka" is the paper's; see the README
 head = "ridge"                # or "svm"
-# readout = "ridge-kfold"     # ridge, ridge-kfold, ridge-loo, auto; of the head svm: svm
+# readout = "auto"            # auto, ridge, ridge-kfold, ridge-loo; of the head svm: svm
 ridge = 0.01                  # of the loss that the allocator follows
 C = 5.0                       # of the head svm
-# warmup = 0.2                # share of the budget spent before anything is known
-# rounds = 4                  # after the warm-up
-# explore = 0.2               # share of each round spent regardless of the scores
+# warmup = 0.4                # share of the budget spent before anything is known
+# rounds = 2                  # after the warm-up
+# explore = 0.0               # share of each round spent regardless of the scores
 seed = 0                      # of the allocation
 """
 

@@ -22,8 +22,7 @@ def schedule_of(study: Study) -> Schedule:
     return replace(make_allocator(study.method.allocator).schedule, **changes)
 
 
-def readout_of(study: Study, problem: Problem) -> Readout:
-    """Return the readout of a study: the one it names, its head's, or the protocol's."""
-    if study.method.head == "svm":
-        return make_readout("svm")
-    return make_readout(study.method.readout or problem.protocol.readout)
+def readout_of(study: Study) -> Readout:
+    """Return the readout of a study: the one it names, or its head's."""
+    default = "svm" if study.method.head == "svm" else "auto"
+    return make_readout(study.method.readout or default)

@@ -59,7 +59,7 @@ def results_of(
     entries = read_entries(directory)
     estimate = None
     if table.n_points <= MAX_ESTIMATED_POINTS:
-        estimate = estimator(problem, points.train_labels, readout_of(study, problem))
+        estimate = estimator(problem, points.train_labels, readout_of(study))
     history = rounds_of(entries, problem.new_table(), estimate, MAX_ESTIMATES)
     seconds = [r.qpu_seconds for r in history if r.qpu_seconds is not None]
     return {

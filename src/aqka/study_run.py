@@ -114,7 +114,7 @@ def carry_out(
                 directory=directory,
                 on_round=None if on_round is None else lambda _: on_round(),
             )
-            head = session.fit(readout_of(study, session.problem))
+            head = session.fit(readout_of(study))
             predictions = predict_test_points(
                 head, backends.test, test_shots, method.seed, directory
             )

@@ -23,7 +23,7 @@ rounds = {rounds}
 """
 
 
-def small(backend="exact", extra="", budget="1200 shots", rounds=3):
+def small(backend="statevector", extra="", budget="1200 shots", rounds=3):
     return SMALL.format(backend=backend, extra=extra, budget=budget, rounds=rounds)
 
 

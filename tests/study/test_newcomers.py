@@ -166,7 +166,11 @@ def test_a_typo_gets_the_nearest_key_and_the_line():
         ("train = 12", 'train = "x"', "split.train: must be a number of points"),
         ('[data]\nsource = "moons"', "data = 3", r"data must be a table: write \[data\]"),
         ('"1200 shots"', "12.5", "budget.train: must be text such as '20000 shots'"),
-        ('name = "exact"', 'name = "exact"\nnoise = [0.1, 0.1]', "noise is for the backend 'aer'"),
+        (
+            'name = "statevector"',
+            'name = "statevector"\nnoise = [0.1, 0.1]',
+            "noise is for the backend 'aer'",
+        ),
         ("[budget]\n", "[budget]\nqueue = -1\n", "greater than or equal to 0"),
     ],
 )

@@ -39,10 +39,10 @@ def with_map(directory, name, **settings):
     return write_study(directory, text)
 
 
-def test_the_three_exact_backends_measure_the_same_kernel(tmp_path):
+def test_the_exact_backends_measure_the_same_kernel(tmp_path):
     """Exploring alone gives each pair some 360,000 shots: five standard deviations are 0.0042."""
     rates = {}
-    for name, extra in (("exact", ""), ("statevector", ""), ("aer", "noise = [0.0, 0.0]")):
+    for name, extra in (("statevector", ""), ("aer", "noise = [0.0, 0.0]")):
         path = write_study(tmp_path / name, backend=name, extra=extra, budget="66000000 shots")
         found = finish(path)
         assert found["results"]["shots"] == 66_000_000

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 
+MAX_PLAIN_QUBITS = 10
+
+
 class StatevectorBackend(ExactBackend):
     """Computes K_ij = |⟨φ(x_i)|φ(x_j)⟩|² exactly and draws shots from it.
 
@@ -74,9 +77,10 @@ class StatevectorBackend(ExactBackend):
         self._points = rows if self._square else np.concatenate([rows, others])
         # A plain function cannot be pickled in general, a circuit can: they stay apart.
         self._function = feature_map if callable(feature_map) else None
-        self._is_zz = feature_map is None  # in plain numpy, so that it needs no quantum SDK
+        # In plain numpy, so that it needs no quantum SDK; on many qubits a circuit is faster.
+        self._is_zz = feature_map is None and self._points.shape[1] <= MAX_PLAIN_QUBITS
         self._circuit: QuantumCircuit | None = None
-        if feature_map is not None and not callable(feature_map):
+        if not self._is_zz and not callable(feature_map):
             self._circuit = as_feature_map(feature_map, self._points.shape[1])
         self._states: ComplexArray | None = None
         self._kernel: FloatArray | None = None
