@@ -1,11 +1,13 @@
 """Learning tasks with known kernels, to try allocators on."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from aqka.arrays import FloatArray, IntArray
+from aqka.arrays import BoolArray, FloatArray, IntArray
 from aqka.errors import InputError
 from aqka.zz import zz_kernel
 
@@ -143,22 +145,97 @@ def breast_cancer(n_train: int = 80, n_test: int = 30, seed: int = 0, ridge: flo
     # Imported here: scikit-learn takes longer to load than everything else together.
     from sklearn.datasets import load_breast_cancer
     from sklearn.decomposition import PCA
-    from sklearn.model_selection import train_test_split
-    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler
 
     features, labels = load_breast_cancer(return_X_y=True)
+    steps = (PCA(4, random_state=0), MinMaxScaler((0, np.pi), clip=True))
+    split = _split(features, labels == 1, steps, n_train, n_test, seed)
+    return _labelled("breast cancer, ZZ kernel", zz_kernel, split, ridge)
+
+
+def breast_cancer_rbf(
+    n_train: int = 400, n_test: int | None = None, seed: int = 0, ridge: float = 0.1
+) -> Task:
+    """Return breast cancer in all 30 features under an RBF kernel (Appendix C.8).
+
+    The paper gives γ as 0.02 or 0.05 and no scaling. Standardised features and γ = 0.02 have its
+    Gini (0.71), its ρ (0.17), its accuracy (0.97) and its spread of α (56 %). All points that are
+    not for training are test points unless ``n_test`` is given.
+    """
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.preprocessing import StandardScaler
+
+    features, labels = load_breast_cancer(return_X_y=True)
+    split = _split(features, labels == 1, (StandardScaler(),), n_train, n_test, seed)
+    return _labelled("breast cancer, RBF kernel", _rbf(0.02), split, ridge)
+
+
+def digits_rbf(
+    first: int,
+    second: int,
+    n_train: int = 240,
+    n_test: int | None = None,
+    seed: int = 0,
+    ridge: float = 0.1,
+) -> Task:
+    """Return two digits on 16 principal components under an RBF kernel (Appendix C.8).
+
+    As for :func:`breast_cancer_rbf`, pixels standardised before the components are taken and
+    γ = 0.05 agree with what the paper says about the exact kernel.
+    """
+    from sklearn.datasets import load_digits
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import StandardScaler
+
+    features, labels = load_digits(return_X_y=True)
+    chosen = np.isin(labels, (first, second))
+    steps = (StandardScaler(), PCA(16, random_state=0))
+    split = _split(features[chosen], labels[chosen] == second, steps, n_train, n_test, seed)
+    return _labelled(f"digits {first} and {second}, RBF kernel", _rbf(0.05), split, ridge)
+
+
+def _rbf(gamma: float) -> Callable[..., FloatArray]:
+    def kernel(x: FloatArray, columns: FloatArray | None = None) -> FloatArray:
+        others = x if columns is None else columns
+        return np.asarray(np.exp(-gamma * cdist(x, others, "sqeuclidean")))
+
+    return kernel
+
+
+def _split(
+    features: FloatArray,
+    positive: BoolArray,
+    steps: Sequence[Any],
+    n_train: int,
+    n_test: int | None,
+    seed: int,
+) -> list[FloatArray]:
+    """Return training and test points, scaled as fits the training points, and their labels."""
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+
     train_x, test_x, train_y, test_y = train_test_split(
-        features, labels, train_size=n_train, test_size=n_test, stratify=labels, random_state=seed
+        features,
+        np.where(positive, 1.0, -1.0),
+        train_size=n_train,
+        test_size=n_test,
+        stratify=positive,
+        random_state=seed,
     )
-    scaling = make_pipeline(PCA(4, random_state=0), MinMaxScaler((0, np.pi), clip=True))
-    train_x, test_x = scaling.fit_transform(train_x), scaling.transform(test_x)
+    scaling = make_pipeline(*steps)
+    return [scaling.fit_transform(train_x), scaling.transform(test_x), train_y, test_y]
+
+
+def _labelled(
+    name: str, kernel: Callable[..., FloatArray], split: list[FloatArray], ridge: float
+) -> Task:
+    train_x, test_x, y, test_labels = split
     return Task(
-        name="breast cancer, ZZ kernel",
-        kernel=zz_kernel(train_x),
-        test_kernel=zz_kernel(test_x, train_x),
-        y=np.where(train_y == 1, 1.0, -1.0),
-        test_labels=np.where(test_y == 1, 1.0, -1.0),
+        name=name,
+        kernel=kernel(train_x),
+        test_kernel=kernel(test_x, train_x),
+        y=y,
+        test_labels=test_labels,
         ridge=ridge,
         anchors=np.empty(0, dtype=np.int64),
     )
