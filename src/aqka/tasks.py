@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from aqka.arrays import BoolArray, FloatArray, IntArray
 from aqka.errors import InputError
-from aqka.zz import zz_kernel
+from aqka.zz import zz_kernel, zz_states
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,35 @@ def planted_zz(
     kernel = zz_kernel(x, x[:n_train])
     train, test = kernel[:n_train], kernel[n_train:]
     return plant("planted-sparse ZZ kernel", train, test, n_anchors, rng, ridge)
+
+
+def ad_hoc(n_train: int = 80, n_test: int = 40, seed: int = 0, ridge: float = 0.5) -> Task:
+    """Return labels that a random unitary gives, in the manner of Havlíček et al. (Appendix C.13).
+
+    A point's label is the sign of |⟨0|V|φ(x)⟩|² minus its median, V Haar-random on four qubits;
+    points nearer to the median than 0.15 standard deviations are dropped. Apart from the constant
+    this is linear in |φ⟩⟨φ|, hence a function of the kernel's own space.
+    """
+    from scipy.stats import unitary_group
+
+    rng = np.random.default_rng(seed)
+    bra = unitary_group.rvs(16, random_state=rng)[0]  # ⟨0|V
+    wanted = n_train + n_test
+    x = rng.uniform(0, 2 * np.pi, size=(2 * wanted + 1000, 4))
+    probability = np.abs(zz_states(x) @ bra) ** 2
+    distance = probability - np.median(probability)
+    clear = np.flatnonzero(np.abs(distance) >= 0.15 * probability.std())[:wanted]
+    points, labels = x[clear], np.sign(distance[clear])
+    kernel = zz_kernel(points, points[:n_train])
+    return Task(
+        name="ad-hoc labels, ZZ kernel",
+        kernel=kernel[:n_train],
+        test_kernel=kernel[n_train:],
+        y=labels[:n_train],
+        test_labels=labels[n_train:],
+        ridge=ridge,
+        anchors=np.empty(0, dtype=np.int64),
+    )
 
 
 def plant(
