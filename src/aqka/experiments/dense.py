@@ -66,7 +66,10 @@ def _why(data: str) -> Callable[[Results], str]:
     def why(results: Results) -> str:
         told = ", ".join(f"{gain} ({ratio:g})" for ratio, gain in _gains(data)(results).items())
         levels = levels_note(results.where(data=data), ("uniform", "aqka"))
-        return f"AQKA's gains in pts (at shots per pair): {told}. {levels}"
+        return (
+            f"AQKA's gains in pts (at shots per pair): {told}. {levels} What made the paper's "
+            "differ is not separated here."
+        )
 
     return why
 
