@@ -178,7 +178,7 @@ CLAIMS = (
         Estimate(68),
         _waiting,
         factor(1.05),
-        lambda r: "The warm-up is a submission too, the fifth that waits.",
+        lambda r: "The warm-up is a submission too, the fifth that waits (docs/errata.md).",
         unit="min",
     ),
     Claim(
