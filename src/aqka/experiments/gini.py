@@ -236,7 +236,7 @@ class Gini(Experiment):
                 x = results.mean(column, task=task)
                 y = results.gain("aqka", "uniform", task=task)
                 colour = style.BLUE if task in DATA else style.VERMILION
-                look: dict[str, Any] = {"color": colour, "marker": marker, "ls": "", "capsize": 2}
+                look: dict[str, Any] = {"color": colour, "marker": marker, "ls": "", "ms": 7}
                 axes.errorbar(x.value, y.value, y.error, x.error, label=task, **look)
             axes.set_xlabel(label)
         panels[0].set_ylabel("AQKA's gain over uniform, pts")
