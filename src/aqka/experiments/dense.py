@@ -9,7 +9,7 @@ from aqka.allocators.aqka import ridge_gradient
 from aqka.experiments._base import Experiment, Parameters, protocol_of
 from aqka.experiments._claims import Claim, above, at_most, within
 from aqka.experiments._notes import levels_note
-from aqka.experiments._real import DATA, real_task
+from aqka.experiments._real import CHOSEN, DATA, real_task
 from aqka.experiments._results import Estimate, Results, Row, lowest
 from aqka.experiments._runs import baseline_rows, rows_per_pair
 from aqka.experiments._stated import direction, largest_size, stated_gain, stated_span
@@ -77,7 +77,7 @@ def _why(data: str) -> Callable[[Results], str]:
 def _dense(data: str, stated: float) -> Claim:
     return Claim(
         "App. C.8; Fig. 8, caption",
-        f"{data}: 90 % of |α| lies on {stated:g} % of the points",
+        f"{data}: 90 % of |α| lies on {stated:g} % of the points{CHOSEN}",
         Estimate(stated, count=SEEDS),
         lambda r: r.mean("ninety_percent", data=data),
         within(1.0),
