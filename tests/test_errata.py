@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import unitary_group
 
 from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
 from aqka.experiments import heatmap, hyperparameters
 from aqka.experiments.scaling import ANCHORS
 from aqka.nystrom import reconstruct
+from aqka.planner import quote
+from aqka.schedule import ONE_SHOT
 from aqka.sensitivity import krr_gauss_newton, krr_squared_gradient
 from aqka.spectrum import Spectrum, project_psd
 from aqka.svm import solve_dual
@@ -28,6 +31,7 @@ from aqka.theory import (
     svm_dual_objective,
     svm_variance_weights,
 )
+from aqka.zz import zz_kernel, zz_states
 from benchmarks.agreement import ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 
@@ -215,3 +219,20 @@ def test_heat_map_leaves_less_than_warm_up_and_exploration_give():
 def test_table_of_fractions_spans_more_than_three_points():
     gains = hyperparameters.STATED.values()
     assert max(gains) - min(gains) == pytest.approx(3.1)
+
+
+def test_ad_hoc_labels_lie_in_the_space_of_the_kernel():
+    rng = np.random.default_rng(0)
+    bra = unitary_group.rvs(16, random_state=rng)[0]  # ⟨0|V
+    x, new = rng.uniform(0, 2 * np.pi, (600, 4)), rng.uniform(0, 2 * np.pi, (50, 4))
+    probability = np.abs(zz_states(x) @ bra) ** 2
+    weights = np.linalg.lstsq(zz_kernel(x), probability, rcond=1e-10)[0]
+    predicted = zz_kernel(new, x) @ weights
+    np.testing.assert_allclose(predicted, np.abs(zz_states(new) @ bra) ** 2, atol=1e-6)
+
+
+def test_a_loop_of_four_rounds_waits_five_times():
+    loop = quote(30, 1860, queue=50)
+    single = quote(30, 1860, queue=50, schedule=ONE_SHOT)
+    assert (loop.submissions, single.submissions) == (5, 1)
+    assert loop.queue_seconds == 5 * single.queue_seconds == 5 * 50 * 20

@@ -1,9 +1,18 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
-from aqka import InputError, StatevectorBackend
+from aqka import InputError, Problem, StatevectorBackend, diagnose
 from aqka.demo import balanced_accuracy
-from aqka.tasks import breast_cancer, planted_sparse, planted_zz
+from aqka.tasks import (
+    ad_hoc,
+    breast_cancer,
+    breast_cancer_rbf,
+    digits_rbf,
+    planted_sparse,
+    planted_zz,
+)
 from aqka.zz import zz_kernel, zz_states
 
 
@@ -107,3 +116,38 @@ def test_planted_targets_on_the_zz_kernel():
     # 16-dimensional states that overlap a little more than Haar-random ones.
     off_diagonal = task.kernel[~np.eye(60, dtype=bool)].mean()
     assert 1 / 16 < off_diagonal < 0.1
+
+
+@pytest.mark.parametrize(
+    ("task", "gini", "rho", "accuracy"),
+    [
+        # What the paper's Table 4 says of the exact kernels, means over three splits.
+        (breast_cancer_rbf, 0.71, 0.17, 0.97),
+        (partial(digits_rbf, 3, 5), 0.57, 0.19, 0.98),
+        (partial(digits_rbf, 0, 8), 0.52, 0.27, 1.00),
+    ],
+)
+def test_real_data_has_the_papers_concentration(task, gini, rho, accuracy):
+    found = []
+    for seed in range(3):
+        made = task(seed=seed)
+        problem = Problem(made.y, made.ridge, protocol="paper")
+        exact = diagnose(problem.new_table(), problem, made.kernel)
+        alpha = np.linalg.solve(made.kernel + made.ridge * np.eye(len(made.y)), made.y)
+        right = np.sign(made.test_kernel @ alpha) == made.test_labels
+        found.append((exact.gini, exact.rho, right.mean()))
+    np.testing.assert_allclose(np.mean(found, axis=0), (gini, rho, accuracy), atol=0.02)
+
+
+def test_ad_hoc_labels_are_clear_balanced_and_within_the_kernels_reach():
+    task = ad_hoc(1500, 300, seed=1, ridge=0.01)
+    share = np.mean(np.append(task.y, task.test_labels) > 0)
+    # The clear points on both sides of the median: not exactly half, for the tails differ.
+    assert 0.35 < share < 0.65
+    np.testing.assert_allclose(task.kernel.diagonal(), 1.0)
+    # With far more points than the kernel's 256 dimensions the labels are found: no mismatch.
+    alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(1500), task.y)
+    few = np.linalg.solve(task.kernel[:80, :80] + 0.5 * np.eye(80), task.y[:80])
+    many = np.mean(np.sign(task.test_kernel @ alpha) == task.test_labels)
+    assert many > 0.9
+    assert np.mean(np.sign(task.test_kernel[:, :80] @ few) == task.test_labels) < many - 0.1

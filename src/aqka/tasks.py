@@ -1,13 +1,15 @@
 """Learning tasks with known kernels, to try allocators on."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from aqka.arrays import FloatArray, IntArray
+from aqka.arrays import BoolArray, FloatArray, IntArray
 from aqka.errors import InputError
-from aqka.zz import zz_kernel
+from aqka.zz import zz_kernel, zz_states
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,35 @@ def planted_zz(
     return plant("planted-sparse ZZ kernel", train, test, n_anchors, rng, ridge)
 
 
+def ad_hoc(n_train: int = 80, n_test: int = 40, seed: int = 0, ridge: float = 0.5) -> Task:
+    """Return labels that a random unitary gives, in the manner of Havlíček et al. (Appendix C.13).
+
+    A point's label is the sign of |⟨0|V|φ(x)⟩|² minus its median, V Haar-random on four qubits;
+    points nearer to the median than 0.15 standard deviations are dropped. Apart from the constant
+    this is linear in |φ⟩⟨φ|, hence a function of the kernel's own space.
+    """
+    from scipy.stats import unitary_group
+
+    rng = np.random.default_rng(seed)
+    bra = unitary_group.rvs(16, random_state=rng)[0]  # ⟨0|V
+    wanted = n_train + n_test
+    x = rng.uniform(0, 2 * np.pi, size=(2 * wanted + 1000, 4))
+    probability = np.abs(zz_states(x) @ bra) ** 2
+    distance = probability - np.median(probability)
+    clear = np.flatnonzero(np.abs(distance) >= 0.15 * probability.std())[:wanted]
+    points, labels = x[clear], np.sign(distance[clear])
+    kernel = zz_kernel(points, points[:n_train])
+    return Task(
+        name="ad-hoc labels, ZZ kernel",
+        kernel=kernel[:n_train],
+        test_kernel=kernel[n_train:],
+        y=labels[:n_train],
+        test_labels=labels[n_train:],
+        ridge=ridge,
+        anchors=np.empty(0, dtype=np.int64),
+    )
+
+
 def plant(
     name: str,
     train: FloatArray,
@@ -143,22 +174,98 @@ def breast_cancer(n_train: int = 80, n_test: int = 30, seed: int = 0, ridge: flo
     # Imported here: scikit-learn takes longer to load than everything else together.
     from sklearn.datasets import load_breast_cancer
     from sklearn.decomposition import PCA
-    from sklearn.model_selection import train_test_split
-    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler
 
     features, labels = load_breast_cancer(return_X_y=True)
+    steps = (PCA(4, random_state=0), MinMaxScaler((0, np.pi), clip=True))
+    split = _split(features, labels == 1, steps, n_train, n_test, seed)
+    return _labelled("breast cancer, ZZ kernel", zz_kernel, split, ridge)
+
+
+def breast_cancer_rbf(
+    n_train: int = 400, n_test: int | None = None, seed: int = 0, ridge: float = 0.1
+) -> Task:
+    """Return breast cancer in all 30 features under an RBF kernel (Appendix C.8).
+
+    The paper gives γ as 0.02 or 0.05 and no scaling. Features are standardised, and of its two γ
+    we took the one whose exact kernel has its Gini (0.71), ρ (0.17), accuracy (0.97) and spread
+    of α (56 %); gains were not looked at. All points that are not for training are test points
+    unless ``n_test`` is given.
+    """
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.preprocessing import StandardScaler
+
+    features, labels = load_breast_cancer(return_X_y=True)
+    split = _split(features, labels == 1, (StandardScaler(),), n_train, n_test, seed)
+    return _labelled("breast cancer, RBF kernel", _rbf(0.02), split, ridge)
+
+
+def digits_rbf(
+    first: int,
+    second: int,
+    n_train: int = 240,
+    n_test: int | None = None,
+    seed: int = 0,
+    ridge: float = 0.1,
+) -> Task:
+    """Return two digits on 16 principal components under an RBF kernel (Appendix C.8).
+
+    As for :func:`breast_cancer_rbf`, we took what agrees best with the paper's exact kernels: of
+    five scalings and two γ, pixels standardised before the components are taken, and γ = 0.05.
+    """
+    from sklearn.datasets import load_digits
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import StandardScaler
+
+    features, labels = load_digits(return_X_y=True)
+    chosen = np.isin(labels, (first, second))
+    steps = (StandardScaler(), PCA(16, random_state=0))
+    split = _split(features[chosen], labels[chosen] == second, steps, n_train, n_test, seed)
+    return _labelled(f"digits {first} and {second}, RBF kernel", _rbf(0.05), split, ridge)
+
+
+def _rbf(gamma: float) -> Callable[..., FloatArray]:
+    def kernel(x: FloatArray, columns: FloatArray | None = None) -> FloatArray:
+        others = x if columns is None else columns
+        return np.asarray(np.exp(-gamma * cdist(x, others, "sqeuclidean")))
+
+    return kernel
+
+
+def _split(
+    features: FloatArray,
+    positive: BoolArray,
+    steps: Sequence[Any],
+    n_train: int,
+    n_test: int | None,
+    seed: int,
+) -> list[FloatArray]:
+    """Return training and test points, scaled as fits the training points, and their labels."""
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+
     train_x, test_x, train_y, test_y = train_test_split(
-        features, labels, train_size=n_train, test_size=n_test, stratify=labels, random_state=seed
+        features,
+        np.where(positive, 1.0, -1.0),
+        train_size=n_train,
+        test_size=n_test,
+        stratify=positive,
+        random_state=seed,
     )
-    scaling = make_pipeline(PCA(4, random_state=0), MinMaxScaler((0, np.pi), clip=True))
-    train_x, test_x = scaling.fit_transform(train_x), scaling.transform(test_x)
+    scaling = make_pipeline(*steps)
+    return [scaling.fit_transform(train_x), scaling.transform(test_x), train_y, test_y]
+
+
+def _labelled(
+    name: str, kernel: Callable[..., FloatArray], split: list[FloatArray], ridge: float
+) -> Task:
+    train_x, test_x, y, test_labels = split
     return Task(
-        name="breast cancer, ZZ kernel",
-        kernel=zz_kernel(train_x),
-        test_kernel=zz_kernel(test_x, train_x),
-        y=np.where(train_y == 1, 1.0, -1.0),
-        test_labels=np.where(test_y == 1, 1.0, -1.0),
+        name=name,
+        kernel=kernel(train_x),
+        test_kernel=kernel(test_x, train_x),
+        y=y,
+        test_labels=test_labels,
         ridge=ridge,
         anchors=np.empty(0, dtype=np.int64),
     )

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from aqka import InputError
 from aqka.backends import AerBackend
+from aqka.backends.runtime import RuntimeBackend
 from aqka.cli import app
 from aqka.experiments import _measured
 from aqka.experiments._measured import (
@@ -17,6 +18,7 @@ from aqka.experiments._measured import (
     measure_kernel,
     measured_kernel,
 )
+from aqka.testing.fake_runtime import FakeRuntime
 
 POINTS = 6
 
@@ -119,3 +121,18 @@ def test_the_command_takes_a_kernel(tmp_path, measured):
     np.testing.assert_array_equal(load_kernel(kept).kernel, measured.kernel)
     refused = CliRunner().invoke(app, [*common, "scaling", *out])
     assert "experiments that resample" in str(refused.exception)
+
+
+def test_a_crash_after_submission_buys_no_shot_twice(tmp_path, monkeypatch):
+    """The jobs are there; the second call collects them."""
+    service = FakeRuntime(tmp_path)
+    collect = RuntimeBackend.collect
+    monkeypatch.setattr(RuntimeBackend, "collect", lambda *_: (_ for _ in ()).throw(SystemExit))
+    with pytest.raises(SystemExit):
+        measure_kernel(service, POINTS)
+    sent = service.submissions
+    assert sent == 1
+    monkeypatch.setattr(RuntimeBackend, "collect", collect)
+    measured = measure_kernel(service, POINTS)
+    assert service.submissions == sent
+    assert measured.kernel.shape == (POINTS, POINTS)

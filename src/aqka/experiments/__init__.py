@@ -2,8 +2,16 @@
 
 from aqka import registry
 from aqka.experiments._base import Experiment, as_parameters, protocol_of
+from aqka.experiments._measured import measure_kernel
 
-__all__ = ["Experiment", "as_parameters", "experiment_names", "make_experiment", "protocol_of"]
+__all__ = [
+    "Experiment",
+    "as_parameters",
+    "experiment_names",
+    "make_experiment",
+    "measure_kernel",
+    "protocol_of",
+]
 
 
 def experiment_names() -> list[str]:

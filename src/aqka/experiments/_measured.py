@@ -27,6 +27,7 @@ from aqka.tasks import Task, plant
 N_TEST, N_ANCHORS, RIDGE = 8, 4, 0.01
 SHOTS = 2048
 LARGEST_BATCH = 300
+TAG = "aqka-hardware-kernel"
 FAKE_HERON = {"device": "FakeMarrakesh", "points": 50}
 """What the kernel is measured on unless a file is given: of the fake Herons the least noisy."""
 FILE_KEYS = "kernel and test_kernel, and may have device, shots, depth and readout"
@@ -139,7 +140,8 @@ def measure_kernel(backend: Any, points: int, *, seed: int = 0) -> MeasuredKerne
     """Measure the kernel on a device in jobs of at most 300 circuits.
 
     ``backend`` is anything :class:`~aqka.backends.runtime.RuntimeBackend` takes: a backend of
-    IBM's service, or a fake one. On IBM's the jobs run in a session or batch where there are.
+    IBM's service, or a fake one. On IBM's the jobs run in a session or batch where there are,
+    and after a crash they are found again, so that calling once more buys no shot twice.
     """
     from aqka.backends.runtime import RuntimeBackend
 
@@ -152,7 +154,8 @@ def measure_kernel(backend: Any, points: int, *, seed: int = 0) -> MeasuredKerne
     plan = ShotPlan(rows, cols, np.full(len(rows), SHOTS))
     jobs = JobShape(quantum=SHOTS, max_rows=LARGEST_BATCH)
     with RuntimeBackend(backend, X, jobs=jobs, seed=seed) as runtime:
-        hits = runtime.collect(runtime.submit(plan, "aqka-hardware-kernel"))
+        ticket = runtime.recover(plan, TAG) or runtime.submit(plan, TAG)
+        hits = runtime.collect(ticket)
         depth, name = runtime.circuit.depth(), runtime.name
         readout = _readout(runtime.circuit, backend)
     k = np.zeros((points + N_TEST, points))
@@ -164,7 +167,8 @@ def measure_kernel(backend: Any, points: int, *, seed: int = 0) -> MeasuredKerne
 def _readout(circuit: Any, backend: Any) -> float:
     """Return the probability that no qubit in use is misread."""
     measured = [step.qubits[0] for step in circuit.data if step.name == "measure"]
-    errors = backend.target["measure"]
+    # The target of a FakeRuntime is the device behind it.
+    errors = getattr(backend.target, "target", backend.target)["measure"]
     return float(np.prod([1 - errors[(circuit.find_bit(q).index,)].error for q in measured]))
 
 

@@ -28,19 +28,22 @@ def all_rows(
     protocol: str,
     seed: int,
     backend: Backend | None = None,
+    readout: str | None = None,
 ) -> list[Row]:
     """Return a row for every method and budget.
 
     ``methods`` are allocators' names, or allocators by the name that results give them. Shots
-    run on ``backend``, or else on the task's exact kernel.
+    run on ``backend``, or else on the task's exact kernel; heads are the ``readout``'s, or else
+    the protocol's.
     """
     chosen = methods if isinstance(methods, Mapping) else {name: name for name in methods}
-    exact = exact_decision(task)
+    exact = exact_decision(task, readout)
     rows = []
     for name, method in chosen.items():
         for budget in budgets:
             session = spend(task, method, budget, protocol, seed, backend=backend)
-            rows.append(measured(task, session, exact) | {"method": name, "budget": budget})
+            row = measured(task, session, exact, readout)
+            rows.append(row | {"method": name, "budget": budget})
     return rows
 
 
@@ -51,13 +54,14 @@ def rows_per_pair(
     protocol: str,
     seed: int,
     backend: Backend | None = None,
+    readout: str | None = None,
 ) -> list[Row]:
     """Return a row for every method and budget, the budgets in shots per pair.
 
     Pairs are counted as the paper does, with the diagonal, under both protocols.
     """
     budgets = {round(ratio * n_pairs(len(task.y))): ratio for ratio in ratios}
-    rows = all_rows(task, methods, list(budgets), protocol, seed, backend)
+    rows = all_rows(task, methods, list(budgets), protocol, seed, backend, readout)
     return [row | {"shots_per_pair": budgets[row["budget"]]} for row in rows]
 
 
@@ -89,13 +93,15 @@ def spend(
     )
 
 
-def measured(task: Task, session: Acquisition, exact: FloatArray) -> Row:
+def measured(
+    task: Task, session: Acquisition, exact: FloatArray, readout: str | None = None
+) -> Row:
     """Return how well the session's head does on the test points, and what share of pairs it saw.
 
     ``exact`` is the decision function without shot noise (:func:`exact_decision`); the mean
     squared error and the correlation are against it.
     """
-    row = decision_row(task, session.fit().decision_function(task.test_kernel), exact)
+    row = decision_row(task, session.fit(readout).decision_function(task.test_kernel), exact)
     return row | {"seen": float(np.mean(session.table.shots > 0))}
 
 
@@ -111,17 +117,20 @@ def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
     }
 
 
-def exact_decision(task: Task) -> FloatArray:
-    """Return f of the task's own ridge on the exact kernel, at the test points."""
+def exact_decision(task: Task, readout: str | None = None) -> FloatArray:
+    """Return f on the exact kernel at the test points: of a readout, or of the task's own ridge."""
+    if readout is not None:
+        head = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
+        return np.asarray(head.decision_function(task.test_kernel))
     alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
     return np.asarray(task.test_kernel @ alpha)
 
 
-def baseline_rows(task: Task, protocol: str) -> list[Row]:
+def baseline_rows(task: Task, protocol: str, readout: str | None = None) -> list[Row]:
     """Return what the protocol's head does on the exact kernel, and what no learning does."""
     problem = Problem(task.y, ridge=task.ridge, protocol=protocol_of(protocol))
-    head = make_readout(problem.protocol.readout).fit_kernel(task.kernel, problem)
-    exact = exact_decision(task)
+    head = make_readout(readout or problem.protocol.readout).fit_kernel(task.kernel, problem)
+    exact = exact_decision(task, readout)
     row = decision_row(task, head.decision_function(task.test_kernel), exact)
     nothing = {"accuracy": task.majority_accuracy, "balanced_accuracy": 0.5, "correlation": 0.0}
     return [{"method": EXACT} | row, {"method": MAJORITY} | nothing]

@@ -3,18 +3,16 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from aqka.arrays import FloatArray
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, Rule, above, factor, within
+from aqka.experiments._measured import FAKE_HERON, N_TEST, hardware_task
 from aqka.experiments._notes import levels_note
 from aqka.experiments._planted import BUDGETS, LARGEST
 from aqka.experiments._results import Estimate, Results, highest, lowest
-from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows
+from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows, n_pairs
 from aqka.experiments._stated import direction, stated_gain, stated_level, stated_span
 from aqka.sweep_store import Cell, Result
-from aqka.tasks import Task, breast_cancer, plant, planted_zz
+from aqka.tasks import Task, breast_cancer, planted_zz
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,40 +20,21 @@ if TYPE_CHECKING:
 METHODS = ("uniform", "random", "leverage", "shofar", "nystrom", "aqka")
 QUANTUM, HARDWARE, CANCER = "a: ZZ, N = 150", "b: hardware, N = 50", "c: breast cancer, N = 80"
 SEEDS = {QUANTUM: 5, HARDWARE: 20, CANCER: 20}  # of the paper
-N_HARDWARE, N_HARDWARE_TEST, HARDWARE_ANCHORS = 50, 8, 4
-HARDWARE_PAIRS = N_HARDWARE * (N_HARDWARE + 1) // 2
+HARDWARE_PAIRS = n_pairs(50)
 PLACE = "App. C.6; App. Fig. 6"
 
 
 def measure(cell: Cell) -> Result:
     """Measure one seed of one panel: every method at every budget."""
-    task = TASKS[cell["panel"]](cell["seed"])
+    task = TASKS[cell["panel"]](cell)
     runs = all_rows(task, METHODS, cell["budgets"], cell["protocol"], cell["seed"])
     return {"rows": baseline_rows(task, cell["protocol"]) + runs}
 
 
-def hardware_kernel() -> tuple[FloatArray, FloatArray]:
-    """Return the one training kernel and test block of panel (b).
-
-    The paper's was measured on a device. Here the exact kernel of the same circuit stands for it:
-    panel (b) resamples whatever kernel it is given, and a diagonal of 1.000 and a mean of 0.083,
-    which the paper reports, are those of an almost exact one.
-    """
-    task = planted_zz(N_HARDWARE, N_HARDWARE_TEST, HARDWARE_ANCHORS, seed=0)
-    return task.kernel, task.test_kernel
-
-
-def hardware_task(seed: int) -> Task:
-    """Return the fixed kernel with anchors of that seed."""
-    train, test = hardware_kernel()
-    rng = np.random.default_rng(seed)
-    return plant("planted-sparse hardware kernel", train, test, HARDWARE_ANCHORS, rng, ridge=0.01)
-
-
-TASKS: dict[str, Callable[[int], Task]] = {
-    QUANTUM: lambda seed: planted_zz(seed=seed),
-    HARDWARE: hardware_task,
-    CANCER: lambda seed: breast_cancer(seed=seed),
+TASKS: dict[str, Callable[[Cell], Task]] = {
+    QUANTUM: lambda cell: planted_zz(seed=cell["seed"]),
+    HARDWARE: lambda cell: hardware_task(cell["seed"], cell["kernel"]),
+    CANCER: lambda cell: breast_cancer(seed=cell["seed"]),
 }
 
 
@@ -63,8 +42,8 @@ def _levels(panel: str) -> Callable[[Results], str]:
     """Return the explanation of a panel's numbers."""
     drawn = {
         QUANTUM: "",
-        HARDWARE: " The kernel is the exact one of the circuit, not the paper's from the device; "
-        f"anchors are drawn anew for every seed, and there are only {N_HARDWARE_TEST} test points.",
+        HARDWARE: " The kernel is a fake device's unless a file was given; anchors are drawn anew "
+        f"for every seed, and there are only {N_TEST} test points.",
         CANCER: " The split is drawn anew for every seed; the paper has one and does not give it.",
     }
     return lambda r: levels_note(r, METHODS, panel=panel) + drawn[panel]
@@ -243,12 +222,13 @@ CLAIMS = (
 
 
 class HeadToHead(Experiment):
-    """Six methods on a planted ZZ kernel, a planted hardware-like kernel and real data."""
+    """Six methods on a planted ZZ kernel, on the measured kernel and on real data."""
 
     title = "Head to head with ShoFaR-style and Nyström allocation"
     place = "Appendix C.6, Figure 6; Section 6"
     full: ClassVar[Parameters] = {
         "seeds": 20,
+        "kernel": FAKE_HERON,
         "budgets": {
             QUANTUM: BUDGETS,
             CANCER: BUDGETS,
@@ -257,6 +237,7 @@ class HeadToHead(Experiment):
     }
     quick: ClassVar[Parameters] = {
         "seeds": 2,
+        "kernel": {**FAKE_HERON, "points": 12},
         "budgets": {
             QUANTUM: [3000, LARGEST],
             CANCER: [10_000, LARGEST],
@@ -270,6 +251,7 @@ class HeadToHead(Experiment):
         """Return one cell per panel and seed."""
         return [
             {"panel": panel, "seed": seed, "budgets": budgets, "protocol": protocol}
+            | ({"kernel": parameters["kernel"]} if panel == HARDWARE else {})
             for panel, budgets in parameters["budgets"].items()
             for seed in range(parameters["seeds"])
         ]

@@ -313,11 +313,13 @@ class Theory(Experiment):
         style.budget_axis(middle, "warm-up, shots per pair")
         middle.set_ylabel("plug-in variance / optimal")
         middle.set_title("Theorem 2")
+        chosen = results.where(method="remainder")
         for name, colour in (("leading", style.BLACK), ("remainder", style.VERMILION)):
-            chosen = results.where(method="remainder")
             bias = {x: chosen.mean(name, shots=x) for x in chosen.unique("shots")}
             style.curve(right, bias, name, color=colour, marker="o")
         style.budget_axis(right, "shots per pair")
+        right.set_xticks(chosen.unique("shots"), chosen.unique("shots"), minor=False)
+        right.set_xticks([], minor=True)
         right.set_ylabel("|bias of the training loss|")
         right.set_title("Proposition 3")
         right.legend()
