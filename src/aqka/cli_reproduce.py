@@ -78,7 +78,9 @@ def reproduce(
         for name in _chosen(names)
     ]
     if kernel is not None and not any("kernel" in one.parameters for one in plans):
-        raise InputError("kernel is for experiments that resample a measured one: hardware, svm.")
+        raise InputError(
+            "kernel is for experiments that resample a measured one: hardware, head-to-head, svm."
+        )
     try:
         done = _run(plans, workers, scheduler)
     except KeyboardInterrupt:

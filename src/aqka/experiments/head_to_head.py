@@ -1,20 +1,18 @@
 """AQKA against ShoFaR-style and Nyström allocation, on three kernels."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from aqka.arrays import FloatArray
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, Rule, above, factor, one_draw, within
+from aqka.experiments._measured import FAKE_HERON, N_TEST, hardware_task
 from aqka.experiments._notes import levels_note
 from aqka.experiments._planted import BUDGETS, LARGEST
 from aqka.experiments._results import Estimate, Results, highest, lowest
-from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows
-from aqka.experiments._stated import direction, stated_gain, stated_level, stated_span
+from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows, rows_per_pair
+from aqka.experiments._stated import Gains, direction, stated_gain, stated_level, stated_span
 from aqka.sweep_store import Cell, Result
-from aqka.tasks import Task, breast_cancer, plant, planted_zz
+from aqka.tasks import breast_cancer, planted_zz
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,41 +23,19 @@ SEEDS = 5  # of the paper in panel (a), each with its own problem
 RULES = {QUANTUM: within(), HARDWARE: one_draw(), CANCER: one_draw()}
 """In panels (b) and (c) the paper repeats the shots on one kernel and one split, where our seeds
 draw anchors and splits anew."""
-N_HARDWARE, N_HARDWARE_TEST, HARDWARE_ANCHORS = 50, 8, 4
-HARDWARE_PAIRS = N_HARDWARE * (N_HARDWARE + 1) // 2
 PLACE = "App. C.6; App. Fig. 6"
 
 
 def measure(cell: Cell) -> Result:
     """Measure one seed of one panel: every method at every budget."""
-    task = TASKS[cell["panel"]](cell["seed"])
-    runs = all_rows(task, METHODS, cell["budgets"], cell["protocol"], cell["seed"])
-    return {"rows": baseline_rows(task, cell["protocol"]) + runs}
-
-
-def hardware_kernel() -> tuple[FloatArray, FloatArray]:
-    """Return the one training kernel and test block of panel (b).
-
-    The paper's was measured on a device. Here the exact kernel of the same circuit stands for it:
-    panel (b) resamples whatever kernel it is given, and a diagonal of 1.000 and a mean of 0.083,
-    which the paper reports, are those of an almost exact one.
-    """
-    task = planted_zz(N_HARDWARE, N_HARDWARE_TEST, HARDWARE_ANCHORS, seed=0)
-    return task.kernel, task.test_kernel
-
-
-def hardware_task(seed: int) -> Task:
-    """Return the fixed kernel with anchors of that seed."""
-    train, test = hardware_kernel()
-    rng = np.random.default_rng(seed)
-    return plant("planted-sparse hardware kernel", train, test, HARDWARE_ANCHORS, rng, ridge=0.01)
-
-
-TASKS: dict[str, Callable[[int], Task]] = {
-    QUANTUM: lambda seed: planted_zz(seed=seed),
-    HARDWARE: hardware_task,
-    CANCER: lambda seed: breast_cancer(seed=seed),
-}
+    panel, protocol, seed = cell["panel"], cell["protocol"], cell["seed"]
+    if panel == HARDWARE:
+        task = hardware_task(seed, cell["kernel"])
+        runs = rows_per_pair(task, METHODS, cell["ratios"], protocol, seed)
+    else:
+        task = planted_zz(seed=seed) if panel == QUANTUM else breast_cancer(seed=seed)
+        runs = all_rows(task, METHODS, cell["budgets"], protocol, seed)
+    return {"rows": baseline_rows(task, protocol) + runs}
 
 
 def _levels(panel: str) -> Callable[[Results], str]:
@@ -69,9 +45,8 @@ def _levels(panel: str) -> Callable[[Results], str]:
         text = levels_note(results, METHODS, panel=panel)
         if panel == HARDWARE:
             return (
-                f"{text} The kernel is the exact one of the circuit, not the paper's from the "
-                "device; anchors are drawn anew for every seed, and there are only "
-                f"{N_HARDWARE_TEST} test points."
+                f"{text} The kernel is a fake Heron's unless a file was given, not the paper's; "
+                f"anchors are drawn anew for every seed, and there are only {N_TEST} test points."
             )
         if panel == CANCER:
             exact = results.mean("accuracy", panel=panel, method=EXACT)
@@ -86,12 +61,15 @@ def _levels(panel: str) -> Callable[[Results], str]:
     return explain
 
 
-def _gain(panel: str, rival: str, budget: int, points: float, where: str = "") -> Claim:
+def _gain(panel: str, rival: str, points: float, **budget: Any) -> Claim:
+    """Return AQKA's gain at a ``budget`` or, in panel (b), a number of ``shots_per_pair``."""
+    ((column, value),) = budget.items()
+    where = f"B = {value:,}" if column == "budget" else f"{value} shots a pair"
     return stated_gain(
         PLACE,
-        f"({panel[0]}) AQKA - {rival} is {points:+g} pts at B = {where or f'{budget:,}'}",
+        f"({panel[0]}) AQKA - {rival} is {points:+g} pts at {where}",
         points,
-        lambda r: r.gain("aqka", rival, panel=panel, budget=budget),
+        lambda r: r.gain("aqka", rival, panel=panel, **budget),
         _levels(panel),
         seeds=SEEDS,
         rule=RULES[panel],
@@ -134,12 +112,17 @@ def _border(method: str, which: str, accuracy: float) -> Claim:
 
 
 def _lead(
-    panel: str, says: str, method: str, rival: str, rule: Rule, budget: Callable[[int], bool]
+    panel: str,
+    says: str,
+    method: str,
+    rival: str,
+    rule: Rule,
+    **budget: Any,
 ) -> Claim:
     return direction(
         PLACE,
         f"({panel[0]}) {says}",
-        lambda r: r.gain(method, rival, panel=panel, budget=budget),
+        lambda r: r.gain(method, rival, panel=panel, **budget),
         rule,
         _levels(panel),
     )
@@ -153,10 +136,10 @@ def _moderate(budget: int) -> bool:
     return 10_000 <= budget <= 100_000
 
 
-def _over_shofar(panel: str, largest: int) -> Callable[[Results], dict[int, Estimate]]:
+def _over_shofar(panel: str, column: str, largest: float) -> Gains:
     """Return a function that gives AQKA's gain over ShoFaR at each budget up to one."""
-    return lambda r: r.along(
-        "budget", lambda s: s.gain("aqka", "shofar"), panel=panel, budget=lambda b: b <= largest
+    return lambda r: r.where(panel=panel, **{column: lambda x: x <= largest}).along(
+        column, lambda s: s.gain("aqka", "shofar")
     )
 
 
@@ -176,14 +159,14 @@ CLAIMS = (
         "nystrom",
         "aqka",
         above(),
-        _saturating,
+        budget=_saturating,
     ),
     *stated_span(
         f"{PLACE}; Sec. 6",
         "(a) AQKA - ShoFaR across budgets",
         14.0,
         22.0,
-        _over_shofar(QUANTUM, LARGEST),
+        _over_shofar(QUANTUM, "budget", LARGEST),
         _levels(QUANTUM),
         seeds=SEEDS,
     ),
@@ -196,24 +179,24 @@ CLAIMS = (
         lambda r: "m(m+1)/(N(N+1)) at m = 10 and N = 150.",
         unit="%",
     ),
-    _gain(HARDWARE, "nystrom", HARDWARE_PAIRS, 11.2, "n_pairs"),
-    _gain(HARDWARE, "shofar", HARDWARE_PAIRS, 30.6, "n_pairs"),
-    _gain(HARDWARE, "nystrom", 4 * HARDWARE_PAIRS, 1.3, "4 n_pairs"),
-    _gain(HARDWARE, "shofar", 4 * HARDWARE_PAIRS, 44.4, "4 n_pairs"),
+    _gain(HARDWARE, "nystrom", 11.2, shots_per_pair=1),
+    _gain(HARDWARE, "shofar", 30.6, shots_per_pair=1),
+    _gain(HARDWARE, "nystrom", 1.3, shots_per_pair=4),
+    _gain(HARDWARE, "shofar", 44.4, shots_per_pair=4),
     _lead(
         HARDWARE,
         "Nyström overtakes AQKA from B = 16 n_pairs",
         "nystrom",
         "aqka",
         above(),
-        lambda budget: budget >= 16 * HARDWARE_PAIRS,
+        shots_per_pair=lambda ratio: ratio >= 16,
     ),
     *stated_span(
         "Sec. 6",
         "(b) AQKA - ShoFaR at low to moderate budgets (1 and 4 n_pairs)",
         20.0,
         40.0,
-        _over_shofar(HARDWARE, 4 * HARDWARE_PAIRS),
+        _over_shofar(HARDWARE, "shots_per_pair", 4),
         _levels(HARDWARE),
     ),
     _lead(
@@ -222,7 +205,7 @@ CLAIMS = (
         "aqka",
         "shofar",
         within(3.0),
-        lambda budget: budget == 64 * HARDWARE_PAIRS,
+        shots_per_pair=lambda ratio: ratio == 64,
     ),
     stated_level(
         PLACE,
@@ -236,14 +219,14 @@ CLAIMS = (
     _level(CANCER, "aqka", LARGEST, 0.927),
     _level(CANCER, "uniform", LARGEST, 0.913),
     _level(CANCER, "nystrom", LARGEST, 0.838),
-    _gain(CANCER, "nystrom", LARGEST, 9.0),
+    _gain(CANCER, "nystrom", 9.0, budget=LARGEST),
     _lead(
         CANCER,
         "AQKA wins clearly over uniform at the saturating budget",
         "aqka",
         "uniform",
         above(),
-        lambda budget: budget == LARGEST,
+        budget=lambda budget: budget == LARGEST,
     ),
     *(
         _lead(
@@ -252,7 +235,7 @@ CLAIMS = (
             "aqka",
             rival,
             within(3.0),
-            _moderate,
+            budget=_moderate,
         )
         for rival in ("uniform", "shofar")
     ),
@@ -266,30 +249,29 @@ class HeadToHead(Experiment):
     place = "Appendix C.6, Figure 6; Section 6"
     full: ClassVar[Parameters] = {
         "seeds": 20,
-        "budgets": {
-            QUANTUM: BUDGETS,
-            CANCER: BUDGETS,
-            HARDWARE: [ratio * HARDWARE_PAIRS for ratio in (1, 4, 16, 64)],
-        },
+        "budgets": {QUANTUM: BUDGETS, CANCER: BUDGETS},
+        "kernel": FAKE_HERON,
+        "ratios": [1, 4, 16, 64],
     }
     quick: ClassVar[Parameters] = {
         "seeds": 2,
-        "budgets": {
-            QUANTUM: [3000, LARGEST],
-            CANCER: [10_000, LARGEST],
-            HARDWARE: [HARDWARE_PAIRS, 16 * HARDWARE_PAIRS],
-        },
+        "budgets": {QUANTUM: [3000, LARGEST], CANCER: [10_000, LARGEST]},
+        "kernel": {**FAKE_HERON, "points": 12},
+        "ratios": [1, 16],
     }
     claims = CLAIMS
     by = ("panel", "method", "budget")
 
     def cells(self, parameters: Parameters, protocol: str) -> list[Cell]:
         """Return one cell per panel and seed."""
-        return [
-            {"panel": panel, "seed": seed, "budgets": budgets, "protocol": protocol}
-            for panel, budgets in parameters["budgets"].items()
-            for seed in range(parameters["seeds"])
+        panels: list[Cell] = [
+            {"panel": panel, "budgets": budgets} for panel, budgets in parameters["budgets"].items()
         ]
+        panels.append(
+            {"panel": HARDWARE, "kernel": parameters["kernel"], "ratios": parameters["ratios"]}
+        )
+        seeds = range(parameters["seeds"])
+        return [{**panel, "seed": seed, "protocol": protocol} for panel in panels for seed in seeds]
 
     def figures(self, results: Results) -> "dict[str, Figure]":
         """Draw each panel (Appendix Figure 6); under the fair protocol each has its own file."""
