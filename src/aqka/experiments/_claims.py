@@ -61,7 +61,7 @@ def one_draw() -> Rule:
         noise = STANDARD_ERRORS * math.hypot(error, error * ours.count**0.5)
         return abs(ours.value - paper.value) <= noise
 
-    return Rule("", "within 2 standard deviations of one draw", holds)
+    return Rule("one draw: ", "within 2 standard deviations of one draw", holds)
 
 
 def at_least() -> Rule:

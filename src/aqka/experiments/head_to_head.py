@@ -64,10 +64,10 @@ def _levels(panel: str) -> Callable[[Results], str]:
 def _gain(panel: str, rival: str, points: float, **budget: Any) -> Claim:
     """Return AQKA's gain at a ``budget`` or, in panel (b), a number of ``shots_per_pair``."""
     ((column, value),) = budget.items()
-    where = f"B = {value:,}" if column == "budget" else f"{value} shots a pair"
+    where = f"{value:,}" if column == "budget" else f"{value} n_pairs"
     return stated_gain(
         PLACE,
-        f"({panel[0]}) AQKA - {rival} is {points:+g} pts at {where}",
+        f"({panel[0]}) AQKA - {rival} is {points:+g} pts at B = {where}",
         points,
         lambda r: r.gain("aqka", rival, panel=panel, **budget),
         _levels(panel),
