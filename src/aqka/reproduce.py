@@ -127,6 +127,7 @@ def _judgement_as_json(judgement: Judgement) -> dict[str, Any]:
         "our_error": None if ours is None else _finite(ours.error),
         "seeds": None if ours is None else ours.count,
         "verdict": judgement.verdict,
+        "remark": judgement.remark,
         "explanation": judgement.explanation,
     }
 

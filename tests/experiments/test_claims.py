@@ -4,7 +4,16 @@ import math
 
 import pytest
 
-from aqka.experiments._claims import Claim, above, at_least, at_most, below, factor, within
+from aqka.experiments._claims import (
+    Claim,
+    above,
+    at_least,
+    at_most,
+    below,
+    factor,
+    one_draw,
+    within,
+)
 from aqka.experiments._results import Estimate, Results
 
 NOTHING = Results([], "paper")
@@ -19,6 +28,9 @@ E = Estimate
         (within(), E(12.1, 1), E(10, 1), True),  # 2.1 ≤ 2·√2
         (within(), E(10), E(10.1), False),
         (within(0.2), E(10), E(10.1), True),
+        (one_draw(), E(14.4, 1, 4), E(10), True),  # 4.4 ≤ 2·√(1 + 4)
+        (one_draw(), E(14.5, 1, 4), E(10), False),
+        (one_draw(), E(10), E(10.1), False),
         (at_least(), E(8.1, 1), E(10), True),
         (at_least(), E(7.9, 1), E(10), False),
         (at_least(), E(99), E(10), True),
@@ -80,13 +92,12 @@ def test_verdicts(made, verdict):
     assert bool(judged.explanation) == (verdict != "reproduced")
 
 
-def test_an_explanation_says_which_condition_failed():
-    assert claim(E(8, 5)).judge(NOTHING).explanation == (
-        "Not on the paper's side of 0 by two standard errors. because"
-    )
+def test_a_remark_says_which_condition_failed():
+    noisy = claim(E(8, 5)).judge(NOTHING)
+    assert noisy.remark == "not on the paper's side of 0 by two standard errors"
     small = claim(E(4, 1), error=10.0).judge(NOTHING)
-    assert small.explanation == "Less than half of the paper's effect. because"
-    assert claim(E(25, 1)).judge(NOTHING).explanation == "because"
+    assert small.remark == "less than half of the paper's effect"
+    assert claim(E(25, 1)).judge(NOTHING).remark == ""
 
 
 def test_our_scatter_stands_in_for_an_error_the_paper_does_not_give():

@@ -47,6 +47,7 @@ def test_a_quick_run_writes_everything(tmp_path, name, protocol):
     for judgement in done.judgements:
         assert judgement.claim.says.replace("|", "\\|") in report
         assert judgement.explanation in report
+        assert judgement.remark in report
         if judgement.verdict != "reproduced":
             assert judgement.explanation
     # Plain accuracy never stands alone.

@@ -49,6 +49,21 @@ def within(tolerance: float = 0.0) -> Rule:
     return Rule("", f"within 2 SE or {tolerance:g}" if tolerance else "within 2 SE", holds)
 
 
+def one_draw() -> Rule:
+    """Agree within two standard deviations of a single seed of ours.
+
+    For a number of the paper from one draw of what our seeds vary, such as one split of the data:
+    repeating only the shots, as the paper did, does not average that draw out.
+    """
+
+    def holds(ours: Estimate, paper: Estimate) -> bool:
+        error = _known(ours.error)
+        noise = STANDARD_ERRORS * math.hypot(error, error * ours.count**0.5)
+        return abs(ours.value - paper.value) <= noise
+
+    return Rule("one draw: ", "within 2 standard deviations of one draw", holds)
+
+
 def at_least() -> Rule:
     """Reach the paper's number, up to two standard errors of the difference."""
 
@@ -151,27 +166,38 @@ class Claim:
         if self.reference is not None:
             if not _same_side(ours, self.paper, self.reference):
                 verdict = "not reproduced"
-                remark = f"Not on the paper's side of {self.reference:g} by two standard errors. "
+                remark = f"not on the paper's side of {self.reference:g} by two standard errors"
             elif _relative(ours, self.paper, self.reference) < SMALLEST_SHARE:
-                verdict, remark = "direction only", "Less than half of the paper's effect. "
+                verdict, remark = "direction only", "less than half of the paper's effect"
             elif not agrees:
                 verdict = "direction only"
         if verdict == "reproduced":
             return Judgement(self, ours, verdict)
         try:
-            return Judgement(self, ours, verdict, remark + self.because(results))
+            return Judgement(self, ours, verdict, self.because(results), remark)
         except MissingError as error:
-            return Judgement(self, ours, verdict, f"{remark}This run has {error.args[0]}.")
+            return Judgement(self, ours, verdict, f"This run has {error.args[0]}.", remark)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim, our number, the verdict, and why if it is not simply reproduced."""
+    """A claim, our number and the verdict; if it is not simply reproduced, why.
+
+    Attributes
+    ----------
+    claim, ours, verdict
+        What was judged, our number if there is one, and the outcome.
+    explanation
+        What stands behind our number; several claims may share it.
+    remark
+        Which condition of the claim's direction failed, in a few words.
+    """
 
     claim: Claim
     ours: Estimate | None
     verdict: Verdict
     explanation: str = ""
+    remark: str = ""
 
 
 def _same_side(ours: Estimate, paper: Estimate, reference: float) -> bool:

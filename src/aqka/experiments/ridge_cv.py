@@ -1,5 +1,6 @@
 """AQKA's gain over uniform when each tunes its own ridge, on the paper's grid and on a wide one."""
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -68,14 +69,14 @@ def _median_ridge(results: Results, readout: str, method: str, budget: int) -> f
     return float(np.median([row["ridge"] for row in rows]))
 
 
-def _smallest_median(results: Results, readout: str) -> Estimate:
-    """Return the smallest median ridge of a method at a budget."""
+def _furthest_median(results: Results, readout: str) -> Estimate:
+    """Return the median ridge of a method at a budget that is the furthest from 0.1."""
     medians = [
         _median_ridge(results, readout, method, budget)
         for method in METHODS
         for budget in results.unique("budget")
     ]
-    return Estimate(min(medians))
+    return Estimate(max(medians, key=lambda ridge: abs(math.log(ridge / 0.1))))
 
 
 def _at_the_end(results: Results) -> str:
@@ -142,18 +143,18 @@ CLAIMS = (
     ),
     Claim(
         "App. C.17",
-        "the median tuned ridge is 0.1 for both methods and all budgets; the smallest median",
+        "the median tuned ridge is 0.1 for both methods and all budgets; the furthest median",
         Estimate(0.1),
-        lambda r: _smallest_median(r, TUNED),
+        lambda r: _furthest_median(r, TUNED),
         within(1e-9),
         _because,
     ),
     Claim(
         "App. C.17",
-        "a single moderate ridge is chosen consistently; the smallest median on a wide grid, "
-        "where 0.1 is not the end",
+        "a single moderate ridge, 0.1, is chosen consistently; the furthest median on a wide "
+        "grid, where 0.1 is not the end",
         Estimate(0.1),
-        lambda r: _smallest_median(r, WIDE),
+        lambda r: _furthest_median(r, WIDE),
         factor(2),
         _because,
     ),
@@ -184,7 +185,7 @@ class RidgeCv(Experiment):
             style.curve(level, uniform, name, **look)
         for axes in (gain, level):
             style.budget_axis(axes)
-        gain.set_ylabel("AQKA's accuracy gain over uniform, pts")
+        gain.set_ylabel("AQKA's gain over uniform, pts")
         level.set_ylabel("uniform's test accuracy")
         style.legend_below(figure, gain, columns=2)
         return {"gain": figure}

@@ -72,8 +72,7 @@ def _table(results: Results) -> str:
 
 
 def _why(results: Results, budget: int) -> str:
-    note = levels_note(results, ("uniform", "aqka", _name(0.05)), budget=budget)
-    return f"{_table(results)} {note}"
+    return levels_note(results, ("uniform", "aqka", _best(results, budget)), budget=budget)
 
 
 def _rows(budget: int) -> tuple[Claim, Claim, Claim]:

@@ -54,18 +54,13 @@ def _section(done: Reproduction) -> list[str]:
         "| claim | paper | ours ± SE | verdict |",
         "| --- | --- | --- | --- |",
     ]
-    notes = []
-    for judgement in done.judgements:
-        note = ""
-        if judgement.explanation:
-            notes.append(judgement.explanation)
-            note = f" ({len(notes)})"
-        lines.append(_claim_row(judgement, note))
-    lines.append("")
     # The same explanation often stands behind several claims.
-    for text in dict.fromkeys(notes):
-        numbers = ", ".join(str(i) for i, note in enumerate(notes, 1) if note == text)
-        lines += [f"({numbers}) {text}", ""]
+    texts = dict.fromkeys(j.explanation for j in done.judgements if j.explanation)
+    numbers = {text: f" ({number})" for number, text in enumerate(texts, 1)}
+    lines += [_claim_row(j, numbers.get(j.explanation, "")) for j in done.judgements]
+    lines.append("")
+    for text, number in numbers.items():
+        lines += [f"{number.strip()} {text}", ""]
     return lines
 
 
@@ -79,11 +74,12 @@ def _claim_row(judgement: Judgement, note: str) -> str:
     claim = judgement.claim
     unit = f" {claim.unit}" if claim.unit else ""
     ours = "" if judgement.ours is None else f"{judgement.ours}{unit}"
+    remark = f": {judgement.remark}" if judgement.remark else ""
     cells = (
         f"{claim.place}: {claim.says}",
         f"{claim.rule.sign}{claim.paper}{unit}",
         ours,
-        f"{judgement.verdict}{note}",
+        f"{judgement.verdict}{remark}{note}",
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
