@@ -1,5 +1,6 @@
 import importlib
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -20,6 +21,7 @@ from qiskit.circuit.library import (
 from qiskit.quantum_info import SparsePauliOp, Statevector, random_unitary
 
 from aqka import InputError, ShotPlan
+from aqka.backends._circuits import zz_feature_map as our_zz_map
 from aqka.backends.statevector import StatevectorBackend
 
 NOT_UNITARY = {"measure", "reset", "delay"}
@@ -376,4 +378,11 @@ def test_missing_extra_names_the_remedy(monkeypatch, extra):
     monkeypatch.setattr(circuits, "import_module", missing)
     feature_map = None if extra == "qiskit" else (lambda x: None)
     with pytest.raises(InputError, match=rf"pip install 'aqka\[{extra}\]'"):
-        StatevectorBackend([[0.1, 0.2]], feature_map).kernel()
+        StatevectorBackend([[0.1] * 11], feature_map).kernel()
+
+
+def test_the_zz_map_needs_no_quantum_sdk_and_is_the_circuits(monkeypatch):
+    points = np.random.default_rng(0).uniform(0, 2 * np.pi, (6, 3))
+    by_circuit = StatevectorBackend(points, our_zz_map(3)).kernel()
+    monkeypatch.setitem(sys.modules, "qiskit", None)
+    np.testing.assert_allclose(StatevectorBackend(points).kernel(), by_circuit, atol=1e-12)

@@ -47,7 +47,7 @@ def test_progress_agrees_with_the_results(finished):
     run, found = finished
     now = progress(run)
     results, last = found["results"], found["history"][-1]
-    assert (now.state, now.backend) == ("finished", "StatevectorBackend")
+    assert (now.state, now.backend) == ("finished", "statevector")
     assert (now.rounds, now.rounds_planned) == (4, 4)
     assert (now.shots, now.budget, now.shots_left) == (1200, 1200, 0)
     assert (now.pairs_seen, now.pairs) == (results["pairs_seen"], 66)
