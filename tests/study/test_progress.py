@@ -54,7 +54,7 @@ def test_progress_agrees_with_the_results(finished):
     assert now.gini == pytest.approx(results["diagnostics"]["gini"])
     assert now.accuracy == results["cross_validated_accuracy"] == last["accuracy"]
     assert now.seconds_left is None
-    assert [entry["shots"] for entry in found["history"]] == [240, 560, 880, 1200]
+    assert [entry["shots"] for entry in found["history"]] == [480, 720, 960, 1200]
     accuracy, count = results["accuracy"], results["test_points"]
     assert results["standard_error"] == pytest.approx(np.sqrt(accuracy * (1 - accuracy) / count))
     assert stored_quote(run).shots == 1200
