@@ -28,11 +28,11 @@ GAP_WEIGHT = 2.0
 class Auto(Readout):
     """No ridge to set: an average over ridges and sparsities, weighted by held-out error.
 
-    The most negative eigenvalue of a noisy kernel measures the noise in it; no ridge far below
-    that is any good. From there up to the number of points, and with and without a penalty on
-    the l1 norm of α, each candidate predicts held-out points from rows halfway between what was
-    measured and what the prior makes of it. The weights are exp(-2 gap / SE), gap and SE being
-    those to the best candidate over the points.
+    Shot noise has a spectrum of its own, which ends at 2σ√N; no ridge far below that is any good.
+    From there up to the number of points, and with and without a penalty on the l1 norm of α, each
+    candidate predicts held-out points from rows halfway between what was measured and what the
+    prior makes of it. The weights are exp(-2 gap / SE), gap and SE being those to the best
+    candidate over the points.
 
     docs/readouts.md tells what else was tried.
     """
@@ -43,19 +43,24 @@ class Auto(Readout):
         """Train on the kernel as measured, and choose by rows that are half smoothed."""
         kernel = estimate_kernel(table, problem, landmarks)
         if landmarks is not None:  # its rows are completed, not counted
-            return self._fit(kernel, kernel, problem)
-        smooth = table.square(KernelPrior.of(table).posterior_mean(table))
-        return self._fit(kernel, (kernel + smooth) / 2, problem)
+            return self.fit_kernel(kernel, problem)
+        prior = KernelPrior.of(table)
+        mean = prior.posterior_mean(table)
+        # The spectrum of symmetric noise with deviation σ per entry ends at 2σ√N (Wigner).
+        variance = float(np.mean(prior.variance(mean, table.shots)))
+        noise = 2 * np.sqrt(variance * table.n_points)
+        return self._fit(kernel, (kernel + table.square(mean)) / 2, problem, noise)
 
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
-        """Train on a kernel whose noise is not known."""
-        return self._fit(kernel, kernel, problem)
+        """Train on a kernel of unknown noise, which its most negative eigenvalue then measures."""
+        return self._fit(kernel, kernel, problem, -float(np.linalg.eigvalsh(kernel)[0]))
 
-    def _fit(self, kernel: FloatArray, rows: FloatArray, problem: Problem) -> FittedHead:
+    def _fit(
+        self, kernel: FloatArray, rows: FloatArray, problem: Problem, noise: float
+    ) -> FittedHead:
         y = problem.outputs
         n_points = len(y)
-        lowest = float(np.linalg.eigvalsh(kernel)[0])
-        noise = max(-lowest, SMALLEST_NOISE)
+        noise = max(noise, SMALLEST_NOISE)
         ridges = np.geomspace(LOWEST_RIDGE * noise, max(n_points, 20 * noise), RIDGES)
         errors = np.zeros((n_points, len(PENALTIES) * RIDGES))
         order = np.random.default_rng(FOLD_SEED).permutation(n_points)
