@@ -76,8 +76,8 @@ def test_auto_stays_even_where_all_pairs_matter_alike():
     # Two clusters of equal points: every pair has the same kernel value within its kind.
     y = np.tile([1, -1], 6)
     table = PairTable(12)
-    table.shots[:] = 10
-    table.hits[:] = 5
+    table.shots[:] = 1000
+    table.hits[:] = 500
     assert "all pairs matter alike" in Auto().explain(table, Problem(y))
     shots = Auto().ask(table, Problem(y), 66, np.random.default_rng(0)).shots
     assert np.all(shots == 1)
