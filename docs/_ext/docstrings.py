@@ -43,9 +43,7 @@ def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: l
     lines[:] = bars_as_text(lines)
 
 
-def _skip(
-    app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any
-) -> bool | None:
+def _skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what scikit-learn adds to every estimator."""
     return True if (getattr(obj, "__module__", None) or "").startswith("sklearn") else None
 
