@@ -20,10 +20,11 @@ def page_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         if "AQKA_DRAW" in os.environ:
             shutil.copy(drawn, FIGURES / drawn.name)
         else:
-            _compare(drawn, FIGURES / drawn.name)
+            check_figure(drawn, FIGURES / drawn.name)
 
 
-def _compare(drawn: Path, kept: Path) -> None:
+def check_figure(drawn: Path, kept: Path) -> None:
+    """Assert that a drawn figure is the kept one, but for what versions of fonts and BLAS do."""
     from matplotlib.testing.compare import compare_images
 
     remedy = "If the new one is right: AQKA_DRAW=1 pytest docs, look at it, and commit it."
