@@ -22,6 +22,7 @@ bench: .venv/.bench
 	@$(BIN)/python -m benchmarks
 
 docs: .venv/.docs
+	@rm -rf docs/reference/generated
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --quiet docs build/docs
 	@echo "The site: build/docs/index.html"
 

@@ -41,6 +41,7 @@ myst_heading_anchors = 3
 autosummary_ignore_module_all = False
 autosummary_imported_members = True
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 python_maximum_signature_line_length = 88

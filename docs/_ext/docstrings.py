@@ -3,10 +3,24 @@
 import re
 from typing import Any
 
+from numpy.typing import ArrayLike
 from numpydoc.docscrape import NumpyDocString
 from sphinx.application import Sphinx
+from sphinx.util.typing import stringify_annotation
+
+from aqka.arrays import BoolArray, FloatArray, IntArray
 
 LITERAL = re.compile(r"(``.+?``)")
+ALIASES = {
+    stringify_annotation(alias, "smart"): name
+    for name, alias in [
+        ("ArrayLike", ArrayLike),
+        ("FloatArray", FloatArray),
+        ("IntArray", IntArray),
+        ("BoolArray", BoolArray),
+    ]
+}
+"""What types of arrays look like when Sphinx has spelt them out, and their names."""
 
 
 def bars_as_text(lines: list[str]) -> list[str]:
@@ -37,10 +51,29 @@ def with_base_parameters(lines: list[str], cls: type) -> list[str]:
     return lines
 
 
+def with_aliases(signature: str | None) -> str | None:
+    """Return a signature with the names of types that are long when spelt out."""
+    for spelt_out, alias in ALIASES.items() if signature else ():
+        signature = signature.replace(spelt_out, alias)
+    return signature
+
+
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     if name.startswith("aqka.") and name.rpartition(".")[2].startswith("Quantum"):
         lines[:] = with_base_parameters(lines, obj)
     lines[:] = bars_as_text(lines)
+
+
+def _process_signature(
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    given: str | None,
+    returned: str | None,
+) -> tuple[str | None, str | None]:
+    return with_aliases(given), with_aliases(returned)
 
 
 def _skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
@@ -51,5 +84,6 @@ def _skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any)
 def setup(app: Sphinx) -> dict[str, bool]:
     """Run before numpydoc, which turns sections into markup at priority 500."""
     app.connect("autodoc-process-docstring", _process, priority=400)
+    app.connect("autodoc-process-signature", _process_signature)
     app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
