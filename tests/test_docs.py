@@ -45,6 +45,7 @@ def site(tmp_path_factory, worker_id):
 def build(home):
     skipped = shutil.ignore_patterns("generated", "__pycache__")  # the sources stay clean
     shutil.copytree(DOCS, home / "docs", ignore=skipped)
+    shutil.copy(ROOT / "README.md", home)  # a page takes its table
     flags = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
     command = [sys.executable, "-m", "sphinx", *flags, home / "docs", home / "html"]
     built = subprocess.run(command, capture_output=True, text=True)
@@ -133,6 +134,12 @@ def test_links_out_of_the_readme_lead_somewhere():
     for text in TEXTS[:2]:
         for target in re.findall(r"\]\(([^)#]+)", text.read_text(encoding="utf-8")):
             assert is_elsewhere(target) or (ROOT / target).exists(), target
+
+
+def test_the_table_of_allocators_has_them_all():
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Allocators")[2]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    assert sorted(re.findall(r"`([^`]+)`", " ".join(rows))) == sorted(aqka.allocator_names())
 
 
 def files_in(page):
