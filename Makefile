@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 SETUP := pyproject.toml constraints.txt
-TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,dev
+TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,docs,dev
 
-.PHONY: demo test check bench constraints clean
+.PHONY: demo test check bench docs constraints clean
 
 demo: .venv/.demo
 	@$(BIN)/aqka demo
@@ -21,6 +21,11 @@ check: .venv/.test
 bench: .venv/.bench
 	@$(BIN)/python -m benchmarks
 
+docs: .venv/.docs
+	@rm -rf docs/reference/generated
+	@$(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --quiet docs build/docs
+	@echo "The site: build/docs/index.html"
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "aqka needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
@@ -35,7 +40,12 @@ $(BIN)/python:
 .venv/.test: $(SETUP) | $(BIN)/python
 	@echo "Installing aqka with everything its tests need (the first time takes a few minutes)"
 	@$(PIP) --editable '.[$(TEST_EXTRAS)]'
-	@touch $@ .venv/.demo
+	@touch $@ .venv/.demo .venv/.docs
+
+.venv/.docs: $(SETUP) | $(BIN)/python
+	@echo "Installing aqka and what builds its documentation"
+	@$(PIP) --editable '.[docs]'
+	@touch $@
 
 .venv/.bench: .venv/.test
 	@echo "Installing the libraries that the benchmarks compare with"

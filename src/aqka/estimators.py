@@ -178,7 +178,7 @@ class _QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             See :func:`~aqka.predict`.
         total
             Also give intervals that count the training shots, and say which labels could flip;
-            see :func:`~aqka.bootstrap.with_total_interval`. Takes many refits.
+            see :func:`~aqka.with_total_interval`. Takes many refits.
         """
         check_is_fitted(self)
         factory = as_factory(self.backend)

@@ -171,7 +171,7 @@ def test_doctor_knows_the_extras_of_the_package(monkeypatch, capsys):
     declared = {
         name: tuple(requirement.split(">")[0] for requirement in requirements)
         for name, requirements in project["optional-dependencies"].items()
-        if name not in ("dev", "peers")
+        if name not in ("dev", "docs", "peers")
     }
     assert {name: packages for name, (_, packages) in EXTRAS.items()} == declared
     monkeypatch.setattr(

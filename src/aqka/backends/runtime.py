@@ -49,7 +49,7 @@ class RuntimeBackend(JobBackend):
         A backend of a ``QiskitRuntimeService``; or a fake or Aer backend, which runs in this
         process with its noise; or a :class:`~aqka.testing.fake_runtime.FakeRuntime`.
     X, feature_map, columns
-        See :class:`~aqka.backends.sampler.SamplerBackend`.
+        See :class:`~aqka.backends.SamplerBackend`.
     mode
         ``"auto"`` tries a session, then a batch; ``"session"`` or ``"batch"`` tries only this
         one. Where the account's plan refuses, jobs are plain, as with ``"job"``.

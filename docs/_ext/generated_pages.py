@@ -1,0 +1,83 @@
+"""Writes the pages that are lists of what the code offers: commands and experiments."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from sphinx.application import Sphinx
+
+from aqka.cli import app as cli
+from aqka.experiments import experiment_names, make_experiment
+
+
+def commands() -> dict[str, Any]:
+    """Return every command of the command line by its full name."""
+    return dict(_commands(typer.main.get_command(cli), "aqka"))
+
+
+def _commands(command: Any, name: str) -> list[tuple[str, Any]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        return [(name, command)]
+    return [found for child in children for found in _commands(children[child], f"{name} {child}")]
+
+
+def cli_page() -> str:
+    """Return the reference of the command line."""
+    parts = ["# Command line\n", "`aqka COMMAND --help` says the same in a terminal.\n"]
+    for name, command in commands().items():
+        parts += [f"## `{name}`\n", command.help.strip() + "\n"]
+        if command.epilog:
+            parts += [f"```\n{command.epilog.removeprefix('Example: ')}\n```\n"]
+        rows = [_row(one) for one in command.params if "--help" not in one.opts]
+        parts += ["| | | default |", "| --- | --- | --- |", *rows, ""]
+    return "\n".join(parts)
+
+
+def _row(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        name = parameter.metavar or parameter.name.upper()
+    else:
+        value = "" if parameter.is_flag else parameter.metavar or "VALUE"
+        name = f"{', '.join(parameter.opts)} {value}".strip()
+    default = "needed" if parameter.required else ""
+    if not parameter.required and parameter.default not in (None, False):
+        default = f"`{parameter.default}`"
+    return f"| `{_cell(name)}` | {_cell(parameter.help or '')} | {default} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def experiments_page() -> str:
+    """Return the list of the paper's experiments."""
+    known = {name: make_experiment(name) for name in experiment_names()}
+    rows = [
+        f"| `{name}` | {_cell(one.title)} | {_cell(one.place)} | {len(one.claims)} |"
+        for name, one in known.items()
+    ]
+    return "\n".join(
+        [
+            "# Experiments\n",
+            "What `aqka reproduce NAME` runs. A claim is a number that the paper states; each is "
+            "judged by a stated rule.\n",
+            "| name | what it shows | in the paper | claims |",
+            "| --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _write(app: Sphinx) -> None:
+    directory = Path(app.srcdir) / "reference" / "generated"
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "cli.md").write_text(cli_page(), encoding="utf-8")
+    (directory / "experiments.md").write_text(experiments_page(), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages before Sphinx looks which pages there are."""
+    app.connect("builder-inited", _write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
