@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka.arrays import FloatArray
+from aqka.encoding import Encoding
 from aqka.errors import InputError
 from aqka.inert import inert
 from aqka.paths import inside
@@ -30,12 +31,15 @@ class Points:
         Features, one row per point, within the study's range.
     train_labels, test_labels
         Their labels.
+    encoding
+        What made them features, for points that come later.
     """
 
     train: FloatArray
     test: FloatArray
     train_labels: NDArray[Any]
     test_labels: NDArray[Any]
+    encoding: Encoding
 
     @property
     def majority_accuracy(self) -> float:
@@ -106,9 +110,6 @@ def encode(
     table: Table, split: SplitSection, section: FeatureMapSection, n_features: int
 ) -> Points:
     """Split a table, then reduce and scale it; both are fitted on the training points only."""
-    from sklearn.decomposition import PCA
-    from sklearn.preprocessing import MinMaxScaler
-
     train, test = _split(table, split)
     train_x, test_x = table.X[train], table.X[test]
     available = train_x.shape[1]
@@ -128,12 +129,14 @@ def encode(
                 f"{len(train)} training points do not have {n_features} principal components; "
                 "raise split.train or lower feature_map.qubits."
             )
-        reduction = PCA(n_features, svd_solver="full").fit(train_x)
-        train_x, test_x = reduction.transform(train_x), reduction.transform(test_x)
-    # Test points beyond the training points' range are clipped to it.
-    scaling = MinMaxScaler((section.range[0], section.range[1]), clip=True).fit(train_x)
-    train_x, test_x = scaling.transform(train_x), scaling.transform(test_x)
-    return Points(train_x, test_x, table.y[train], table.y[test])
+    encoding = Encoding.fit(train_x, table.columns, n_features, section.range)
+    return Points(
+        encoding.features(train_x),
+        encoding.features(test_x),
+        table.y[train],
+        table.y[test],
+        encoding,
+    )
 
 
 def _split(table: Table, split: SplitSection) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

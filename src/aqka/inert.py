@@ -20,3 +20,23 @@ def inert(text: object, limit: int | None = MAX_CHARACTERS) -> str:
     # Cut before looking at every character: the text may be long.
     cut = full if limit is None or len(full) <= limit else f"{full[: limit - 1]}…"
     return "".join(character if character.isprintable() else "?" for character in cut)
+
+
+def spreadsheet_cell(value: object) -> str:
+    """Return a value for a cell of a CSV file that no spreadsheet takes for a formula.
+
+    Text that begins like a formula gets an apostrophe before it; a number stays one.
+
+    Examples
+    --------
+    >>> spreadsheet_cell("=cmd()"), spreadsheet_cell("-1"), spreadsheet_cell(-0.5)
+    ("'=cmd()", '-1', '-0.5')
+    """
+    text = inert(value, limit=None)
+    if not text.lstrip().startswith(("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

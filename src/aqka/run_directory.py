@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from aqka.circuit_check import load_circuit
 from aqka.data import Points, encode, load_table
+from aqka.encoding import ARRAYS, Encoding
 from aqka.errors import InputError, LedgerError
 from aqka.feature_maps import as_qpy, feature_map, n_features
 from aqka.inert import inert
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 STUDY_NAME, DATA_NAME, RESULTS_NAME = "study.toml", "data.npz", "results.json"
 MAP_NAME = "feature_map.qpy"
 PREDICTIONS_NAME = "predictions"  # a directory with a ledger of its own
+NEW_POINTS_NAME = "new-points"  # a directory with one of those for each file of new points
+REPORT_NAME = "report.html"
 LOCK_NAME = "run.lock"
 MAX_RESULTS_BYTES = 2**24
 
@@ -117,8 +120,9 @@ def check_directory(directory: Path) -> None:
     """Refuse a directory that holds no run, or anything that leads elsewhere."""
     try:
         entries = list(os.scandir(directory))
-        inner = directory / PREDICTIONS_NAME
-        nested = list(os.scandir(inner)) if inner.is_dir() else []
+        new = directory / NEW_POINTS_NAME
+        inner = [directory / PREDICTIONS_NAME, new, *(new.iterdir() if new.is_dir() else ())]
+        nested = [entry for place in inner if place.is_dir() for entry in os.scandir(place)]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
         raise InputError(f"there is no run at {inert(directory, 300)}: {reason}.") from None
@@ -160,7 +164,7 @@ def read_points(directory: Path, features: int | None = None) -> Points:
     refusal = InputError(
         f"{DATA_NAME} does not hold a run's points; restore it from a copy of the run."
     )
-    if set(arrays) != set(wanted):
+    if set(arrays) != {*wanted, *ARRAYS}:
         raise refusal
     train, test, train_labels, test_labels = (arrays[name] for name in wanted)
     for x, labels in ((train, train_labels), (test, test_labels)):
@@ -170,7 +174,8 @@ def read_points(directory: Path, features: int | None = None) -> Points:
             raise refusal
     if train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):
         raise refusal
-    return Points(train, test, train_labels, test_labels)
+    encoding = Encoding.of_arrays(arrays, train.shape[1])
+    return Points(train, test, train_labels, test_labels, encoding)
 
 
 def read_results(directory: Path) -> dict[str, Any]:
@@ -244,5 +249,6 @@ def _as_npz(points: Points) -> bytes:
         test=points.test,
         train_labels=points.train_labels,
         test_labels=points.test_labels,
+        **points.encoding.arrays(),
     )
     return stream.getvalue()

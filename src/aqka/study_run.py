@@ -89,7 +89,7 @@ def carry_out(
     # Made once before anything is opened or written, so that what cannot work is refused.
     shots = study_quote(prepared).shots
     Acquisition(problem_of(study, points), shots, method.allocator, schedule, method.seed)
-    section = study.backend if new else _same_device(study.backend, directory)
+    section = study.backend if new else same_device(study.backend, directory)
     with ExitStack() as held:
         with opened(section, points, prepared.circuit) as backends:
             offer = study_quote(prepared, _depth(backends))
@@ -148,7 +148,7 @@ def _start(offer: Quote, test_shots: int, backends: Backends) -> dict[str, Any]:
     }
 
 
-def _same_device(section: BackendSection, directory: Path) -> BackendSection:
+def same_device(section: BackendSection, directory: Path) -> BackendSection:
     """Return the backend of a begun run: the least busy device may be another one by now."""
     name = read_results(directory).get("backend")
     if section.name != "ibm" or section.device is not None or not isinstance(name, str):

@@ -48,9 +48,14 @@ class Table(NamedTuple):
     columns: list[str]
 
 
-def read_csv(path: Path, target: str | None, features: Sequence[str] | None) -> Table:
-    """Return the table of a CSV file with a header, separated by comma, semicolon or tab."""
-    text = read_text(path, MAX_BYTES, "data.source")
+def read_csv(
+    path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
+) -> Table:
+    """Return the table of a CSV file with a header, separated by comma, semicolon or tab.
+
+    Points that are not ``labelled`` have empty labels.
+    """
+    text = read_text(path, MAX_BYTES, "data file")
     name = inert(path.name)
     if "\0" in text:
         raise InputError(f"{name} holds NUL bytes, so it is not a CSV file; save it as UTF-8 text.")
@@ -60,7 +65,7 @@ def read_csv(path: Path, target: str | None, features: Sequence[str] | None) -> 
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
     try:
         header = [cell.strip() for cell in next(reader)]
-        chosen, label = _choose(header, target, features, name)
+        chosen, label = _choose(header, target, features, name, labelled)
         values, labels = array("d"), []
         for row in reader:
             if not row:
@@ -72,7 +77,7 @@ def read_csv(path: Path, target: str | None, features: Sequence[str] | None) -> 
                     "needs one per column."
                 )
             values.extend(_number(row[k], header[k], where) for k in chosen)
-            labels.append(_label(row[label], header[label], where))
+            labels.append("" if label is None else _label(row[label], header[label], where))
             if len(labels) > MAX_ROWS or len(values) > MAX_CELLS:
                 raise _too_large(name)
     except csv.Error as error:
@@ -80,10 +85,12 @@ def read_csv(path: Path, target: str | None, features: Sequence[str] | None) -> 
             f"{name}, line {reader.line_num} is not readable CSV: {error}. Is a quote left open?"
         ) from None
     X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(chosen)).copy()
-    return _checked(X, labels, [header[k] for k in chosen], name)
+    return _checked(X, labels, [header[k] for k in chosen], name, labelled)
 
 
-def read_parquet(path: Path, target: str | None, features: Sequence[str] | None) -> Table:
+def read_parquet(
+    path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
+) -> Table:
     """Return the table of a Parquet file."""
     try:
         from pyarrow import parquet
@@ -91,7 +98,7 @@ def read_parquet(path: Path, target: str | None, features: Sequence[str] | None)
         raise InputError(
             "a .parquet file needs pyarrow: pip install 'aqka[parquet]', or save it as CSV."
         ) from error
-    check_file(path, MAX_BYTES, "data.source")
+    check_file(path, MAX_BYTES, "data file")
     name = inert(path.name)
     try:
         with parquet.ParquetFile(path, memory_map=False) as file:
@@ -102,51 +109,58 @@ def read_parquet(path: Path, target: str | None, features: Sequence[str] | None)
             if declared > 8 * MAX_BYTES:
                 raise _too_large(name)
             header = [str(column) for column in file.schema_arrow.names]
-            chosen, label = _choose(header, target, features, name)
+            chosen, label = _choose(header, target, features, name, labelled)
             if about.num_rows * len(chosen) > MAX_CELLS:
                 raise _too_large(name)
-            wanted = [header[k] for k in (*chosen, label)]
+            wanted = [header[k] for k in (*chosen, *(() if label is None else (label,)))]
             columns = file.read(columns=wanted, use_threads=False).to_pydict()
     except InputError:
         raise
     except Exception as error:  # pyarrow raises many kinds, and the file may be anyone's
         raise InputError(f"{name} is not a readable Parquet file: {inert(error, 100)}.") from None
-    X = np.empty((len(columns[header[label]]), len(chosen)))
+    X = np.empty((len(columns[wanted[0]]), len(chosen)))
     for position, k in enumerate(chosen):
         for row, value in enumerate(columns[header[k]]):
             X[row, position] = _number(value, header[k], f"{name}, row {row + 1}")
-    labels = [
-        _label(value, header[label], f"{name}, row {row + 1}")
-        for row, value in enumerate(columns[header[label]])
-    ]
-    return _checked(X, labels, [header[k] for k in chosen], name)
+    labels = [""] * len(X)
+    if label is not None:
+        labels = [
+            _label(value, header[label], f"{name}, row {row + 1}")
+            for row, value in enumerate(columns[header[label]])
+        ]
+    return _checked(X, labels, [header[k] for k in chosen], name, labelled)
 
 
-def read_npz(path: Path, target: str | None, features: Sequence[str] | None) -> Table:
+def read_npz(
+    path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
+) -> Table:
     """Return the table of an npz file with a 2-D array ``X`` and the labels."""
-    if features is not None:
+    if features is not None and labelled:
         raise InputError("data.features is for columns; of an .npz the array X is used whole.")
     arrays = read_arrays(path)
     name, label = inert(path.name), target or "y"
-    for wanted in ("X", label):
+    for wanted in ("X", label) if labelled else ("X",):
         if wanted not in arrays:
             raise InputError(
                 f"{name} has no array {inert(wanted)!r}.{nearest(wanted, list(arrays))} It has: "
                 f"{inert(', '.join(arrays), 200)}."
             )
-    X, y = arrays["X"], arrays[label]
+    X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "buif":
         raise InputError(
             f"{name}: X must be a 2-D array of real numbers, got shape {X.shape} of {X.dtype}."
         )
+    columns = [f"X[{k}]" for k in range(X.shape[1])]
+    if not labelled:
+        return _checked(X.astype(np.float64), [""] * len(X), columns, name, labelled)
+    y = arrays[label]
     if y.shape != (len(X),) or y.dtype.kind not in "buifU":
         raise InputError(
             f"{name}: {inert(label)} must be 1-D with one label for each of the {len(X)} rows of "
             f"X, got shape {y.shape} of {y.dtype}."
         )
-    columns = [f"X[{k}]" for k in range(X.shape[1])]
     labels = [_label(value, label, f"{name}, row {row + 1}") for row, value in enumerate(y)]
-    return _checked(X.astype(np.float64), labels, columns, name)
+    return _checked(X.astype(np.float64), labels, columns, name, labelled)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -190,21 +204,21 @@ def _array(stream: IO[bytes], size: int) -> NDArray[Any]:
 
 
 def _choose(
-    header: list[str], target: str | None, features: Sequence[str] | None, name: str
-) -> tuple[list[int], int]:
-    """Return the positions of the features and of the label."""
+    header: list[str], target: str | None, features: Sequence[str] | None, name: str, labelled: bool
+) -> tuple[list[int], int | None]:
+    """Return the positions of the features and of the label, if there is to be one."""
     if len(header) > MAX_COLUMNS:
         raise _too_large(name)
     position = {column: k for k, column in enumerate(header)}
     if len(position) < len(header):
         twice = Counter(header).most_common(1)[0][0]
         raise InputError(f"{name} has the column {inert(twice)!r} twice; give each its own name.")
-    if target is None:
+    if target is None and labelled:
         raise InputError(
             f"data.target is missing: name the column of the labels in {name}, one of "
             f"{inert(', '.join(header), 200)}."
         )
-    for column in (target, *(features or ())):
+    for column in (*(() if target is None else (target,)), *(features or ())):
         if column not in position:
             raise InputError(
                 f"{name} has no column {inert(column)!r}.{nearest(column, header)} It has: "
@@ -215,7 +229,8 @@ def _choose(
     chosen = features or [column for column in header if column != target]
     if not chosen or len(set(chosen)) < len(chosen):
         raise InputError(f"{name}: data.features must name at least one column, each once.")
-    return [position[column] for column in chosen], position[target]
+    label = None if target is None else position[target]
+    return [position[column] for column in chosen], label
 
 
 def _number(value: Any, column: str, where: str) -> float:
@@ -245,9 +260,12 @@ def _label(value: Any, column: str, where: str) -> str:
     return text
 
 
-def _checked(X: FloatArray, labels: list[str], columns: list[str], name: str) -> Table:
-    if len(labels) < 4:
-        raise InputError(f"{name} has {len(labels)} points; a study needs at least 4.")
+def _checked(
+    X: FloatArray, labels: list[str], columns: list[str], name: str, labelled: bool
+) -> Table:
+    fewest = 4 if labelled else 1
+    if len(labels) < fewest:
+        raise InputError(f"{name} has {len(labels)} points; it needs at least {fewest}.")
     usable = np.abs(X) <= LARGEST  # False of NaN
     if not usable.all():
         row, column = map(int, np.argwhere(~usable)[0])
@@ -258,7 +276,8 @@ def _checked(X: FloatArray, labels: list[str], columns: list[str], name: str) ->
     # An array of texts gives every label the room of the longest.
     if X.size > MAX_CELLS or len(labels) * max(map(len, labels)) > MAX_CELLS:
         raise _too_large(name)
-    return Table(X, _typed(np.array(labels), name), columns)
+    texts = np.array(labels)
+    return Table(X, _typed(texts, name) if labelled else texts, columns)
 
 
 def _typed(labels: NDArray[Any], name: str) -> NDArray[Any]:

@@ -1,0 +1,139 @@
+"""New points for a finished run: encoded as its own were, measured on its backend."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aqka.arrays import digest, text_digest
+from aqka.audit import verify
+from aqka.data import READERS
+from aqka.encoding import Encoding
+from aqka.errors import InputError
+from aqka.inert import inert
+from aqka.inference import predict
+from aqka.prediction import Prediction
+from aqka.progress import read_entries
+from aqka.records import table_of
+from aqka.run_directory import NEW_POINTS_NAME, locked, read_run
+from aqka.study_backend import opened
+from aqka.study_method import problem_of, readout_of
+from aqka.study_run import same_device
+from aqka.table_files import FORMATS, Table
+
+MAX_NEW_POINTS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class NewPoints:
+    """What a run says about new points.
+
+    Attributes
+    ----------
+    prediction
+        Labels, decision values, intervals and what is settled.
+    directory
+        Where their ledger is.
+    budget
+        Shots that could have been spent.
+    qpu_seconds
+        QPU time they took, all in all; None if the backend does not say.
+    clipped
+        Points with a feature outside the training points' range, which is clipped to it.
+    """
+
+    prediction: Prediction
+    directory: Path
+    budget: int
+    qpu_seconds: float | None
+    clipped: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per point, of plain values."""
+        found = self.prediction
+        rows = []
+        for k, label in enumerate(found.labels):
+            rows.append(
+                {
+                    "point": k,
+                    "label": label.item(),
+                    "decision": found.f[k].tolist(),
+                    "low": found.low[k].tolist(),
+                    "high": found.high[k].tolist(),
+                    "settled": bool(found.settled[k]),
+                    "shots": int(found.shots[k]),
+                }
+            )
+        return rows
+
+
+def predict_new_points(
+    directory: Path,
+    data: Path,
+    shots_per_pair: int | None = None,
+    on_start: Callable[[int, int], None] | None = None,
+) -> NewPoints:
+    """Predict the points of a file with a finished run.
+
+    Parameters
+    ----------
+    directory
+        The run's.
+    data
+        A .csv, .parquet or .npz file with the columns that the run was trained on; others are
+        not looked at. Of an .npz, the array ``X`` with as many columns.
+    shots_per_pair
+        At most so many shots, on average, for each pair of a new and a training point; the
+        study's ``test_shots`` if None. The same points with the same number are bought once.
+    on_start
+        Called with the numbers of points and of shots before the first shot.
+    """
+    prepared = read_run(directory)
+    entries = read_entries(directory)
+    if not entries or entries[-1].kind != "finished":
+        raise InputError(
+            f"{inert(directory, 300)} has not spent its budget yet, so there is no head to predict "
+            f"with; finish it by 'aqka resume {inert(directory, 300)}'."
+        )
+    study, points = prepared.study, prepared.points
+    table = read_new_points(data, points.encoding)
+    features = points.encoding.features(table.X)
+    # A feature at an end of the range may lie beyond it, or be the training point that made it.
+    reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
+    outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
+    budget = len(features) * len(points.train) * (shots_per_pair or study.budget.test_shots)
+    problem = problem_of(study, points)
+    counts, landmarks = table_of(directory)
+    head = readout_of(study, problem).fit(counts, problem, landmarks)
+    place = directory / NEW_POINTS_NAME / text_digest(f"{digest(features)} {budget}")
+    if on_start is not None:
+        on_start(len(features), budget)
+    asked = replace(points, test=features, test_labels=table.y)
+    section = same_device(study.backend, directory)
+    with locked(directory), opened(section, asked, prepared.circuit) as backends:
+        found = predict(head, backends.test, budget, seed=study.method.seed, directory=place)
+    return NewPoints(
+        found, place, budget, verify(place).qpu_seconds, int(outside.any(axis=1).sum())
+    )
+
+
+def read_new_points(data: Path, encoding: Encoding) -> Table:
+    """Read the columns of a file that an encoding was fitted on."""
+    reader = READERS.get(data.suffix.lower())
+    if reader is None:
+        raise InputError(
+            f"new points must be in a file ending in {', '.join(FORMATS)}, got "
+            f"{inert(data.name)!r}."
+        )
+    table = reader(data, None, encoding.columns, labelled=False)
+    if table.X.shape[1] != len(encoding.columns):
+        raise InputError(
+            f"{inert(data.name)} has {table.X.shape[1]} columns in X, but the run was trained on "
+            f"{len(encoding.columns)}: {inert(', '.join(encoding.columns), 200)}."
+        )
+    if len(table.X) > MAX_NEW_POINTS:
+        raise InputError(
+            f"{inert(data.name)} has {len(table.X):,} points; give at most {MAX_NEW_POINTS:,} at "
+            "a time."
+        )
+    return table
