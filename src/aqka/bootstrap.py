@@ -113,16 +113,21 @@ def _could_flip(prediction: Prediction, errors: FloatArray, quantile: float) -> 
 def denoised(table: PairTable, problem: Problem, landmarks: Landmarks | None) -> FloatArray:
     """Return the estimated kernel without the eigenvalues that shot noise alone can give.
 
-    The spectrum of symmetric noise with deviation σ per entry ends at 2σ sqrt(N) (Wigner). A
-    kernel with the noise left in would let the readout choose its ridge as if noise were signal,
-    and so hide the bias that the true noise gives it.
+    The spectrum of symmetric noise ends at the :func:`noise_floor`. A kernel with the noise left
+    in would let the readout choose its ridge as if noise were signal, and so hide the bias that
+    the true noise gives it.
     """
     kernel = estimate_kernel(table, problem, landmarks)
+    values, vectors = eigh(kernel, driver="evd", check_finite=False)
+    kept = values > min(noise_floor(table), values[-1] / 2)
+    return np.asarray((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
+
+
+def noise_floor(table: PairTable) -> float:
+    """Return 2σ sqrt(N): no eigenvalue of shot noise alone lies far above it (Wigner)."""
     seen = ~table.unseen
     shots = np.maximum(table.shots, 1)
     k = (table.hits + 0.5) / (table.shots + 1)
     # Entries without shots read one value and bring no noise.
     variance = float(np.sum((k * (1 - k) / shots)[seen])) / table.n_pairs
-    values, vectors = eigh(kernel, driver="evd", check_finite=False)
-    kept = values > min(2 * np.sqrt(variance * table.n_points), values[-1] / 2)
-    return np.asarray((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
+    return float(2 * np.sqrt(variance * table.n_points))

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import aqka
-from aqka import cli_compare, cli_ledger, cli_reproduce, cli_run
+from aqka import cli_compare, cli_ledger, cli_report, cli_reproduce, cli_run
 from aqka.errors import InputError, LedgerError
 from aqka.inert import inert
 
@@ -26,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_run.app)
+app.add_typer(cli_report.app)
 app.add_typer(cli_ledger.app, name="ledger")
 app.command(epilog="Example: aqka reproduce synthetic --quick")(cli_reproduce.reproduce)
 app.command(epilog="Example: aqka compare --quick")(cli_compare.compare)
@@ -242,6 +243,27 @@ def _device(constants: list[str]) -> "DeviceModel":
                 f"got {constant!r}; for example --set rep_delay=1e-4."
             ) from None
     return HERON.changed(values)
+
+
+@app.command(epilog="Example: aqka bench")
+def bench() -> None:
+    """Measure speed and agreement as in docs/benchmarks.md; needs a clone of the repository.
+
+    It runs 'make bench' there, which installs the libraries it compares with and writes the page.
+    """
+    import subprocess
+
+    clone = Path(aqka.__file__).parents[2]
+    if not (clone / "benchmarks" / "__main__.py").is_file():
+        raise InputError(
+            "the benchmarks are not part of the installed package; in a clone of the repository "
+            "run 'make bench'."
+        )
+    try:
+        done = subprocess.run(["make", "bench"], cwd=clone, check=False)
+    except FileNotFoundError:
+        raise InputError("make is not installed; it sets up what the benchmarks need.") from None
+    raise typer.Exit(done.returncode)
 
 
 def main() -> None:

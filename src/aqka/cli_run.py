@@ -81,7 +81,10 @@ def resume(run: Run, as_json: AsJson = False) -> None:
         if as_json:
             typer.echo(json.dumps(stored, indent=2))
         else:
-            typer.echo(f"{inert(run, 300)} is finished; see {inert(run / RESULTS_NAME, 300)}")
+            typer.echo(
+                f"{inert(run, 300)} is finished; see {inert(run / RESULTS_NAME, 300)}, or: "
+                f"aqka report {_quoted(run)}"
+            )
         return
     _carry_out(read_run(run), run, new=False, as_json=as_json)
 
@@ -159,8 +162,9 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
     from aqka.study_run import carry_out
 
     errors = Console(stderr=True)
-    try:
-        with _stopped_by_signals(), _live(directory, errors) as look, threadpool_limits(1):
+    again = f"aqka resume {_quoted(directory)}"
+    with leaving_resumable(directory, again), threadpool_limits(1):
+        with _live(directory, errors) as look:
             results = carry_out(
                 prepared,
                 directory,
@@ -168,20 +172,54 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
                 on_start=lambda offer, test: _announce(offer, test, directory, errors),
                 on_round=look,
             )
+        page = _write_report(directory, errors)
+    if as_json:
+        places = {"directory": str(directory), "report": None if page is None else str(page)}
+        typer.echo(json.dumps(results | places, indent=2))
+        return
+    print_results(results, Console())
+    typer.echo(f"Everything is in {inert(directory, 300)}")
+    if page is not None:
+        typer.echo(f"The report is in {inert(page, 300)}")
+
+
+def _write_report(directory: Path, errors: Console) -> Path | None:
+    """Write the run's report; a run that has its results never fails for it."""
+    from aqka.run_directory import REPORT_NAME
+
+    try:
+        from aqka.report.write_report import collect, write_report
+
+        target = directory / REPORT_NAME
+        with errors.status("writing the report"):
+            write_report(collect([directory]), target)
+        return target
+    except (Exception, KeyboardInterrupt) as error:
+        reason = "interrupted" if isinstance(error, KeyboardInterrupt) else inert(error, 300)
+        errors.print(
+            f"No report: {reason or type(error).__name__}. Try: aqka report {_quoted(directory)}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+        return None
+
+
+@contextmanager
+def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
+    """Turn a stop by the user or the backend into its exit code, and say how to go on."""
+    try:
+        with _stopped_by_signals():
+            yield
     except KeyboardInterrupt:
-        _leave(directory, "interrupted", INTERRUPTED)
+        _leave(directory, "interrupted", INTERRUPTED, again)
     except (JobError, TransientError) as error:
-        _leave(directory, inert(error, limit=None), FAILED)
+        _leave(directory, inert(error, limit=None), FAILED, again)
     except Exception as error:
         if not type(error).__module__.startswith(("qiskit_ibm_runtime", "requests", "urllib3")):
             raise
         # Only the kind of error is told: its text may repeat a token.
-        _leave(directory, f"IBM's service refused ({type(error).__name__})", FAILED)
-    if as_json:
-        typer.echo(json.dumps(results | {"directory": str(directory)}, indent=2))
-    else:
-        print_results(results, Console())
-        typer.echo(f"Everything is in {inert(directory, 300)}")
+        _leave(directory, f"IBM's service refused ({type(error).__name__})", FAILED, again)
 
 
 def _announce(offer: "Quote", test_shots: int, directory: Path, errors: Console) -> None:
@@ -252,9 +290,9 @@ def _stopped_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _leave(directory: Path, reason: str, code: int) -> NoReturn:
+def _leave(directory: Path, reason: str, code: int, again: str) -> NoReturn:
     if directory.exists():
-        typer.echo(f"{reason}; go on with: aqka resume {_quoted(directory)}", err=True)
+        typer.echo(f"{reason}; go on with: {again}", err=True)
     else:
         typer.echo(f"{reason}; nothing was spent or written", err=True)
     raise typer.Exit(code)

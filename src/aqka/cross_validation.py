@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import FloatArray
+from aqka.arrays import BoolArray, FloatArray
 from aqka.errors import InputError
 from aqka.problem import Problem
 from aqka.readout import Readout
@@ -27,8 +27,16 @@ def cross_validated_accuracy(
     >>> cross_validated_accuracy(kernel, labels, make_readout("ridge"), Problem(labels))
     1.0
     """
+    right = cross_validated_right(kernel, labels, readout, problem, folds)
+    return None if right is None else float(right.mean())
+
+
+def cross_validated_right(
+    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem, folds: int = 5
+) -> BoolArray | None:
+    """Return for each point whether a head trained without its fold gets it right."""
     order = np.random.default_rng(FOLD_SEED).permutation(len(labels))
-    right = 0
+    right = np.zeros(len(labels), dtype=np.bool_)
     for held in np.array_split(order, min(folds, len(labels))):
         kept = np.setdiff1d(order, held)
         try:
@@ -36,5 +44,5 @@ def cross_validated_accuracy(
         except InputError:  # too few classes are left
             return None
         head = readout.fit_kernel(kernel[np.ix_(kept, kept)], part)
-        right += int(np.sum(head.predict(kernel[np.ix_(held, kept)]) == labels[held]))
-    return right / len(labels)
+        right[held] = head.predict(kernel[np.ix_(held, kept)]) == labels[held]
+    return right

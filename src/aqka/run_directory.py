@@ -243,12 +243,12 @@ def is_held(directory: Path) -> bool | None:
 
 def _as_npz(points: Points) -> bytes:
     stream = io.BytesIO()
-    np.savez_compressed(
-        stream,
-        train=points.train,
-        test=points.test,
-        train_labels=points.train_labels,
-        test_labels=points.test_labels,
+    arrays: dict[str, Any] = {
+        "train": points.train,
+        "test": points.test,
+        "train_labels": points.train_labels,
+        "test_labels": points.test_labels,
         **points.encoding.arrays(),
-    )
+    }
+    np.savez_compressed(stream, **arrays)
     return stream.getvalue()

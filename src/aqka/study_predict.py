@@ -105,13 +105,15 @@ def predict_new_points(
     problem = problem_of(study, points)
     counts, landmarks = table_of(directory)
     head = readout_of(study, problem).fit(counts, problem, landmarks)
-    place = directory / NEW_POINTS_NAME / text_digest(f"{digest(features)} {budget}")
+    name = text_digest(f"{digest(features)} {budget} {study.method.seed}")
+    place = directory / NEW_POINTS_NAME / name
     if on_start is not None:
         on_start(len(features), budget)
     asked = replace(points, test=features, test_labels=table.y)
     section = same_device(study.backend, directory)
     with locked(directory), opened(section, asked, prepared.circuit) as backends:
-        found = predict(head, backends.test, budget, seed=study.method.seed, directory=place)
+        # A seed of their own: simulated hits must not repeat those of other points.
+        found = predict(head, backends.test, budget, seed=int(name[:7], 16), directory=place)
     return NewPoints(
         found, place, budget, verify(place).qpu_seconds, int(outside.any(axis=1).sum())
     )

@@ -1,0 +1,175 @@
+"""Looking back on a run without a new shot: what steering brought, what fewer shots give."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from aqka.allocators.predictive import Predictive
+from aqka.arrays import FloatArray
+from aqka.bootstrap import denoised
+from aqka.cross_validation import cross_validated_right
+from aqka.pairs import PairTable
+from aqka.plan import Landmarks
+from aqka.problem import Problem
+from aqka.readout import Readout, estimate_kernel
+from aqka.smoothing import KernelPrior
+from aqka.theory import cauchy_schwarz_ratio
+
+FRACTIONS = (0.25, 0.5)
+
+
+@dataclass(frozen=True)
+class Steering:
+    """The variance of the predictions by a run's allocation, over that of an even one.
+
+    Attributes
+    ----------
+    ratio
+        Below 1 the run's shots serve the predictions better than even ones: 1 / ratio times as
+        many of those would do as well.
+    error
+        Root mean square of how far the ratio moves when the counts are drawn anew; None if
+        that was not asked for.
+    best
+        The smallest ratio that any allocation could have (ρ, Thm 1).
+    """
+
+    ratio: float
+    error: float | None
+    best: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether the ratio is further from 1 than twice its error."""
+        return self.error is not None and abs(self.ratio - 1) > 2 * self.error
+
+
+def steering(
+    table: PairTable,
+    problem: Problem,
+    landmarks: Landmarks | None = None,
+    repetitions: int = 0,
+    seed: int = 0,
+) -> Steering:
+    """Compare a run's allocation with an even one of as many shots, by the counts it measured.
+
+    To first order the noise of pair p adds G_p Var(K̂_p) to the variance of the predictions, G
+    from :func:`~aqka.sensitivity.prediction_sensitivity`. K and its variance are posterior means
+    of :class:`~aqka.smoothing.KernelPrior`. G is read from the same counts that steered the
+    run, which flatters it; the redrawn counts did not, so their distance is part of the error.
+    """
+    ratio, best = _ratios(table, problem)
+    if repetitions == 0:
+        return Steering(ratio, None, best)
+    rng = np.random.default_rng(seed)
+    chances = np.clip(table.condense(denoised(table, problem, landmarks)), 0.0, 1.0)
+    drawn = PairTable(table.n_points, table.diagonal)
+    drawn.shots[:] = table.shots
+    others = []
+    for _ in range(repetitions):
+        drawn.hits[:] = rng.binomial(table.shots, chances)
+        others.append(_ratios(drawn, problem)[0])
+    return Steering(ratio, float(np.sqrt(np.mean((np.array(others) - ratio) ** 2))), best)
+
+
+def _ratios(table: PairTable, problem: Problem) -> tuple[float, float]:
+    """Return the variance over that of even shots, as it is and as it could be at best."""
+    squared = Predictive().sensitivity(table, problem) ** 2
+    prior = KernelPrior.of(table)
+    k = prior.posterior_mean(table)
+    known = table.shots + prior.strength
+    bernoulli = k * (1 - k) * known / (known + 1)  # posterior mean of K(1 - K)
+    mean = np.where(table.on_diagonal(), 1.0, prior.mean)
+    unseen = mean * (1 - mean) / (prior.strength + 1)
+
+    def variance(shots: FloatArray) -> FloatArray:
+        return np.asarray(np.where(shots > 0, bernoulli / np.maximum(shots, 1), unseen))
+
+    each, rest = divmod(table.total, table.n_pairs)
+    more = rest / table.n_pairs  # share of pairs that would get one shot more
+    fewer_each = variance(np.full(table.n_pairs, float(each)))
+    even = (1 - more) * fewer_each + more * variance(np.full(table.n_pairs, each + 1.0))
+    total = float(squared @ even)
+    if total == 0:
+        return 1.0, 1.0
+    run = float(squared @ variance(table.shots.astype(np.float64)))
+    return run / total, cauchy_schwarz_ratio(squared * bernoulli)
+
+
+@dataclass(frozen=True)
+class FewerShots:
+    """Accuracy by cross-validation from a share of a run's shots.
+
+    Attributes
+    ----------
+    fraction
+        The share.
+    accuracy, error
+        Mean over points and thinnings, and its standard error over points.
+    gain, gain_error
+        What all shots give more, point by point, and its standard error.
+    """
+
+    fraction: float
+    accuracy: float
+    error: float
+    gain: float
+    gain_error: float
+
+
+def fewer_shots(
+    table: PairTable,
+    problem: Problem,
+    labels: NDArray[Any],
+    readout: Readout,
+    landmarks: Landmarks | None = None,
+    repetitions: int = 8,
+    seed: int = 0,
+) -> list[FewerShots]:
+    """Return the accuracy that shares of the shots give, and all; nothing if folds lack a class."""
+
+    def right(counts: PairTable) -> FloatArray:
+        kernel = estimate_kernel(counts, problem, landmarks)
+        found = cross_validated_right(kernel, labels, readout, problem)
+        # Whether folds have all classes is a matter of the labels, not of the counts.
+        return np.zeros(0) if found is None else found.astype(np.float64)
+
+    full = right(table)
+    if full.size == 0:
+        return []
+    rng = np.random.default_rng(seed)
+    points = []
+    for fraction in FRACTIONS:
+        draws = [right(thinned(table, fraction, rng)) for _ in range(repetitions)]
+        points.append((fraction, np.mean(draws, axis=0)))
+    return [
+        FewerShots(
+            fraction,
+            float(found.mean()),
+            _standard_error(found),
+            float(np.mean(full - found)),
+            _standard_error(full - found),
+        )
+        for fraction, found in (*points, (1.0, full))
+    ]
+
+
+def thinned(table: PairTable, fraction: float, rng: Generator) -> PairTable:
+    """Return a random share of the shots of each pair, as if no others had been run.
+
+    Which of the shots were hits does not matter to their order, so the hits among those that
+    are kept are hypergeometric.
+    """
+    part = PairTable(table.n_points, table.diagonal)
+    wanted = table.shots * fraction
+    part.shots[:] = np.floor(wanted + rng.random(table.n_pairs))
+    np.minimum(part.shots, table.shots, out=part.shots)
+    part.hits[:] = rng.hypergeometric(table.hits, table.shots - table.hits, part.shots)
+    return part
+
+
+def _standard_error(values: FloatArray) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(values.size))

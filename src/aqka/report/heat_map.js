@@ -1,0 +1,144 @@
+"use strict";
+(() => {
+  const source = document.getElementById("pairs");
+  if (!source) return;
+  const data = JSON.parse(source.textContent);
+  const tip = document.getElementById("tip");
+
+  const unpack = (packed) => {
+    const text = atob(packed.base64);
+    const bytes = new Uint8Array(text.length);
+    for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
+    const types = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array, f8: Float64Array };
+    return new types[packed.type](bytes.buffer);
+  };
+  const shots = unpack(data.shots);
+  const hits = unpack(data.hits);
+  const sensitivity = data.sensitivity ? unpack(data.sensitivity) : null;
+  const size = Math.ceil(data.points / data.step);
+  // The lower triangle by rows.
+  const place = (i, j) => (i >= j ? (i * (i + 1)) / 2 + j : (j * (j + 1)) / 2 + i);
+
+  // Cividis: told apart under every common colour-vision deficiency.
+  const stops = [[0, 32, 76], [0, 42, 102], [47, 61, 107], [87, 93, 109], [124, 123, 120],
+    [162, 155, 117], [203, 190, 105], [233, 212, 85], [255, 233, 69]];
+  const colour = (value) => {
+    const at = Math.min(Math.max(value, 0), 1) * (stops.length - 1);
+    const k = Math.min(Math.floor(at), stops.length - 2);
+    return stops[k].map((low, channel) => low + (at - k) * (stops[k + 1][channel] - low));
+  };
+  const short = (value) => Number(value.toPrecision(3)).toLocaleString("en-GB");
+
+  let mostShots = 1;
+  for (const count of shots) if (count > mostShots) mostShots = count;
+  const least = 1e-3; // of the largest sensitivity: the low end of the logarithmic scale
+  const panels = {
+    shots: {
+      value: (k) => (shots[k] ? Math.log1p(shots[k]) / Math.log1p(mostShots) : NaN),
+      low: "0", high: short(mostShots) + " (log)",
+    },
+    kernel: {
+      value: (k) => (shots[k] ? hits[k] / shots[k] : NaN),
+      low: "0", high: "1",
+    },
+    sensitivity: {
+      value: (k) => 1 + Math.log10(Math.max(sensitivity[k], least)) / -Math.log10(least),
+      low: "≤ 0.001", high: "1, the largest (log)",
+    },
+  };
+
+  const known = (i, j) => i === j && data.step === 1 && data.diagonal === "known";
+
+  for (const [name, panel] of Object.entries(panels)) {
+    const canvas = document.getElementById("map-" + name);
+    if (!canvas) continue;
+    canvas.width = canvas.height = size;
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(size, size);
+    for (let i = 0; i < size; i++) {
+      for (let j = 0; j < size; j++) {
+        const at = 4 * (i * size + j);
+        let value = panel.value(place(i, j));
+        if (known(i, j)) value = name === "kernel" ? 1 : NaN;
+        if (Number.isNaN(value)) continue; // not measured: the page shows through
+        const [red, green, blue] = colour(value);
+        image.data.set([red, green, blue, 255], at);
+      }
+    }
+    context.putImageData(image, 0, 0);
+    document.getElementById("low-" + name).textContent = panel.low;
+    document.getElementById("high-" + name).textContent = panel.high;
+    canvas.addEventListener("pointermove", (event) => point(canvas, event));
+    canvas.addEventListener("pointerdown", (event) => point(canvas, event));
+    canvas.addEventListener("pointerleave", hide);
+    canvas.addEventListener("keydown", (event) => move(canvas, event));
+    canvas.addEventListener("blur", hide);
+  }
+
+  function hide() {
+    tip.hidden = true;
+  }
+
+  function point(canvas, event) {
+    const box = canvas.getBoundingClientRect();
+    const cell = (offset, length) =>
+      Math.min(size - 1, Math.max(0, Math.floor((offset / length) * size)));
+    show(canvas, cell(event.clientY - box.top, box.height), cell(event.clientX - box.left, box.width));
+  }
+
+  const chosen = new Map();
+  function move(canvas, event) {
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    if (event.key === "Escape") hide();
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const [i, j] = chosen.get(canvas) || [0, 0];
+    const [down, right] = steps[event.key];
+    const inside = (k) => Math.min(size - 1, Math.max(0, k));
+    show(canvas, inside(i + down), inside(j + right));
+  }
+
+  function named(k) {
+    if (data.step > 1) {
+      return "points " + k * data.step + " to " + (Math.min((k + 1) * data.step, data.points) - 1) +
+        " by class";
+    }
+    return "point " + data.order[k] + (data.labels.length ? " (" + data.labels[k] + ")" : "");
+  }
+
+  function described(i, j) {
+    const k = place(i, j);
+    const lines = [named(i) + " × " + named(j)];
+    if (known(i, j)) return [...lines, "K = 1, known without a shot"];
+    if (!shots[k]) {
+      lines.push("not measured");
+    } else {
+      const estimate = hits[k] / shots[k];
+      // Half a hit and half a miss more, so that 0 of 3 does not claim certainty.
+      const smooth = (hits[k] + 0.5) / (shots[k] + 1);
+      const error = Math.sqrt((smooth * (1 - smooth)) / shots[k]);
+      lines.push(shots[k].toLocaleString("en-GB") + " shots, " + hits[k].toLocaleString("en-GB") +
+        " hits", "K̂ = " + estimate.toFixed(3) + " ± " + error.toFixed(3));
+    }
+    if (sensitivity) lines.push("sensitivity " + short(sensitivity[k]) + " of the largest");
+    return lines;
+  }
+
+  function show(canvas, i, j) {
+    chosen.set(canvas, [i, j]);
+    tip.replaceChildren(...described(i, j).map((line) => {
+      const row = document.createElement("div");
+      row.textContent = line; // text, never markup
+      return row;
+    }));
+    tip.hidden = false;
+    const box = canvas.getBoundingClientRect();
+    const width = tip.offsetWidth, height = tip.offsetHeight;
+    let left = box.left + ((j + 0.5) / size) * box.width + 12;
+    let top = box.top + ((i + 0.5) / size) * box.height + 12;
+    if (left + width > document.documentElement.clientWidth - 4) left -= width + 24;
+    if (top + height > window.innerHeight - 4) top -= height + 24;
+    tip.style.left = Math.max(4, left) + "px";
+    tip.style.top = Math.max(4, top) + "px";
+  }
+})();

@@ -1,0 +1,50 @@
+"""The figures of a report, for a program."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from aqka.report.run_report import RunReport
+
+
+def summary(report: RunReport) -> dict[str, Any]:
+    """Return what the page says as plain values; the pairs are in the ledger's export."""
+    table, found = report.table, report.point_results
+    tested = None
+    if found is not None:
+        tested = {
+            "accuracy": found.accuracy,
+            "standard_error": found.standard_error,
+            "interval": list(found.interval),
+            "balanced_accuracy": found.balanced_accuracy,
+            "majority_accuracy": found.majority_accuracy,
+            "gain": found.gain,
+            "gain_error": found.gain_error,
+            "settled": int(found.settled.sum()),
+            "could_flip": None if found.could_flip is None else int(found.could_flip.sum()),
+            "points": len(found.truth),
+            "shots": int(found.shots.sum()),
+        }
+    return {
+        "name": report.name,
+        "state": report.state,
+        "backend": report.backend,
+        "version": report.version,
+        "shots": table.total,
+        "budget": report.budget,
+        "training_points": table.n_points,
+        "pairs": table.n_pairs,
+        "pairs_seen": int(np.sum(~table.unseen)),
+        "rounds": [asdict(one) for one in report.rounds],
+        "diagnostics": None if report.diagnostics is None else asdict(report.diagnostics),
+        "noise_floor": report.noise_floor,
+        "eigenvalues_above_it": int(np.sum(report.eigenvalues > report.noise_floor)),
+        "steering": None if report.steering is None else asdict(report.steering),
+        "fewer_shots": [asdict(part) for part in report.fewer],
+        "test_points": tested,
+        "quote_versus_actual": report.usage,
+        "ledgers": {name: asdict(audit) for name, audit in report.ledgers.items()},
+        "settings": report.settings,
+        "notes": report.notes,
+    }
