@@ -5,18 +5,21 @@ PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 
 SETUP := pyproject.toml constraints.txt
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,docs,dev
 
-.PHONY: demo test check bench docs constraints clean
+.PHONY: demo test check browser bench docs constraints clean
 
 demo: .venv/.demo
 	@$(BIN)/aqka demo
 
-test: .venv/.test check
+test: .venv/.test check browser
 	@$(BIN)/python -m pytest -n auto
 
 check: .venv/.test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+browser:
+	@.ci/chromium
 
 bench: .venv/.bench
 	@$(BIN)/python -m benchmarks

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,7 +52,9 @@ def report(
         reports = collect(runs)
         write_report(reports, target)
     if as_json:
-        typer.echo(json.dumps(_report_as_json(reports, target), indent=2))
+        from aqka.paths import as_json as written
+
+        typer.echo(written(_report_as_json(reports, target)), nl=False)
         return
     for sentence in _sentences(reports):
         typer.echo(sentence)
@@ -114,7 +117,7 @@ def predict(
         words = f"{points:,} points, at most {budget:,} shots"
         errors.print(words, highlight=False, markup=False)
 
-    again = shlex.join(["aqka", "predict", inert(run, 300), inert(data, 300)])
+    again = inert(shlex.join(["aqka", *sys.argv[1:]]), 1000)
     with leaving_resumable(run, again), threadpool_limits(1):
         found = predict_new_points(run, data, shots, announce)
     if output is not None:

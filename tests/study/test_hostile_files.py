@@ -20,6 +20,8 @@ from aqka import InputError, LedgerError
 from aqka.data import encode, load_table
 from aqka.paths import check_file, inside
 from aqka.progress import progress
+from aqka.report.html_page import run_page
+from aqka.report.run_report import run_report
 from aqka.run_directory import prepare, read_points, read_run
 from aqka.study import DataSection, FeatureMapSection, SplitSection, parse_study
 from aqka.study_example import example
@@ -343,6 +345,9 @@ def test_run_directories(cases, finished, record_property, tmp_path):
             progress(run)
         with cases.case():
             carry_out(read_run(run), run, new=False)
+        if k < 40:
+            with cases.case():
+                run_page(run_report(run))
     for content in (
         *(b"", b"null", b"[]", b"3", b'{"quote": 3}', b'{"quote": {"shots": "x"}}', b"[" * 10**5),
         *(b'{"quote": {"shots": 1e400}}', b'{"results": 3}', b"\xff", b"{" * 10**5),
@@ -363,13 +368,17 @@ def test_run_directories(cases, finished, record_property, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["data.npz", "study.toml", "ledger.sqlite", "ledger.lock", "x", "predictions/ledger.sqlite"],
+    [
+        *("data.npz", "study.toml", "ledger.sqlite", "ledger.lock", "x", "report.html"),
+        *("predictions/ledger.sqlite", "new-points/x/ledger.sqlite"),
+    ],
 )
 def test_a_run_directory_with_a_link_is_refused(finished, tmp_path, name):
     secret = tmp_path / "secret"
     secret.write_text("mine")
     run = tmp_path / "run"
     (run / "predictions").mkdir(parents=True)
+    (run / "new-points" / "x").mkdir(parents=True)
     for file in ("study.toml", "data.npz", "results.json", "ledger.sqlite"):
         (run / file).write_bytes((finished / file).read_bytes())
     (run / name).unlink(missing_ok=True)
@@ -432,6 +441,12 @@ def test_points_of_a_run_must_fit_each_other(tmp_path):
         "test": np.zeros((2, 2)),
         "train_labels": np.array([0, 1, 0, 1]),
         "test_labels": np.array([0, 1]),
+        "columns": np.array(["a", "b", "c"]),
+        "centre": np.zeros(3),
+        "components": np.zeros((2, 3)),
+        "lowest": np.zeros(2),
+        "highest": np.ones(2),
+        "range": np.array([0.0, 3.0]),
     }
     np.savez(tmp_path / "data.npz", **good)
     assert len(read_points(tmp_path).train) == 4
@@ -442,6 +457,10 @@ def test_points_of_a_run_must_fit_each_other(tmp_path):
         {"train": np.zeros((4, 2), dtype=np.int64)},
         {"train_labels": np.zeros(4)},
         {"more": np.zeros(1)},
+        {"columns": np.zeros(3)},
+        {"components": np.zeros((3, 2))},
+        {"centre": np.full(3, np.inf)},
+        {"range": np.zeros(3)},
     ):
         np.savez(tmp_path / "data.npz", **(good | change))
         with pytest.raises(InputError, match="does not hold a run's points"):

@@ -11,7 +11,9 @@ from qiskit.circuit import Parameter, ParameterVector
 from aqka import InputError, StatevectorBackend
 from aqka.backends import AerBackend, depolarising_noise
 from aqka.records import table_of
+from aqka.report.write_report import collect, write_report
 from aqka.run_directory import prepare, read_points, read_run
+from aqka.study_predict import predict_new_points
 from aqka.study_run import carry_out
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.study.helpers import small, write_study
@@ -239,6 +241,10 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
     service.next_job = "reply lost"
     monkeypatch.setattr("aqka.run.Patience.first_wait", 0.0)
     finish(path)
+    run = path.parent / "run"
+    write_report(collect([run]), run / "report.html")
+    np.savez(tmp_path / "new.npz", X=np.zeros((2, 2)))
+    predict_new_points(run, tmp_path / "new.npz", 5)
     for extra, words in (
         (f'token = "{token}"', "holds the token of QISKIT_IBM_TOKEN"),
         ('token = "another-secret"', "has the key 'token'"),
@@ -255,7 +261,9 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
     shown = capfd.readouterr()
     assert token not in shown.out + shown.err
     written = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert {"results.json", "study.toml", "ledger.sqlite"} <= {file.name for file in written}
+    assert {"results.json", "study.toml", "ledger.sqlite", "report.html"} <= {
+        file.name for file in written
+    }
     for file in written:
         assert token.encode() not in file.read_bytes(), file
 

@@ -27,7 +27,7 @@
     const k = Math.min(Math.floor(at), stops.length - 2);
     return stops[k].map((low, channel) => low + (at - k) * (stops[k + 1][channel] - low));
   };
-  const short = (value) => Number(value.toPrecision(3)).toLocaleString("en-GB");
+  const short = (value) => value.toLocaleString("en-GB", { maximumSignificantDigits: 3 });
 
   let mostShots = 1;
   for (const count of shots) if (count > mostShots) mostShots = count;
@@ -47,6 +47,8 @@
     },
   };
 
+  const chosen = new Map(); // the pair last shown on each map
+  let current = null; // the map that the tooltip belongs to
   const known = (i, j) => i === j && data.step === 1 && data.diagonal === "known";
 
   for (const [name, panel] of Object.entries(panels)) {
@@ -70,10 +72,18 @@
     document.getElementById("high-" + name).textContent = panel.high;
     canvas.addEventListener("pointermove", (event) => point(canvas, event));
     canvas.addEventListener("pointerdown", (event) => point(canvas, event));
-    canvas.addEventListener("pointerleave", hide);
+    canvas.addEventListener("pointerleave", (event) => {
+      if (event.pointerType === "mouse") hide(); // a finger leaves as soon as it is lifted
+    });
     canvas.addEventListener("keydown", (event) => move(canvas, event));
-    canvas.addEventListener("blur", hide);
+    canvas.addEventListener("blur", () => {
+      if (current === canvas) hide();
+    });
   }
+
+  document.addEventListener("pointerdown", (event) => {
+    if (!event.target.closest("canvas")) hide();
+  });
 
   function hide() {
     tip.hidden = true;
@@ -86,7 +96,6 @@
     show(canvas, cell(event.clientY - box.top, box.height), cell(event.clientX - box.left, box.width));
   }
 
-  const chosen = new Map();
   function move(canvas, event) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     if (event.key === "Escape") hide();
@@ -126,6 +135,7 @@
 
   function show(canvas, i, j) {
     chosen.set(canvas, [i, j]);
+    current = canvas;
     tip.replaceChildren(...described(i, j).map((line) => {
       const row = document.createElement("div");
       row.textContent = line; // text, never markup
@@ -138,7 +148,7 @@
     let top = box.top + ((i + 0.5) / size) * box.height + 12;
     if (left + width > document.documentElement.clientWidth - 4) left -= width + 24;
     if (top + height > window.innerHeight - 4) top -= height + 24;
-    tip.style.left = Math.max(4, left) + "px";
-    tip.style.top = Math.max(4, top) + "px";
+    tip.style.left = window.scrollX + Math.max(4, left) + "px";
+    tip.style.top = window.scrollY + Math.max(4, top) + "px";
   }
 })();

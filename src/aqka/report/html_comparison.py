@@ -104,7 +104,7 @@ def _figures(reports: Sequence[RunReport]) -> list[tuple[str, ...]]:
         ("rounds", lambda r: str(len(r.rounds))),
         ("test accuracy ± SE", accuracy),
         ("balanced accuracy", tested(lambda r: _decimal(r.point_results, "balanced_accuracy"))),
-        ("commonest class", tested(lambda r: _decimal(r.point_results, "majority_accuracy"))),
+        ("majority class", tested(lambda r: _decimal(r.point_results, "majority_accuracy"))),
         ("test points settled", settled),
         ("could flip", flips),
         ("variance over even shots'", steered),

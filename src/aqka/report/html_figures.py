@@ -48,7 +48,7 @@ def accuracy_by_round(report: RunReport) -> str:
     for s, a in zip(shots, accuracy, strict=True):
         chart.dot(s, a, "c1", f"{int(s):,} shots: {a:.3f}")
     if found is not None:
-        chart.level(found.majority_accuracy, "commonest class, test points")
+        chart.level(found.majority_accuracy, "majority class, test points")
         chart.upright(shots[-1] * 1.03, *found.interval, "c2")
         chart.dot(shots[-1] * 1.03, found.accuracy, "c2", f"test points: {found.accuracy:.3f}", 4)
         legend.append(("c2", "test points, 95 % interval"))

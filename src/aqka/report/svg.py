@@ -45,9 +45,9 @@ class Scale:
         """
         if self.log:
             first, last = math.floor(math.log10(self.low)), math.floor(math.log10(self.high))
-            step = max(1, math.ceil((last - first) / count))
+            stride = max(1, math.ceil((last - first) / count))
             factors = (1, 2, 5) if last - first < 2 else (1,)
-            powers = range(first, last + 1, step)
+            powers = range(first, last + 1, stride)
             round_numbers = [factor * 10.0**power for power in powers for factor in factors]
             return [v for v in round_numbers if self.low <= v <= self.high]
         rough = (self.high - self.low) / count

@@ -1,4 +1,4 @@
-"""A run in words: what was spent, how good it is, was steering worth it, what to do next."""
+"""A run in words: what was spent, how good it is, was adaptivity worth it, what to do next."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ def verdict(report: RunReport) -> list[Verdict]:
     answers = [
         Verdict("What was spent?", _spent(report)),
         Verdict("How accurate is it?", _accuracy(report)),
-        Verdict("Was steering the shots worth it?", _steering(report)),
+        Verdict("Was adaptive allocation worth it?", _steering(report)),
         Verdict("What to do next?", " ".join(_next(report))),
     ]
     return [answer for answer in answers if answer.answer]
@@ -69,16 +69,16 @@ def _accuracy(report: RunReport) -> str:
     number = len(found.truth)
     text = (
         f"{found.accuracy:.3f} ± {found.standard_error:.3f} on {number} test points (95 % "
-        f"interval {low:.2f} to {high:.2f}); always answering the commonest class gives "
+        f"interval {low:.2f} to {high:.2f}); always answering the majority class gives "
         f"{found.majority_accuracy:.3f}. "
     )
     difference = f"{found.gain:+.3f} ± {found.gain_error:.3f}"
     if found.gain > SURE * found.gain_error:
-        text += f"That is better than the commonest class, by {difference}."
+        text += f"That is better than the majority class, by {difference}."
     elif found.gain < -SURE * found.gain_error:
-        text += f"That is worse than the commonest class ({difference})."
+        text += f"That is worse than the majority class ({difference})."
     else:
-        text += f"That is not shown to be better than the commonest class ({difference})."
+        text += f"That is not shown to be better than the majority class ({difference})."
     settled = int(found.settled.sum())
     text += f" {settled} of {number} classes are settled for this trained head"
     if found.could_flip is None:

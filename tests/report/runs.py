@@ -1,0 +1,42 @@
+"""Runs for the tests of reports, each made once."""
+
+import pytest
+
+from aqka.run_directory import prepare
+from aqka.study_run import carry_out
+from tests.study.helpers import small, write_study
+
+HOSTILE_LABELS = ("<script>alert(1)</script>", "=cmd()")
+HOSTILE_COLUMNS = ('"><img src=x onerror=alert(2)>', "</script><!--")
+
+
+def finished(directory, text=None, **settings):
+    path = write_study(directory, text, **settings)
+    carry_out(prepare(path), directory / "run", new=True)
+    return directory / "run"
+
+
+def hostile(directory):
+    """A run whose labels and columns are markup and formulas."""
+    directory.mkdir(parents=True)
+    quoted = ",".join('"' + name.replace('"', '""') + '"' for name in HOSTILE_COLUMNS)
+    rows = [f'{k},{k % 5},"{HOSTILE_LABELS[k % 2]}"' for k in range(40)]
+    (directory / "data.csv").write_text("\n".join([f"{quoted},kind", *rows, ""]))
+    features = ", ".join("'''" + name + "'''" for name in HOSTILE_COLUMNS)
+    source = f'"data.csv"\ntarget = "kind"\nfeatures = [{features}]'
+    return finished(directory, small().replace('"moons"', source))
+
+
+def interrupted(directory):
+    """A run that was stopped after its second round."""
+    path = write_study(directory)
+    seen = []
+
+    def stop():
+        seen.append(1)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(prepare(path), directory / "run", new=True, on_round=stop)
+    return directory / "run"

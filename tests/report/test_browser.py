@@ -1,0 +1,219 @@
+"""Reports in a real browser: they load, hover, print, and do nothing that labels say."""
+
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aqka import MatrixBackend, acquire
+from aqka.report.html_page import run_page
+from aqka.report.run_report import run_report
+from aqka.report.write_report import collect, write_report
+from tests.conftest import make_kernel, make_labels
+from tests.report.browser import Opened, chromium
+from tests.report.runs import HOSTILE_LABELS, finished, hostile, interrupted
+from tests.study.helpers import small
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    base = tmp_path_factory.mktemp("pages")
+    three = small().replace('"moons"', '"iris"').replace("train = 12", "train = 24")
+    runs = {
+        "plain": finished(base / "plain"),
+        "three": finished(base / "three", three),
+        "hostile": hostile(base / "hostile"),
+        "interrupted": interrupted(base / "interrupted"),
+        "python": base / "python",
+    }
+    acquire(MatrixBackend(make_kernel(8)), make_labels(8), 200, directory=runs["python"])
+    return {name: run_report(run) for name, run in runs.items()}
+
+
+@pytest.fixture(scope="module")
+def pages(reports, tmp_path_factory):
+    base = tmp_path_factory.mktemp("files")
+    files = {name: base / f"{name}.html" for name in NAMES}
+    for name, report in reports.items():
+        write_report([report], files[name])
+    write_report([reports["plain"], reports["hostile"]], files["comparison"])
+    return files
+
+
+NAMES = ("plain", "three", "hostile", "interrupted", "python", "comparison")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_loads_without_an_error_or_a_request(browser, pages, name, scheme):
+    view = Opened(browser, pages[name], color_scheme=scheme)
+    view.check()
+    background = view.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(map(int, re.findall(r"\d+", background)[:3])) / 3
+    assert (brightness > 200) == (scheme == "light")
+    ink = view.page.evaluate("getComputedStyle(document.body).color")
+    assert abs(sum(map(int, re.findall(r"\d+", ink)[:3])) / 3 - brightness) > 150
+    view.context.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_nothing_is_wider_than_the_screen(browser, pages, name, width):
+    view = Opened(browser, pages[name], viewport={"width": width, "height": 844})
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+    view.context.close()
+
+
+def test_hover_shows_the_pair(browser, pages, reports):
+    report = reports["plain"]
+    table = report.table
+    order = np.argsort(np.array(report.labels), kind="stable")
+    view = Opened(browser, pages["plain"], viewport={"width": 1280, "height": 900})
+    relative = table.square(report.sensitivity / report.sensitivity.max())
+    shots, hits = table.square(table.shots), table.square(table.hits)
+    for panel, (row, column) in (("shots", (7, 2)), ("kernel", (0, 11)), ("sensitivity", (3, 4))):
+        lines = view.hover(panel, row, column, table.n_points)
+        i, j = order[row], order[column]
+        assert lines[0] == f"point {i} ({report.labels[i]}) × point {j} ({report.labels[j]})"
+        s, h = int(shots[i, j]), int(hits[i, j])
+        assert lines[1] == f"{s:,} shots, {h:,} hits"
+        smooth = (h + 0.5) / (s + 1)
+        error = np.sqrt(smooth * (1 - smooth) / s)
+        assert lines[2] == f"K̂ = {h / s:.3f} ± {error:.3f}"
+        told = float(re.search(r"sensitivity ([\d.]+) of the largest", lines[3])[1])
+        assert told == pytest.approx(relative[i, j], rel=0.006)
+    assert view.hover("kernel", 5, 5, table.n_points)[1] == "K = 1, known without a shot"
+    view.page.mouse.move(2, 2)
+    assert not view.page.locator("#tip").is_visible()
+    view.check()
+
+
+def test_a_pair_can_be_reached_by_keys_and_by_touch(browser, pages, reports):
+    view = Opened(browser, pages["plain"], viewport={"width": 390, "height": 844}, has_touch=True)
+    view.page.locator("#map-shots").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        view.page.keyboard.press(key)
+    order = np.argsort(np.array(reports["plain"].labels), kind="stable")
+    assert view.page.locator("#tip").inner_text().startswith(f"point {order[2]} ")
+    view.page.locator("#map-kernel").tap()
+    assert "shots" in view.page.locator("#tip").inner_text()
+    box = view.page.locator("#tip").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    view.context.close()
+
+
+def test_the_maps_are_painted_with_what_was_measured(browser, pages, reports):
+    """Brightness of a cell follows its kernel estimate."""
+    table = reports["plain"].table
+    order = np.argsort(np.array(reports["plain"].labels), kind="stable")
+    view = Opened(browser, pages["plain"])
+    script = (
+        "() => { const c = document.getElementById('map-kernel'); "
+        "return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]; }"
+    )
+    pixels = np.array(view.page.evaluate(script)).reshape(table.n_points, table.n_points, 4)
+    kernel = table.square(table.estimate())[np.ix_(order, order)]
+    assert (pixels[..., 3] == 255).all()
+    brightness = pixels[..., :3].sum(axis=2)
+    assert np.corrcoef(brightness.ravel(), kernel.ravel())[0, 1] > 0.97
+
+
+@pytest.mark.parametrize("name", ["hostile", "comparison"])
+def test_labels_and_columns_are_text_and_nothing_else(browser, pages, reports, name):
+    view = Opened(browser, pages[name])
+    view.page.wait_for_timeout(100)
+    view.check()
+    assert view.page.locator("img").count() == 0
+    assert view.page.locator("script").count() == (2 if name == "hostile" else 1)
+    if name == "hostile":
+        size = reports[name].table.n_points
+        tip = "".join(view.hover("kernel", 0, size - 1, size))
+        assert HOSTILE_LABELS[0] in tip
+        assert HOSTILE_LABELS[1] in tip
+        view.check()
+
+
+def test_an_inline_script_that_slipped_in_would_not_run(browser, pages, tmp_path):
+    """The policy is a second lock: markup that got past the escaping is still dead."""
+    page = pages["plain"].read_text()
+    bad = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
+    file = tmp_path / "bad.html"
+    file.write_text(page.replace("</header>", bad + "</header>"))
+    view = Opened(browser, file)
+    view.page.wait_for_timeout(100)
+    assert view.page.title() == "aqka: run"
+    assert view.complaints  # the browser says what it refused
+    assert view.page.locator("#map-shots").evaluate("c => c.width") == 12
+
+
+def test_it_prints_on_white_with_its_maps(browser, pages, tmp_path):
+    view = Opened(browser, pages["plain"], color_scheme="dark")
+    view.page.emulate_media(media="print", color_scheme="dark")
+    background = view.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+    printed = view.page.pdf(format="A4", print_background=True)
+    assert printed.startswith(b"%PDF")
+    pages_printed = len(re.findall(rb"/Type\s*/Page\b", printed))
+    assert 2 <= pages_printed <= 8
+
+
+def test_an_unfinished_run_says_so(browser, pages):
+    view = Opened(browser, pages["interrupted"])
+    assert "interrupted" in view.page.locator(".warning").first.inner_text()
+    assert "aqka resume" in view.page.locator("dl.verdict").inner_text()
+    assert view.page.get_by_role("heading", name="Test points").count() == 0
+    view.check()
+
+
+def test_a_thousand_points_stay_small_and_quick(browser, tmp_path, record_property):
+    kernel, labels = make_kernel(1000), make_labels(1000)
+    acquire(MatrixBackend(kernel), labels, 3_000_000, "uniform", directory=tmp_path)
+    [report] = collect([tmp_path])
+    rng = np.random.default_rng(0)
+    report.table.shots[0] += 300  # counts beyond a byte
+    full = replace(
+        report,
+        sensitivity=rng.random(report.table.n_pairs),
+        labels=[str(label) for label in labels],
+    )
+    file = tmp_path / "large.html"
+    write_report([full], file)
+    size = file.stat().st_size / 1e6
+    began = time.monotonic()
+    view = Opened(browser, file)
+    seconds = time.monotonic() - began
+    record_property("summary", f"report of 1,000 points: {size:.1f} MB, open in {seconds:.1f} s")
+    assert size < 15
+    assert seconds < 20
+    lines = view.hover("shots", 600, 20, 1000)
+    assert re.fullmatch(r"point \d+ \(.*\) × point \d+ \(.*\)", lines[0])
+    view.check()
+
+
+def test_more_points_are_drawn_in_blocks(browser, tmp_path):
+    """Every shot is still counted once in the lower triangle and the diagonal's blocks twice."""
+    n_points = 1250
+    run = tmp_path / "run"
+    acquire(
+        MatrixBackend(make_kernel(n_points)),
+        make_labels(n_points),
+        n_points * (n_points - 1) // 2 * 2,
+        "uniform",
+        directory=run,
+    )
+    file = tmp_path / "blocks.html"
+    file.write_text(run_page(run_report(run)))
+    view = Opened(browser, file)
+    lines = view.hover("shots", 100, 3, 625)
+    assert lines[0] == "points 200 to 201 by class × points 6 to 7 by class"
+    assert lines[1].startswith("8 shots, ")  # four pairs with two shots each
+    view.check()

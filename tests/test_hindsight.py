@@ -1,0 +1,98 @@
+"""Looking back on a run, against Monte Carlo."""
+
+import numpy as np
+import pytest
+
+from aqka import Problem, make_readout
+from aqka.allocators.predictive import Predictive
+from aqka.hindsight import fewer_shots, steering, thinned
+from aqka.pairs import PairTable
+from aqka.readout.auto import Auto
+from tests.conftest import make_kernel, make_labels
+
+
+def measured(kernel, shots, rng):
+    table = PairTable(len(kernel))
+    table.shots[:] = shots
+    table.hits[:] = rng.binomial(table.shots, table.condense(kernel))
+    return table
+
+
+def test_even_shots_have_a_ratio_of_one():
+    kernel, problem = make_kernel(12), Problem(make_labels(12))
+    table = measured(kernel, 20, np.random.default_rng(0))
+    found = steering(table, problem)
+    assert found.ratio == pytest.approx(1.0)
+    assert found.error is None
+    assert found.best < 1
+
+
+def test_best_shots_reach_the_best_ratio():
+    kernel, problem = make_kernel(12, scale=0.8), Problem(make_labels(12))
+    rng = np.random.default_rng(1)
+    table = measured(kernel, 100_000, rng)
+    k = table.condense(kernel)
+    share = Predictive().sensitivity(table, problem) * np.sqrt(k * (1 - k))
+    best = measured(kernel, np.maximum(1, np.rint(1e6 * 66 * share / share.sum())), rng)
+    found = steering(best, problem)
+    assert found.ratio == pytest.approx(found.best, rel=0.01)
+
+
+def test_the_ratio_is_that_of_simulated_predictions():
+    """Draw the kernel many times by both allocations, and measure the variance of f itself."""
+    n_points, rng = 20, np.random.default_rng(2)
+    kernel, y = make_kernel(n_points, scale=0.5), make_labels(20)
+    problem = Problem(y)
+    n_pairs = n_points * (n_points - 1) // 2
+    uneven = 4000 + 16_000 * (rng.random(n_pairs) < 0.3)
+    table = measured(kernel, uneven, rng)
+    ridge = Auto().fit(table, problem).regularisation
+    even = np.full(n_pairs, table.total // n_pairs)
+
+    def variance(shots):
+        drawn = []
+        for _ in range(1500):
+            noisy = measured(kernel, shots, rng)
+            estimate = noisy.square(noisy.estimate())
+            drawn.append(kernel @ np.linalg.solve(estimate + ridge * np.eye(n_points), y))
+        return np.var(drawn, axis=0).sum()
+
+    simulated = variance(uneven) / variance(even)
+    found = steering(table, problem, repetitions=5)
+    assert simulated != pytest.approx(1.0, abs=0.05)  # there is something to find
+    assert found.ratio == pytest.approx(simulated, rel=0.08)  # 1,500 draws: about 3 % of noise
+    assert found.error < 0.1
+
+
+def test_thinned_counts_are_those_of_fewer_shots():
+    """Binomial hits thinned to half the shots are binomial at half the shots."""
+    rng = np.random.default_rng(3)
+    table = PairTable(150)
+    table.shots[:] = 40
+    table.hits[:] = rng.binomial(40, 0.3, table.n_pairs)
+    part = thinned(table, 0.5, rng)
+    assert (part.shots == 20).all()
+    assert part.hits.mean() == pytest.approx(6, abs=4 * np.sqrt(4.2 / table.n_pairs))
+    assert part.hits.var() == pytest.approx(20 * 0.3 * 0.7, rel=0.06)
+    rest = table.hits - part.hits
+    assert abs(np.corrcoef(part.hits, rest)[0, 1]) < 0.04  # the halves are independent
+    odd = thinned(measured(make_kernel(30), 3, rng), 0.25, rng)
+    assert set(np.unique(odd.shots)) == {0, 1}
+    assert odd.shots.mean() == pytest.approx(0.75, abs=0.1)
+
+
+def test_fewer_shots_are_worse_where_shots_matter_and_not_where_they_do_not():
+    rng = np.random.default_rng(4)
+    labels = np.arange(60) % 2
+    points = rng.normal(size=(60, 2)) * 0.6 + 2.0 * labels[:, None]
+    distance = np.sum((points[:, None] - points) ** 2, axis=2)
+    kernel = 0.5 * np.exp(-0.05 * distance) + 0.5 * np.eye(60)
+    problem, readout = Problem(labels), make_readout("ridge-kfold")
+    few = fewer_shots(measured(kernel, 2, rng), problem, labels, readout)
+    assert [part.fraction for part in few] == [0.25, 0.5, 1.0]
+    assert few[0].gain > 2 * few[0].gain_error > 0
+    many = fewer_shots(measured(kernel, 5000, rng), problem, labels, readout)
+    assert abs(many[1].gain) < 0.03
+    assert (many[-1].gain, many[-1].gain_error) == (0.0, 0.0)
+    alone = np.array([1, 0, 0, 0])  # a fold without a second class
+    assert fewer_shots(measured(make_kernel(4), 9, rng), Problem(alone), alone, readout) == []
