@@ -150,7 +150,7 @@ def test_an_inline_script_that_slipped_in_would_not_run(browser, pages, tmp_path
     file.write_text(page.replace("</header>", bad + "</header>"))
     view = Opened(browser, file)
     view.page.wait_for_timeout(100)
-    assert view.page.title() == "aqka: run"
+    assert view.page.title() == "aqka: plain/run"
     assert view.complaints  # the browser says what it refused
     assert view.page.locator("#map-shots").evaluate("c => c.width") == 12
 

@@ -208,7 +208,11 @@ def test_a_comparison_pairs_the_same_points(report, tmp_path):
     assert f"{each.mean():+.3f} ± {np.std(each) / np.sqrt(6):.3f} point by point" in sentence
     [elsewhere] = compared([report, replace(other, data="others")])
     assert "on different test points" in elsewhere
-    assert "cannot be told" in compared([report, report])[0]
+    assert "right on the same points" in compared([report, report])[0]
+    one = found.right.copy()
+    one[0] = ~one[0]
+    close = replace(report, point_results=replace(found, right=one))
+    assert "cannot be told" in compared([report, close])[0]
     page = comparison_page([report, replace(report, settings={"method.allocator": "auto"})])
     assert "method.allocator" in page
     with pytest.raises(InputError, match="at most 6"):

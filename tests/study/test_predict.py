@@ -43,6 +43,11 @@ def write_csv(path, header, rows):
     return path
 
 
+def read_csv(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     return finished(tmp_path_factory.mktemp("predict"))
@@ -172,7 +177,7 @@ def test_the_command_prints_and_writes(run, moons, tmp_path, monkeypatch, capsys
     assert code == 0
     assert "8 points, at most 672 shots" in told
     assert "90% intervals" in out
-    rows = list(csv.DictReader(target.open()))
+    rows = read_csv(target)
     code, out, _ = call(monkeypatch, capsys, "predict", run, moons, "--shots", 7, "--json")
     answer = json.loads(out)
     assert [row["label"] for row in rows] == [str(p["label"]) for p in answer["points"]]
@@ -200,7 +205,7 @@ def test_three_classes_have_a_value_each(tmp_path, monkeypatch, capsys):
     target = tmp_path / "out.csv"
     code, _, _ = call(monkeypatch, capsys, "predict", run, file, "--output", target)
     assert code == 0
-    first = next(csv.DictReader(target.open()))
+    first = read_csv(target)[0]
     assert first["label"] in {"setosa", "versicolor", "virginica"}
     assert len(first["decision"].split()) == 3
 
@@ -209,9 +214,8 @@ def test_a_label_that_looks_like_a_formula_is_inert_in_csv(tmp_path, monkeypatch
     run = hostile(tmp_path / "h")
     file = write_csv(tmp_path / "new.csv", HOSTILE_COLUMNS, [[k, k % 5] for k in range(12)])
     target = tmp_path / "out.csv"
-    code, out, _ = call(monkeypatch, capsys, "predict", run, file, "--output", target)
-    assert code == 0
-    labels = {row["label"] for row in csv.DictReader(target.open())}
+    assert call(monkeypatch, capsys, "predict", run, file, "--output", target)[0] == 0
+    labels = {row["label"] for row in read_csv(target)}
     assert labels <= {"'=cmd()", "<script>alert(1)</script>"}
     for line in target.read_text().splitlines():
         assert not any(cell.startswith(("=", "@", "+")) for cell in line.split(","))

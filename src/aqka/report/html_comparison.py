@@ -57,7 +57,9 @@ def compared(reports: Sequence[RunReport]) -> list[str]:
         else:
             error = float(np.hypot(one.standard_error, two.standard_error))
             how = "on different test points"
-        if abs(gain) > SURE * error:
+        if first.data == other.data and np.array_equal(one.right, two.right):
+            verdict = "both are right on the same points"
+        elif abs(gain) > SURE * error:
             verdict = f"{letter} is {'more' if gain > 0 else 'less'} accurate"
         else:
             verdict = "which is more accurate cannot be told"

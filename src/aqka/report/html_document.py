@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+LONG_CELL = 30  # characters, above which a cell of a table breaks its lines
 
 
 def document(title: str, body: str, pairs: dict[str, Any] | None = None) -> str:
@@ -70,9 +71,11 @@ def table(
     """Return a table of texts; columns of ``words`` are set left."""
 
     def line(cells: Sequence[str], tag: str) -> str:
-        looks = (' class="text"' if k in words else "" for k in range(len(cells)))
-        pairs = zip(cells, looks, strict=True)
-        return "".join(f"<{tag}{look}>{escape(cell)}</{tag}>" for cell, look in pairs)
+        found = []
+        for k, cell in enumerate(cells):
+            look = "text" * (k in words) + " long" * (len(cell) > LONG_CELL)
+            found.append(f'<{tag} class="{look}">{escape(cell)}</{tag}>')
+        return "".join(found).replace(' class=""', "")
 
     lines = [f"<tr>{line(row, 'td')}</tr>" for row in rows]
     return (

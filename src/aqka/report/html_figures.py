@@ -208,4 +208,4 @@ def point_intervals(found: PointResults | None) -> str:
     if found.total_low is not None:
         legend.append(("total", "90 %, training shots too"))
     words = f"The {left_out} clearest points are not drawn." if left_out else ""
-    return figure(chart, "Test points", words, legend)
+    return figure(chart, "Decision values", words, legend)

@@ -61,7 +61,7 @@ def _header(report: RunReport) -> str:
     if found is not None:
         low, high = found.interval
         tiles += [
-            (f"{found.accuracy:.3f}", f"test accuracy, 95 %: {low:.2f} to {high:.2f}"),
+            (f"{found.accuracy:.3f}", f"test accuracy, 95\u00a0%: {low:.2f} to {high:.2f}"),
             (f"{found.balanced_accuracy:.3f}", "balanced accuracy"),
             (f"{found.majority_accuracy:.3f}", "majority class"),
             (f"{int(found.settled.sum())} of {len(found.truth)}", "test points settled"),

@@ -94,7 +94,7 @@ def run_report(directory: Path) -> RunReport:
     version = inert(entries[0].body.get("version", "unknown"))
     facts = entries[0].body["fingerprint"]
     common: dict[str, Any] = {
-        "name": inert(directory.resolve().name, 100),
+        "name": inert("/".join(directory.resolve().parts[-2:]), 100),
         "state": now.state,
         "backend": now.backend,
         "version": version,
@@ -243,5 +243,6 @@ def _settings(study: dict[str, Any]) -> dict[str, str]:
     for section, values in study.items():
         if isinstance(values, dict):
             for key, value in values.items():
-                found[f"{section}.{key}"] = inert(value, MAX_SETTING)
+                text = "default" if value is None else inert(value, MAX_SETTING)
+                found[f"{section}.{key}"] = text
     return found

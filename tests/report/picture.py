@@ -1,0 +1,36 @@
+"""Draws docs/report.png: the top of the report of the study that ``aqka init`` writes.
+
+Run ``python -m tests.report.picture`` from the repository.
+"""
+
+import tempfile
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from aqka.report.write_report import collect, write_report
+from aqka.run_directory import prepare
+from aqka.study_example import example
+from aqka.study_run import carry_out
+from tests.report.browser import chromium
+
+TARGET = Path(__file__).parents[2] / "docs" / "report.png"
+
+
+def main():
+    base = Path(tempfile.mkdtemp())
+    study = base / "study.toml"
+    study.write_text(example())
+    run = base / "runs" / "study"
+    with threadpool_limits(1):
+        carry_out(prepare(study), run, new=True)
+        write_report(collect([run]), base / "report.html")
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1040, "height": 1060})
+        page.goto((base / "report.html").as_uri())
+        page.locator("#map-shots").hover(position={"x": 150, "y": 95})
+        page.screenshot(path=TARGET)
+
+
+if __name__ == "__main__":
+    main()
