@@ -126,7 +126,7 @@ def fewer_shots(
     labels: NDArray[Any],
     readout: Readout,
     landmarks: Landmarks | None = None,
-    repetitions: int = 8,
+    repetitions: int = 3,
     seed: int = 0,
 ) -> list[FewerShots]:
     """Return the accuracy that shares of the shots give, and all; nothing if folds lack a class."""

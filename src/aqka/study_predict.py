@@ -104,7 +104,7 @@ def predict_new_points(
     budget = len(features) * len(points.train) * (shots_per_pair or study.budget.test_shots)
     problem = problem_of(study, points)
     counts, landmarks = table_of(directory)
-    head = readout_of(study, problem).fit(counts, problem, landmarks)
+    head = readout_of(study).fit(counts, problem, landmarks)
     name = text_digest(f"{digest(features)} {budget} {study.method.seed}")
     place = directory / NEW_POINTS_NAME / name
     if on_start is not None:

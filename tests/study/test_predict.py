@@ -105,7 +105,7 @@ def test_with_many_shots_labels_are_those_of_the_exact_kernel(run, moons):
     prepared = read_run(run)
     problem = problem_of(prepared.study, prepared.points)
     table, landmarks = table_of(run)
-    head = readout_of(prepared.study, problem).fit(table, problem, landmarks)
+    head = readout_of(prepared.study).fit(table, problem, landmarks)
     features = prepared.points.encoding.features(
         np.loadtxt(moons, delimiter=",", skiprows=1, usecols=(0, 1))
     )

@@ -20,7 +20,7 @@ from aqka.records import measurements
 from aqka.run_directory import PREDICTIONS_NAME
 
 LEVEL = 0.9
-REDRAWN_TRAININGS = 30  # give the width of the total interval to within some 13 %
+REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,7 +146,7 @@ def _of_study(
     study, text = load_study(directory / STUDY_NAME)
     points = read_points(directory)
     problem = problem_of(study, points)
-    readout = readout_of(study, problem)
+    readout = readout_of(study)
     method, notes = study.method, list[str]()
     session = Acquisition(
         problem, common["budget"], method.allocator, schedule_of(study), method.seed
