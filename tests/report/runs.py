@@ -10,8 +10,13 @@ HOSTILE_LABELS = ("<script>alert(1)</script>", "=cmd()")
 HOSTILE_COLUMNS = ('"><img src=x onerror=alert(2)>', "</script><!--")
 
 
-def finished(directory, text=None, **settings):
-    path = write_study(directory, text, **settings)
+def quick(text):
+    """The same study with a readout that is cross-validated in no time."""
+    return text.replace("[method]\n", '[method]\nallocator = "aqka"\nreadout = "ridge-kfold"\n')
+
+
+def finished(directory, text=None):
+    path = write_study(directory, quick(text or small()))
     carry_out(prepare(path), directory / "run", new=True)
     return directory / "run"
 
@@ -29,7 +34,7 @@ def hostile(directory):
 
 def interrupted(directory):
     """A run that was stopped after its second round."""
-    path = write_study(directory)
+    path = write_study(directory, quick(small()))
     seen = []
 
     def stop():

@@ -23,8 +23,8 @@ from aqka.report.svg import Scale
 from aqka.report.verdict import verdict
 from aqka.report.write_report import collect
 from tests.conftest import make_kernel, make_labels
-from tests.report.runs import HOSTILE_LABELS, finished, hostile, interrupted
-from tests.study.helpers import write_study
+from tests.report.runs import HOSTILE_LABELS, finished, hostile, interrupted, quick
+from tests.study.helpers import small, write_study
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def test_a_comparison_pairs_the_same_points(report, tmp_path):
     one[0] = ~one[0]
     close = replace(report, point_results=replace(found, right=one))
     assert "cannot be told" in compared([report, close])[0]
-    page = comparison_page([report, replace(report, settings={"method.allocator": "auto"})])
+    page = comparison_page([report, replace(report, settings={"method.allocator": "leverage"})])
     assert "method.allocator" in page
     with pytest.raises(InputError, match="at most 6"):
         collect([tmp_path] * 7)
@@ -258,7 +258,7 @@ def test_the_command_writes_prints_and_refuses(run, tmp_path, monkeypatch, capsy
 
 
 def test_a_run_writes_its_report_and_never_fails_for_it(tmp_path, monkeypatch, capsys):
-    path = write_study(tmp_path / "a")
+    path = write_study(tmp_path / "a", quick(small()))
     code, out, _ = call(monkeypatch, capsys, "run", path)
     assert code == 0
     assert "The report is in" in out
@@ -268,7 +268,7 @@ def test_a_run_writes_its_report_and_never_fails_for_it(tmp_path, monkeypatch, c
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("aqka.report.write_report.collect", fail)
-    path = write_study(tmp_path / "b")
+    path = write_study(tmp_path / "b", quick(small()))
     code, out, told = call(monkeypatch, capsys, "run", path, "--json")
     assert code == 0
     assert json.loads(out)["report"] is None

@@ -126,7 +126,7 @@ def test_nothing_is_bought_twice(run, moons, monkeypatch):
         raise AssertionError("a shot was bought again")
 
     with monkeypatch.context() as patch:
-        patch.setattr("aqka.backends.matrix.MatrixBackend.submit", refuse)
+        patch.setattr("aqka.backends._simulated.SimulatedBackend.submit", refuse)
         again = predict_new_points(run, moons, 7)
     assert again.rows() == first.rows()
     other = predict_new_points(run, moons, 8)
@@ -228,7 +228,7 @@ def test_a_backend_that_fails_ends_with_code_4_and_says_how_to_go_on(
 ):
     with monkeypatch.context() as patch:
         patch.setattr(
-            "aqka.backends.matrix.MatrixBackend.collect",
+            "aqka.backends._simulated.SimulatedBackend.collect",
             lambda *_: (_ for _ in ()).throw(JobError("the device burnt")),
         )
         with pytest.warns(RuntimeWarning, match="burnt"):
