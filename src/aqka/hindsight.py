@@ -19,6 +19,7 @@ from aqka.smoothing import KernelPrior
 from aqka.theory import cauchy_schwarz_ratio
 
 FRACTIONS = (0.25, 0.5)
+NEGLIGIBLE = 0.02  # of the variance: nobody would change an allocator for it
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,13 @@ class Steering:
 
     @property
     def sure(self) -> bool:
-        """Whether the ratio is further from 1 than twice its error."""
-        return self.error is not None and abs(self.ratio - 1) > 2 * self.error
+        """Whether the ratio is further from 1 than twice its error, and than what matters."""
+        return self.error is not None and abs(self.ratio - 1) > max(2 * self.error, NEGLIGIBLE)
 
 
 def steering(
     table: PairTable,
     problem: Problem,
-    landmarks: Landmarks | None = None,
     repetitions: int = 0,
     seed: int = 0,
 ) -> Steering:
@@ -65,7 +65,7 @@ def steering(
     if repetitions == 0:
         return Steering(ratio, None, best)
     rng = np.random.default_rng(seed)
-    chances = np.clip(table.condense(denoised(table, problem, landmarks)), 0.0, 1.0)
+    chances = np.clip(table.condense(denoised(table, problem, None)), 0.0, 1.0)
     drawn = PairTable(table.n_points, table.diagonal)
     drawn.shots[:] = table.shots
     others = []

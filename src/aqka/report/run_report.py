@@ -169,8 +169,14 @@ def _of_study(
     rounds = rounds_of(entries, problem.new_table(), estimate, ESTIMATED_ROUNDS)
     looked_back, fewer, judged = None, list[FewerShots](), None
     if table.total:
-        redraws = max(5, min(10, 1000 // n_points)) if n_points <= REDRAWN_POINTS else 0
-        looked_back = steering(table, problem, landmarks, redraws)
+        if landmarks is None:
+            redraws = max(5, min(10, 1000 // n_points)) if n_points <= REDRAWN_POINTS else 0
+            looked_back = steering(table, problem, repetitions=redraws)
+        else:
+            notes.append(
+                "The allocator completes rows from landmarks; how that compares with even shots "
+                "is not worked out."
+            )
         if small:
             fewer = fewer_shots(table, problem, points.train_labels, readout, landmarks)
     stored = read_results(directory)

@@ -107,7 +107,7 @@ def _steering(report: RunReport) -> str:
     if found.error is None:
         text += " (how sure that is was not worked out)."
     elif not found.sure:
-        text += ": no difference that can be told from noise."
+        text += ": no difference that matters and can be told from noise."
     elif found.ratio < 1:
         text += (
             f": yes, even shots would have needed {1 / found.ratio:.2f} times as many for the same."
