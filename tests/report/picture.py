@@ -26,7 +26,7 @@ def main():
         carry_out(prepare(study), run, new=True)
         write_report(collect([run]), base / "report.html")
     with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1000, "height": 1000})
+        page = browser.new_page(viewport={"width": 1040, "height": 1030})
         page.goto((base / "report.html").as_uri())
         page.locator("#map-shots").hover(position={"x": 150, "y": 95})
         page.screenshot(path=TARGET)

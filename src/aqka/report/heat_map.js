@@ -29,13 +29,18 @@
   };
   const short = (value) => value.toLocaleString("en-GB", { maximumSignificantDigits: 3 });
 
-  let mostShots = 1;
-  for (const count of shots) if (count > mostShots) mostShots = count;
+  let fewestShots = Infinity, mostShots = 1; // of the measured pairs
+  for (const count of shots) {
+    if (count > mostShots) mostShots = count;
+    if (count > 0 && count < fewestShots) fewestShots = count;
+  }
+  fewestShots = Math.min(fewestShots, mostShots);
+  const spread = Math.log(mostShots / fewestShots) || 1;
   const least = 1e-3; // of the largest sensitivity: the low end of the logarithmic scale
   const panels = {
     shots: {
-      value: (k) => (shots[k] ? Math.log1p(shots[k]) / Math.log1p(mostShots) : NaN),
-      low: "0", high: short(mostShots) + " (log)",
+      value: (k) => (shots[k] ? Math.log(shots[k] / fewestShots) / spread : NaN),
+      low: short(fewestShots), high: short(mostShots) + " (log)",
     },
     kernel: {
       value: (k) => (shots[k] ? hits[k] / shots[k] : NaN),

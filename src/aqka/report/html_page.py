@@ -18,7 +18,7 @@ from aqka.report.html_heat_map import heat_maps
 from aqka.report.run_report import RunReport
 from aqka.report.verdict import verdict
 
-MAX_LISTED_POINTS = 100
+MAX_LISTED_POINTS = 30
 
 
 def run_page(report: RunReport) -> str:
