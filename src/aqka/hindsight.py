@@ -108,9 +108,12 @@ class FewerShots:
     fraction
         The share.
     accuracy, error
-        Mean over points and thinnings, and its standard error over points.
+        Mean over points and thinnings, and its standard error.
     gain, gain_error
         What all shots give more, point by point, and its standard error.
+
+    Errors are those over points and over thinnings together: a thinning moves all points at once,
+    which their differences do not show.
     """
 
     fraction: float
@@ -126,7 +129,7 @@ def fewer_shots(
     labels: NDArray[Any],
     readout: Readout,
     landmarks: Landmarks | None = None,
-    repetitions: int = 3,
+    repetitions: int = 5,
     seed: int = 0,
 ) -> list[FewerShots]:
     """Return the accuracy that shares of the shots give, and all; nothing if folds lack a class."""
@@ -143,17 +146,17 @@ def fewer_shots(
     rng = np.random.default_rng(seed)
     points = []
     for fraction in FRACTIONS:
-        draws = [right(thinned(table, fraction, rng)) for _ in range(repetitions)]
-        points.append((fraction, np.mean(draws, axis=0)))
+        draws = np.array([right(thinned(table, fraction, rng)) for _ in range(repetitions)])
+        points.append((fraction, draws.mean(axis=0), _standard_error(draws.mean(axis=1))))
     return [
         FewerShots(
             fraction,
             float(found.mean()),
-            _standard_error(found),
+            float(np.hypot(_standard_error(found), shared)),
             float(np.mean(full - found)),
-            _standard_error(full - found),
+            float(np.hypot(_standard_error(full - found), shared)),
         )
-        for fraction, found in (*points, (1.0, full))
+        for fraction, found, shared in (*points, (1.0, full, 0.0))
     ]
 
 
