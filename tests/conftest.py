@@ -1,6 +1,13 @@
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import settings
+
+# A shell starts what it puts in the background with Ctrl-C ignored, and children inherit that;
+# the tests that press Ctrl-C would then wait in vain.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Examples are derived from the test itself, so that a run can be repeated.
 settings.register_profile("fixed", derandomize=True, deadline=None)

@@ -188,6 +188,8 @@ def test_the_catalogue_is_complete():
         "hybrid",
         "aqka-svm",
         "aqka-svm-soft",
+        "predictive",
+        "auto",
     }
 
 

@@ -102,7 +102,7 @@ def test_total_intervals_flag_labels_that_could_flip(moons):
     model = QuantumRidgeClassifier(budget=10_000, readout="ridge-kfold").fit(X[:30], y[:30])
     found = model.prediction(X_test[:10], budget=20_000, total=True)
     assert found.could_flip.dtype == bool
-    assert np.all(found.total_high >= found.high)
+    assert np.mean(found.total_high - found.total_low) > np.mean(found.high - found.low)
 
 
 def test_probabilities_agree_with_the_prediction_and_are_calibrated(moons):
@@ -141,8 +141,8 @@ def test_regression_agrees_with_scikit_learn_in_the_limit_of_many_shots():
     np.testing.assert_allclose(
         model.predict(kernel), reference.predict(kernel) + y.mean(), rtol=1e-4
     )
-    shots = QuantumRidge(budget=40_000_000, readout="ridge").fit(X, y)
-    assert np.corrcoef(shots.predict(X), model.predict(kernel))[0, 1] > 0.9
+    shots = QuantumRidge(budget=10**12, readout="ridge").fit(X, y)
+    assert np.corrcoef(shots.predict(X), model.predict(kernel))[0, 1] > 0.99
     two = QuantumRidge(backend="precomputed").fit(kernel, np.where(y > 5, 7.0, 3.0))
     assert 2 < two.predict(kernel).min() < two.predict(kernel).max() < 8
 
