@@ -63,7 +63,8 @@ def write_comparison(found: Comparison, path: Path) -> None:
         "`aqka compare --report`. A method is an allocator + a readout. Training shots only: test "
         "entries are exact here. *Correlation* is that of the decision values with those of a "
         "ridge tuned on the exact kernel. ± is one standard error over seeds, each seed being "
-        "another data set or split.",
+        "another data set or split. `auto` was developed on these same tasks, so its figures here "
+        "are not those of unseen ones.",
         "",
         *verdict_lines(found),
         "",
