@@ -17,7 +17,7 @@ from aqka.problem import Problem
 from aqka.readout import make_readout
 from aqka.run import acquire
 from aqka.sweep import OnCell, run_cells
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task
 
 SHOTS_PER_PAIR = (0.3, 1.0, 3.0, 10.0, 30.0)
@@ -50,6 +50,7 @@ METHODS = (
 SEEDS = 20
 
 
+@stable_name("aqka.comparison:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one task: every method at every budget."""
     task = TASKS[cell["task"]](cell["seed"])

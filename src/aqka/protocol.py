@@ -37,6 +37,13 @@ class Protocol:
             if getattr(self, name) not in known:
                 raise InputError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
 
+    def describe(self) -> str:
+        """Return the settings as ledgers write them; tags depend on this text."""
+        return (
+            f"Protocol(name={self.name!r}, diagonal={self.diagonal!r}, unseen={self.unseen!r}, "
+            f"readout={self.readout!r})"
+        )
+
     def kernel(self, table: PairTable) -> FloatArray:
         """Return the N-by-N estimate K-hat (Algorithm 1, line 5, before projection)."""
         k_hat = table.estimate()

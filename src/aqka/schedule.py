@@ -50,6 +50,13 @@ class Schedule:
                 f"exploration must be 'random' or 'round-robin', got {self.exploration!r}."
             )
 
+    def describe(self) -> str:
+        """Return the settings as ledgers write them; tags depend on this text."""
+        return (
+            f"Schedule(warmup={self.warmup!r}, rounds={self.rounds!r}, explore={self.explore!r}, "
+            f"exploration={self.exploration!r}, quantum={self.quantum!r})"
+        )
+
     def milestones(self, budget: int) -> list[int]:
         """Return the shots spent in all after the warm-up and after each round.
 

@@ -137,7 +137,8 @@ def _cores() -> int:
 
 
 def _importable(function: Callable[..., Any]) -> str:
-    """Return ``module:name`` of a function that another process can import."""
+    """Return the name of a function that another process can import: its stable name if it has
+    one (:func:`~aqka.sweep_store.stable_name`), else ``module:name``."""
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", "")
     found = getattr(importlib.import_module(module), name, None) if module else None
@@ -146,4 +147,4 @@ def _importable(function: Callable[..., Any]) -> str:
             f"function must be defined at the top level of a module, got {function!r}; "
             "a worker process imports it by name."
         )
-    return f"{module}:{name}"
+    return str(getattr(function, "stable_name", f"{module}:{name}"))

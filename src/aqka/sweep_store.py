@@ -3,10 +3,10 @@
 import json
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -18,6 +18,7 @@ from aqka.version import __version__
 
 Cell = dict[str, Any]
 Result = dict[str, Any]
+CellFunction = TypeVar("CellFunction", bound=Callable[..., Any])
 
 
 def versions() -> dict[str, str]:
@@ -50,6 +51,16 @@ def _plain(value: Any) -> Any:
         f"cells and results must be made of numbers, texts, lists and dicts with text keys, "
         f"got {type(value).__name__}."
     )
+
+
+def stable_name(name: str) -> Callable[[CellFunction], CellFunction]:
+    """Give a cell function the name that stored results know it by, wherever its module moves."""
+
+    def mark(function: CellFunction) -> CellFunction:
+        function.stable_name = name  # type: ignore[attr-defined]
+        return function
+
+    return mark
 
 
 def cell_key(function: str, cell: Cell) -> str:

@@ -11,7 +11,7 @@ from aqka.arrays import as_count
 from aqka.backends._fidelity import fidelities
 from aqka.errors import InputError
 from aqka.sweep import run_cells
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -103,6 +103,7 @@ def tiled_kernel(
     return np.asarray(np.load(target, mmap_mode="r"))
 
 
+@stable_name("aqka.tiles:write_tile")
 def write_tile(cell: Cell) -> Result:
     """Compute one tile and write it and its mirror image; no two tiles share an entry."""
     target = Path(cell["path"])

@@ -8,21 +8,28 @@ import numpy as np
 import pytest
 
 from aqka import (
+    PAPER,
+    PRACTICAL,
     MatrixBackend,
     QuantumRidgeClassifier,
     Schedule,
     acquire,
+    comparison,
     predict,
     sweep_store,
     sweep_workers,
+    tiles,
 )
+from aqka.allocators import make_allocator
 from aqka.allocators.aqka import Aqka
 from aqka.audit import verify
 from aqka.comparison import compare
 from aqka.dropins import ShotKernel
+from aqka.experiments import experiment_names, make_experiment
 from aqka.report.run_report import run_report
 from aqka.reproduce import plan, reproduce
 from aqka.run_directory import read_run
+from aqka.schedule import EVEN_START, ONE_LOOK, ONE_SHOT
 from aqka.study_run import carry_out
 from tests.conftest import make_kernel, make_labels
 
@@ -159,3 +166,23 @@ def test_a_finished_comparison_is_not_computed_again(written):
         1, tasks=tasks, budgets=[0.3], baseline_budgets=[0.3, 1.0], store=store, workers=1
     )
     assert found.tasks == tasks
+
+
+def test_what_tags_and_stored_results_depend_on_has_kept_its_name():
+    names = json.loads((WRITTEN / "names.json").read_text())
+    for name, described in names["allocators"].items():
+        assert make_allocator(name).describe() == described
+    schedules = (Schedule(), ONE_SHOT, EVEN_START, ONE_LOOK)
+    assert [schedule.describe() for schedule in schedules] == names["schedules"]
+    assert [protocol.describe() for protocol in (PAPER, PRACTICAL)] == names["protocols"]
+    functions = {name: make_experiment(name).measure for name in experiment_names()}
+    functions |= {"compare": comparison.measure, "tiles": tiles.write_tile}
+    found = {name: function.stable_name for name, function in functions.items()}
+    assert found == names["cell_functions"]
+
+
+def test_an_allocator_that_names_nothing_goes_by_its_module():
+    class Own(Aqka):
+        pass
+
+    assert Own().describe() == f"{__name__}.{Own.__qualname__}(floor=0.05)"

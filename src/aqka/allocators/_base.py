@@ -39,6 +39,11 @@ class Allocator(ABC):
     schedule: ClassVar[Schedule] = Schedule()
     """The schedule a run uses unless the user gives another."""
 
+    ledger_name: ClassVar[str]
+    """What ledgers call the class. Tags, and so simulated hits and jobs in flight, depend on it:
+    it stays when the class is moved or renamed. A class without one of its own goes by its module
+    and name."""
+
     chooses_once: ClassVar[bool] = False
     """Whether a choice made in the first round must hold, so that only one round is possible."""
 
@@ -54,9 +59,12 @@ class Allocator(ABC):
         return ""
 
     def describe(self) -> str:
-        """Return class and settings, the same in every process."""
+        """Return class and settings, the same in every process and every version."""
+        kind = type(self)
         settings = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
-        return f"{type(self).__module__}.{type(self).__qualname__}({settings})"
+        # Of the class itself: a subclass is another allocator.
+        name = vars(kind).get("ledger_name", f"{kind.__module__}.{kind.__qualname__}")
+        return f"{name}({settings})"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """AQKA itself: fill toward the KKT targets of the estimated sensitivity (target-est)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,8 @@ def _scaled(vector: FloatArray) -> FloatArray:
 @dataclass(frozen=True)
 class Aqka(TargetFill):
     """The paper's method: s* ∝ |g| sqrt(K(1-K)) with plug-in estimates (Eq. 14)."""
+
+    ledger_name: ClassVar[str] = "aqka.allocators.aqka.Aqka"
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return ĝ from what has been measured so far."""

@@ -1,6 +1,7 @@
 """Target-fill with the sensitivity of the true kernel (target-oracle)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from aqka.problem import Problem
 @dataclass(frozen=True)
 class AqkaOracle(TargetFill):
     """What AQKA would do if it knew the kernel it is about to measure."""
+
+    ledger_name: ClassVar[str] = "aqka.allocators.aqka_oracle.AqkaOracle"
 
     def check(self, problem: Problem) -> None:
         """Require the true kernel."""

@@ -1,6 +1,7 @@
 """AQKA for a support vector machine: the dual product as the sensitivity."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from aqka.svm import SvmSolution, solve_dual
 @dataclass(frozen=True)
 class AqkaSvm(TargetFill):
     """s* ∝ |η_i η_j| sqrt(K̂(1-K̂)), from the envelope theorem (Prop. 4, Eq. 49)."""
+
+    ledger_name: ClassVar[str] = "aqka.allocators.aqka_svm.AqkaSvm"
 
     def check(self, problem: Problem) -> None:
         """Require classes."""

@@ -1,6 +1,7 @@
 """AQKA for a support vector machine with the paper's proposed mend: a soft support."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from aqka.allocators.aqka_svm import AqkaSvm
 from aqka.arrays import FloatArray
@@ -11,6 +12,8 @@ from aqka.svm import SvmSolution
 @dataclass(frozen=True)
 class AqkaSvmSoft(AqkaSvm):
     """The dual coefficients replaced by softmax(η / τ), τ = 1/γ (Appendix A.6, mend (i))."""
+
+    ledger_name: ClassVar[str] = "aqka.allocators.aqka_svm_soft.AqkaSvmSoft"
 
     def weights(self, solution: SvmSolution) -> FloatArray:
         """Return the soft support, flatter the thinner the margin."""

@@ -28,6 +28,8 @@ class Auto(Allocator):
     counts it is near 0.6 on every problem (docs/readouts.md).
     """
 
+    ledger_name: ClassVar[str] = "aqka.allocators.auto.Auto"
+
     schedule: ClassVar[Schedule] = EVEN_START
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:

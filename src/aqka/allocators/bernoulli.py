@@ -1,6 +1,7 @@
 """The variance term alone, without the sensitivity (bernoulli-only)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from aqka.problem import Problem
 @dataclass(frozen=True)
 class Bernoulli(TargetFill):
     """s* ∝ sqrt(K̂(1-K̂)): what is left of AQKA when the sensitivity is flat."""
+
+    ledger_name: ClassVar[str] = "aqka.allocators.bernoulli.Bernoulli"
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the same for every pair."""

@@ -23,6 +23,8 @@ class Hybrid(Nystrom):
     The readout keeps what was measured in the block and reconstructs the rest.
     """
 
+    ledger_name: ClassVar[str] = "aqka.allocators.hybrid.Hybrid"
+
     schedule: ClassVar[Schedule] = ONE_LOOK
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:

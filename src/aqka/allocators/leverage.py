@@ -1,6 +1,7 @@
 """Ridge leverage scores in place of the gradient."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from aqka.allocators._base import TargetFill
 from aqka.arrays import FloatArray
@@ -13,6 +14,8 @@ from aqka.spectrum import Spectrum
 @dataclass(frozen=True)
 class Leverage(TargetFill):
     """s* ∝ (ℓ_i + ℓ_j) sqrt(K̂(1-K̂)): safer than AQKA when the sensitivity is dense (Eq. 52)."""
+
+    ledger_name: ClassVar[str] = "aqka.allocators.leverage.Leverage"
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the leverage of a pair's two points."""

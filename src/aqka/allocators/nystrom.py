@@ -34,6 +34,8 @@ class Nystrom(Allocator):
         Number m_ℓ of landmarks; ⌈√N⌉ when None.
     """
 
+    ledger_name: ClassVar[str] = "aqka.allocators.nystrom.Nystrom"
+
     landmarks: int | None = None
     schedule: ClassVar[Schedule] = ONE_SHOT
     chooses_once: ClassVar[bool] = True

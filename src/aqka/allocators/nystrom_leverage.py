@@ -17,6 +17,8 @@ from aqka.spectrum import Spectrum
 class NystromLeverage(Nystrom):
     """Landmarks drawn without replacement, p ∝ ℓ_i of the warm-up kernel (Appendix C.10)."""
 
+    ledger_name: ClassVar[str] = "aqka.allocators.nystrom_leverage.NystromLeverage"
+
     schedule: ClassVar[Schedule] = ONE_LOOK
 
     def choose(self, table: PairTable, problem: Problem, rng: Generator) -> IntArray:

@@ -21,6 +21,8 @@ class Predictive(TargetFill):
     the paper's tiny ridge the sensitivities follow noise that the readout will filter out.
     """
 
+    ledger_name: ClassVar[str] = "aqka.allocators.predictive.Predictive"
+
     floor: float = 0.0  # the uniform half is the floor
     schedule: ClassVar[Schedule] = EVEN_START
 

@@ -16,6 +16,8 @@ from aqka.targets import sample_uniformly
 class Random(Allocator):
     """Independent uniform pair sampling: the paper's ``random``."""
 
+    ledger_name: ClassVar[str] = "aqka.allocators.random.Random"
+
     schedule: ClassVar[Schedule] = ONE_SHOT
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:

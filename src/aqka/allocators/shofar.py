@@ -25,6 +25,8 @@ class Shofar(Allocator):
         τ, as a fraction of the largest coefficient.
     """
 
+    ledger_name: ClassVar[str] = "aqka.allocators.shofar.Shofar"
+
     threshold: float = 0.05
     schedule: ClassVar[Schedule] = ONE_LOOK
 

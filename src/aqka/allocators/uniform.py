@@ -16,6 +16,8 @@ from aqka.targets import raise_lowest
 class Uniform(Allocator):
     """Every pair gets B / M shots; a remainder goes to a random choice of pairs."""
 
+    ledger_name: ClassVar[str] = "aqka.allocators.uniform.Uniform"
+
     schedule: ClassVar[Schedule] = ONE_SHOT
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:

@@ -14,7 +14,7 @@ from aqka.experiments._results import Estimate, Results, Row, lowest
 from aqka.experiments._runs import baseline_rows, rows_per_pair
 from aqka.experiments._stated import direction, largest_size, stated_gain, stated_span
 from aqka.problem import Problem
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ SEEDS = 3  # of the paper
 PLACE = "App. C.8; Fig. 8, caption"
 
 
+@stable_name("aqka.experiments.dense:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one data set."""
     task = real_task(cell["data"], cell["seed"], cell["n_train"])

@@ -19,7 +19,7 @@ from aqka.experiments._runs import (
     spend,
 )
 from aqka.experiments._stated import direction, stated_gain, stated_level
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import planted_zz
 from aqka.theory import expected_unseen
 
@@ -35,6 +35,7 @@ PLACE = "Sec. 5.5; App. C.5"
 FIGURE = "App. Fig. 5, caption"
 
 
+@stable_name("aqka.experiments.fill:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one task: every method at every budget."""
     task = TASKS[cell["task"]](cell["seed"])

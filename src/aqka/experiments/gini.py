@@ -13,7 +13,7 @@ from aqka.experiments._real import CHOSEN, DATA, real_task
 from aqka.experiments._results import Estimate, Results, Row
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, n_pairs, rows_per_pair, spend
 from aqka.experiments._stated import direction
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task, planted_sparse
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ TABLE = {
 }
 
 
+@stable_name("aqka.experiments.gini:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one task."""
     task, protocol, seed = _task(cell), cell["protocol"], cell["seed"]

@@ -18,7 +18,7 @@ from aqka.experiments._notes import levels_note
 from aqka.experiments._results import Estimate, Results, Row
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, rows_per_pair
 from aqka.experiments._stated import direction, stated_level
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +28,7 @@ KERNEL = "measured kernel"
 """Method of the row that describes the kernel itself."""
 
 
+@stable_name("aqka.experiments.hardware:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: a target planted on the kernel, every method at every budget."""
     task = hardware_task(cell["seed"], cell["kernel"])

@@ -18,7 +18,7 @@ from aqka.experiments._runs import (
     exact_decision,
     n_pairs,
 )
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task, ad_hoc
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ READOUTS = {"ridge": None, "SVM": "svm"}
 MORE = "exact kernel, more points"
 
 
+@stable_name("aqka.experiments.havlicek:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: both heads, and the exact kernel on more training points."""
     task = ad_hoc(cell["n_train"], seed=cell["seed"])

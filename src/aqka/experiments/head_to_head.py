@@ -11,7 +11,7 @@ from aqka.experiments._planted import BUDGETS, LARGEST
 from aqka.experiments._results import Estimate, Results, highest, lowest
 from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows, rows_per_pair
 from aqka.experiments._stated import Gains, direction, stated_gain, stated_level, stated_span
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import breast_cancer, planted_zz
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ draw anchors and splits anew."""
 PLACE = "App. C.6; App. Fig. 6"
 
 
+@stable_name("aqka.experiments.head_to_head:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one panel: every method at every budget."""
     panel, protocol, seed = cell["panel"], cell["protocol"], cell["seed"]

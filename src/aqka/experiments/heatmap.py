@@ -12,7 +12,7 @@ from aqka.experiments._claims import Claim, at_most, factor, within
 from aqka.experiments._results import Estimate, Results, Row
 from aqka.experiments._runs import spend
 from aqka.schedule import Schedule
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import planted_sparse
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ METHODS = {
 shots on pairs that do not matter: the 5 % floor on sensitivities, and the warm-up."""
 
 
+@stable_name("aqka.experiments.heatmap:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: where each method puts its shots."""
     task = planted_sparse(N_TRAIN, N_TRAIN // 3, N_ANCHORS, seed=cell["seed"])

@@ -9,7 +9,7 @@ from aqka.experiments._planted import BUDGETS, LARGEST, planted_rows
 from aqka.experiments._results import Estimate, Results, lowest
 from aqka.experiments._runs import EXACT, MAJORITY
 from aqka.experiments._stated import direction, stated_gain
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,6 +21,7 @@ SEEDS = 5  # of the paper
 PLACE = "Sec. 7; App. C.11; App. Fig. 12, caption"
 
 
+@stable_name("aqka.experiments.hybrid:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: every method at every budget."""
     return {"rows": planted_rows(cell, METHODS)}

@@ -10,7 +10,7 @@ from aqka.experiments._results import Estimate, Results, Row, highest, lowest
 from aqka.experiments._runs import baseline_rows, exact_decision, measured, spend
 from aqka.experiments._stated import direction, largest_size, stated_gain
 from aqka.schedule import Schedule
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +33,7 @@ SEEDS = 5  # the least of the paper, which gives no number for this table
 PLACE = "App. C.18; App. Table 5"
 
 
+@stable_name("aqka.experiments.hyperparameters:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: uniform, and AQKA under every schedule, at every budget."""
     task = planted_task(cell["seed"])

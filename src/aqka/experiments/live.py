@@ -15,7 +15,7 @@ from aqka.experiments._runs import baseline_rows, n_pairs
 from aqka.experiments._stated import direction
 from aqka.planner import quote
 from aqka.schedule import ONE_SHOT
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,6 +32,7 @@ QUEUE = 50  # jobs that wait on ibm_pittsburgh, as the paper says
 PLACE = "App. C.9; Fig. 10, caption"
 
 
+@stable_name("aqka.experiments.live:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one configuration: both arms in one session."""
     from qiskit_ibm_runtime import fake_provider

@@ -14,7 +14,7 @@ from aqka.experiments._planted import LARGEST, planted_rows
 from aqka.experiments._results import Estimate, Results, Row, lowest
 from aqka.experiments._runs import EXACT, MAJORITY
 from aqka.experiments._stated import direction, largest_size, stated_gain, stated_level, stated_span
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +26,7 @@ SEEDS = 5  # of the paper
 PLACE = "App. C.10; App. Fig. 11, caption"
 
 
+@stable_name("aqka.experiments.nystrom_sweep:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: both variants at every landmark count and budget, and AQKA."""
     methods: dict[str, Allocator] = {"uniform": Uniform(), "aqka": Aqka()}

@@ -12,7 +12,7 @@ from aqka.experiments._notes import levels_note
 from aqka.experiments._online import ARMS, arm_rows, online_task
 from aqka.experiments._results import Estimate, Results
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, n_pairs
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +22,7 @@ SEEDS = 6  # of the paper
 PLACE = "App. C.9; Fig. 9, caption"
 
 
+@stable_name("aqka.experiments.online:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: both arms at every budget."""
     from aqka.backends.aer import AerBackend, depolarising_noise

@@ -11,7 +11,7 @@ from aqka.experiments._planted import BUDGETS, LARGEST
 from aqka.experiments._results import Estimate, Results, lowest
 from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows
 from aqka.experiments._stated import direction, stated_span
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import planted_zz
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ N_TRAIN, N_TEST, N_ANCHORS = 150, 50, 10
 SEEDS = 5  # of the paper; we take more
 
 
+@stable_name("aqka.experiments.quantum:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: every method at every budget."""
     task = planted_zz(N_TRAIN, N_TEST, N_ANCHORS, seed=cell["seed"])

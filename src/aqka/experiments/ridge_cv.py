@@ -15,7 +15,7 @@ from aqka.readout import Readout
 from aqka.readout.ridge import Ridge
 from aqka.readout.ridge_kfold import RidgeKfold
 from aqka.readout.ridge_loo import RIDGE_GRID, RidgeLoo
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +35,7 @@ STATED = {10_000: 5.3, 30_000: 5.1, 100_000: 12.5, 300_000: -3.5, LARGEST: -1.3}
 SEEDS = 5  # of the paper
 
 
+@stable_name("aqka.experiments.ridge_cv:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: both methods at every budget, each read with every readout."""
     task = planted_task(cell["seed"])

@@ -16,7 +16,7 @@ from aqka.experiments._results import Estimate, Results, highest, lowest
 from aqka.experiments._runs import MAJORITY, all_rows, baseline_rows, n_pairs
 from aqka.pairs import PairTable
 from aqka.problem import Problem
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import planted_sparse
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ ANCHORS = {60: 3, 225: 10, 500: 22, 1000: 45}
 SEEDS = 3  # of the paper
 
 
+@stable_name("aqka.experiments.scaling:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one size at one budget: small enough to keep all cores busy."""
     size = cell["points"]

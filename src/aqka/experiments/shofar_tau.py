@@ -13,7 +13,7 @@ from aqka.experiments._planted import BUDGETS, LARGEST, planted_rows
 from aqka.experiments._results import Estimate, Results, highest
 from aqka.experiments._runs import EXACT, MAJORITY
 from aqka.experiments._stated import direction, stated_gain
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +31,7 @@ STATED = {
 """The paper's Table 2: best τ, ShoFaR's gain with it and AQKA's gain, by budget."""
 
 
+@stable_name("aqka.experiments.shofar_tau:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: every threshold and AQKA at every budget."""
     methods: dict[str, Allocator] = {"uniform": Uniform(), "aqka": Aqka()}

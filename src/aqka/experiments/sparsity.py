@@ -15,7 +15,7 @@ from aqka.experiments._runs import EXACT, baseline_rows, exact_decision, measure
 from aqka.experiments._stated import direction, stated_gain, stated_span
 from aqka.problem import Problem
 from aqka.protocol import PAPER
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.theory import planted_ceiling, training_loss
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ LOW, HIGH = 100_000, 300_000  # the budgets that the text names; the figure has 
 SEEDS = 20  # of the paper
 
 
+@stable_name("aqka.experiments.sparsity:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed at one number of anchors: every method at every budget."""
     task = planted_task(cell["seed"], cell["anchors"])

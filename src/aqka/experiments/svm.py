@@ -29,7 +29,7 @@ from aqka.problem import Problem
 from aqka.sensitivity import svm_gradient
 from aqka.spectrum import project_psd
 from aqka.svm import solve_dual
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task, plant
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ SEEDS = 20
 PLACE = "App. C.13; Fig. 14c, caption"
 
 
+@stable_name("aqka.experiments.svm:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: labels planted on the measured kernel, every method at every budget."""
     task = svm_task(cell["seed"], cell["kernel"])

@@ -15,7 +15,7 @@ from aqka.experiments._planted import (
 )
 from aqka.experiments._results import Estimate, Results, highest, lowest
 from aqka.experiments._runs import EXACT, MAJORITY
-from aqka.sweep_store import Cell, Result
+from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,7 @@ METHODS = ("uniform", "random", "bernoulli", "leverage", "aqka", "aqka-oracle")
 SEEDS = 5  # of the paper; we take more
 
 
+@stable_name("aqka.experiments.synthetic:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: every method at every budget."""
     return {"rows": planted_rows(cell, METHODS)}
