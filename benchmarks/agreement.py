@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
 from aqka import PairTable, ShotPlan
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.sensitivity import krr_gauss_newton, krr_gradient, krr_remainder, svm_gradient
 from aqka.spectrum import Spectrum
 from aqka.svm import solve_dual

@@ -9,7 +9,7 @@ from qiskit_machine_learning.state_fidelities import ComputeUncompute
 from threadpoolctl import threadpool_limits
 
 from aqka import ShotPlan
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.backends._circuits import zz_feature_map
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend

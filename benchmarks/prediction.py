@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from aqka import Acquisition, FittedHead, MatrixBackend, Problem, acquire, make_readout
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.block import BlockTable
 from aqka.bootstrap import with_total_interval
 from aqka.inference import predict

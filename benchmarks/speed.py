@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
 from aqka import Acquisition, MatrixBackend, Problem, Schedule
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from benchmarks.bars import Bar, fastest
 
 ROUND_SIZES = (225, 1000, 3000)

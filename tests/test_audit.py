@@ -20,7 +20,7 @@ from aqka import (
     ledger,
     make_readout,
 )
-from aqka.arrays import exact_sum
+from aqka._util.arrays import exact_sum
 from aqka.audit import verify
 from aqka.ledger import Ledger
 from aqka.records import export, measurements, table_of

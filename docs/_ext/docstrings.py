@@ -8,7 +8,7 @@ from numpydoc.docscrape import NumpyDocString
 from sphinx.application import Sphinx
 from sphinx.util.typing import stringify_annotation
 
-from aqka.arrays import BoolArray, FloatArray, IntArray
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
 
 LITERAL = re.compile(r"(``.+?``)")
 ALIASES = {

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from aqka._util.arrays import as_count, digest, text_digest
 from aqka.allocators import Allocation, Allocator, make_allocator
-from aqka.arrays import as_count, digest, text_digest
 from aqka.errors import InputError
 from aqka.plan import Landmarks, ShotPlan
 from aqka.problem import Problem

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from aqka.arrays import exact_sum
+from aqka._util.arrays import exact_sum
+from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
-from aqka.inert import inert
 from aqka.ledger import Entry, Ledger
 from aqka.plan import ShotPlan, checked_hits
 from aqka.run import LEDGER_NAME, recorded_plan

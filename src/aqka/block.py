@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import BoolArray, FloatArray, IntArray, as_count
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count
 from aqka.errors import InputError
 from aqka.plan import ShotPlan, checked_hits
 from aqka.smoothing import KernelPrior

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import eigh
 
+from aqka._util.arrays import BoolArray, FloatArray, as_count
 from aqka.acquisition import Acquisition
-from aqka.arrays import BoolArray, FloatArray, as_count
 from aqka.errors import InputError
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks

@@ -5,7 +5,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from aqka.arrays import as_count, as_positive
+from aqka._util.arrays import as_count, as_positive
 from aqka.errors import InputError
 
 # Up to here every whole number is exact as a float, which the schedule's fractions rely on.

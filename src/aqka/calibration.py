@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.readout.ridge_kfold import FOLD_SEED
 from aqka.spectrum import Spectrum
 

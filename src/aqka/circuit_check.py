@@ -16,10 +16,10 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aqka._util.files import read_bytes
+from aqka._util.text import inert
 from aqka.backends._circuits import require
 from aqka.errors import InputError
-from aqka.inert import inert
-from aqka.paths import read_bytes
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

@@ -11,8 +11,8 @@ from rich.console import Console
 
 import aqka
 from aqka import cli_compare, cli_ledger, cli_report, cli_reproduce, cli_run
+from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
-from aqka.inert import inert
 
 if TYPE_CHECKING:
     from aqka.demo import Demo

@@ -54,8 +54,8 @@ def export(
     target: Annotated[Path, typer.Argument(help="File ending in .csv, .npz or .parquet.")],
 ) -> None:
     """Write the counts of a run: round, row, col, shots, hits. Exit codes: as verify."""
+    from aqka._util.text import inert
     from aqka.audit import verify as check
-    from aqka.inert import inert
     from aqka.records import export as write
 
     found = check(run)

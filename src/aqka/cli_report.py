@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from aqka._util.text import inert, spreadsheet_cell
 from aqka.cli_run import AsJson, Run, leaving_resumable
 from aqka.errors import InputError
-from aqka.inert import inert, spreadsheet_cell
 
 if TYPE_CHECKING:
     from aqka.report.run_report import RunReport
@@ -52,7 +52,7 @@ def report(
         reports = collect(runs)
         write_report(reports, target)
     if as_json:
-        from aqka.paths import as_json as written
+        from aqka._util.files import as_json as written
 
         typer.echo(written(_report_as_json(reports, target)), nl=False)
         return
@@ -129,7 +129,7 @@ def predict(
 
 
 def _write(found: "NewPoints", output: Path) -> None:
-    from aqka.paths import as_json, write_atomically
+    from aqka._util.files import as_json, write_atomically
 
     if output.suffix.lower() == ".json":
         content = as_json(_predictions_as_json(found))

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
+from aqka._util.text import inert
 from aqka.errors import InputError, JobError, LedgerError, TransientError
-from aqka.inert import inert
 
 if TYPE_CHECKING:
     from aqka.planner import Quote
@@ -136,7 +136,7 @@ def doctor(as_json: AsJson = False) -> None:
     """Say which extras are installed, and the command that brings the others."""
     from rich.table import Table
 
-    from aqka.doctor import examine, platform_facts
+    from aqka._util.optional import examine, platform_facts
 
     facts, extras = platform_facts(), examine()
     if as_json:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import make_allocator
-from aqka.arrays import FloatArray, as_count
 from aqka.backends import MatrixBackend
 from aqka.comparison_tasks import TASKS
 from aqka.experiments._results import Estimate, MissingError, Results, Row

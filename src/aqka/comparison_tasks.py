@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.tasks import Task, breast_cancer, planted_sparse, planted_zz
 from aqka.zz import zz_kernel, zz_states
 

@@ -22,7 +22,7 @@ from itertools import permutations
 import numpy as np
 from numpy.random import Generator
 
-from aqka.arrays import BoolArray, FloatArray, IntArray
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.plan import ShotPlan
 
 LARGEST_STAKE = 0.5  # of the wealth that one shot may lose

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import BoolArray, FloatArray
+from aqka._util.arrays import BoolArray, FloatArray
 from aqka.errors import InputError
 from aqka.problem import Problem
 from aqka.readout import Readout

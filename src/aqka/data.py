@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
+from aqka._util.files import inside
+from aqka._util.text import inert
 from aqka.encoding import Encoding
 from aqka.errors import InputError
-from aqka.inert import inert
-from aqka.paths import inside
 from aqka.study import DataSection, FeatureMapSection, SplitSection
 from aqka.study_errors import nearest
 from aqka.table_files import FORMATS, Table, read_csv, read_npz, read_parquet

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray
 from aqka.acquisition import Acquisition
-from aqka.arrays import FloatArray
 from aqka.backends import MatrixBackend
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.run import acquire

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from aqka.arrays import as_count
+from aqka._util.arrays import as_count
 from aqka.errors import InputError
 
 _USAGE = "IBM guide 'Workload usage' (quantum.cloud.ibm.com/docs/guides/estimate-job-run-time)"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray, as_kernel
 from aqka.allocators.aqka import ridge_gradient
-from aqka.arrays import FloatArray, as_kernel
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.theory import cauchy_schwarz_ratio

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.errors import InputError
 
 ARRAYS = ("columns", "centre", "components", "lowest", "highest", "range")

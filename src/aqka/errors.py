@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aqka.arrays import IntArray
+    from aqka._util.arrays import IntArray
 
 
 class InputError(ValueError):

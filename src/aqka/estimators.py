@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from aqka._util.arrays import FloatArray, as_count, as_kernel, text_digest
 from aqka.acquisition import Acquisition
-from aqka.arrays import FloatArray, as_count, as_kernel, text_digest
 from aqka.bootstrap import with_total_interval
 from aqka.calibration import (
     as_class_columns,

@@ -6,11 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aqka._util.files import inside
+from aqka._util.text import inert
 from aqka.backends._circuits import require, zz_feature_map
 from aqka.circuit_check import load_circuit
 from aqka.errors import InputError
-from aqka.inert import inert
-from aqka.paths import inside
 from aqka.study import BUILT_IN_MAPS, FeatureMapSection, Study
 
 if TYPE_CHECKING:

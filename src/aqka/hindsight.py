@@ -7,8 +7,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators.predictive import Predictive
-from aqka.arrays import FloatArray
 from aqka.bootstrap import denoised
 from aqka.cross_validation import cross_validated_right
 from aqka.pairs import PairTable

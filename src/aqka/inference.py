@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, as_count, as_fraction, digest, text_digest
+from aqka._util.arrays import FloatArray, as_count, as_fraction, digest, text_digest
 from aqka.backends import Backend
 from aqka.block import BlockTable
 from aqka.confidence import WinnerTest, draw_shots

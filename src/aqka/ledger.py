@@ -21,9 +21,9 @@ from typing import Any, Self
 import numpy as np
 from filelock import FileLock, Timeout
 
-from aqka.arrays import IntArray
+from aqka._util.arrays import IntArray
+from aqka._util.text import inert
 from aqka.errors import LedgerError
-from aqka.inert import inert
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours

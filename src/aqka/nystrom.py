@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import pinvh
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.plan import Landmarks
 
 

@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka.arrays import BoolArray, FloatArray, IntArray, as_count, as_counts
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_counts
 from aqka.errors import InputError
 from aqka.plan import ShotPlan, checked_hits
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import MAX_COUNT, IntArray, as_counts
+from aqka._util.arrays import MAX_COUNT, IntArray, as_counts
 from aqka.errors import InputError
 
 

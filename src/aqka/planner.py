@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from aqka.arrays import as_count, as_positive
+from aqka._util.arrays import as_count, as_positive
 from aqka.budget import Budget, Money, QpuTime, Shots, parse_budget
 from aqka.device import HERON, DeviceModel, zz_depth
 from aqka.errors import InputError

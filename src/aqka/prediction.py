@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import BoolArray, FloatArray, IntArray, as_fraction
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_fraction
 from aqka.block import BlockTable
 from aqka.errors import InputError
 from aqka.readout import FittedHead

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka.arrays import FloatArray, as_array, as_kernel, as_positive
+from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
 from aqka.errors import InputError
 from aqka.pairs import PairTable
 from aqka.protocol import PRACTICAL, Protocol, as_protocol

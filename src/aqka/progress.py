@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aqka._util.text import inert
 from aqka.audit import audit
 from aqka.diagnostics import diagnose
 from aqka.errors import InputError, LedgerError
-from aqka.inert import inert
 from aqka.ledger import Entry, Ledger
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.errors import InputError
 from aqka.pairs import Diagonal, PairTable
 

@@ -7,10 +7,10 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from aqka.arrays import IntArray
+from aqka._util.arrays import IntArray
+from aqka._util.text import inert
 from aqka.audit import audit, ledger_path
 from aqka.errors import InputError, LedgerError
-from aqka.inert import inert
 from aqka.ledger import Entry, Ledger
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks, ShotPlan

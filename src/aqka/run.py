@@ -19,9 +19,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
-from aqka.arrays import FloatArray, IntArray
 from aqka.backends import Backend
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.ledger import Entry, Ledger

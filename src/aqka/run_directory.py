@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from filelock import FileLock, Timeout
 
+from aqka._util.files import as_json, inside, read_bytes, write_atomically
+from aqka._util.text import inert
 from aqka.circuit_check import load_circuit
 from aqka.data import Points, encode, load_table
 from aqka.encoding import ARRAYS, Encoding
 from aqka.errors import InputError, LedgerError
 from aqka.feature_maps import as_qpy, feature_map, n_features
-from aqka.inert import inert
-from aqka.paths import as_json, inside, read_bytes, write_atomically
 from aqka.run import LEDGER_NAME
 from aqka.study import BUILT_IN_MAPS, Study, load_study
 from aqka.table_files import read_arrays

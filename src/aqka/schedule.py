@@ -6,7 +6,7 @@ from typing import Literal
 
 from numpy.random import Generator
 
-from aqka.arrays import IntArray, as_count, as_fraction
+from aqka._util.arrays import IntArray, as_count, as_fraction
 from aqka.errors import InputError
 from aqka.targets import raise_lowest, sample_uniformly
 

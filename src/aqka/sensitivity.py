@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.spectrum import Spectrum
 
 

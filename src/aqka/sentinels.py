@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from aqka.arrays import FloatArray, IntArray, as_count, as_counts
+from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts
 from aqka.backends import Backend
 from aqka.errors import InputError
 from aqka.plan import ShotPlan

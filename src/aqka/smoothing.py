@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.pairs import PairTable
 
 FEWEST_REPEATED = 10  # pairs with two shots or more, below which their spread says nothing

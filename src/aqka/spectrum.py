@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 
 EIGENVALUE_FLOOR = 1e-6  # the paper's Table 1
 

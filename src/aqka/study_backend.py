@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from aqka._util.text import inert
 from aqka.backends import (
     AerBackend,
     Backend,
@@ -14,7 +15,6 @@ from aqka.backends import (
 from aqka.backends._circuits import require
 from aqka.data import Points
 from aqka.errors import InputError
-from aqka.inert import inert
 from aqka.study import BackendSection
 from aqka.study_errors import nearest
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from aqka._util.text import inert
 from aqka.errors import InputError
-from aqka.inert import inert
 
 SECRET_KEY = re.compile(
     r"token|passw|secret|credential|api_?key|private_?key|\bauth", re.IGNORECASE

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aqka.arrays import digest, text_digest
+from aqka._util.arrays import digest, text_digest
+from aqka._util.text import inert
 from aqka.audit import verify
 from aqka.data import READERS
 from aqka.encoding import Encoding
 from aqka.errors import InputError
-from aqka.inert import inert
 from aqka.inference import predict
 from aqka.prediction import Prediction
 from aqka.progress import read_entries

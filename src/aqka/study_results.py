@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from aqka._util.arrays import BoolArray
 from aqka.acquisition import Acquisition
-from aqka.arrays import BoolArray
 from aqka.demo import balanced_accuracy
 from aqka.diagnostics import diagnose
 from aqka.planner import Quote

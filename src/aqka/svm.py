@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqka.arrays import as_count
+from aqka._util.arrays import as_count
 from aqka.errors import InputError
 from aqka.sweep_store import Cell, Result, Store, cell_key, entries, to_json, versions
 from aqka.sweep_workers import Measured, in_this_process, on_cluster, on_local_cores

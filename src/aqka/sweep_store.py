@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 from filelock import FileLock, Timeout
 
-from aqka.arrays import text_digest
+from aqka._util.arrays import text_digest
 from aqka.errors import InputError
 from aqka.version import __version__
 

@@ -13,10 +13,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
+from aqka._util.files import check_file, read_text
+from aqka._util.text import inert
 from aqka.errors import InputError
-from aqka.inert import inert
-from aqka.paths import check_file, read_text
 from aqka.study_errors import nearest
 
 MAX_BYTES = 64 * 2**20

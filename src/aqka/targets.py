@@ -7,7 +7,7 @@ generator only for draws and for breaking exact ties.
 import numpy as np
 from numpy.random import Generator
 
-from aqka.arrays import BoolArray, FloatArray, IntArray
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
 
 SENSITIVITY_FLOOR = 0.05  # the paper's Table 1: 5 % of the largest
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from aqka.arrays import BoolArray, FloatArray, IntArray
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.errors import InputError
 from aqka.zz import zz_kernel, zz_states
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from aqka.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.sensitivity import svm_gradient
 from aqka.spectrum import Spectrum
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import as_count
+from aqka._util.arrays import as_count
 from aqka.backends._fidelity import fidelities
 from aqka.errors import InputError
 from aqka.sweep import run_cells

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 
 
 def zz_states(

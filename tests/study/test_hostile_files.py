@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from aqka import InputError, LedgerError
+from aqka._util.files import check_file, inside
 from aqka.data import encode, load_table
-from aqka.paths import check_file, inside
 from aqka.progress import progress
 from aqka.report.html_page import run_page
 from aqka.report.run_report import run_report

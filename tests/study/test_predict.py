@@ -11,10 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from aqka import InputError, cli
+from aqka._util.text import spreadsheet_cell
 from aqka.data import load_table
 from aqka.encoding import Encoding
 from aqka.errors import JobError
-from aqka.inert import spreadsheet_cell
 from aqka.records import table_of
 from aqka.run_directory import prepare, read_points, read_run
 from aqka.study import DataSection

@@ -11,11 +11,11 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from aqka import MatrixBackend, Problem, acquire, cli, data, make_readout
+from aqka._util.files import as_json, write_atomically
+from aqka._util.optional import EXTRAS, examine
 from aqka.cross_validation import cross_validated_accuracy
 from aqka.data import BUILT_IN, encode, load_table
-from aqka.doctor import EXTRAS, examine
 from aqka.errors import InputError, LedgerError
-from aqka.paths import as_json, write_atomically
 from aqka.progress import progress
 from aqka.readout.ridge_kfold import FOLD_SEED
 from aqka.report.live_view import progress_rows
@@ -175,7 +175,7 @@ def test_doctor_knows_the_extras_of_the_package(monkeypatch, capsys):
     }
     assert {name: packages for name, (_, packages) in EXTRAS.items()} == declared
     monkeypatch.setattr(
-        "aqka.doctor._version", lambda package: None if package == "pyarrow" else "1.0"
+        "aqka._util.optional._version", lambda package: None if package == "pyarrow" else "1.0"
     )
     missing = [extra for extra in examine() if extra.missing]
     assert [(extra.name, extra.command) for extra in missing] == [

@@ -1,7 +1,7 @@
 """Allocators, one file each; the file's name is the allocator's name."""
 
+from aqka._util.registry import make, names
 from aqka.allocators._base import Allocation, Allocator
-from aqka.registry import make, names
 
 __all__ = ["Allocation", "Allocator", "allocator_names", "make_allocator"]
 

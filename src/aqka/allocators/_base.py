@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
-from aqka.arrays import FloatArray, IntArray, as_fraction
+from aqka._util.arrays import FloatArray, IntArray, as_fraction
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks
 from aqka.problem import Problem

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.allocators.aqka import ridge_gradient
-from aqka.arrays import FloatArray
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 

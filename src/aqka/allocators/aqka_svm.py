@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
-from aqka.arrays import FloatArray
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.sensitivity import combined, svm_gradient

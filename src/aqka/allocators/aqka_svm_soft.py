@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_svm import AqkaSvm
-from aqka.arrays import FloatArray
 from aqka.sensitivity import soft_support
 from aqka.svm import SvmSolution
 

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators._base import Allocation, Allocator, filled
 from aqka.allocators.predictive import Predictive, half_uniform
-from aqka.arrays import FloatArray
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.schedule import EVEN_START, Schedule

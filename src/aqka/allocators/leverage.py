@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
-from aqka.arrays import FloatArray
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.sensitivity import leverage_sums

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from aqka._util.arrays import BoolArray, IntArray, as_count
 from aqka.allocators._base import Allocation, Allocator
-from aqka.arrays import BoolArray, IntArray, as_count
 from aqka.errors import InputError
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks

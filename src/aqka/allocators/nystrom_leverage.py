@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
+from aqka._util.arrays import IntArray
 from aqka.allocators.nystrom import Nystrom
-from aqka.arrays import IntArray
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.schedule import ONE_LOOK, Schedule

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from aqka._util.arrays import as_fraction
 from aqka.allocators._base import Allocation, Allocator
-from aqka.arrays import as_fraction
 from aqka.pairs import PairTable
 from aqka.problem import Problem
 from aqka.schedule import ONE_LOOK, Schedule

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from aqka.arrays import IntArray
+from aqka._util.arrays import IntArray
 from aqka.plan import ShotPlan
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, text_digest
+from aqka._util.arrays import FloatArray, text_digest
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

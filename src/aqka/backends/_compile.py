@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.backends._circuits import MIDDLE, require
 from aqka.backends._expressions import evaluate
 from aqka.backends._noise import NoiseTable, used_qubits

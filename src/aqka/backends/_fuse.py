@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from aqka.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._gates import (
     DENSE_QUBITS,
     Angle,

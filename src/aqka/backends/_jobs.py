@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import BoolArray, FloatArray, IntArray, digest
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, digest
 from aqka.backends._circuits import (
     as_feature_map,
     as_rows_and_columns,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.backends._circuits import require
 from aqka.backends._pauli import transfer_matrix, zero_outcome
 from aqka.errors import InputError

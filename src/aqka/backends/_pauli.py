@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 
 ComplexArray = NDArray[np.complex128]
 

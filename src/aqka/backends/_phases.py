@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aqka.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._fuse import Monomial
 from aqka.backends._gates import ComplexArray, local_index
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.backends._circuits import require
 from aqka.backends._gates import ComplexArray
 from aqka.errors import InputError

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import BoolArray, IntArray, as_count, as_counts
+from aqka._util.arrays import BoolArray, IntArray, as_count, as_counts
 from aqka.errors import InputError
 
 MAX_EXECUTIONS = 10_000_000  # IBM's limit of executions (rows times shots) per sampler job

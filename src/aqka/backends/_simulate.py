@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.backends._expressions import evaluate
 from aqka.backends._fuse import Dense, Layer, Monomial, Turn, fuse
 from aqka.backends._gates import ComplexArray, primitives

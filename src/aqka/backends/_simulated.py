@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.random import Generator
 
-from aqka.arrays import FloatArray, IntArray, as_count
+from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka.errors import InputError
 from aqka.plan import ShotPlan
 

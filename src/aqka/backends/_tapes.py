@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from aqka.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._circuits import require
 from aqka.errors import InputError
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, digest
+from aqka._util.arrays import FloatArray, digest
 from aqka.backends._circuits import circuit_digest
 from aqka.backends._compile import FidelityProgram
 from aqka.backends._noise import depolarising_noise, used_qubits

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from aqka.arrays import FloatArray, IntArray, digest
+from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._circuits import circuit_digest, require
 from aqka.backends._noisy import NoisyProblem
 from aqka.backends._simulated import SimulatedBackend

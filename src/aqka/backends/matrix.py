@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, as_kernel, digest
+from aqka._util.arrays import FloatArray, as_kernel, digest
 from aqka.backends._simulated import ExactBackend
 
 

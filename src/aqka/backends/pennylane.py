@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, IntArray, digest, text_digest
+from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka.backends._circuits import as_rows_and_columns, require
 from aqka.backends._simulated import SEED_LIMIT, SimulatedBackend
 from aqka.backends._tapes import EXTRA, PointTapes

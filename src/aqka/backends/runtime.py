@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, IntArray, as_count
+from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka.backends._circuits import require
 from aqka.backends._ibm import EXTRA, IbmRuntime, LocalRuntime, Runtime, open_best, row_limit
 from aqka.backends._jobs import JobBackend, part_name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, as_count
+from aqka._util.arrays import FloatArray, as_count
 from aqka.backends._circuits import require
 from aqka.backends._jobs import JobBackend
 from aqka.backends._rows import JobShape

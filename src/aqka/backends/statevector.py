@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray, digest
+from aqka._util.arrays import FloatArray, digest
 from aqka.backends._circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends._fidelity import fidelities
 from aqka.backends._gates import ComplexArray

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka.arrays import IntArray, digest, text_digest
+from aqka._util.arrays import IntArray, digest, text_digest
 from aqka.errors import InputError
 from aqka.plan import ShotPlan, checked_hits
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aqka.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray, IntArray
 
 SHIFT = 31  # a pair of point numbers is one int64
 

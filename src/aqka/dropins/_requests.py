@@ -13,10 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aqka._util.arrays import FloatArray, IntArray, as_array
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.uniform import Uniform
-from aqka.arrays import FloatArray, IntArray, as_array
 from aqka.dropins._even_pairs import EvenPairs
 from aqka.errors import InputError, LedgerError
 from aqka.problem import Problem, as_targets

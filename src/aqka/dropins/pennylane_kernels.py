@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.dropins.shot_kernel import ShotKernel
 from aqka.errors import InputError
 

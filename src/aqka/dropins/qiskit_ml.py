@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.dropins.shot_kernel import ShotKernel
 from aqka.spectrum import project_psd
 

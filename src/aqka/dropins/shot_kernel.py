@@ -14,9 +14,9 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import ArrayLike, NDArray
 
+from aqka._util.arrays import FloatArray, as_count
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator, make_allocator
-from aqka.arrays import FloatArray, as_count
 from aqka.backends import Backend
 from aqka.backends._circuits import as_rows_and_columns
 from aqka.dropins._even_pairs import EvenPairs

@@ -1,6 +1,6 @@
 """The paper's figures and tables, one file each; the file's name is the experiment's name."""
 
-from aqka import registry
+from aqka._util import registry
 from aqka.experiments._base import Experiment, as_parameters, protocol_of
 from aqka.experiments._measured import measure_kernel
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from aqka.arrays import as_count
+from aqka._util.arrays import as_count
 from aqka.errors import InputError
 from aqka.experiments._claims import Claim
 from aqka.experiments._results import Results

@@ -17,7 +17,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from aqka.arrays import FloatArray, as_array, as_kernel, text_digest
+from aqka._util.arrays import FloatArray, as_array, as_kernel, text_digest
 from aqka.backends import JobShape
 from aqka.device import HERON
 from aqka.errors import InputError

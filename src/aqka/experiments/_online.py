@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
 from aqka.experiments._results import Results, Row
 from aqka.experiments._runs import exact_decision, measured, n_pairs, spend

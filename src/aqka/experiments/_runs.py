@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
-from aqka.arrays import FloatArray
 from aqka.backends import Backend, MatrixBackend
 from aqka.demo import balanced_accuracy
 from aqka.experiments._base import protocol_of

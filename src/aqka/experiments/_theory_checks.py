@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.experiments._results import Row
 from aqka.pairs import PairTable
 from aqka.sensitivity import (

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.diagnostics import diagnose
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, below, within

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.uniform import Uniform
-from aqka.arrays import FloatArray
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, at_most, factor, within
 from aqka.experiments._results import Estimate, Results, Row

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.bernoulli import Bernoulli
 from aqka.allocators.uniform import Uniform
-from aqka.arrays import FloatArray
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, within
 from aqka.experiments._results import Estimate, Results, highest, lowest

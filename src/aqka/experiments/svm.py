@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.aqka_svm import AqkaSvm
 from aqka.allocators.aqka_svm_soft import AqkaSvmSoft
 from aqka.allocators.random import Random
 from aqka.allocators.uniform import Uniform
-from aqka.arrays import FloatArray
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, below
 from aqka.experiments._measured import (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka.arrays import FloatArray, as_array
+from aqka._util.arrays import FloatArray, as_array
 from aqka.errors import InputError
 from aqka.nystrom import reconstruct
 from aqka.pairs import PairTable

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 
 STEPS = 60  # enough to rank candidates; each starts near its solution
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.pairs import PairTable
 from aqka.plan import Landmarks
 from aqka.problem import Problem

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka.arrays import FloatArray, as_count
+from aqka._util.arrays import FloatArray, as_count
 from aqka.problem import Problem
 from aqka.readout._base import FittedHead, Readout
 from aqka.readout.ridge import fit_ridge

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka.arrays import FloatArray, as_positive
+from aqka._util.arrays import FloatArray, as_positive
 from aqka.errors import InputError
 from aqka.problem import Problem
 from aqka.readout._base import FittedHead, Readout

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.arrays import FloatArray
+from aqka._util.arrays import FloatArray
 from aqka.report.run_report import RunReport
 
 MAX_CELLS_ACROSS = 1000  # more points are drawn in blocks: the file stays below 12 MB

@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from aqka.inert import inert
+from aqka._util.text import inert
 from aqka.report.html_document import document, figures, grid, section, shown, table
 from aqka.report.html_figures import (
     accuracy_by_round,

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aqka.arrays import exact_sum
+from aqka._util.arrays import exact_sum
+from aqka._util.text import inert
 from aqka.audit import Audit, audit, ledger_path
-from aqka.inert import inert
 from aqka.ledger import Entry, Ledger
 
 FINGERPRINT_SHOWN = ("budget", "points", "seed", "allocator")

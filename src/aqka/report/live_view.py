@@ -5,8 +5,8 @@ import time
 from rich.table import Table
 from rich.text import Text
 
+from aqka._util.text import inert
 from aqka.budget import duration
-from aqka.inert import inert
 from aqka.progress import Progress
 
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aqka.inert import inert
+from aqka._util.text import inert
 
 
 def print_results(results: dict[str, Any], console: Console) -> None:

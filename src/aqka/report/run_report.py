@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray, digest, text_digest
+from aqka._util.text import inert
 from aqka.acquisition import Acquisition
 from aqka.allocators.aqka import ridge_gradient
-from aqka.arrays import FloatArray, digest, text_digest
 from aqka.audit import Audit, verify
 from aqka.bootstrap import noise_floor
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, LedgerError
 from aqka.hindsight import FewerShots, Steering, fewer_shots, steering
-from aqka.inert import inert
 from aqka.ledger import Entry
 from aqka.pairs import PairTable
 from aqka.progress import MAX_ESTIMATED_POINTS, Round, estimator, progress, read_entries, rounds_of

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from aqka._util.files import write_atomically
+from aqka._util.text import inert
 from aqka.errors import InputError
-from aqka.inert import inert
-from aqka.paths import write_atomically
 from aqka.report.html_comparison import comparison_page
 from aqka.report.html_page import run_page
 from aqka.report.run_report import RunReport, run_report

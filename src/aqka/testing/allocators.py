@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
-from aqka.arrays import FloatArray, IntArray
 from aqka.pairs import PairTable
 from aqka.plan import ShotPlan
 from aqka.problem import Problem

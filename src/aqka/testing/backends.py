@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom, chi2, norm
 
-from aqka.arrays import FloatArray, IntArray, as_kernel
+from aqka._util.arrays import FloatArray, IntArray, as_kernel
 from aqka.backends import Backend
 from aqka.errors import InputError
 from aqka.plan import ShotPlan

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from aqka._util.text import inert
 from aqka.errors import InputError
-from aqka.inert import inert
 
 
 def inside(base: Path, name: str, what: str) -> Path:
