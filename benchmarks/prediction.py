@@ -6,10 +6,10 @@ import numpy as np
 
 from aqka import Acquisition, FittedHead, MatrixBackend, Problem, acquire, make_readout
 from aqka._util.arrays import FloatArray
-from aqka.block import BlockTable
 from aqka.bootstrap import with_total_interval
+from aqka.core.blocks import BlockTable
+from aqka.core.plans import ShotPlan
 from aqka.inference import predict
-from aqka.plan import ShotPlan
 from aqka.prediction import Prediction
 from aqka.tasks import Task, breast_cancer, planted_sparse
 from aqka.zz import zz_kernel

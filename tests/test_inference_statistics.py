@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import binom
 
 from aqka import FittedHead, MatrixBackend, Problem, acquire, make_readout
-from aqka.block import BlockTable
 from aqka.bootstrap import with_total_interval
 from aqka.confidence import draw_shots
+from aqka.core.blocks import BlockTable
+from aqka.core.plans import ShotPlan
 from aqka.inference import PredictionSession, predict
-from aqka.plan import ShotPlan
 from aqka.prediction import estimate
 from aqka.tasks import breast_cancer, planted_sparse
 

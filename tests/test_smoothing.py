@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aqka import PairTable
-from aqka.smoothing import KernelPrior
+from aqka.core.prior import KernelPrior
 
 
 def beta_table(mean, strength, shots, n_points=120, seed=0):

@@ -7,17 +7,17 @@ from aqka.allocators import Allocation, Allocator, allocator_names
 from aqka.backends import Backend, MatrixBackend, StatevectorBackend
 from aqka.bootstrap import with_total_interval
 from aqka.budget import parse_budget
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.problem import Problem
+from aqka.core.reading import PAPER, PRACTICAL, Protocol
 from aqka.device import DeviceModel
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.inference import PredictionSession, predict
 from aqka.kernel_source import BackendFactory
-from aqka.pairs import PairTable
-from aqka.plan import Landmarks, ShotPlan
 from aqka.planner import Quote, quote
 from aqka.prediction import Prediction
-from aqka.problem import Problem
-from aqka.protocol import PAPER, PRACTICAL, Protocol
 from aqka.readout import FittedHead, Readout, make_readout, readout_names
 from aqka.run import Patience, acquire
 from aqka.schedule import Schedule

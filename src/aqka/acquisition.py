@@ -5,9 +5,9 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import as_count, digest, text_digest
 from aqka.allocators import Allocation, Allocator, make_allocator
+from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.plan import Landmarks, ShotPlan
-from aqka.problem import Problem
 from aqka.readout import FittedHead, Readout, make_readout
 from aqka.schedule import Schedule
 from aqka.targets import round_to_multiples

@@ -11,9 +11,9 @@ import numpy as np
 
 from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
+from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError, LedgerError
 from aqka.ledger import Entry, Ledger
-from aqka.plan import ShotPlan, checked_hits
 from aqka.run import LEDGER_NAME, recorded_plan
 
 MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it

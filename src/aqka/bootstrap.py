@@ -7,11 +7,11 @@ from scipy.linalg import eigh
 
 from aqka._util.arrays import BoolArray, FloatArray, as_count
 from aqka.acquisition import Acquisition
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.pairs import PairTable
-from aqka.plan import Landmarks
 from aqka.prediction import Prediction, normal_quantile
-from aqka.problem import Problem
 from aqka.readout import Readout, estimate_kernel, make_readout
 
 

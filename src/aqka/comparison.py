@@ -11,9 +11,9 @@ from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import make_allocator
 from aqka.backends import MatrixBackend
 from aqka.comparison_tasks import TASKS
+from aqka.core.problem import Problem
 from aqka.experiments._results import Estimate, MissingError, Results, Row
 from aqka.experiments._runs import EXACT, MAJORITY, decision_row
-from aqka.problem import Problem
 from aqka.readout import make_readout
 from aqka.run import acquire
 from aqka.sweep import OnCell, run_cells

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.plan import ShotPlan
+from aqka.core.plans import ShotPlan
 
 LARGEST_STAKE = 0.5  # of the wealth that one shot may lose
 BET_SPACING = 4.0  # one bet serves this range of shots, with little loss at its ends

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray
+from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.problem import Problem
 from aqka.readout import Readout
 from aqka.readout.ridge_kfold import FOLD_SEED
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, as_kernel
 from aqka.allocators.aqka import ridge_gradient
-from aqka.pairs import PairTable
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.theory import cauchy_schwarz_ratio
 
 # The paper's regime borders (its abstract and Appendix C.16).

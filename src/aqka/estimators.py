@@ -18,17 +18,17 @@ from aqka.calibration import (
     held_out_decisions,
     probabilities,
 )
+from aqka.core.prior import KernelPrior
+from aqka.core.problem import Problem
 from aqka.diagnostics import diagnose
 from aqka.errors import InputError
 from aqka.inference import predict as predict_with_shots
 from aqka.kernel_source import PRECOMPUTED, as_factory, as_measured, as_points
 from aqka.planner import quote
 from aqka.prediction import Prediction
-from aqka.problem import Problem
 from aqka.readout import Readout, make_readout
 from aqka.readout.svm import Svm
 from aqka.run import LEDGER_NAME, drive, fingerprint
-from aqka.smoothing import KernelPrior
 
 DEFAULT_SHOTS_PER_PAIR = 16
 """Where the paper sees adaptive shots lose their advantage (its regime map)."""

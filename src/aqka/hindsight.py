@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray
 from aqka.allocators.predictive import Predictive
 from aqka.bootstrap import denoised
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.prior import KernelPrior
+from aqka.core.problem import Problem
 from aqka.cross_validation import cross_validated_right
-from aqka.pairs import PairTable
-from aqka.plan import Landmarks
-from aqka.problem import Problem
 from aqka.readout import Readout, estimate_kernel
-from aqka.smoothing import KernelPrior
 from aqka.theory import cauchy_schwarz_ratio
 
 FRACTIONS = (0.25, 0.5)
@@ -58,7 +58,7 @@ def steering(
 
     To first order the noise of pair p adds G_p Var(K̂_p) to the variance of the predictions, G
     from :func:`~aqka.sensitivity.prediction_sensitivity`. K and its variance are posterior means
-    of :class:`~aqka.smoothing.KernelPrior`. G is read from the same counts that steered the
+    of :class:`~aqka.core.prior.KernelPrior`. G is read from the same counts that steered the
     run, which flatters it; the redrawn counts did not, so their distance is part of the error.
     """
     ratio, best = _ratios(table, problem)

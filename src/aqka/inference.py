@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_count, as_fraction, digest, text_digest
 from aqka.backends import Backend
-from aqka.block import BlockTable
 from aqka.confidence import WinnerTest, draw_shots
+from aqka.core.blocks import BlockTable
+from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
-from aqka.plan import ShotPlan, checked_hits
 from aqka.prediction import Prediction, check_level, estimate, normal_quantile
 from aqka.readout import FittedHead
 from aqka.run import Patience, check_backend, drive

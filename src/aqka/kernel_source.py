@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from aqka.acquisition import Acquisition
 from aqka.backends import Backend, StatevectorBackend
+from aqka.core.pairs import PairTable
 from aqka.errors import InputError
-from aqka.pairs import PairTable
 
 PRECOMPUTED = "precomputed"
 STATEVECTOR = "statevector"

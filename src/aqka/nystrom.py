@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import pinvh
 
 from aqka._util.arrays import FloatArray
-from aqka.plan import Landmarks
+from aqka.core.plans import Landmarks
 
 
 def reconstruct(kernel: FloatArray, landmarks: Landmarks, ridge: float) -> FloatArray:

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 from aqka._util.arrays import as_count, as_positive
 from aqka.budget import Budget, Money, QpuTime, Shots, parse_budget
+from aqka.core.pairs import Diagonal
 from aqka.device import HERON, DeviceModel, zz_depth
 from aqka.errors import InputError
-from aqka.pairs import Diagonal
 from aqka.planner_advice import advise, warn
 from aqka.schedule import Schedule
 from aqka.usage import Usage, affordable_shots, price

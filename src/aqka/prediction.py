@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_fraction
-from aqka.block import BlockTable
+from aqka.core.blocks import BlockTable
 from aqka.errors import InputError
 from aqka.readout import FittedHead
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from aqka._util.text import inert
 from aqka.audit import audit
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.problem import Problem
 from aqka.diagnostics import diagnose
 from aqka.errors import InputError, LedgerError
 from aqka.ledger import Entry, Ledger
-from aqka.pairs import PairTable
-from aqka.plan import Landmarks
-from aqka.problem import Problem
 from aqka.readout import Readout
 from aqka.readout._base import estimate_kernel
 from aqka.run import LEDGER_NAME, recorded_plan

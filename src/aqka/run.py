@@ -23,12 +23,12 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
 from aqka.backends import Backend
+from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.problem import Problem
+from aqka.core.reading import PRACTICAL
+from aqka.core.reading import Protocol as ReadingProtocol
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.ledger import Entry, Ledger
-from aqka.plan import Landmarks, ShotPlan
-from aqka.problem import Problem
-from aqka.protocol import PRACTICAL
-from aqka.protocol import Protocol as ReadingProtocol
 from aqka.schedule import Schedule
 from aqka.version import __version__
 

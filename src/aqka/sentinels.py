@@ -14,8 +14,8 @@ from scipy.stats import chi2
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts
 from aqka.backends import Backend
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
-from aqka.plan import ShotPlan
 
 EXPECTED_COUNT = 5.0  # below this the chi-square law is too rough, and the test is simulated
 SIMULATIONS = 9999  # at least; more where the false-alarm rate asks for smaller p-values

@@ -7,9 +7,9 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray, IntArray, as_fraction
-from aqka.pairs import PairTable
-from aqka.plan import Landmarks
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.problem import Problem
 from aqka.schedule import Schedule
 from aqka.targets import SENSITIVITY_FLOOR, fill, floored, kkt_targets, sample
 

@@ -8,8 +8,8 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.allocators.aqka import ridge_gradient
-from aqka.pairs import PairTable
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
-from aqka.pairs import PairTable
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.sensitivity import combined, svm_gradient
 from aqka.spectrum import project_psd
 from aqka.svm import SvmSolution, solve_dual

@@ -8,8 +8,8 @@ from numpy.random import Generator
 from aqka._util.arrays import FloatArray
 from aqka.allocators._base import Allocation, Allocator, filled
 from aqka.allocators.predictive import Predictive, half_uniform
-from aqka.pairs import PairTable
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.schedule import EVEN_START, Schedule
 from aqka.targets import raise_lowest
 from aqka.theory import cauchy_schwarz_ratio

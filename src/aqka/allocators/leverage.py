@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
-from aqka.pairs import PairTable
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.sensitivity import leverage_sums
 from aqka.spectrum import Spectrum
 

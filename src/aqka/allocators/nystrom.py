@@ -9,10 +9,10 @@ from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, IntArray, as_count
 from aqka.allocators._base import Allocation, Allocator
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.pairs import PairTable
-from aqka.plan import Landmarks
-from aqka.problem import Problem
 from aqka.schedule import ONE_SHOT, Schedule
 from aqka.targets import spread
 

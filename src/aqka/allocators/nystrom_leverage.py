@@ -7,8 +7,8 @@ from numpy.random import Generator
 
 from aqka._util.arrays import IntArray
 from aqka.allocators.nystrom import Nystrom
-from aqka.pairs import PairTable
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.schedule import ONE_LOOK, Schedule
 from aqka.spectrum import Spectrum
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from aqka.allocators._base import Allocation, Allocator
-from aqka.pairs import PairTable
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.schedule import ONE_SHOT, Schedule
 from aqka.targets import sample_uniformly
 

@@ -8,8 +8,8 @@ from numpy.random import Generator
 
 from aqka._util.arrays import as_fraction
 from aqka.allocators._base import Allocation, Allocator
-from aqka.pairs import PairTable
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.schedule import ONE_LOOK, Schedule
 from aqka.spectrum import Spectrum
 from aqka.targets import spread

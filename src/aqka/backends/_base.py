@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from aqka._util.arrays import IntArray
-from aqka.plan import ShotPlan
+from aqka.core.plans import ShotPlan
 
 
 class Backend(Protocol):

@@ -17,8 +17,8 @@ from aqka.backends._circuits import (
 )
 from aqka.backends._rows import Chunk, JobShape, Layout
 from aqka.backends._simulated import check_plan
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError, JobError
-from aqka.plan import ShotPlan
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

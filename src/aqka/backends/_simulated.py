@@ -7,8 +7,8 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
-from aqka.plan import ShotPlan
 
 SEED_LIMIT = 2**31 - 1  # what every simulator takes as a seed
 

@@ -11,7 +11,7 @@ from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._circuits import circuit_digest, require
 from aqka.backends._noisy import NoisyProblem
 from aqka.backends._simulated import SimulatedBackend
-from aqka.plan import ShotPlan
+from aqka.core.plans import ShotPlan
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

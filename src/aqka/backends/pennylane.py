@@ -11,8 +11,8 @@ from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka.backends._circuits import as_rows_and_columns, require
 from aqka.backends._simulated import SEED_LIMIT, SimulatedBackend
 from aqka.backends._tapes import EXTRA, PointTapes
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
-from aqka.plan import ShotPlan
 
 BATCH_AMPLITUDES = 2**22  # of one batch, which bounds its memory to some 100 MB
 

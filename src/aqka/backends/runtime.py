@@ -15,8 +15,8 @@ from aqka.backends._ibm import EXTRA, IbmRuntime, LocalRuntime, Runtime, open_be
 from aqka.backends._jobs import JobBackend, part_name
 from aqka.backends._rows import JobShape
 from aqka.backends._simulated import check_plan, tag_seed
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError, JobError, TransientError
-from aqka.plan import ShotPlan
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

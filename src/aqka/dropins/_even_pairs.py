@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, digest, text_digest
+from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
-from aqka.plan import ShotPlan, checked_hits
 
 if TYPE_CHECKING:
     from aqka.dropins._requests import PairsRequest

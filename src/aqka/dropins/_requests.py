@@ -17,9 +17,9 @@ from aqka._util.arrays import FloatArray, IntArray, as_array
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.uniform import Uniform
+from aqka.core.problem import Problem, as_targets
 from aqka.dropins._even_pairs import EvenPairs
 from aqka.errors import InputError, LedgerError
-from aqka.problem import Problem, as_targets
 from aqka.readout._base import estimate_kernel
 
 FILE_NAME = "request.npz"

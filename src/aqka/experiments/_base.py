@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aqka._util.arrays import as_count
+from aqka.core.reading import PAPER, PRACTICAL, Protocol
 from aqka.errors import InputError
 from aqka.experiments._claims import Claim
 from aqka.experiments._results import Results
-from aqka.protocol import PAPER, PRACTICAL, Protocol
 from aqka.sweep_store import Cell, Result
 
 if TYPE_CHECKING:

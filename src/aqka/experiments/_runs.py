@@ -8,10 +8,10 @@ from aqka._util.arrays import FloatArray
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
 from aqka.backends import Backend, MatrixBackend
+from aqka.core.problem import Problem
 from aqka.demo import balanced_accuracy
 from aqka.experiments._base import protocol_of
 from aqka.experiments._results import Row
-from aqka.problem import Problem
 from aqka.readout import make_readout
 from aqka.run import acquire
 from aqka.schedule import Schedule

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray
+from aqka.core.pairs import PairTable
 from aqka.experiments._results import Row
-from aqka.pairs import PairTable
 from aqka.sensitivity import (
     krr_gauss_newton,
     krr_gradient,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka.allocators.aqka import ridge_gradient
+from aqka.core.problem import Problem
 from aqka.experiments._base import Experiment, Parameters, protocol_of
 from aqka.experiments._claims import Claim, above, at_most, within
 from aqka.experiments._notes import levels_note
@@ -13,7 +14,6 @@ from aqka.experiments._real import CHOSEN, DATA, real_task
 from aqka.experiments._results import Estimate, Results, Row, lowest
 from aqka.experiments._runs import baseline_rows, rows_per_pair
 from aqka.experiments._stated import direction, largest_size, stated_gain, stated_span
-from aqka.problem import Problem
 from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task
 

@@ -10,12 +10,12 @@ from aqka.allocators.aqka import Aqka
 from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.bernoulli import Bernoulli
 from aqka.allocators.uniform import Uniform
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, within
 from aqka.experiments._results import Estimate, Results, highest, lowest
 from aqka.experiments._runs import MAJORITY, all_rows, baseline_rows, n_pairs
-from aqka.pairs import PairTable
-from aqka.problem import Problem
 from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import planted_sparse
 

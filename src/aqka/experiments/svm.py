@@ -11,6 +11,8 @@ from aqka.allocators.aqka_svm import AqkaSvm
 from aqka.allocators.aqka_svm_soft import AqkaSvmSoft
 from aqka.allocators.random import Random
 from aqka.allocators.uniform import Uniform
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, below
 from aqka.experiments._measured import (
@@ -24,8 +26,6 @@ from aqka.experiments._notes import levels_note
 from aqka.experiments._results import Estimate, Results, highest, lowest
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, rows_per_pair
 from aqka.experiments._stated import direction, stated_gain, stated_level
-from aqka.pairs import PairTable
-from aqka.problem import Problem
 from aqka.sensitivity import svm_gradient
 from aqka.spectrum import project_psd
 from aqka.svm import solve_dual

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.nystrom import reconstruct
-from aqka.pairs import PairTable
-from aqka.plan import Landmarks
-from aqka.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.pairs import PairTable
-from aqka.plan import Landmarks
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.prior import KernelPrior
+from aqka.core.problem import Problem
 from aqka.readout._base import FittedHead, Readout, estimate_kernel
 from aqka.readout._sparse import sparse_coefficients
 from aqka.readout.ridge_kfold import FOLD_SEED
-from aqka.smoothing import KernelPrior
 from aqka.spectrum import Spectrum
 
 FOLDS = 5

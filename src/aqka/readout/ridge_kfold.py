@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka._util.arrays import FloatArray, as_count
-from aqka.problem import Problem
+from aqka.core.problem import Problem
 from aqka.readout._base import FittedHead, Readout
 from aqka.readout.ridge import fit_ridge
 from aqka.readout.ridge_loo import RIDGE_GRID, check_grid

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka._util.arrays import FloatArray, as_positive
+from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.problem import Problem
 from aqka.readout._base import FittedHead, Readout
 from aqka.readout.ridge import fit_ridge
 from aqka.spectrum import Spectrum

@@ -9,11 +9,11 @@ import numpy as np
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.acquisition import Acquisition
-from aqka.block import BlockTable
 from aqka.bootstrap import with_total_interval
+from aqka.core.blocks import BlockTable
+from aqka.core.plans import ShotPlan
 from aqka.data import Points
 from aqka.demo import balanced_accuracy
-from aqka.plan import ShotPlan
 from aqka.prediction import Prediction, estimate, normal_quantile
 from aqka.readout import FittedHead, Readout
 from aqka.records import measurements

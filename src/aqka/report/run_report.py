@@ -12,13 +12,13 @@ from aqka.acquisition import Acquisition
 from aqka.allocators.aqka import ridge_gradient
 from aqka.audit import Audit, verify
 from aqka.bootstrap import noise_floor
+from aqka.core.pairs import PairTable
+from aqka.core.reading import PAPER, PRACTICAL
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, LedgerError
 from aqka.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.ledger import Entry
-from aqka.pairs import PairTable
 from aqka.progress import MAX_ESTIMATED_POINTS, Round, estimator, progress, read_entries, rounds_of
-from aqka.protocol import PAPER, PRACTICAL
 from aqka.readout import estimate_kernel
 from aqka.report.point_results import PointResults, point_results
 from aqka.run import replay

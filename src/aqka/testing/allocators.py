@@ -5,9 +5,9 @@ import numpy as np
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
-from aqka.pairs import PairTable
-from aqka.plan import ShotPlan
-from aqka.problem import Problem
+from aqka.core.pairs import PairTable
+from aqka.core.plans import ShotPlan
+from aqka.core.problem import Problem
 from aqka.schedule import Schedule
 
 

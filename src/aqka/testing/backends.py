@@ -9,8 +9,8 @@ from scipy.stats import binom, chi2, norm
 
 from aqka._util.arrays import FloatArray, IntArray, as_kernel
 from aqka.backends import Backend
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
-from aqka.plan import ShotPlan
 
 FALSE_ALARM = 1e-6
 """Chance that a correct backend with fresh randomness fails one of the statistical checks."""

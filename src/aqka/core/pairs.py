@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_counts
+from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
-from aqka.plan import ShotPlan, checked_hits
 
 Diagonal = Literal["known", "measured"]
 Scalar = TypeVar("Scalar", bound=np.generic)

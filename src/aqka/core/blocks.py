@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count
+from aqka.core.plans import ShotPlan, checked_hits
+from aqka.core.prior import KernelPrior
 from aqka.errors import InputError
-from aqka.plan import ShotPlan, checked_hits
-from aqka.smoothing import KernelPrior
 
 WEAKEST_PRIOR = 1.0
 STRONGEST_PRIOR = 20.0  # a stronger one would drown a pair that differs from the rest

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
+from aqka.core.pairs import PairTable
+from aqka.core.reading import PRACTICAL, Protocol, as_protocol
 from aqka.errors import InputError
-from aqka.pairs import PairTable
-from aqka.protocol import PRACTICAL, Protocol, as_protocol
 
 
 def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.pairs import PairTable
+from aqka.core.pairs import PairTable
 
 FEWEST_REPEATED = 10  # pairs with two shots or more, below which their spread says nothing
 DEFAULT_SPREAD = 0.1  # of the largest possible variance m(1 - m)

@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 
 from aqka._util.arrays import FloatArray
+from aqka.core.pairs import Diagonal, PairTable
 from aqka.errors import InputError
-from aqka.pairs import Diagonal, PairTable
 
 
 @dataclass(frozen=True)
