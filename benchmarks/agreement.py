@@ -10,11 +10,10 @@ from scipy.optimize import LinearConstraint, minimize
 
 from aqka import PairTable, ShotPlan
 from aqka._util.arrays import FloatArray
-from aqka.sensitivity import krr_gauss_newton, krr_gradient, krr_remainder, svm_gradient
-from aqka.spectrum import Spectrum
-from aqka.svm import solve_dual
-from aqka.targets import kkt_targets
-from aqka.theory import (
+from aqka.maths.sensitivity import krr_gauss_newton, krr_gradient, krr_remainder, svm_gradient
+from aqka.maths.spectrum import Spectrum
+from aqka.maths.svm import solve_dual
+from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     delta_variance,
     optimal_variance,
@@ -22,6 +21,7 @@ from aqka.theory import (
     training_loss,
     variance_weights,
 )
+from aqka.targets import kkt_targets
 
 RESAMPLINGS = 2000
 

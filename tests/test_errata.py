@@ -11,14 +11,11 @@ from scipy.stats import unitary_group
 from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
 from aqka.experiments import heatmap, hyperparameters
 from aqka.experiments.scaling import ANCHORS
-from aqka.nystrom import reconstruct
-from aqka.planner import quote
-from aqka.schedule import ONE_SHOT
-from aqka.sensitivity import krr_gauss_newton, krr_squared_gradient
-from aqka.spectrum import Spectrum, project_psd
-from aqka.svm import solve_dual
-from aqka.targets import kkt_targets
-from aqka.theory import (
+from aqka.maths.nystrom import reconstruct
+from aqka.maths.sensitivity import krr_gauss_newton, krr_squared_gradient
+from aqka.maths.spectrum import Spectrum, project_psd
+from aqka.maths.svm import solve_dual
+from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     derivative_bound,
     geometric_difference,
@@ -31,6 +28,9 @@ from aqka.theory import (
     svm_dual_objective,
     svm_variance_weights,
 )
+from aqka.planner import quote
+from aqka.schedule import ONE_SHOT
+from aqka.targets import kkt_targets
 from aqka.zz import zz_kernel, zz_states
 from benchmarks.agreement import ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from aqka import PairTable
-from aqka.sensitivity import krr_gauss_newton, krr_gradient, krr_remainder, krr_squared_gradient
-from aqka.spectrum import Spectrum, project_psd
-from aqka.svm import solve_dual
-from aqka.theory import (
+from aqka.maths.sensitivity import (
+    krr_gauss_newton,
+    krr_gradient,
+    krr_remainder,
+    krr_squared_gradient,
+)
+from aqka.maths.spectrum import Spectrum, project_psd
+from aqka.maths.svm import solve_dual
+from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     delta_variance,
     derivative_bound,

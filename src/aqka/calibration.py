@@ -5,8 +5,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from aqka._util.arrays import FloatArray
+from aqka.maths.spectrum import Spectrum
 from aqka.readout.ridge_kfold import FOLD_SEED
-from aqka.spectrum import Spectrum
 
 FOLDS = 5
 

@@ -8,7 +8,7 @@ from aqka._util.arrays import FloatArray, as_kernel
 from aqka.allocators.aqka import ridge_gradient
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.theory import cauchy_schwarz_ratio
+from aqka.maths.theory import cauchy_schwarz_ratio
 
 # The paper's regime borders (its abstract and Appendix C.16).
 CONCENTRATED_GINI = 0.6

@@ -15,8 +15,8 @@ from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.cross_validation import cross_validated_right
+from aqka.maths.theory import cauchy_schwarz_ratio
 from aqka.readout import Readout, estimate_kernel
-from aqka.theory import cauchy_schwarz_ratio
 
 FRACTIONS = (0.25, 0.5)
 NEGLIGIBLE = 0.02  # of the variance: nobody would change an allocator for it
@@ -57,7 +57,7 @@ def steering(
     """Compare a run's allocation with an even one of as many shots, by the counts it measured.
 
     To first order the noise of pair p adds G_p Var(K̂_p) to the variance of the predictions, G
-    from :func:`~aqka.sensitivity.prediction_sensitivity`. K and its variance are posterior means
+    from :func:`~aqka.maths.sensitivity.prediction_sensitivity`. K and its variance are posterior means
     of :class:`~aqka.core.prior.KernelPrior`. G is read from the same counts that steered the
     run, which flatters it; the redrawn counts did not, so their distance is part of the error.
     """

@@ -8,7 +8,7 @@ from aqka.experiments._online import arm_rows, online_task, seed_gains
 from aqka.experiments._results import Results
 from aqka.experiments._runs import all_rows
 from aqka.experiments.svm import SvmOracle, svm_task
-from aqka.svm import solve_dual
+from aqka.maths.svm import solve_dual
 from aqka.tasks import ad_hoc
 from aqka.zz import zz_kernel
 

@@ -5,10 +5,10 @@ from sklearn.svm import SVC
 
 from aqka import InputError, MatrixBackend, Problem, Schedule, acquire, make_readout
 from aqka.core.plans import Landmarks
-from aqka.nystrom import reconstruct
+from aqka.maths.nystrom import reconstruct
+from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
 from aqka.readout.ridge_kfold import FOLD_SEED, RidgeKfold, kfold_errors
 from aqka.readout.ridge_loo import RIDGE_GRID, RidgeLoo, loo_residuals
-from aqka.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
 from tests.conftest import make_kernel, make_labels
 
 

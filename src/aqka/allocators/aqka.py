@@ -9,14 +9,14 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.sensitivity import combined, krr_gradient
-from aqka.spectrum import Spectrum
+from aqka.maths.sensitivity import combined, krr_gradient
+from aqka.maths.spectrum import Spectrum
 
 
 def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
     """Return |g| of kernel ridge regression on ``kernel``, up to a factor (lines 5 to 7).
 
-    The gradients of several outputs are combined as :func:`~aqka.sensitivity.combined` says.
+    The gradients of several outputs are combined as :func:`~aqka.maths.sensitivity.combined` says.
 
     Only ratios matter to targets, so labels and coefficients are scaled to a largest of 1,
     which keeps the smallest and the largest ridges within floating point.

@@ -9,9 +9,9 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.sensitivity import combined, svm_gradient
-from aqka.spectrum import project_psd
-from aqka.svm import SvmSolution, solve_dual
+from aqka.maths.sensitivity import combined, svm_gradient
+from aqka.maths.spectrum import project_psd
+from aqka.maths.svm import SvmSolution, solve_dual
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_svm import AqkaSvm
-from aqka.sensitivity import soft_support
-from aqka.svm import SvmSolution
+from aqka.maths.sensitivity import soft_support
+from aqka.maths.svm import SvmSolution
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from aqka.allocators._base import Allocation, Allocator, filled
 from aqka.allocators.predictive import Predictive, half_uniform
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
+from aqka.maths.theory import cauchy_schwarz_ratio
 from aqka.schedule import EVEN_START, Schedule
 from aqka.targets import raise_lowest
-from aqka.theory import cauchy_schwarz_ratio
 
 FEWEST_SHOTS_PER_PAIR = 1.0
 LARGEST_RATIO = 0.95

@@ -7,8 +7,8 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.sensitivity import leverage_sums
-from aqka.spectrum import Spectrum
+from aqka.maths.sensitivity import leverage_sums
+from aqka.maths.spectrum import Spectrum
 
 
 @dataclass(frozen=True)

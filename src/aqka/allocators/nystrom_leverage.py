@@ -9,8 +9,8 @@ from aqka._util.arrays import IntArray
 from aqka.allocators.nystrom import Nystrom
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
+from aqka.maths.spectrum import Spectrum
 from aqka.schedule import ONE_LOOK, Schedule
-from aqka.spectrum import Spectrum
 
 
 @dataclass(frozen=True)

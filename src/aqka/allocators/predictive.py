@@ -7,10 +7,10 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
+from aqka.maths.sensitivity import prediction_sensitivity
+from aqka.maths.spectrum import Spectrum
 from aqka.readout.auto import Auto as AutoReadout
 from aqka.schedule import EVEN_START, Schedule
-from aqka.sensitivity import prediction_sensitivity
-from aqka.spectrum import Spectrum
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from aqka._util.arrays import as_fraction
 from aqka.allocators._base import Allocation, Allocator
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
+from aqka.maths.spectrum import Spectrum
 from aqka.schedule import ONE_LOOK, Schedule
-from aqka.spectrum import Spectrum
 from aqka.targets import spread
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.dropins.shot_kernel import ShotKernel
-from aqka.spectrum import project_psd
+from aqka.maths.spectrum import project_psd
 
 try:
     from qiskit_machine_learning.kernels import BaseKernel

@@ -13,16 +13,15 @@ from numpy.random import Generator
 from aqka._util.arrays import FloatArray
 from aqka.core.pairs import PairTable
 from aqka.experiments._results import Row
-from aqka.sensitivity import (
+from aqka.maths.sensitivity import (
     krr_gauss_newton,
     krr_gradient,
     krr_remainder,
     krr_squared_gradient,
 )
-from aqka.spectrum import project_psd
-from aqka.svm import solve_dual
-from aqka.tasks import Task, planted_sparse
-from aqka.theory import (
+from aqka.maths.spectrum import project_psd
+from aqka.maths.svm import solve_dual
+from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     delta_variance,
     lipschitz_constant,
@@ -39,6 +38,7 @@ from aqka.theory import (
     variance_weights,
     warmup_concentration,
 )
+from aqka.tasks import Task, planted_sparse
 
 SMALL = 20
 """Points of the problems on which every pair is checked."""

@@ -19,9 +19,9 @@ from aqka.experiments._runs import (
     spend,
 )
 from aqka.experiments._stated import direction, stated_gain, stated_level
+from aqka.maths.theory import expected_unseen
 from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import planted_zz
-from aqka.theory import expected_unseen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

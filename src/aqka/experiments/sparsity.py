@@ -15,8 +15,8 @@ from aqka.experiments._planted import N_ANCHORS, N_TRAIN, UNFLOORED, planted_tas
 from aqka.experiments._results import Estimate, Results, Row, highest, lowest
 from aqka.experiments._runs import EXACT, baseline_rows, exact_decision, measured, spend
 from aqka.experiments._stated import direction, stated_gain, stated_span
+from aqka.maths.theory import planted_ceiling, training_loss
 from aqka.sweep_store import Cell, Result, stable_name
-from aqka.theory import planted_ceiling, training_loss
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -26,9 +26,9 @@ from aqka.experiments._notes import levels_note
 from aqka.experiments._results import Estimate, Results, highest, lowest
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, rows_per_pair
 from aqka.experiments._stated import direction, stated_gain, stated_level
-from aqka.sensitivity import svm_gradient
-from aqka.spectrum import project_psd
-from aqka.svm import solve_dual
+from aqka.maths.sensitivity import svm_gradient
+from aqka.maths.spectrum import project_psd
+from aqka.maths.svm import solve_dual
 from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task, plant
 

@@ -12,7 +12,7 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.nystrom import reconstruct
+from aqka.maths.nystrom import reconstruct
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
+from aqka.maths.spectrum import Spectrum
 from aqka.readout._base import FittedHead, Readout, estimate_kernel
 from aqka.readout._sparse import sparse_coefficients
 from aqka.readout.ridge_kfold import FOLD_SEED
-from aqka.spectrum import Spectrum
 
 FOLDS = 5
 RIDGES = 14

@@ -6,10 +6,10 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.core.problem import Problem
+from aqka.maths.spectrum import Spectrum
 from aqka.readout._base import FittedHead, Readout
 from aqka.readout.ridge import fit_ridge
 from aqka.readout.ridge_loo import RIDGE_GRID, check_grid
-from aqka.spectrum import Spectrum
 
 FOLD_SEED = 0  # folds are part of the method, not of the experiment: always the same
 

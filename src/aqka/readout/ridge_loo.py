@@ -7,9 +7,9 @@ import numpy as np
 from aqka._util.arrays import FloatArray, as_positive
 from aqka.core.problem import Problem
 from aqka.errors import InputError
+from aqka.maths.spectrum import Spectrum
 from aqka.readout._base import FittedHead, Readout
 from aqka.readout.ridge import fit_ridge
-from aqka.spectrum import Spectrum
 
 RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
 """Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""

@@ -6,9 +6,9 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
+from aqka.maths.spectrum import project_psd
+from aqka.maths.svm import solve_dual
 from aqka.readout._base import FittedHead, Readout
-from aqka.spectrum import project_psd
-from aqka.svm import solve_dual
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 Where the paper's statement does not hold as printed, the function computes what does, and
 docs/errata.md says what was changed and which check shows it. Gradients and Hessians
-(Lemmas 1 and 2) are in :mod:`aqka.sensitivity`, the KKT targets (Prop. 1) in
-:mod:`aqka.targets`, and the Nyström formula in :mod:`aqka.nystrom`.
+(Lemmas 1 and 2) are in :mod:`aqka.maths.sensitivity`, the KKT targets (Prop. 1) in
+:mod:`aqka.targets`, and the Nyström formula in :mod:`aqka.maths.nystrom`.
 """
 
 import math
@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.sensitivity import svm_gradient
-from aqka.spectrum import Spectrum
+from aqka.maths.sensitivity import svm_gradient
+from aqka.maths.spectrum import Spectrum
 
 
 def training_loss(kernel: FloatArray, y: FloatArray, ridge: float) -> float:

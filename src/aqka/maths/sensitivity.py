@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.spectrum import Spectrum
+from aqka.maths.spectrum import Spectrum
 
 
 def krr_gradient(alpha: FloatArray, beta: FloatArray, ridge: float) -> FloatArray:

@@ -1,0 +1,1 @@
+"""Formulas: no files, and no randomness but what is passed in."""
