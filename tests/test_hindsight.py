@@ -7,7 +7,7 @@ from aqka import Problem, make_readout
 from aqka.allocators.predictive import Predictive
 from aqka.core.pairs import PairTable
 from aqka.hindsight import fewer_shots, steering, thinned
-from aqka.readout.auto import Auto
+from aqka.readouts.auto import Auto
 from tests.conftest import make_kernel, make_labels
 
 

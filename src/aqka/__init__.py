@@ -18,7 +18,7 @@ from aqka.inference import PredictionSession, predict
 from aqka.kernel_source import BackendFactory
 from aqka.planner import Quote, quote
 from aqka.prediction import Prediction
-from aqka.readout import FittedHead, Readout, make_readout, readout_names
+from aqka.readouts import FittedHead, Readout, make_readout, readout_names
 from aqka.run import Patience, acquire
 from aqka.schedule import Schedule
 from aqka.version import __version__

@@ -8,7 +8,7 @@ from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.readout import FittedHead, Readout, make_readout
+from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.schedule import Schedule
 from aqka.targets import round_to_multiples
 

@@ -12,7 +12,7 @@ from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.prediction import Prediction, normal_quantile
-from aqka.readout import Readout, estimate_kernel, make_readout
+from aqka.readouts import Readout, estimate_kernel, make_readout
 
 
 def with_total_interval(

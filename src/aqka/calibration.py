@@ -6,7 +6,7 @@ from scipy.special import log_softmax, softmax
 
 from aqka._util.arrays import FloatArray
 from aqka.maths.spectrum import Spectrum
-from aqka.readout.ridge_kfold import FOLD_SEED
+from aqka.readouts.ridge_kfold import FOLD_SEED
 
 FOLDS = 5
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from aqka._util.arrays import BoolArray, FloatArray
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.readout import Readout
-from aqka.readout.ridge_kfold import FOLD_SEED
+from aqka.readouts import Readout
+from aqka.readouts.ridge_kfold import FOLD_SEED
 
 
 def cross_validated_accuracy(

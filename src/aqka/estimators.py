@@ -26,8 +26,8 @@ from aqka.inference import predict as predict_with_shots
 from aqka.kernel_source import PRECOMPUTED, as_factory, as_measured, as_points
 from aqka.planner import quote
 from aqka.prediction import Prediction
-from aqka.readout import Readout, make_readout
-from aqka.readout.svm import Svm
+from aqka.readouts import Readout, make_readout
+from aqka.readouts.svm import Svm
 from aqka.run import LEDGER_NAME, drive, fingerprint
 
 DEFAULT_SHOTS_PER_PAIR = 16

@@ -16,7 +16,7 @@ from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.cross_validation import cross_validated_right
 from aqka.maths.theory import cauchy_schwarz_ratio
-from aqka.readout import Readout, estimate_kernel
+from aqka.readouts import Readout, estimate_kernel
 
 FRACTIONS = (0.25, 0.5)
 NEGLIGIBLE = 0.02  # of the variance: nobody would change an allocator for it

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_fraction
 from aqka.core.blocks import BlockTable
 from aqka.errors import InputError
-from aqka.readout import FittedHead
+from aqka.readouts import FittedHead
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from aqka.core.problem import Problem
 from aqka.diagnostics import diagnose
 from aqka.errors import InputError, LedgerError
 from aqka.ledger import Entry, Ledger
-from aqka.readout import Readout
-from aqka.readout._base import estimate_kernel
+from aqka.readouts import Readout
+from aqka.readouts._base import estimate_kernel
 from aqka.run import LEDGER_NAME, recorded_plan
 from aqka.run_directory import (
     RESULTS_NAME,

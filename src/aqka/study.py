@@ -21,7 +21,7 @@ from aqka.budget import parse_budget
 from aqka.circuit_check import MAX_QUBITS
 from aqka.errors import InputError
 from aqka.planner import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
-from aqka.readout import readout_names
+from aqka.readouts import readout_names
 from aqka.study_errors import explain, known_name, refuse_secrets
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key

@@ -13,7 +13,7 @@ from aqka.demo import balanced_accuracy
 from aqka.diagnostics import diagnose
 from aqka.planner import Quote
 from aqka.progress import MAX_ESTIMATED_POINTS, estimator, read_entries, rounds_of
-from aqka.readout import FittedHead
+from aqka.readouts import FittedHead
 from aqka.run_directory import Prepared
 from aqka.study_method import readout_of
 from aqka.usage import price

@@ -16,7 +16,7 @@ from aqka.errors import InputError
 from aqka.inference import predict
 from aqka.planner import Quote, quote
 from aqka.progress import read_entries
-from aqka.readout import FittedHead
+from aqka.readouts import FittedHead
 from aqka.run import acquire
 from aqka.run_directory import (
     PREDICTIONS_NAME,

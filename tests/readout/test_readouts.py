@@ -7,8 +7,8 @@ from aqka import InputError, MatrixBackend, Problem, Schedule, acquire, make_rea
 from aqka.core.plans import Landmarks
 from aqka.maths.nystrom import reconstruct
 from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
-from aqka.readout.ridge_kfold import FOLD_SEED, RidgeKfold, kfold_errors
-from aqka.readout.ridge_loo import RIDGE_GRID, RidgeLoo, loo_residuals
+from aqka.readouts.ridge_kfold import FOLD_SEED, RidgeKfold, kfold_errors
+from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo, loo_residuals
 from tests.conftest import make_kernel, make_labels
 
 

@@ -17,7 +17,7 @@ from aqka.cross_validation import cross_validated_accuracy
 from aqka.data import BUILT_IN, encode, load_table
 from aqka.errors import InputError, LedgerError
 from aqka.progress import progress
-from aqka.readout.ridge_kfold import FOLD_SEED
+from aqka.readouts.ridge_kfold import FOLD_SEED
 from aqka.report.live_view import progress_rows
 from aqka.run_directory import prepare, read_run, write_run
 from aqka.study import DataSection, FeatureMapSection, SplitSection

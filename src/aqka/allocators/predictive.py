@@ -9,7 +9,7 @@ from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
-from aqka.readout.auto import Auto as AutoReadout
+from aqka.readouts.auto import Auto as AutoReadout
 from aqka.schedule import EVEN_START, Schedule
 
 

@@ -20,7 +20,7 @@ from aqka.allocators.uniform import Uniform
 from aqka.core.problem import Problem, as_targets
 from aqka.dropins._even_pairs import EvenPairs
 from aqka.errors import InputError, LedgerError
-from aqka.readout._base import estimate_kernel
+from aqka.readouts._base import estimate_kernel
 
 FILE_NAME = "request.npz"
 

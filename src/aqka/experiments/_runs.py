@@ -12,7 +12,7 @@ from aqka.core.problem import Problem
 from aqka.demo import balanced_accuracy
 from aqka.experiments._base import protocol_of
 from aqka.experiments._results import Row
-from aqka.readout import make_readout
+from aqka.readouts import make_readout
 from aqka.run import acquire
 from aqka.schedule import Schedule
 from aqka.tasks import Task

@@ -11,10 +11,10 @@ from aqka.experiments._planted import LARGEST, planted_task
 from aqka.experiments._results import Estimate, Results
 from aqka.experiments._runs import baseline_rows, decision_row, exact_decision, spend
 from aqka.experiments._stated import direction, stated_gain
-from aqka.readout import Readout
-from aqka.readout.ridge import Ridge
-from aqka.readout.ridge_kfold import RidgeKfold
-from aqka.readout.ridge_loo import RIDGE_GRID, RidgeLoo
+from aqka.readouts import Readout
+from aqka.readouts.ridge import Ridge
+from aqka.readouts.ridge_kfold import RidgeKfold
+from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo
 from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:

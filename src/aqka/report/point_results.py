@@ -15,7 +15,7 @@ from aqka.core.plans import ShotPlan
 from aqka.data import Points
 from aqka.demo import balanced_accuracy
 from aqka.prediction import Prediction, estimate, normal_quantile
-from aqka.readout import FittedHead, Readout
+from aqka.readouts import FittedHead, Readout
 from aqka.records import measurements
 from aqka.run_directory import PREDICTIONS_NAME
 

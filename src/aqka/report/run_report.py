@@ -19,7 +19,7 @@ from aqka.errors import InputError, LedgerError
 from aqka.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.ledger import Entry
 from aqka.progress import MAX_ESTIMATED_POINTS, Round, estimator, progress, read_entries, rounds_of
-from aqka.readout import estimate_kernel
+from aqka.readouts import estimate_kernel
 from aqka.report.point_results import PointResults, point_results
 from aqka.run import replay
 from aqka.run_directory import PREDICTIONS_NAME, STUDY_NAME, read_points, read_results

@@ -7,9 +7,9 @@ import numpy as np
 from aqka._util.arrays import FloatArray, as_count
 from aqka.core.problem import Problem
 from aqka.maths.spectrum import Spectrum
-from aqka.readout._base import FittedHead, Readout
-from aqka.readout.ridge import fit_ridge
-from aqka.readout.ridge_loo import RIDGE_GRID, check_grid
+from aqka.readouts._base import FittedHead, Readout
+from aqka.readouts.ridge import fit_ridge
+from aqka.readouts.ridge_loo import RIDGE_GRID, check_grid
 
 FOLD_SEED = 0  # folds are part of the method, not of the experiment: always the same
 

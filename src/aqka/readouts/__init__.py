@@ -1,7 +1,7 @@
 """Readouts: from a table of counts to a fitted head, one file each."""
 
 from aqka._util.registry import make, names
-from aqka.readout._base import FittedHead, Readout, estimate_kernel
+from aqka.readouts._base import FittedHead, Readout, estimate_kernel
 
 __all__ = ["FittedHead", "Readout", "estimate_kernel", "make_readout", "readout_names"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
 from aqka.maths.spectrum import Spectrum
-from aqka.readout._base import FittedHead, Readout
+from aqka.readouts._base import FittedHead, Readout
 
 
 def fit_ridge(spectrum: Spectrum, problem: Problem, ridge: float) -> FittedHead:

@@ -10,9 +10,9 @@ from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.maths.spectrum import Spectrum
-from aqka.readout._base import FittedHead, Readout, estimate_kernel
-from aqka.readout._sparse import sparse_coefficients
-from aqka.readout.ridge_kfold import FOLD_SEED
+from aqka.readouts._base import FittedHead, Readout, estimate_kernel
+from aqka.readouts._sparse import sparse_coefficients
+from aqka.readouts.ridge_kfold import FOLD_SEED
 
 FOLDS = 5
 RIDGES = 14

@@ -8,8 +8,8 @@ from aqka._util.arrays import FloatArray, as_positive
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.maths.spectrum import Spectrum
-from aqka.readout._base import FittedHead, Readout
-from aqka.readout.ridge import fit_ridge
+from aqka.readouts._base import FittedHead, Readout
+from aqka.readouts.ridge import fit_ridge
 
 RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
 """Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""

@@ -8,7 +8,7 @@ from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
 from aqka.maths.spectrum import project_psd
 from aqka.maths.svm import solve_dual
-from aqka.readout._base import FittedHead, Readout
+from aqka.readouts._base import FittedHead, Readout
 
 
 @dataclass(frozen=True)
