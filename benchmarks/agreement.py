@@ -10,6 +10,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 from aqka import PairTable, ShotPlan
 from aqka._util.arrays import FloatArray
+from aqka.allocators.targets import kkt_targets
 from aqka.maths.sensitivity import krr_gauss_newton, krr_gradient, krr_remainder, svm_gradient
 from aqka.maths.spectrum import Spectrum
 from aqka.maths.svm import solve_dual
@@ -21,7 +22,6 @@ from aqka.maths.theory import (
     training_loss,
     variance_weights,
 )
-from aqka.targets import kkt_targets
 
 RESAMPLINGS = 2000
 

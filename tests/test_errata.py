@@ -9,6 +9,8 @@ import pytest
 from scipy.stats import unitary_group
 
 from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
+from aqka.allocators.schedule import ONE_SHOT
+from aqka.allocators.targets import kkt_targets
 from aqka.experiments import heatmap, hyperparameters
 from aqka.experiments.scaling import ANCHORS
 from aqka.maths.nystrom import reconstruct
@@ -29,8 +31,6 @@ from aqka.maths.theory import (
     svm_variance_weights,
 )
 from aqka.planner import quote
-from aqka.schedule import ONE_SHOT
-from aqka.targets import kkt_targets
 from aqka.zz import zz_kernel, zz_states
 from benchmarks.agreement import ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from aqka.targets import (
+from aqka.allocators.targets import (
     fill,
     floored,
     kkt_targets,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocation, Allocator, allocator_names
+from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend, StatevectorBackend
 from aqka.bootstrap import with_total_interval
 from aqka.budget import parse_budget
@@ -20,7 +21,6 @@ from aqka.planner import Quote, quote
 from aqka.prediction import Prediction
 from aqka.readouts import FittedHead, Readout, make_readout, readout_names
 from aqka.run import Patience, acquire
-from aqka.schedule import Schedule
 from aqka.version import __version__
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import as_count, digest, text_digest
 from aqka.allocators import Allocation, Allocator, make_allocator
+from aqka.allocators.schedule import Schedule
+from aqka.allocators.targets import round_to_multiples
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.readouts import FittedHead, Readout, make_readout
-from aqka.schedule import Schedule
-from aqka.targets import round_to_multiples
 
 
 class Acquisition:

@@ -183,8 +183,8 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Quote a run before paying for it: shots, jobs, QPU time, queues, cost."""
+    from aqka.allocators.schedule import Schedule
     from aqka.planner import quote
-    from aqka.schedule import Schedule
 
     device = _device(constants or [])
     if study is not None:

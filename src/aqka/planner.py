@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 
 from aqka._util.arrays import as_count, as_positive
+from aqka.allocators.schedule import Schedule
 from aqka.budget import Budget, Money, QpuTime, Shots, parse_budget
 from aqka.core.pairs import Diagonal
 from aqka.device import HERON, DeviceModel, zz_depth
 from aqka.errors import InputError
 from aqka.planner_advice import advise, warn
-from aqka.schedule import Schedule
 from aqka.usage import Usage, affordable_shots, price
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.

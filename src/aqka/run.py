@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
+from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
@@ -29,7 +30,6 @@ from aqka.core.reading import PRACTICAL
 from aqka.core.reading import Protocol as ReadingProtocol
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.ledger import Entry, Ledger
-from aqka.schedule import Schedule
 from aqka.version import __version__
 
 LEDGER_NAME = "ledger.sqlite"

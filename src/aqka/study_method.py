@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from aqka.allocators import make_allocator
+from aqka.allocators.schedule import Schedule
 from aqka.core.problem import Problem
 from aqka.data import Points
 from aqka.readouts import Readout, make_readout
-from aqka.schedule import Schedule
 from aqka.study import Study
 
 

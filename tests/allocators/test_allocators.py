@@ -19,10 +19,10 @@ from aqka.allocators.hybrid import Hybrid
 from aqka.allocators.nystrom import Nystrom
 from aqka.allocators.nystrom_leverage import NystromLeverage
 from aqka.allocators.shofar import Shofar
+from aqka.allocators.targets import floored
 from aqka.maths.sensitivity import krr_gradient, leverage_sums, soft_support, svm_gradient
 from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
 from aqka.maths.svm import solve_dual
-from aqka.targets import floored
 from tests.conftest import make_kernel, make_labels
 
 

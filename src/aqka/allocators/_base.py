@@ -7,11 +7,11 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray, IntArray, as_fraction
+from aqka.allocators.schedule import Schedule
+from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, floored, kkt_targets, sample
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
-from aqka.schedule import Schedule
-from aqka.targets import SENSITIVITY_FLOOR, fill, floored, kkt_targets, sample
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from numpy.random import Generator
 from aqka._util.arrays import FloatArray
 from aqka.allocators._base import Allocation, Allocator, filled
 from aqka.allocators.predictive import Predictive, half_uniform
+from aqka.allocators.schedule import EVEN_START, Schedule
+from aqka.allocators.targets import raise_lowest
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.maths.theory import cauchy_schwarz_ratio
-from aqka.schedule import EVEN_START, Schedule
-from aqka.targets import raise_lowest
 
 FEWEST_SHOTS_PER_PAIR = 1.0
 LARGEST_RATIO = 0.95

@@ -9,11 +9,11 @@ from numpy.random import Generator
 from aqka.allocators._base import Allocation
 from aqka.allocators.aqka import ridge_gradient
 from aqka.allocators.nystrom import Nystrom, landmark_block
+from aqka.allocators.schedule import ONE_LOOK, Schedule
+from aqka.allocators.targets import fill, floored, kkt_targets
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
-from aqka.schedule import ONE_LOOK, Schedule
-from aqka.targets import fill, floored, kkt_targets
 
 
 @dataclass(frozen=True)

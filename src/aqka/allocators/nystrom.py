@@ -9,12 +9,12 @@ from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, IntArray, as_count
 from aqka.allocators._base import Allocation, Allocator
+from aqka.allocators.schedule import ONE_SHOT, Schedule
+from aqka.allocators.targets import spread
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.schedule import ONE_SHOT, Schedule
-from aqka.targets import spread
 
 
 def landmark_block(table: PairTable, points: IntArray) -> BoolArray:

@@ -7,10 +7,10 @@ from numpy.random import Generator
 
 from aqka._util.arrays import IntArray
 from aqka.allocators.nystrom import Nystrom
+from aqka.allocators.schedule import ONE_LOOK, Schedule
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.maths.spectrum import Spectrum
-from aqka.schedule import ONE_LOOK, Schedule
 
 
 @dataclass(frozen=True)

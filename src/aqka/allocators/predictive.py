@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
+from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts.auto import Auto as AutoReadout
-from aqka.schedule import EVEN_START, Schedule
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from numpy.random import Generator
 
 from aqka._util.arrays import as_fraction
 from aqka.allocators._base import Allocation, Allocator
+from aqka.allocators.schedule import ONE_LOOK, Schedule
+from aqka.allocators.targets import spread
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.maths.spectrum import Spectrum
-from aqka.schedule import ONE_LOOK, Schedule
-from aqka.targets import spread
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from aqka.allocators._base import Allocation, Allocator
+from aqka.allocators.schedule import ONE_SHOT, Schedule
+from aqka.allocators.targets import raise_lowest
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.schedule import ONE_SHOT, Schedule
-from aqka.targets import raise_lowest
 
 
 @dataclass(frozen=True)

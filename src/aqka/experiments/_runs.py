@@ -7,6 +7,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
+from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend
 from aqka.core.problem import Problem
 from aqka.demo import balanced_accuracy
@@ -14,7 +15,6 @@ from aqka.experiments._base import protocol_of
 from aqka.experiments._results import Row
 from aqka.readouts import make_readout
 from aqka.run import acquire
-from aqka.schedule import Schedule
 from aqka.tasks import Task
 
 EXACT, MAJORITY = "exact kernel", "majority class"

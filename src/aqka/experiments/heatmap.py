@@ -6,12 +6,12 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_oracle import AqkaOracle
+from aqka.allocators.schedule import Schedule
 from aqka.allocators.uniform import Uniform
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, at_most, factor, within
 from aqka.experiments._results import Estimate, Results, Row
 from aqka.experiments._runs import spend
-from aqka.schedule import Schedule
 from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import planted_sparse
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from aqka.allocators.schedule import Schedule
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, at_least, at_most
 from aqka.experiments._notes import levels_note
@@ -9,7 +10,6 @@ from aqka.experiments._planted import planted_task
 from aqka.experiments._results import Estimate, Results, Row, highest, lowest
 from aqka.experiments._runs import baseline_rows, exact_decision, measured, spend
 from aqka.experiments._stated import direction, largest_size, stated_gain
-from aqka.schedule import Schedule
 from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from aqka.allocators.schedule import ONE_SHOT
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, factor, within
 from aqka.experiments._measured import FAKE_HERON
@@ -14,7 +15,6 @@ from aqka.experiments._results import Estimate, Results
 from aqka.experiments._runs import baseline_rows, n_pairs
 from aqka.experiments._stated import direction
 from aqka.planner import quote
-from aqka.schedule import ONE_SHOT
 from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:

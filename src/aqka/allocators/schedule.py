@@ -7,8 +7,8 @@ from typing import Literal
 from numpy.random import Generator
 
 from aqka._util.arrays import IntArray, as_count, as_fraction
+from aqka.allocators.targets import raise_lowest, sample_uniformly
 from aqka.errors import InputError
-from aqka.targets import raise_lowest, sample_uniformly
 
 
 @dataclass(frozen=True)
