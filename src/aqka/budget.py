@@ -1,11 +1,11 @@
 """Budgets as people state them: shots, QPU time or money."""
 
-import difflib
 import math
 import re
 from dataclasses import dataclass
 
 from aqka._util.arrays import as_count, as_positive
+from aqka._util.text import did_you_mean
 from aqka.errors import InputError
 
 # Up to here every whole number is exact as a float, which the schedule's fractions rely on.
@@ -116,8 +116,7 @@ def _with_unit(value: float, before: str, after: str, text: str) -> Budget:
     if not before and unit.lower() in SECONDS:
         return QpuTime(value * SECONDS[unit.lower()])
     known = ["shots", *SECONDS, *(currency.lower() for currency in CURRENCIES)]
-    near = difflib.get_close_matches(unit.lower(), known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(unit, known)
     raise InputError(f"budget {text!r} has the unknown unit {unit!r}.{hint} Please {_ALLOWED}.")
 
 

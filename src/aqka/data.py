@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka._util.files import inside
-from aqka._util.text import inert
+from aqka._util.text import did_you_mean, inert
 from aqka.encoding import Encoding
 from aqka.errors import InputError
 from aqka.study import DataSection, FeatureMapSection, SplitSection
-from aqka.study_errors import nearest
 from aqka.table_files import FORMATS, Table, read_csv, read_npz, read_parquet
 
 MAX_TRAINING_POINTS = 5000  # an eigendecomposition of more takes longer than a round
@@ -96,7 +95,7 @@ def load_table(section: DataSection, base: Path) -> Table:
     if source not in BUILT_IN:
         raise InputError(
             f"data.source {inert(source)!r} is neither a built-in name nor a file ending in "
-            f"{', '.join(FORMATS)}.{nearest(source, list(BUILT_IN))} Built-in: "
+            f"{', '.join(FORMATS)}.{did_you_mean(source, list(BUILT_IN))} Built-in: "
             f"{', '.join(BUILT_IN)}."
         )
     if section.target is not None or section.features is not None:

@@ -1,11 +1,11 @@
 """DeviceModel: the constants that turn shots into seconds, each with its source."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from aqka._util.arrays import as_count
+from aqka._util.text import did_you_mean
 from aqka.errors import InputError
 
 _USAGE = "IBM guide 'Workload usage' (quantum.cloud.ibm.com/docs/guides/estimate-job-run-time)"
@@ -123,8 +123,7 @@ class DeviceModel:
         """
         for name in values:
             if name not in self.sources:
-                near = difflib.get_close_matches(name, self.sources, n=1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
+                hint = did_you_mean(name, self.sources)
                 known = ", ".join(self.sources)
                 raise InputError(f"unknown constant {name!r}.{hint} Known: {known}.")
         whole = {

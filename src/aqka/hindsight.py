@@ -57,8 +57,8 @@ def steering(
     """Compare a run's allocation with an even one of as many shots, by the counts it measured.
 
     To first order the noise of pair p adds G_p Var(K̂_p) to the variance of the predictions, G
-    from :func:`~aqka.maths.sensitivity.prediction_sensitivity`. K and its variance are posterior means
-    of :class:`~aqka.core.prior.KernelPrior`. G is read from the same counts that steered the
+    from :func:`~aqka.maths.sensitivity.prediction_sensitivity`. K and its variance are posterior
+    means of :class:`~aqka.core.prior.KernelPrior`. G is read from the same counts that steered the
     run, which flatters it; the redrawn counts did not, so their distance is part of the error.
     """
     ratio, best = _ratios(table, problem)

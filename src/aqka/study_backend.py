@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aqka._util.text import inert
+from aqka._util.text import did_you_mean, inert
 from aqka.backends import (
     AerBackend,
     Backend,
@@ -16,7 +16,6 @@ from aqka.backends._circuits import require
 from aqka.data import Points
 from aqka.errors import InputError
 from aqka.study import BackendSection
-from aqka.study_errors import nearest
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -99,6 +98,6 @@ def _fake_device(name: str) -> Any:
             known[label] = device
     if name not in known:
         raise InputError(
-            f"backend.device {inert(name)!r} is no fake device.{nearest(name, list(known))}"
+            f"backend.device {inert(name)!r} is no fake device.{did_you_mean(name, list(known))}"
         )
     return known[name]()

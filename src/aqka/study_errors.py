@@ -1,6 +1,5 @@
 """What is wrong with a study file, in words that say how to mend it."""
 
-import difflib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from aqka._util.text import inert
+from aqka._util.text import did_you_mean, inert
 from aqka.errors import InputError
 
 SECRET_KEY = re.compile(
@@ -23,15 +22,9 @@ def known_name(value: str, known: Sequence[str], kind: str, also: str = "") -> s
     if value in known:
         return value
     raise ValueError(
-        f"unknown {kind} {inert(value)!r}.{nearest(value, known)} Known: {', '.join(known)}{also}"
+        f"unknown {kind} {inert(value)!r}.{did_you_mean(value, known)} "
+        f"Known: {', '.join(known)}{also}"
     )
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Return `` Did you mean 'x'?``, or nothing where no name is near."""
-    folded = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name[:100].lower(), folded, n=1)
-    return f" Did you mean {inert(folded[near[0]])!r}?" if near else ""
 
 
 def refuse_secrets(text: str, content: dict[str, Any] | None, name: str) -> None:
@@ -95,7 +88,7 @@ def _sentence(item: Any, model: type[BaseModel], text: str) -> str:
 def _unknown_key(keys: list[str], section: type[BaseModel], model: type[BaseModel]) -> str:
     key, known = keys[-1], list(section.model_fields)
     where = f" in [{inert(keys[-2])}]" if len(keys) > 1 else ""
-    hint = nearest(key, known)
+    hint = did_you_mean(key, known)
     if not hint:
         homes = [
             title for title, part in _sections(model).items() if key.lower() in part.model_fields

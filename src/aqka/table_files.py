@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka._util.files import check_file, read_text
-from aqka._util.text import inert
+from aqka._util.text import did_you_mean, inert
 from aqka.errors import InputError
-from aqka.study_errors import nearest
 
 MAX_BYTES = 64 * 2**20
 MAX_ROWS = 10**6
@@ -142,8 +141,8 @@ def read_npz(
     for wanted in ("X", label) if labelled else ("X",):
         if wanted not in arrays:
             raise InputError(
-                f"{name} has no array {inert(wanted)!r}.{nearest(wanted, list(arrays))} It has: "
-                f"{inert(', '.join(arrays), 200)}."
+                f"{name} has no array {inert(wanted)!r}.{did_you_mean(wanted, arrays)} "
+                f"It has: {inert(', '.join(arrays), 200)}."
             )
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "buif":
@@ -221,7 +220,7 @@ def _choose(
     for column in (*(() if target is None else (target,)), *(features or ())):
         if column not in position:
             raise InputError(
-                f"{name} has no column {inert(column)!r}.{nearest(column, header)} It has: "
+                f"{name} has no column {inert(column)!r}.{did_you_mean(column, header)} It has: "
                 f"{inert(', '.join(header), 200)}."
             )
     if features is not None and target in features:

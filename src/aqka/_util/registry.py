@@ -1,45 +1,54 @@
-"""Finds allocators and readouts by their file's name, so that adding one is adding a file."""
+"""Finds allocators, readouts and experiments by their file's name: adding one is adding a file."""
 
-import difflib
 import pkgutil
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from aqka._util.text import did_you_mean
 from aqka.errors import InputError
 
 Thing = TypeVar("Thing")
 
 
-def names(package: str) -> list[str]:
-    """Return the names offered by a package: its public module names with dashes."""
+@cache
+def _known(package: str, kind: Any) -> dict[str, type]:
+    """Return the classes a package offers: ``AqkaOracle`` of aqka_oracle.py is ``aqka-oracle``.
+
+    A module without such a class is no offer, so that what they share can stand beside them.
+    """
     path: Sequence[str] = import_module(package).__path__
-    modules = (info.name for info in pkgutil.iter_modules(path))
-    return sorted(name.replace("_", "-") for name in modules if not name.startswith("_"))
+    found = {}
+    for info in pkgutil.iter_modules(path):
+        if not info.name.startswith("_"):
+            name = "".join(part.capitalize() for part in info.name.split("_"))
+            thing = getattr(import_module(f"{package}.{info.name}"), name, None)
+            if isinstance(thing, type) and issubclass(thing, kind):
+                found[info.name.replace("_", "-")] = thing
+    return dict(sorted(found.items()))
 
 
-def find(package: str, name: str, kind: str) -> type:
-    """Return the class of that name: ``aqka-oracle`` is ``AqkaOracle`` in aqka_oracle.py."""
-    known = names(package)
-    if name not in known:
-        near = difflib.get_close_matches(str(name).lower(), known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
-    module = import_module(f"{package}.{name.replace('-', '_')}")
-    found: type = getattr(module, "".join(part.capitalize() for part in name.split("-")))
-    return found
+def names(package: str, kind: type) -> list[str]:
+    """Return the names of what a package offers."""
+    return list(_known(package, kind))
 
 
 def make(package: str, kind: type[Thing], given: object) -> Thing:
     """Return the given object, or the one of that name with its defaults."""
     if isinstance(given, kind):
         return given
-    word = kind.__name__
+    word, known = kind.__name__, _known(package, kind)
     if not isinstance(given, str):
         raise InputError(
             f"{word.lower()} must be a name or an instance of {word}, got "
-            f"{type(given).__name__}; names: {', '.join(names(package))}."
+            f"{type(given).__name__}; names: {', '.join(known)}."
         )
-    made = find(package, given, word.lower())()
+    if given not in known:
+        raise InputError(
+            f"unknown {word.lower()} {given!r}.{did_you_mean(given, known)} "
+            f"Known: {', '.join(known)}."
+        )
+    made = known[given]()
     assert isinstance(made, kind)
     return made

@@ -1,4 +1,7 @@
-"""Text from a file, made safe to print."""
+"""Text that is safe to print, and words for a name that is not known."""
+
+import difflib
+from collections.abc import Iterable
 
 MAX_CHARACTERS = 40
 
@@ -20,6 +23,19 @@ def inert(text: object, limit: int | None = MAX_CHARACTERS) -> str:
     # Cut before looking at every character: the text may be long.
     cut = full if limit is None or len(full) <= limit else f"{full[: limit - 1]}…"
     return "".join(character if character.isprintable() else "?" for character in cut)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?``, or nothing where no name is near.
+
+    Examples
+    --------
+    >>> did_you_mean("uniforn", ["aqka", "uniform"])
+    " Did you mean 'uniform'?"
+    """
+    folded = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(str(name)[:100].lower(), folded, n=1)
+    return f" Did you mean {inert(folded[near[0]])!r}?" if near else ""
 
 
 def spreadsheet_cell(value: object) -> str:

@@ -14,7 +14,7 @@ def allocator_names() -> list[str]:
     >>> "aqka" in allocator_names()
     True
     """
-    return names(__name__)
+    return names(__name__, Allocator)
 
 
 def make_allocator(allocator: str | Allocator) -> Allocator:

@@ -22,7 +22,7 @@ def experiment_names() -> list[str]:
     >>> "synthetic" in experiment_names()
     True
     """
-    return registry.names(__name__)
+    return registry.names(__name__, Experiment)
 
 
 def make_experiment(experiment: str | Experiment) -> Experiment:

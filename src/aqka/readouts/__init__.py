@@ -14,7 +14,7 @@ def readout_names() -> list[str]:
     >>> readout_names()
     ['auto', 'ridge', 'ridge-kfold', 'ridge-loo', 'svm']
     """
-    return names(__name__)
+    return names(__name__, Readout)
 
 
 def make_readout(readout: str | Readout) -> Readout:
