@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 
 from aqka import ShotPlan
 from aqka._util.arrays import FloatArray
-from aqka.backends._circuits import zz_feature_map
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
+from aqka.backends.circuits import zz_feature_map
 from benchmarks.bars import Bar, fastest
 
 POINTS, QUBITS, SHOTS = 100, 4, 100

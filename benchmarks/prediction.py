@@ -6,13 +6,13 @@ import numpy as np
 
 from aqka import Acquisition, FittedHead, MatrixBackend, Problem, acquire, make_readout
 from aqka._util.arrays import FloatArray
+from aqka.backends.zz import zz_kernel
 from aqka.bootstrap import with_total_interval
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.inference import predict
 from aqka.prediction import Prediction
 from aqka.tasks import Task, breast_cancer, planted_sparse
-from aqka.zz import zz_kernel
 from benchmarks.bars import Bar
 
 TRAINING_SHOTS = 16  # a pair

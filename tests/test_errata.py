@@ -11,6 +11,7 @@ from scipy.stats import unitary_group
 from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
 from aqka.allocators.schedule import ONE_SHOT
 from aqka.allocators.targets import kkt_targets
+from aqka.backends.zz import zz_kernel, zz_states
 from aqka.experiments import heatmap, hyperparameters
 from aqka.experiments.scaling import ANCHORS
 from aqka.maths.nystrom import reconstruct
@@ -31,7 +32,6 @@ from aqka.maths.theory import (
     svm_variance_weights,
 )
 from aqka.planner import quote
-from aqka.zz import zz_kernel, zz_states
 from benchmarks.agreement import ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 

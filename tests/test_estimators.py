@@ -22,7 +22,7 @@ from aqka import (
     StatevectorBackend,
     acquire,
 )
-from aqka.zz import zz_kernel
+from aqka.backends.zz import zz_kernel
 
 ALL = (QuantumRidgeClassifier, QuantumSVC, QuantumRidge)
 

@@ -169,7 +169,7 @@ def test_the_transpiled_zz_map_has_the_depth_and_the_duration_of_the_model():
     providers = importlib.import_module("qiskit_ibm_runtime.fake_provider")
     from qiskit import generate_preset_pass_manager
 
-    from aqka.backends._circuits import fidelity_circuit, zz_feature_map
+    from aqka.backends.circuits import fidelity_circuit, zz_feature_map
 
     device = providers.FakeFez()
     transpiler = generate_preset_pass_manager(1, backend=device, seed_transpiler=0)

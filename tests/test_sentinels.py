@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, MatrixBackend, ShotPlan, acquire
-from aqka.sentinels import (
+from aqka.backends.sentinel import (
     DriftWarning,
     SentinelBackend,
     check_drift,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, Problem, StatevectorBackend, diagnose
+from aqka.backends.zz import zz_kernel, zz_states
 from aqka.demo import balanced_accuracy
 from aqka.tasks import (
     ad_hoc,
@@ -13,7 +14,6 @@ from aqka.tasks import (
     planted_sparse,
     planted_zz,
 )
-from aqka.zz import zz_kernel, zz_states
 
 
 def test_planted_targets_have_the_planted_solution():

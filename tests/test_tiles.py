@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from aqka.backends import StatevectorBackend
+from aqka.backends.zz import zz_kernel, zz_states
 from aqka.errors import InputError
 from aqka.tiles import tiled_kernel
-from aqka.zz import zz_kernel, zz_states
 
 
 @pytest.fixture

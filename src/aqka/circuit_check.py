@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqka._util.files import read_bytes
 from aqka._util.text import inert
-from aqka.backends._circuits import require
+from aqka.backends.circuits import require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

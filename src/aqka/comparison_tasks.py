@@ -6,8 +6,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.zz import zz_kernel, zz_states
 from aqka.tasks import Task, breast_cancer, planted_sparse, planted_zz
-from aqka.zz import zz_kernel, zz_states
 
 N_TEST = 150
 DATA_RIDGE = 0.5  # what the paper fixes for its real data (Appendix C.6)

@@ -12,7 +12,7 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
-from aqka.backends._circuits import require
+from aqka.backends.circuits import require
 from aqka.data import Points
 from aqka.errors import InputError
 from aqka.study import BackendSection

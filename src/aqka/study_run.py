@@ -10,7 +10,7 @@ from typing import Any
 from aqka.acquisition import Acquisition
 from aqka.audit import verify
 from aqka.backends import Backend
-from aqka.backends._circuits import fidelity_circuit
+from aqka.backends.circuits import fidelity_circuit
 from aqka.device import HERON, DeviceModel
 from aqka.errors import InputError
 from aqka.inference import predict

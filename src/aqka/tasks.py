@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka.backends.zz import zz_kernel, zz_states
 from aqka.errors import InputError
-from aqka.zz import zz_kernel, zz_states
 
 
 @dataclass(frozen=True, eq=False)

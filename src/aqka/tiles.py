@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import as_count
-from aqka.backends._fidelity import fidelities
+from aqka.backends.fidelity import fidelities
 from aqka.errors import InputError
 from aqka.sweep import run_cells
 from aqka.sweep_store import Cell, Result, stable_name
@@ -36,7 +36,7 @@ def tiled_kernel(
     ----------
     states
         States, one per row, such as ``StatevectorBackend(X, feature_map).states()`` of any
-        feature map, or ``aqka.zz.zz_states(X)``.
+        feature map, or ``aqka.backends.zz.zz_states(X)``.
     path
         Where the kernel goes: a file ending in ``.npy``. Beside it stand the states and
         the list of finished tiles; with them, calling again after a crash only computes the
@@ -53,7 +53,7 @@ def tiled_kernel(
     Examples
     --------
     >>> import tempfile
-    >>> from aqka.zz import zz_states
+    >>> from aqka.backends.zz import zz_states
     >>> states = zz_states(np.array([[0.1, 0.2], [1.0, 2.0]]))
     >>> tiled_kernel(states, tempfile.mkdtemp() + "/kernel.npy", workers=1).round(3)
     array([[1.   , 0.028],

@@ -20,7 +20,7 @@ from qiskit_aer.noise import (
 from scipy import stats
 
 from aqka import ShotPlan
-from aqka.backends._noise import transpile_for
+from aqka.backends._noisy.models import transpile_for
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.errors import InputError
@@ -287,7 +287,7 @@ def test_without_aer_the_message_says_how_to_get_it(monkeypatch):
             raise ImportError(name)
         return importlib.import_module(name, *args)
 
-    monkeypatch.setattr("aqka.backends._circuits.import_module", missing)
+    monkeypatch.setattr("aqka.backends.circuits.import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'aqka\[aer\]'"):
         AerBackend(points(2, 2), noise=object())
     with pytest.raises(InputError, match=r"pip install 'aqka\[aer\]'"):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, ShotPlan, acquire
-from aqka.backends import _circuits
+from aqka.backends import circuits as _circuits
 from aqka.backends.pennylane import PennylaneBackend
 
 qml = importlib.import_module("pennylane")

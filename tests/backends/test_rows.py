@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aqka import InputError
-from aqka.backends._rows import JobShape, Layout
+from aqka.backends._jobs.rows import JobShape, Layout
 
 SHOTS = st.lists(st.integers(0, 300), max_size=30)
 

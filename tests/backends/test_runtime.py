@@ -12,7 +12,11 @@ from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError, IBMRuntimeError
 from scipy.stats import binom
 
 from aqka import InputError, MatrixBackend, ShotPlan, acquire
-from aqka.backends import AerBackend, JobShape, _circuits, _compact, _ibm, _jobs, runtime
+from aqka.backends import AerBackend, JobShape, runtime
+from aqka.backends import circuits as _circuits
+from aqka.backends._jobs import ibm as _ibm
+from aqka.backends._jobs import sender as _jobs
+from aqka.backends._noisy import compact as _compact
 from aqka.backends.runtime import RuntimeBackend
 from aqka.errors import JobError, TransientError
 from aqka.testing.fake_runtime import FakeRuntime

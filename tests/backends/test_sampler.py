@@ -11,7 +11,8 @@ from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit.quantum_info import Statevector
 
 from aqka import InputError, ShotPlan, StatevectorBackend, acquire
-from aqka.backends import JobShape, _circuits
+from aqka.backends import JobShape
+from aqka.backends import circuits as _circuits
 from aqka.backends.sampler import SamplerBackend
 from aqka.errors import JobError
 

@@ -21,7 +21,7 @@ from qiskit.circuit.library import (
 from qiskit.quantum_info import SparsePauliOp, Statevector, random_unitary
 
 from aqka import InputError, ShotPlan
-from aqka.backends._circuits import zz_feature_map as our_zz_map
+from aqka.backends.circuits import zz_feature_map as our_zz_map
 from aqka.backends.statevector import StatevectorBackend
 
 NOT_UNITARY = {"measure", "reset", "delay"}
@@ -370,7 +370,7 @@ def test_operation_that_cannot_be_unfolded(operation, name):
 
 @pytest.mark.parametrize("extra", ["qiskit", "pennylane"])
 def test_missing_extra_names_the_remedy(monkeypatch, extra):
-    import aqka.backends._circuits as circuits
+    import aqka.backends.circuits as circuits
 
     def missing(name):
         raise ImportError(name)

@@ -15,10 +15,10 @@ from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError, JobError, LedgerError, Patience
 from aqka.audit import verify
+from aqka.backends.zz import zz_kernel
 from aqka.dropins import ShotKernel, shot_kernel
 from aqka.records import measurements
 from aqka.run import drive
-from aqka.zz import zz_kernel
 from tests.dropins.counting import Counting, Jobs, counted
 
 X = np.random.default_rng(5).uniform(0, np.pi, size=(20, 2))

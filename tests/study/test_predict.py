@@ -12,6 +12,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from aqka import InputError, cli
 from aqka._util.text import spreadsheet_cell
+from aqka.backends.zz import zz_kernel
 from aqka.data import load_table
 from aqka.encoding import Encoding
 from aqka.errors import JobError
@@ -21,7 +22,6 @@ from aqka.study import DataSection
 from aqka.study_method import problem_of, readout_of
 from aqka.study_predict import predict_new_points
 from aqka.study_run import carry_out
-from aqka.zz import zz_kernel
 from tests.report.runs import HOSTILE_COLUMNS, finished, hostile, interrupted
 from tests.study.helpers import small, write_study
 
@@ -126,7 +126,7 @@ def test_nothing_is_bought_twice(run, moons, monkeypatch):
         raise AssertionError("a shot was bought again")
 
     with monkeypatch.context() as patch:
-        patch.setattr("aqka.backends._simulated.SimulatedBackend.submit", refuse)
+        patch.setattr("aqka.backends.simulated.SimulatedBackend.submit", refuse)
         again = predict_new_points(run, moons, 7)
     assert again.rows() == first.rows()
     other = predict_new_points(run, moons, 8)
@@ -228,7 +228,7 @@ def test_a_backend_that_fails_ends_with_code_4_and_says_how_to_go_on(
 ):
     with monkeypatch.context() as patch:
         patch.setattr(
-            "aqka.backends._simulated.SimulatedBackend.collect",
+            "aqka.backends.simulated.SimulatedBackend.collect",
             lambda *_: (_ for _ in ()).throw(JobError("the device burnt")),
         )
         with pytest.warns(RuntimeWarning, match="burnt"):

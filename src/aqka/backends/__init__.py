@@ -1,9 +1,9 @@
 """Backends: who runs the shots. Quantum SDKs are imported when a backend is made."""
 
-from aqka.backends._base import Backend
-from aqka.backends._rows import JobShape
+from aqka.backends._jobs.rows import JobShape
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
+from aqka.backends.base import Backend
 from aqka.backends.matrix import MatrixBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend

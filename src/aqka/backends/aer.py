@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, digest
-from aqka.backends._circuits import circuit_digest
-from aqka.backends._compile import FidelityProgram
-from aqka.backends._noise import depolarising_noise, used_qubits
-from aqka.backends._noisy import NoisyProblem
-from aqka.backends._simulated import ExactBackend
+from aqka.backends._noisy.compile import FidelityProgram
+from aqka.backends._noisy.models import depolarising_noise, used_qubits
+from aqka.backends._noisy.problem import NoisyProblem
+from aqka.backends.circuits import circuit_digest
+from aqka.backends.simulated import ExactBackend
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

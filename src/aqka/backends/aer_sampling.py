@@ -8,9 +8,9 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._circuits import circuit_digest, require
-from aqka.backends._noisy import NoisyProblem
-from aqka.backends._simulated import SimulatedBackend
+from aqka.backends._noisy.problem import NoisyProblem
+from aqka.backends.circuits import circuit_digest, require
+from aqka.backends.simulated import SimulatedBackend
 from aqka.core.plans import ShotPlan
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_kernel, digest
-from aqka.backends._simulated import ExactBackend
+from aqka.backends.simulated import ExactBackend
 
 
 class MatrixBackend(ExactBackend):

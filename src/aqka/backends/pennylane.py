@@ -8,9 +8,9 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
-from aqka.backends._circuits import as_rows_and_columns, require
-from aqka.backends._simulated import SEED_LIMIT, SimulatedBackend
-from aqka.backends._tapes import EXTRA, PointTapes
+from aqka.backends._qml.tapes import EXTRA, PointTapes
+from aqka.backends.circuits import as_rows_and_columns, require
+from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 

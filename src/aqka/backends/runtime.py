@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
-from aqka.backends._circuits import require
-from aqka.backends._ibm import EXTRA, IbmRuntime, LocalRuntime, Runtime, open_best, row_limit
-from aqka.backends._jobs import JobBackend, part_name
-from aqka.backends._rows import JobShape
-from aqka.backends._simulated import check_plan, tag_seed
+from aqka.backends._jobs.ibm import EXTRA, IbmRuntime, LocalRuntime, Runtime, open_best, row_limit
+from aqka.backends._jobs.rows import JobShape
+from aqka.backends._jobs.sender import JobBackend, part_name
+from aqka.backends.circuits import require
+from aqka.backends.simulated import check_plan, tag_seed
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError, JobError, TransientError
 

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, digest
-from aqka.backends._circuits import as_feature_map, as_rows_and_columns, circuit_digest
-from aqka.backends._fidelity import fidelities
-from aqka.backends._gates import ComplexArray
-from aqka.backends._qfunc import simulate_qfunc
-from aqka.backends._simulate import simulate
-from aqka.backends._simulated import ExactBackend
-from aqka.zz import zz_states
+from aqka.backends._bulk.evolve import simulate
+from aqka.backends._bulk.gates import ComplexArray
+from aqka.backends._qml.functions import simulate_qfunc
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
+from aqka.backends.fidelity import fidelities
+from aqka.backends.simulated import ExactBackend
+from aqka.backends.zz import zz_states
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

@@ -18,7 +18,7 @@ from aqka._util.arrays import FloatArray, as_count
 from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator, make_allocator
 from aqka.backends import Backend
-from aqka.backends._circuits import as_rows_and_columns
+from aqka.backends.circuits import as_rows_and_columns
 from aqka.dropins._even_pairs import EvenPairs
 from aqka.dropins._readings import Readings, pair_keys
 from aqka.dropins._requests import (

@@ -6,10 +6,10 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
+from aqka.backends.zz import zz_kernel
 from aqka.experiments._results import Results, Row
 from aqka.experiments._runs import exact_decision, measured, n_pairs, spend
 from aqka.tasks import Task, plant
-from aqka.zz import zz_kernel
 
 ARMS = ("uniform", "aqka")
 RIDGE = 0.01

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aqka.backends._circuits import require
-from aqka.backends._ibm import EXTRA
+from aqka.backends._jobs.ibm import EXTRA
+from aqka.backends.circuits import require
 
 REFUSALS = ("refused", "reply lost")
 OPEN_PLAN_MESSAGE = (

@@ -213,7 +213,7 @@ class SentinelBackend:
     shots
         Shots of each, in every plan.
     false_alarm
-        Probability that a :class:`~aqka.sentinels.DriftWarning` comes without drift, in all rounds
+        Probability that a :class:`~aqka.backends.sentinel.DriftWarning` comes without drift, in all rounds
         together: the r-th look spends false_alarm / (r (r + 1)) of it, which sums up to
         false_alarm.
     hits

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.backends._gates import (
+from aqka.backends._bulk.gates import (
     DENSE_QUBITS,
     Angle,
     ComplexArray,

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, digest
-from aqka.backends._circuits import (
+from aqka.backends._jobs.rows import Chunk, JobShape, Layout
+from aqka.backends.circuits import (
     as_feature_map,
     as_rows_and_columns,
     circuit_digest,
     fidelity_circuit,
     require,
 )
-from aqka.backends._rows import Chunk, JobShape, Layout
-from aqka.backends._simulated import check_plan
+from aqka.backends.simulated import check_plan
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError, JobError
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.backends._expressions import evaluate
-from aqka.backends._fuse import Dense, Layer, Monomial, Turn, fuse
-from aqka.backends._gates import ComplexArray, primitives
-from aqka.backends._phases import PhaseTable
+from aqka.backends._bulk.expressions import evaluate
+from aqka.backends._bulk.fuse import Dense, Layer, Monomial, Turn, fuse
+from aqka.backends._bulk.gates import ComplexArray, primitives
+from aqka.backends._bulk.phases import PhaseTable
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

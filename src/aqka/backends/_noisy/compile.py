@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.backends._circuits import MIDDLE, require
-from aqka.backends._expressions import evaluate
-from aqka.backends._noise import NoiseTable, used_qubits
-from aqka.backends._pauli import (
+from aqka.backends._bulk.expressions import evaluate
+from aqka.backends._noisy.models import NoiseTable, used_qubits
+from aqka.backends._noisy.pauli import (
     IDENTITY,
     ZERO_STATE,
     Block,
@@ -21,6 +20,7 @@ from aqka.backends._pauli import (
     product,
     transfer_matrix,
 )
+from aqka.backends.circuits import MIDDLE, require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.backends._gates import Angle, is_varying
+from aqka.backends._bulk.gates import Angle, is_varying
 from aqka.errors import InputError
 
 

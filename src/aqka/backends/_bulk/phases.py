@@ -3,8 +3,8 @@
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.backends._fuse import Monomial
-from aqka.backends._gates import ComplexArray, local_index
+from aqka.backends._bulk.fuse import Monomial
+from aqka.backends._bulk.gates import ComplexArray, local_index
 
 # An exponential costs as much as about ten multiplications of states: with more factors than
 # this, one exponential per amplitude is the faster way.

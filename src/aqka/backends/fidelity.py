@@ -3,7 +3,7 @@
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.backends._gates import ComplexArray
+from aqka.backends._bulk.gates import ComplexArray
 
 TILE = 512
 

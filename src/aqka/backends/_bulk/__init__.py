@@ -1,0 +1,1 @@
+"""Our simulator: many points of one circuit at once."""

@@ -1,0 +1,1 @@
+"""From plans to jobs of a sampler, and back."""

@@ -1,0 +1,1 @@
+"""Exact noisy kernels in the Pauli basis."""
