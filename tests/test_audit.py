@@ -21,11 +21,11 @@ from aqka import (
     make_readout,
 )
 from aqka._util.arrays import exact_sum
-from aqka.audit import verify
-from aqka.ledger import Ledger
-from aqka.records import export, measurements, table_of
 from aqka.report.ledger_table import listed
-from aqka.run import LEDGER_NAME
+from aqka.runs.audit import verify
+from aqka.runs.driver import LEDGER_NAME
+from aqka.runs.export import export, measurements, table_of
+from aqka.runs.ledger import Ledger
 from tests.conftest import make_kernel, make_labels
 
 KERNEL, Y = make_kernel(12), make_labels(12)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from aqka import Schedule, StatevectorBackend, acquire, run
+from aqka import Schedule, StatevectorBackend, acquire
 from aqka.backends import RuntimeBackend
-from aqka.ledger import Ledger
-from aqka.run import LEDGER_NAME
+from aqka.runs import driver as run
+from aqka.runs.driver import LEDGER_NAME
+from aqka.runs.ledger import Ledger
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_labels
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aqka import FittedHead, InputError, JobError, LedgerError, MatrixBackend, Patience, acquire
-from aqka.audit import verify
 from aqka.bootstrap import with_total_interval
 from aqka.inference import PredictionSession, predict
-from aqka.ledger import Ledger
-from aqka.records import measurements, table_of
-from aqka.run import LEDGER_NAME
+from aqka.runs.audit import verify
+from aqka.runs.driver import LEDGER_NAME
+from aqka.runs.export import measurements, table_of
+from aqka.runs.ledger import Ledger
 from tests.conftest import make_kernel, make_labels
 
 TRAIN, TEST = 12, 6

@@ -5,8 +5,9 @@ import zlib
 import numpy as np
 import pytest
 
-from aqka import LedgerError, ledger
-from aqka.ledger import Ledger
+from aqka import LedgerError
+from aqka.runs import ledger
+from aqka.runs.ledger import Ledger
 
 
 def filled(path, count=3):

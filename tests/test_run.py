@@ -18,8 +18,8 @@ from aqka import (
 from aqka.allocators.shofar import Shofar
 from aqka.backends import JobShape, RuntimeBackend
 from aqka.backends.sentinel import SentinelBackend
-from aqka.ledger import Ledger
-from aqka.run import LEDGER_NAME
+from aqka.runs.driver import LEDGER_NAME
+from aqka.runs.ledger import Ledger
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
 

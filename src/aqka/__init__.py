@@ -20,7 +20,7 @@ from aqka.kernel_source import BackendFactory
 from aqka.planner import Quote, quote
 from aqka.prediction import Prediction
 from aqka.readouts import FittedHead, Readout, make_readout, readout_names
-from aqka.run import Patience, acquire
+from aqka.runs.driver import Patience, acquire
 from aqka.version import __version__
 
 if TYPE_CHECKING:

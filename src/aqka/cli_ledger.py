@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from aqka.audit import Audit
+from aqka.runs.audit import Audit
 
 app = typer.Typer(help="Check, show and export the ledger of a run.", no_args_is_help=True)
 
@@ -19,7 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 @app.command(epilog="Example: aqka ledger verify runs/first")
 def verify(run: Run, as_json: AsJson = False) -> None:
     """Check a ledger without its backend. Exit code 0: sound, 1: not sound, 2: not readable."""
-    from aqka.audit import verify as check
+    from aqka.runs.audit import verify as check
 
     found = check(run)
     if as_json:
@@ -55,8 +55,8 @@ def export(
 ) -> None:
     """Write the counts of a run: round, row, col, shots, hits. Exit codes: as verify."""
     from aqka._util.text import inert
-    from aqka.audit import verify as check
-    from aqka.records import export as write
+    from aqka.runs.audit import verify as check
+    from aqka.runs.export import export as write
 
     found = check(run)
     if not found.sound:

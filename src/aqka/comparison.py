@@ -15,7 +15,7 @@ from aqka.core.problem import Problem
 from aqka.experiments._results import Estimate, MissingError, Results, Row
 from aqka.experiments._runs import EXACT, MAJORITY, decision_row
 from aqka.readouts import make_readout
-from aqka.run import acquire
+from aqka.runs.driver import acquire
 from aqka.sweep import OnCell, run_cells
 from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task

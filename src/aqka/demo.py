@@ -10,7 +10,7 @@ from aqka._util.arrays import FloatArray
 from aqka.acquisition import Acquisition
 from aqka.backends import MatrixBackend
 from aqka.diagnostics import Diagnostics, diagnose
-from aqka.run import acquire
+from aqka.runs.driver import acquire
 from aqka.tasks import Task, breast_cancer, planted_sparse
 
 TASKS: tuple[Callable[[int], Task], ...] = (

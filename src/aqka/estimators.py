@@ -28,7 +28,7 @@ from aqka.planner import quote
 from aqka.prediction import Prediction
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.svm import Svm
-from aqka.run import LEDGER_NAME, drive, fingerprint
+from aqka.runs.driver import LEDGER_NAME, drive, fingerprint
 
 DEFAULT_SHOTS_PER_PAIR = 16
 """Where the paper sees adaptive shots lose their advantage (its regime map)."""

@@ -14,7 +14,7 @@ from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
 from aqka.prediction import Prediction, check_level, estimate, normal_quantile
 from aqka.readouts import FittedHead
-from aqka.run import Patience, check_backend, drive
+from aqka.runs.driver import Patience, check_backend, drive
 
 ROUNDS = 12
 

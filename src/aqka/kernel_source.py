@@ -80,8 +80,8 @@ def as_measured(backend: Any) -> PairTable:
     if isinstance(backend, Acquisition):
         return backend.table
     if isinstance(backend, str | Path) and Path(backend).exists():
-        from aqka.records import table_of
-        from aqka.run import LEDGER_NAME
+        from aqka.runs.driver import LEDGER_NAME
+        from aqka.runs.export import table_of
 
         path = Path(backend)
         return table_of(path / LEDGER_NAME if path.is_dir() else path).table

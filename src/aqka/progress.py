@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.text import inert
-from aqka.audit import audit
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.diagnostics import diagnose
 from aqka.errors import InputError, LedgerError
-from aqka.ledger import Entry, Ledger
 from aqka.readouts import Readout
 from aqka.readouts._base import estimate_kernel
-from aqka.run import LEDGER_NAME, recorded_plan
 from aqka.run_directory import (
     RESULTS_NAME,
     STUDY_NAME,
@@ -27,6 +24,9 @@ from aqka.run_directory import (
     read_points,
     read_results,
 )
+from aqka.runs.audit import audit
+from aqka.runs.driver import LEDGER_NAME, recorded_plan
+from aqka.runs.ledger import Entry, Ledger
 
 MAX_ESTIMATED_POINTS = 500  # cross-validation takes longer than a second above
 

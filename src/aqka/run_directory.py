@@ -21,7 +21,7 @@ from aqka.data import Points, encode, load_table
 from aqka.encoding import ARRAYS, Encoding
 from aqka.errors import InputError, LedgerError
 from aqka.feature_maps import as_qpy, feature_map, n_features
-from aqka.run import LEDGER_NAME
+from aqka.runs.driver import LEDGER_NAME
 from aqka.study import BUILT_IN_MAPS, Study, load_study
 from aqka.table_files import read_arrays
 

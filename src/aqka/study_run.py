@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from aqka.acquisition import Acquisition
-from aqka.audit import verify
 from aqka.backends import Backend
 from aqka.backends.circuits import fidelity_circuit
 from aqka.device import HERON, DeviceModel
@@ -17,7 +16,6 @@ from aqka.inference import predict
 from aqka.planner import Quote, quote
 from aqka.progress import read_entries
 from aqka.readouts import FittedHead
-from aqka.run import acquire
 from aqka.run_directory import (
     PREDICTIONS_NAME,
     Prepared,
@@ -26,6 +24,8 @@ from aqka.run_directory import (
     write_results,
     write_run,
 )
+from aqka.runs.audit import verify
+from aqka.runs.driver import acquire
 from aqka.study import BackendSection
 from aqka.study_backend import Backends, opened
 from aqka.study_method import problem_of, readout_of, schedule_of

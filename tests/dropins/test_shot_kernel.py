@@ -14,11 +14,11 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError, JobError, LedgerError, Patience
-from aqka.audit import verify
 from aqka.backends.zz import zz_kernel
 from aqka.dropins import ShotKernel, shot_kernel
-from aqka.records import measurements
-from aqka.run import drive
+from aqka.runs.audit import verify
+from aqka.runs.driver import drive
+from aqka.runs.export import measurements
 from tests.dropins.counting import Counting, Jobs, counted
 
 X = np.random.default_rng(5).uniform(0, np.pi, size=(20, 2))

@@ -23,13 +23,13 @@ from aqka import (
 from aqka.allocators import make_allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.schedule import EVEN_START, ONE_LOOK, ONE_SHOT
-from aqka.audit import verify
 from aqka.comparison import compare
 from aqka.dropins import ShotKernel
 from aqka.experiments import experiment_names, make_experiment
 from aqka.report.run_report import run_report
 from aqka.reproduce import plan, reproduce
 from aqka.run_directory import read_run
+from aqka.runs.audit import verify
 from aqka.study_run import carry_out
 from tests.conftest import make_kernel, make_labels
 

@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from aqka.records import table_of
 from aqka.run_directory import prepare, read_run
+from aqka.runs.export import table_of
 from aqka.study_run import carry_out
 from tests.study.helpers import write_study
 

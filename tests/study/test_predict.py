@@ -16,8 +16,8 @@ from aqka.backends.zz import zz_kernel
 from aqka.data import load_table
 from aqka.encoding import Encoding
 from aqka.errors import JobError
-from aqka.records import table_of
 from aqka.run_directory import prepare, read_points, read_run
+from aqka.runs.export import table_of
 from aqka.study import DataSection
 from aqka.study_method import problem_of, readout_of
 from aqka.study_predict import predict_new_points

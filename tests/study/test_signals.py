@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from aqka import cli_run
-from aqka.audit import verify
 from aqka.errors import LedgerError
 from aqka.progress import progress
-from aqka.records import table_of
 from aqka.run_directory import prepare, read_run
+from aqka.runs.audit import verify
+from aqka.runs.export import table_of
 from aqka.study_run import carry_out
 from tests.study.helpers import aqka, write_study
 

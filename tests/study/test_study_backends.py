@@ -10,9 +10,9 @@ from qiskit.circuit import Parameter, ParameterVector
 
 from aqka import InputError, StatevectorBackend
 from aqka.backends import AerBackend, depolarising_noise
-from aqka.records import table_of
 from aqka.report.write_report import collect, write_report
 from aqka.run_directory import prepare, read_points, read_run
+from aqka.runs.export import table_of
 from aqka.study_predict import predict_new_points
 from aqka.study_run import carry_out
 from aqka.testing.fake_runtime import FakeRuntime
@@ -239,7 +239,7 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
     path = write_study(tmp_path / "ok", backend="ibm", extra='device = "ibm_x"', budget="100 shots")
     service.next_job = "reply lost"
-    monkeypatch.setattr("aqka.run.Patience.first_wait", 0.0)
+    monkeypatch.setattr("aqka.runs.driver.Patience.first_wait", 0.0)
     finish(path)
     run = path.parent / "run"
     write_report(collect([run]), run / "report.html")

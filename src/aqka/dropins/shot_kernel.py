@@ -33,7 +33,7 @@ from aqka.dropins._requests import (
 )
 from aqka.errors import InputError, LedgerError
 from aqka.kernel_source import STATEVECTOR, BackendFactory, as_factory
-from aqka.run import drive
+from aqka.runs.driver import drive
 
 Measuring = tuple[Request, Acquisition | EvenPairs, Backend]
 

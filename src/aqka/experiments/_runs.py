@@ -14,7 +14,7 @@ from aqka.demo import balanced_accuracy
 from aqka.experiments._base import protocol_of
 from aqka.experiments._results import Row
 from aqka.readouts import make_readout
-from aqka.run import acquire
+from aqka.runs.driver import acquire
 from aqka.tasks import Task
 
 EXACT, MAJORITY = "exact kernel", "majority class"

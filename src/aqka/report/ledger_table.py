@@ -11,8 +11,8 @@ from rich.text import Text
 
 from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
-from aqka.audit import Audit, audit, ledger_path
-from aqka.ledger import Entry, Ledger
+from aqka.runs.audit import Audit, audit, ledger_path
+from aqka.runs.ledger import Entry, Ledger
 
 FINGERPRINT_SHOWN = ("budget", "points", "seed", "allocator")
 MAX_FACTS = 12  # of one entry; ours have fewer

@@ -16,8 +16,8 @@ from aqka.data import Points
 from aqka.demo import balanced_accuracy
 from aqka.prediction import Prediction, estimate, normal_quantile
 from aqka.readouts import FittedHead, Readout
-from aqka.records import measurements
 from aqka.run_directory import PREDICTIONS_NAME
+from aqka.runs.export import measurements
 
 LEVEL = 0.9
 REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %

@@ -10,19 +10,19 @@ from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert
 from aqka.acquisition import Acquisition
 from aqka.allocators.aqka import ridge_gradient
-from aqka.audit import Audit, verify
 from aqka.bootstrap import noise_floor
 from aqka.core.pairs import PairTable
 from aqka.core.reading import PAPER, PRACTICAL
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, LedgerError
 from aqka.hindsight import FewerShots, Steering, fewer_shots, steering
-from aqka.ledger import Entry
 from aqka.progress import MAX_ESTIMATED_POINTS, Round, estimator, progress, read_entries, rounds_of
 from aqka.readouts import estimate_kernel
 from aqka.report.point_results import PointResults, point_results
-from aqka.run import replay
 from aqka.run_directory import PREDICTIONS_NAME, STUDY_NAME, read_points, read_results
+from aqka.runs.audit import Audit, verify
+from aqka.runs.driver import replay
+from aqka.runs.ledger import Entry
 
 ESTIMATED_ROUNDS = 12  # with a Gini and an accuracy
 REDRAWN_POINTS = 1000  # up to so many the counts are redrawn to know how sure the steering is

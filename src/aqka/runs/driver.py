@@ -29,7 +29,7 @@ from aqka.core.problem import Problem
 from aqka.core.reading import PRACTICAL
 from aqka.core.reading import Protocol as ReadingProtocol
 from aqka.errors import InputError, JobError, LedgerError, TransientError
-from aqka.ledger import Entry, Ledger
+from aqka.runs.ledger import Entry, Ledger
 from aqka.version import __version__
 
 LEDGER_NAME = "ledger.sqlite"

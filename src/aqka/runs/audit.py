@@ -13,8 +13,8 @@ from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError, LedgerError
-from aqka.ledger import Entry, Ledger
-from aqka.run import LEDGER_NAME, recorded_plan
+from aqka.runs.driver import LEDGER_NAME, recorded_plan
+from aqka.runs.ledger import Entry, Ledger
 
 MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it
 MAX_PROBLEM_CHARACTERS = 300

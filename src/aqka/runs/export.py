@@ -9,12 +9,12 @@ import numpy as np
 
 from aqka._util.arrays import IntArray
 from aqka._util.text import inert
-from aqka.audit import audit, ledger_path
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.errors import InputError, LedgerError
-from aqka.ledger import Entry, Ledger
-from aqka.run import recorded_plan
+from aqka.runs.audit import audit, ledger_path
+from aqka.runs.driver import recorded_plan
+from aqka.runs.ledger import Entry, Ledger
 
 
 class Measurements(NamedTuple):

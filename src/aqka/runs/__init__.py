@@ -1,0 +1,1 @@
+"""A run and its ledger: the loop, the log, its check, its export."""
