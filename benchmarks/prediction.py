@@ -10,8 +10,8 @@ from aqka.backends.zz import zz_kernel
 from aqka.bootstrap import with_total_interval
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
-from aqka.inference import predict
-from aqka.prediction import Prediction
+from aqka.sessions.predicted import Prediction
+from aqka.sessions.prediction import predict
 from aqka.tasks import Task, breast_cancer, planted_sparse
 from benchmarks.bars import Bar
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from aqka import FittedHead, InputError, JobError, LedgerError, MatrixBackend, Patience, acquire
 from aqka.bootstrap import with_total_interval
-from aqka.inference import PredictionSession, predict
 from aqka.runs.audit import verify
 from aqka.runs.driver import LEDGER_NAME
 from aqka.runs.export import measurements, table_of
 from aqka.runs.ledger import Ledger
+from aqka.sessions.prediction import PredictionSession, predict
 from tests.conftest import make_kernel, make_labels
 
 TRAIN, TEST = 12, 6

@@ -10,11 +10,11 @@ from scipy.stats import binom
 
 from aqka import FittedHead, MatrixBackend, Problem, acquire, make_readout
 from aqka.bootstrap import with_total_interval
-from aqka.confidence import draw_shots
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
-from aqka.inference import PredictionSession, predict
-from aqka.prediction import estimate
+from aqka.sessions.predicted import estimate
+from aqka.sessions.prediction import PredictionSession, predict
+from aqka.sessions.sequential_test import draw_shots
 from aqka.tasks import breast_cancer, planted_sparse
 
 FALSE_ALARM = 1e-6

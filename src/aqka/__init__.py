@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from aqka.acquisition import Acquisition
 from aqka.allocators import Allocation, Allocator, allocator_names
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend, StatevectorBackend
@@ -15,12 +14,13 @@ from aqka.core.reading import PAPER, PRACTICAL, Protocol
 from aqka.device import DeviceModel
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, JobError, LedgerError, TransientError
-from aqka.inference import PredictionSession, predict
 from aqka.kernel_source import BackendFactory
 from aqka.planner import Quote, quote
-from aqka.prediction import Prediction
 from aqka.readouts import FittedHead, Readout, make_readout, readout_names
 from aqka.runs.driver import Patience, acquire
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.predicted import Prediction
+from aqka.sessions.prediction import PredictionSession, predict
 from aqka.version import __version__
 
 if TYPE_CHECKING:

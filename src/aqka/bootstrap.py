@@ -6,13 +6,13 @@ import numpy as np
 from scipy.linalg import eigh
 
 from aqka._util.arrays import BoolArray, FloatArray, as_count
-from aqka.acquisition import Acquisition
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.prediction import Prediction, normal_quantile
 from aqka.readouts import Readout, estimate_kernel, make_readout
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.predicted import Prediction, normal_quantile
 
 
 def with_total_interval(

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.acquisition import Acquisition
 from aqka.backends import MatrixBackend
 from aqka.diagnostics import Diagnostics, diagnose
 from aqka.runs.driver import acquire
+from aqka.sessions.acquisition import Acquisition
 from aqka.tasks import Task, breast_cancer, planted_sparse
 
 TASKS: tuple[Callable[[int], Task], ...] = (

@@ -10,7 +10,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count, as_kernel, text_digest
-from aqka.acquisition import Acquisition
 from aqka.bootstrap import with_total_interval
 from aqka.calibration import (
     as_class_columns,
@@ -22,13 +21,14 @@ from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.diagnostics import diagnose
 from aqka.errors import InputError
-from aqka.inference import predict as predict_with_shots
 from aqka.kernel_source import PRECOMPUTED, as_factory, as_measured, as_points
 from aqka.planner import quote
-from aqka.prediction import Prediction
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.svm import Svm
 from aqka.runs.driver import LEDGER_NAME, drive, fingerprint
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.predicted import Prediction
+from aqka.sessions.prediction import predict as predict_with_shots
 
 DEFAULT_SHOTS_PER_PAIR = 16
 """Where the paper sees adaptive shots lose their advantage (its regime map)."""

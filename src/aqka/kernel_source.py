@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.acquisition import Acquisition
 from aqka.backends import Backend, StatevectorBackend
 from aqka.core.pairs import PairTable
 from aqka.errors import InputError
+from aqka.sessions.acquisition import Acquisition
 
 PRECOMPUTED = "precomputed"
 STATEVECTOR = "statevector"

@@ -185,7 +185,7 @@ class BudgetSection(Section):
         For the training kernel: shots, QPU time or money; see :func:`aqka.parse_budget`.
     test_shots
         For predictions, on top of ``train``: at most so many shots, on average, for each pair of a
-        test and a training point. See :func:`aqka.inference.predict`.
+        test and a training point. See :func:`aqka.sessions.prediction.predict`.
     rate
         Price of a QPU minute, which a budget in money needs.
     queue

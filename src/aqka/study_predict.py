@@ -10,12 +10,12 @@ from aqka._util.text import inert
 from aqka.data import READERS
 from aqka.encoding import Encoding
 from aqka.errors import InputError
-from aqka.inference import predict
-from aqka.prediction import Prediction
 from aqka.progress import read_entries
 from aqka.run_directory import NEW_POINTS_NAME, locked, read_run
 from aqka.runs.audit import verify
 from aqka.runs.export import table_of
+from aqka.sessions.predicted import Prediction
+from aqka.sessions.prediction import predict
 from aqka.study_backend import opened
 from aqka.study_method import problem_of, readout_of
 from aqka.study_run import same_device

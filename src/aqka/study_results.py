@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray
-from aqka.acquisition import Acquisition
 from aqka.demo import balanced_accuracy
 from aqka.diagnostics import diagnose
 from aqka.planner import Quote
 from aqka.progress import MAX_ESTIMATED_POINTS, estimator, read_entries, rounds_of
 from aqka.readouts import FittedHead
 from aqka.run_directory import Prepared
+from aqka.sessions.acquisition import Acquisition
 from aqka.study_method import readout_of
 from aqka.usage import price
 

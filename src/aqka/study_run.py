@@ -7,12 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aqka.acquisition import Acquisition
 from aqka.backends import Backend
 from aqka.backends.circuits import fidelity_circuit
 from aqka.device import HERON, DeviceModel
 from aqka.errors import InputError
-from aqka.inference import predict
 from aqka.planner import Quote, quote
 from aqka.progress import read_entries
 from aqka.readouts import FittedHead
@@ -26,6 +24,8 @@ from aqka.run_directory import (
 )
 from aqka.runs.audit import verify
 from aqka.runs.driver import acquire
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.prediction import predict
 from aqka.study import BackendSection
 from aqka.study_backend import Backends, opened
 from aqka.study_method import problem_of, readout_of, schedule_of

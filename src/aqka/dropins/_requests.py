@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, as_array
-from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.uniform import Uniform
 from aqka.core.problem import Problem, as_targets
 from aqka.dropins._even_pairs import EvenPairs
 from aqka.errors import InputError, LedgerError
 from aqka.readouts._base import estimate_kernel
+from aqka.sessions.acquisition import Acquisition
 
 FILE_NAME = "request.npz"
 

@@ -15,7 +15,6 @@ from filelock import FileLock
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_count
-from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator, make_allocator
 from aqka.backends import Backend
 from aqka.backends.circuits import as_rows_and_columns
@@ -34,6 +33,7 @@ from aqka.dropins._requests import (
 from aqka.errors import InputError, LedgerError
 from aqka.kernel_source import STATEVECTOR, BackendFactory, as_factory
 from aqka.runs.driver import drive
+from aqka.sessions.acquisition import Acquisition
 
 Measuring = tuple[Request, Acquisition | EvenPairs, Backend]
 

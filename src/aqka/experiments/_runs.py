@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend
@@ -15,6 +14,7 @@ from aqka.experiments._base import protocol_of
 from aqka.experiments._results import Row
 from aqka.readouts import make_readout
 from aqka.runs.driver import acquire
+from aqka.sessions.acquisition import Acquisition
 from aqka.tasks import Task
 
 EXACT, MAJORITY = "exact kernel", "majority class"

@@ -8,7 +8,6 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert
-from aqka.acquisition import Acquisition
 from aqka.allocators.aqka import ridge_gradient
 from aqka.bootstrap import noise_floor
 from aqka.core.pairs import PairTable
@@ -23,6 +22,7 @@ from aqka.run_directory import PREDICTIONS_NAME, STUDY_NAME, read_points, read_r
 from aqka.runs.audit import Audit, verify
 from aqka.runs.driver import replay
 from aqka.runs.ledger import Entry
+from aqka.sessions.acquisition import Acquisition
 
 ESTIMATED_ROUNDS = 12  # with a Gini and an accuracy
 REDRAWN_POINTS = 1000  # up to so many the counts are redrawn to know how sure the steering is

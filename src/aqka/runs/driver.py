@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend
@@ -30,6 +29,7 @@ from aqka.core.reading import PRACTICAL
 from aqka.core.reading import Protocol as ReadingProtocol
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.runs.ledger import Entry, Ledger
+from aqka.sessions.acquisition import Acquisition
 from aqka.version import __version__
 
 LEDGER_NAME = "ledger.sqlite"

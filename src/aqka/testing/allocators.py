@@ -3,12 +3,12 @@
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.acquisition import Acquisition
 from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.core.pairs import PairTable
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem
+from aqka.sessions.acquisition import Acquisition
 
 
 def _run(

@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_count, as_fraction, digest, text_digest
 from aqka.backends import Backend
-from aqka.confidence import WinnerTest, draw_shots
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
-from aqka.prediction import Prediction, check_level, estimate, normal_quantile
 from aqka.readouts import FittedHead
 from aqka.runs.driver import Patience, check_backend, drive
+from aqka.sessions.predicted import Prediction, check_level, estimate, normal_quantile
+from aqka.sessions.sequential_test import WinnerTest, draw_shots
 
 ROUNDS = 12
 
@@ -48,7 +48,7 @@ class PredictionSession:
         Shots that may be spent in all.
     error_rate
         Chance, per point, that it is ever declared settled with another class than exact test
-        entries would give, however often one looks (:class:`~aqka.confidence.WinnerTest`).
+        entries would give, however often one looks (:class:`~aqka.sessions.sequential_test.WinnerTest`).
     rounds
         Rounds in which the budget is spent where points stay open. The shots spent after each grow
         by a common factor from one shot a pair, or less where the budget is small.

@@ -1,0 +1,1 @@
+"""Ask and tell: training and prediction under a budget."""
