@@ -7,9 +7,9 @@ import numpy as np
 from aqka import Acquisition, FittedHead, MatrixBackend, Problem, acquire, make_readout
 from aqka._util.arrays import FloatArray
 from aqka.backends.zz import zz_kernel
-from aqka.bootstrap import with_total_interval
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
+from aqka.insight.intervals import with_total_interval
 from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import predict
 from aqka.tasks import Task, breast_cancer, planted_sparse

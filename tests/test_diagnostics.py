@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aqka import InputError, MatrixBackend, PairTable, Problem, acquire, diagnose
-from aqka.diagnostics import Diagnostics, effective_support, gini
+from aqka.insight.diagnostics import Diagnostics, effective_support, gini
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.theory import cauchy_schwarz_ratio, planted_ceiling
 from aqka.tasks import planted_sparse

@@ -6,7 +6,7 @@ import pytest
 from aqka import Problem, make_readout
 from aqka.allocators.predictive import Predictive
 from aqka.core.pairs import PairTable
-from aqka.hindsight import fewer_shots, steering, thinned
+from aqka.insight.hindsight import fewer_shots, steering, thinned
 from aqka.readouts.auto import Auto
 from tests.conftest import make_kernel, make_labels
 

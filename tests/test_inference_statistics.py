@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import binom
 
 from aqka import FittedHead, MatrixBackend, Problem, acquire, make_readout
-from aqka.bootstrap import with_total_interval
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
+from aqka.insight.intervals import with_total_interval
 from aqka.sessions.predicted import estimate
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.sequential_test import draw_shots

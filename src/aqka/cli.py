@@ -17,7 +17,7 @@ from aqka.errors import InputError, LedgerError
 if TYPE_CHECKING:
     from aqka.demo import Demo
     from aqka.device import DeviceModel
-    from aqka.diagnostics import Diagnostics
+    from aqka.insight.diagnostics import Diagnostics
     from aqka.planner import Quote
 
 app = typer.Typer(

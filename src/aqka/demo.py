@@ -8,7 +8,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends import MatrixBackend
-from aqka.diagnostics import Diagnostics, diagnose
+from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.runs.driver import acquire
 from aqka.sessions.acquisition import Acquisition
 from aqka.tasks import Task, breast_cancer, planted_sparse

@@ -10,7 +10,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count, as_kernel, text_digest
-from aqka.bootstrap import with_total_interval
 from aqka.calibration import (
     as_class_columns,
     fit_temperature,
@@ -19,8 +18,9 @@ from aqka.calibration import (
 )
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
-from aqka.diagnostics import diagnose
 from aqka.errors import InputError
+from aqka.insight.diagnostics import diagnose
+from aqka.insight.intervals import with_total_interval
 from aqka.kernel_source import PRECOMPUTED, as_factory, as_measured, as_points
 from aqka.planner import quote
 from aqka.readouts import Readout, make_readout

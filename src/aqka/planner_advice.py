@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from aqka.budget import duration
 from aqka.device import DeviceModel
-from aqka.diagnostics import SATURATED_SHOTS_PER_PAIR
+from aqka.insight.diagnostics import SATURATED_SHOTS_PER_PAIR
 from aqka.usage import price
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from aqka._util.text import inert
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
-from aqka.diagnostics import diagnose
 from aqka.errors import InputError, LedgerError
+from aqka.insight.diagnostics import diagnose
 from aqka.readouts import Readout
 from aqka.readouts._base import estimate_kernel
 from aqka.run_directory import (
@@ -125,7 +125,7 @@ class Progress:
 
 def estimator(problem: Problem, labels: NDArray[Any], readout: Readout) -> Estimate:
     """Return what estimates the Gini and the accuracy from counts."""
-    from aqka.cross_validation import cross_validated_accuracy
+    from aqka.insight.cross_validation import cross_validated_accuracy
 
     def estimate(table: PairTable, landmarks: Landmarks | None) -> tuple[float, float | None]:
         kernel = estimate_kernel(table, problem, landmarks)

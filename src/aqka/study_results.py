@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray
 from aqka.demo import balanced_accuracy
-from aqka.diagnostics import diagnose
+from aqka.insight.diagnostics import diagnose
 from aqka.planner import Quote
 from aqka.progress import MAX_ESTIMATED_POINTS, estimator, read_entries, rounds_of
 from aqka.readouts import FittedHead

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import binomtest
 
 from aqka import InputError, LedgerError, MatrixBackend, acquire, cli
-from aqka.bootstrap import noise_floor
-from aqka.hindsight import FewerShots, Steering
+from aqka.insight.hindsight import FewerShots, Steering
+from aqka.insight.intervals import noise_floor
 from aqka.report.html_comparison import compared, comparison_page
 from aqka.report.html_document import safe_json
 from aqka.report.html_figures import lorenz
@@ -86,7 +86,7 @@ def test_wilson_agrees_with_scipy():
 
 def test_the_lorenz_curve_holds_the_gini():
     """One less twice the area below the curve is the Gini coefficient."""
-    from aqka.diagnostics import gini
+    from aqka.insight.diagnostics import gini
 
     values = np.random.default_rng(1).exponential(size=150)
     x, y = lorenz(values)

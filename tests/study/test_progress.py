@@ -13,9 +13,9 @@ from sklearn.kernel_ridge import KernelRidge
 from aqka import MatrixBackend, Problem, acquire, cli, data, make_readout
 from aqka._util.files import as_json, write_atomically
 from aqka._util.optional import EXTRAS, examine
-from aqka.cross_validation import cross_validated_accuracy
 from aqka.data import BUILT_IN, encode, load_table
 from aqka.errors import InputError, LedgerError
+from aqka.insight.cross_validation import cross_validated_accuracy
 from aqka.progress import progress
 from aqka.readouts.ridge_kfold import FOLD_SEED
 from aqka.report.live_view import progress_rows

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.diagnostics import diagnose
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, below, within
 from aqka.experiments._real import CHOSEN, DATA, real_task
 from aqka.experiments._results import Estimate, Results, Row
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, n_pairs, rows_per_pair, spend
 from aqka.experiments._stated import direction
+from aqka.insight.diagnostics import diagnose
 from aqka.sweep_store import Cell, Result, stable_name
 from aqka.tasks import Task, planted_sparse
 

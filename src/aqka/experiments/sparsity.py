@@ -7,7 +7,6 @@ import numpy as np
 
 from aqka.core.problem import Problem
 from aqka.core.reading import PAPER
-from aqka.diagnostics import diagnose
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, within
 from aqka.experiments._notes import levels_note
@@ -15,6 +14,7 @@ from aqka.experiments._planted import N_ANCHORS, N_TRAIN, UNFLOORED, planted_tas
 from aqka.experiments._results import Estimate, Results, Row, highest, lowest
 from aqka.experiments._runs import EXACT, baseline_rows, exact_decision, measured, spend
 from aqka.experiments._stated import direction, stated_gain, stated_span
+from aqka.insight.diagnostics import diagnose
 from aqka.maths.theory import planted_ceiling, training_loss
 from aqka.sweep_store import Cell, Result, stable_name
 

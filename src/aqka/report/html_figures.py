@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.diagnostics import gini
+from aqka.insight.diagnostics import gini
 from aqka.report.point_results import PointResults
 from aqka.report.run_report import RunReport
 from aqka.report.svg import Chart, Scale

@@ -8,11 +8,11 @@ import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
-from aqka.bootstrap import with_total_interval
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.data import Points
 from aqka.demo import balanced_accuracy
+from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, Readout
 from aqka.run_directory import PREDICTIONS_NAME
 from aqka.runs.export import measurements

@@ -9,12 +9,12 @@ import numpy as np
 from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert
 from aqka.allocators.aqka import ridge_gradient
-from aqka.bootstrap import noise_floor
 from aqka.core.pairs import PairTable
 from aqka.core.reading import PAPER, PRACTICAL
-from aqka.diagnostics import Diagnostics, diagnose
 from aqka.errors import InputError, LedgerError
-from aqka.hindsight import FewerShots, Steering, fewer_shots, steering
+from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
+from aqka.insight.intervals import noise_floor
 from aqka.progress import MAX_ESTIMATED_POINTS, Round, estimator, progress, read_entries, rounds_of
 from aqka.readouts import estimate_kernel
 from aqka.report.point_results import PointResults, point_results
@@ -49,7 +49,7 @@ class RunReport:
     eigenvalues, noise_floor
         Of the kernel estimate, falling; and what shot noise alone can reach.
     steering, fewer
-        Looking back: see :mod:`aqka.hindsight`.
+        Looking back: see :mod:`aqka.insight.hindsight`.
     point_results
         The test points; None before they are predicted.
     usage

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators.predictive import Predictive
-from aqka.bootstrap import denoised
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
-from aqka.cross_validation import cross_validated_right
+from aqka.insight.cross_validation import cross_validated_right
+from aqka.insight.intervals import denoised
 from aqka.maths.theory import cauchy_schwarz_ratio
 from aqka.readouts import Readout, estimate_kernel
 
