@@ -31,7 +31,7 @@ from aqka.maths.theory import (
     svm_dual_objective,
     svm_variance_weights,
 )
-from aqka.planner import quote
+from aqka.planning.quote import quote
 from benchmarks.agreement import ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 

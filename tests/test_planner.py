@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from aqka import InputError, Schedule, parse_budget, quote
-from aqka.budget import Money, QpuTime, Shots, duration
-from aqka.device import HERON, DeviceModel, zz_depth
+from aqka.planning.budget import Money, QpuTime, Shots, duration
+from aqka.planning.device import HERON, DeviceModel, zz_depth
 
 ONE_ROUND = Schedule(warmup=0.0, rounds=1)
 

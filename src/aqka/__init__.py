@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 from aqka.allocators import Allocation, Allocator, allocator_names
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend, StatevectorBackend
-from aqka.budget import parse_budget
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
 from aqka.core.reading import PAPER, PRACTICAL, Protocol
-from aqka.device import DeviceModel
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.intervals import with_total_interval
 from aqka.kernel_source import BackendFactory
-from aqka.planner import Quote, quote
+from aqka.planning.budget import parse_budget
+from aqka.planning.device import DeviceModel
+from aqka.planning.quote import Quote, quote
 from aqka.readouts import FittedHead, Readout, make_readout, readout_names
 from aqka.runs.driver import Patience, acquire
 from aqka.sessions.acquisition import Acquisition

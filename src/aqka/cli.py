@@ -16,9 +16,9 @@ from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     from aqka.demo import Demo
-    from aqka.device import DeviceModel
     from aqka.insight.diagnostics import Diagnostics
-    from aqka.planner import Quote
+    from aqka.planning.device import DeviceModel
+    from aqka.planning.quote import Quote
 
 app = typer.Typer(
     help="Quantum-kernel learning under a shot budget.",
@@ -184,7 +184,7 @@ def plan(
 ) -> None:
     """Quote a run before paying for it: shots, jobs, QPU time, queues, cost."""
     from aqka.allocators.schedule import Schedule
-    from aqka.planner import quote
+    from aqka.planning.quote import quote
 
     device = _device(constants or [])
     if study is not None:
@@ -230,7 +230,7 @@ def _show_quote(offer: "Quote", device: "DeviceModel", rate: float | None, as_js
 
 def _device(constants: list[str]) -> "DeviceModel":
     """Return the default device with ``name=value`` constants changed."""
-    from aqka.device import HERON
+    from aqka.planning.device import HERON
 
     values = {}
     for constant in constants:

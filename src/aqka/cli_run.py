@@ -21,7 +21,7 @@ from aqka._util.text import inert
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 
 if TYPE_CHECKING:
-    from aqka.planner import Quote
+    from aqka.planning.quote import Quote
     from aqka.progress import Progress
     from aqka.run_directory import Prepared
 

@@ -22,7 +22,7 @@ from aqka.errors import InputError
 from aqka.insight.diagnostics import diagnose
 from aqka.insight.intervals import with_total_interval
 from aqka.kernel_source import PRECOMPUTED, as_factory, as_measured, as_points
-from aqka.planner import quote
+from aqka.planning.quote import quote
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.svm import Svm
 from aqka.runs.driver import LEDGER_NAME, drive, fingerprint

@@ -17,10 +17,10 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
-from aqka.budget import parse_budget
 from aqka.circuit_check import MAX_QUBITS
 from aqka.errors import InputError
-from aqka.planner import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
+from aqka.planning.budget import parse_budget
+from aqka.planning.quote import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
 from aqka.readouts import readout_names
 from aqka.study_errors import explain, known_name, refuse_secrets
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from aqka.backends import Backend
 from aqka.backends.circuits import fidelity_circuit
-from aqka.device import HERON, DeviceModel
 from aqka.errors import InputError
-from aqka.planner import Quote, quote
+from aqka.planning.device import HERON, DeviceModel
+from aqka.planning.quote import Quote, quote
 from aqka.progress import read_entries
 from aqka.readouts import FittedHead
 from aqka.run_directory import (

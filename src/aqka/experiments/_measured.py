@@ -20,8 +20,8 @@ import numpy as np
 from aqka._util.arrays import FloatArray, as_array, as_kernel, text_digest
 from aqka.backends import JobShape
 from aqka.core.plans import ShotPlan
-from aqka.device import HERON
 from aqka.errors import InputError
+from aqka.planning.device import HERON
 from aqka.tasks import Task, plant
 
 N_TEST, N_ANCHORS, RIDGE = 8, 4, 0.01

@@ -14,7 +14,7 @@ from aqka.experiments._online import ARMS, arm_rows, online_task, seed_gains
 from aqka.experiments._results import Estimate, Results
 from aqka.experiments._runs import baseline_rows, n_pairs
 from aqka.experiments._stated import direction
-from aqka.planner import quote
+from aqka.planning.quote import quote
 from aqka.sweep_store import Cell, Result, stable_name
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
-from aqka.budget import duration
+from aqka.planning.budget import duration
 from aqka.progress import Progress
 
 

@@ -3,9 +3,9 @@
 from rich.console import Console
 from rich.table import Table
 
-from aqka.budget import duration
-from aqka.device import DeviceModel
-from aqka.planner import Quote
+from aqka.planning.budget import duration
+from aqka.planning.device import DeviceModel
+from aqka.planning.quote import Quote
 
 
 def print_quote(offer: Quote, device: DeviceModel, rate: float | None, console: Console) -> None:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from aqka.budget import duration
+from aqka.planning.budget import duration
 from aqka.report.run_report import RunReport
 
 SURE = 2.0  # standard errors beyond which a difference is believed

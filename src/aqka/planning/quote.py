@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 from aqka._util.arrays import as_count, as_positive
 from aqka.allocators.schedule import Schedule
-from aqka.budget import Budget, Money, QpuTime, Shots, parse_budget
 from aqka.core.pairs import Diagonal
-from aqka.device import HERON, DeviceModel, zz_depth
 from aqka.errors import InputError
-from aqka.planner_advice import advise, warn
-from aqka.usage import Usage, affordable_shots, price
+from aqka.planning.advice import advise, warn
+from aqka.planning.budget import Budget, Money, QpuTime, Shots, parse_budget
+from aqka.planning.device import HERON, DeviceModel, zz_depth
+from aqka.planning.usage import Usage, affordable_shots, price
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
 MAX_POINTS = 10**6

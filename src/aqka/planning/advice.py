@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from aqka.budget import duration
-from aqka.device import DeviceModel
 from aqka.insight.diagnostics import SATURATED_SHOTS_PER_PAIR
-from aqka.usage import price
+from aqka.planning.budget import duration
+from aqka.planning.device import DeviceModel
+from aqka.planning.usage import price
 
 if TYPE_CHECKING:
-    from aqka.planner import Quote
+    from aqka.planning.quote import Quote
 
 # The paper's B ≪ n_pairs (Appendix C.9) gives no number.
 SPARSE_SHOTS_PER_PAIR = 0.5

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aqka.allocators.schedule import Schedule
-from aqka.budget import MAX_SHOTS, Budget, QpuTime, Shots
-from aqka.device import IBM_LIST_PRICES, DeviceModel
 from aqka.errors import InputError
+from aqka.planning.budget import MAX_SHOTS, Budget, QpuTime, Shots
+from aqka.planning.device import IBM_LIST_PRICES, DeviceModel
 
 
 @dataclass(frozen=True)
