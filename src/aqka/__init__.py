@@ -10,9 +10,9 @@ from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
 from aqka.core.reading import PAPER, PRACTICAL, Protocol
 from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.estimators.kernel_source import BackendFactory
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.intervals import with_total_interval
-from aqka.kernel_source import BackendFactory
 from aqka.planning.budget import parse_budget
 from aqka.planning.device import DeviceModel
 from aqka.planning.quote import Quote, quote
@@ -24,7 +24,7 @@ from aqka.sessions.prediction import PredictionSession, predict
 from aqka.version import __version__
 
 if TYPE_CHECKING:
-    from aqka.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
+    from aqka.estimators.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
 
 __all__ = [
     "PAPER",
@@ -73,7 +73,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load the estimators when they are first asked for: scikit-learn takes long to import."""
     if name in ("QuantumRidge", "QuantumRidgeClassifier", "QuantumSVC"):
-        from aqka import estimators
+        from aqka.estimators import estimators
 
         return getattr(estimators, name)
     raise AttributeError(f"module 'aqka' has no attribute {name!r}")

@@ -4,7 +4,7 @@ import pkgutil
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from aqka._util.text import did_you_mean
 from aqka.errors import InputError
@@ -13,7 +13,7 @@ Thing = TypeVar("Thing")
 
 
 @cache
-def _known(package: str, kind: Any) -> dict[str, type]:
+def _known(package: str, kind: type) -> dict[str, type]:
     """Return the classes a package offers: ``AqkaOracle`` of aqka_oracle.py is ``aqka-oracle``.
 
     A module without such a class is no offer, so that what they share can stand beside them.
@@ -38,7 +38,7 @@ def make(package: str, kind: type[Thing], given: object) -> Thing:
     """Return the given object, or the one of that name with its defaults."""
     if isinstance(given, kind):
         return given
-    word, known = kind.__name__, _known(package, kind)
+    word, known = kind.__name__, _known(package, kind)  # type: ignore[arg-type]
     if not isinstance(given, str):
         raise InputError(
             f"{word.lower()} must be a name or an instance of {word}, got "

@@ -213,8 +213,8 @@ class SentinelBackend:
     shots
         Shots of each, in every plan.
     false_alarm
-        Probability that a :class:`~aqka.backends.sentinel.DriftWarning` comes without drift, in all rounds
-        together: the r-th look spends false_alarm / (r (r + 1)) of it, which sums up to
+        Probability that a :class:`~aqka.backends.sentinel.DriftWarning` comes without drift, in
+        all rounds together: the r-th look spends false_alarm / (r (r + 1)) of it, which sums up to
         false_alarm.
     hits
         The sentinels' hits so far, one array per round.

@@ -31,7 +31,7 @@ from aqka.dropins._requests import (
     save,
 )
 from aqka.errors import InputError, LedgerError
-from aqka.kernel_source import STATEVECTOR, BackendFactory, as_factory
+from aqka.estimators.kernel_source import STATEVECTOR, BackendFactory, as_factory
 from aqka.runs.driver import drive
 from aqka.sessions.acquisition import Acquisition
 

@@ -48,7 +48,8 @@ class PredictionSession:
         Shots that may be spent in all.
     error_rate
         Chance, per point, that it is ever declared settled with another class than exact test
-        entries would give, however often one looks (:class:`~aqka.sessions.sequential_test.WinnerTest`).
+        entries would give, however often one looks
+        (:class:`~aqka.sessions.sequential_test.WinnerTest`).
     rounds
         Rounds in which the budget is spent where points stay open. The shots spent after each grow
         by a common factor from one shot a pair, or less where the budget is small.

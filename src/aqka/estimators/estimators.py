@@ -10,18 +10,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count, as_kernel, text_digest
-from aqka.calibration import (
+from aqka.core.prior import KernelPrior
+from aqka.core.problem import Problem
+from aqka.errors import InputError
+from aqka.estimators.calibration import (
     as_class_columns,
     fit_temperature,
     held_out_decisions,
     probabilities,
 )
-from aqka.core.prior import KernelPrior
-from aqka.core.problem import Problem
-from aqka.errors import InputError
+from aqka.estimators.kernel_source import PRECOMPUTED, as_factory, as_measured, as_points
 from aqka.insight.diagnostics import diagnose
 from aqka.insight.intervals import with_total_interval
-from aqka.kernel_source import PRECOMPUTED, as_factory, as_measured, as_points
 from aqka.planning.quote import quote
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.svm import Svm
