@@ -210,8 +210,8 @@ def plan(
 
 
 def _study_quote(path: Path, device: "DeviceModel") -> "tuple[Quote, float | None]":
-    from aqka.run_directory import prepare
-    from aqka.study_run import study_quote
+    from aqka.study.carry_out import study_quote
+    from aqka.study.directory import prepare
 
     prepared = prepare(path)
     return study_quote(prepared, device=device), prepared.study.budget.rate

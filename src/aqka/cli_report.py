@@ -18,7 +18,7 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from aqka.report.run_report import RunReport
-    from aqka.study_predict import NewPoints
+    from aqka.study.new_points import NewPoints
 
 COMPARISON_NAME = "comparison.html"
 SHOWN_POINTS = 20
@@ -44,7 +44,7 @@ def report(
     from threadpoolctl import threadpool_limits
 
     from aqka.report.write_report import collect, write_report
-    from aqka.run_directory import REPORT_NAME
+    from aqka.study.directory import REPORT_NAME
 
     default = Path(COMPARISON_NAME) if len(runs) > 1 else runs[0] / REPORT_NAME
     target = output or default
@@ -107,7 +107,7 @@ def predict(
     """
     from threadpoolctl import threadpool_limits
 
-    from aqka.study_predict import predict_new_points
+    from aqka.study.new_points import predict_new_points
 
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
         raise InputError(f"--output must end in .csv or .json, got {inert(output.name)!r}.")

@@ -22,8 +22,8 @@ from aqka.errors import InputError, JobError, LedgerError, TransientError
 
 if TYPE_CHECKING:
     from aqka.planning.quote import Quote
-    from aqka.progress import Progress
-    from aqka.run_directory import Prepared
+    from aqka.study.directory import Prepared
+    from aqka.study.progress import Progress
 
 INTERRUPTED, FAILED = 3, 4
 """Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
@@ -39,7 +39,7 @@ def init(
     study: Annotated[Path, typer.Argument(help="File to write.")] = Path("study.toml"),
 ) -> None:
     """Write a commented example of a study file; one that is there is not touched."""
-    from aqka.study_example import example
+    from aqka.study.example import example
 
     try:
         with study.open("x", encoding="utf-8") as stream:
@@ -61,7 +61,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Spend a study's budget. Exit code 2: bad input; 3: interrupted, 4: failed, both resumable."""
-    from aqka.run_directory import check_unused, output_directory, prepare
+    from aqka.study.directory import check_unused, output_directory, prepare
 
     prepared = prepare(study, allow_code=allow_code)
     directory = output_directory(prepared.study, study, output)
@@ -72,7 +72,7 @@ def run(
 @app.command(epilog="Example: aqka resume runs/first")
 def resume(run: Run, as_json: AsJson = False) -> None:
     """Go on with a run that was interrupted or killed, from its directory. Exit codes: as run."""
-    from aqka.run_directory import RESULTS_NAME, check_directory, read_results, read_run
+    from aqka.study.directory import RESULTS_NAME, check_directory, read_results, read_run
 
     # The ledger is not looked at: a kill may have left it so that only a writer can open it.
     check_directory(run)
@@ -92,8 +92,8 @@ def resume(run: Run, as_json: AsJson = False) -> None:
 @app.command(epilog="Example: aqka status runs/first --json")
 def status(run: Run, as_json: AsJson = False) -> None:
     """Show where a run stands, also while another process works on it."""
-    from aqka.progress import progress
     from aqka.report.live_view import progress_table
+    from aqka.study.progress import progress
 
     now = progress(run)
     if as_json:
@@ -113,8 +113,8 @@ def watch(
     """Show a run live until it ends; it may run in another process or wait for hardware."""
     from rich.live import Live
 
-    from aqka.progress import progress
     from aqka.report.live_view import progress_table
+    from aqka.study.progress import progress
 
     now = progress(run)
     try:
@@ -159,7 +159,7 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
     from threadpoolctl import threadpool_limits
 
     from aqka.report.results_table import print_results
-    from aqka.study_run import carry_out
+    from aqka.study.carry_out import carry_out
 
     errors = Console(stderr=True)
     again = f"aqka resume {_quoted(directory)}"
@@ -185,7 +185,7 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
 
 def _write_report(directory: Path, errors: Console) -> Path | None:
     """Write the run's report; a run that has its results never fails for it."""
-    from aqka.run_directory import REPORT_NAME
+    from aqka.study.directory import REPORT_NAME
 
     try:
         from aqka.report.write_report import collect, write_report
@@ -245,8 +245,8 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
     from rich.live import Live
     from rich.text import Text
 
-    from aqka.progress import Progress, progress
     from aqka.report.live_view import progress_table
+    from aqka.study.progress import Progress, progress
 
     # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after
     # a round, if the last look is a moment ago: rounds on a simulator take milliseconds.

@@ -9,9 +9,9 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from aqka.report.write_report import collect, write_report
-from aqka.run_directory import prepare
-from aqka.study_example import example
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare
+from aqka.study.example import example
 from tests.report.browser import chromium
 
 TARGET = Path(__file__).parents[2] / "docs" / "report.png"

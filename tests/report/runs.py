@@ -2,8 +2,8 @@
 
 import pytest
 
-from aqka.run_directory import prepare
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare
 from tests.study.helpers import small, write_study
 
 HOSTILE_LABELS = ("<script>alert(1)</script>", "=cmd()")

@@ -22,8 +22,8 @@ from aqka.report.run_report import run_report
 from aqka.report.svg import Scale
 from aqka.report.verdict import verdict
 from aqka.report.write_report import collect
-from aqka.run_directory import prepare
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare
 from tests.conftest import make_kernel, make_labels
 from tests.report.runs import HOSTILE_LABELS, finished, hostile, interrupted, quick
 from tests.study.helpers import small, write_study

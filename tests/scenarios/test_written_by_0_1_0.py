@@ -28,9 +28,9 @@ from aqka.dropins import ShotKernel
 from aqka.experiments import experiment_names, make_experiment
 from aqka.report.run_report import run_report
 from aqka.reproduce import plan, reproduce
-from aqka.run_directory import read_run
 from aqka.runs.audit import verify
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import read_run
 from tests.conftest import make_kernel, make_labels
 
 WRITTEN = Path(__file__).parents[1] / "fixtures" / "written_by_0_1_0"

@@ -18,15 +18,15 @@ import pytest
 
 from aqka import InputError, LedgerError
 from aqka._util.files import check_file, inside
-from aqka.data import encode, load_table
-from aqka.progress import progress
 from aqka.report.html_page import run_page
 from aqka.report.run_report import run_report
-from aqka.run_directory import prepare, read_points, read_run
-from aqka.study import DataSection, FeatureMapSection, SplitSection, parse_study
-from aqka.study_example import example
-from aqka.study_run import carry_out, stored_quote
-from aqka.table_files import read_arrays, read_csv, read_npz, read_parquet
+from aqka.study.carry_out import carry_out, stored_quote
+from aqka.study.data import encode, load_table
+from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.example import example
+from aqka.study.progress import progress
+from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study
+from aqka.study.table_files import read_arrays, read_csv, read_npz, read_parquet
 from tests.study.helpers import small, write_study
 
 SECONDS = 20  # of one case, on a machine that does other things as well
@@ -404,7 +404,7 @@ def test_data_cannot_come_from_outside(tmp_path, name):
 
 @pytest.mark.parametrize("output", ["../out", "/tmp/out", "link/out"])
 def test_output_cannot_go_outside(tmp_path, output):
-    from aqka.run_directory import output_directory
+    from aqka.study.directory import output_directory
 
     base = tmp_path / "study"
     base.mkdir()

@@ -8,9 +8,9 @@ from collections import Counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from aqka.run_directory import prepare, read_run
 from aqka.runs.export import table_of
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare, read_run
 from tests.study.helpers import write_study
 
 FORK = multiprocessing.get_context("fork")  # children inherit the imports

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from aqka import InputError, cli
-from aqka.run_directory import prepare
-from aqka.study import parse_study
-from aqka.study_example import example
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare
+from aqka.study.example import example
+from aqka.study.schema import parse_study
 from tests.study.helpers import small, write_study
 
 CSV = "size,weight,kind\n" + "".join(f"{k},{k % 5},{'ab'[k % 2]}\n" for k in range(40))
@@ -221,7 +221,7 @@ def test_the_example_runs_and_is_not_written_twice(tmp_path, monkeypatch, capsys
 
 def test_the_example_shows_every_key_with_its_true_default():
     """Keys behind a # are switched on, one by one, and must be keys."""
-    from aqka.study import Study
+    from aqka.study.schema import Study
 
     text = example()
     for name, section in Study.model_fields.items():

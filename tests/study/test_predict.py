@@ -13,15 +13,15 @@ from sklearn.preprocessing import MinMaxScaler
 from aqka import InputError, cli
 from aqka._util.text import spreadsheet_cell
 from aqka.backends.zz import zz_kernel
-from aqka.data import load_table
-from aqka.encoding import Encoding
 from aqka.errors import JobError
-from aqka.run_directory import prepare, read_points, read_run
 from aqka.runs.export import table_of
-from aqka.study import DataSection
-from aqka.study_method import problem_of, readout_of
-from aqka.study_predict import predict_new_points
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.data import load_table
+from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.encoding import Encoding
+from aqka.study.method import problem_of, readout_of
+from aqka.study.new_points import predict_new_points
+from aqka.study.schema import DataSection
 from tests.report.runs import HOSTILE_COLUMNS, finished, hostile, interrupted
 from tests.study.helpers import small, write_study
 

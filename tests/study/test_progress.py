@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from aqka import MatrixBackend, Problem, acquire, cli, data, make_readout
+from aqka import MatrixBackend, Problem, acquire, cli, make_readout
 from aqka._util.files import as_json, write_atomically
 from aqka._util.optional import EXTRAS, examine
-from aqka.data import BUILT_IN, encode, load_table
 from aqka.errors import InputError, LedgerError
 from aqka.insight.cross_validation import cross_validated_accuracy
-from aqka.progress import progress
 from aqka.readouts.ridge_kfold import FOLD_SEED
 from aqka.report.live_view import progress_rows
-from aqka.run_directory import prepare, read_run, write_run
-from aqka.study import DataSection, FeatureMapSection, SplitSection
-from aqka.study_example import example
-from aqka.study_run import carry_out, stored_quote
+from aqka.study import data
+from aqka.study.carry_out import carry_out, stored_quote
+from aqka.study.data import BUILT_IN, encode, load_table
+from aqka.study.directory import prepare, read_run, write_run
+from aqka.study.example import example
+from aqka.study.progress import progress
+from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
 from tests.study.helpers import small, write_study
@@ -128,7 +129,7 @@ def test_plan_reads_a_study(tmp_path, monkeypatch, capsys):
 
 def test_a_backend_that_fails_for_good_ends_with_code_4(tmp_path, monkeypatch, capsys):
     service = FakeRuntime(tmp_path / "service")
-    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     accept = service.accept
 
     def failing(tags, outcomes):
@@ -153,7 +154,7 @@ def test_a_refusal_of_ibms_is_told_without_its_text(tmp_path, monkeypatch, capsy
     from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError
 
     service = FakeRuntime(tmp_path / "service")
-    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
 
     def refuse(*_):
         raise IBMNotAuthorizedError("401 marker-token")
@@ -261,7 +262,7 @@ def test_a_full_disk_at_the_end_loses_no_shot(tmp_path, monkeypatch):
 
     prepared = prepare(path)
     with monkeypatch.context() as patch:
-        patch.setattr("aqka.run_directory.write_atomically", full)
+        patch.setattr("aqka.study.directory.write_atomically", full)
         with pytest.raises(LedgerError, match="No shot is lost"):
             carry_out(prepared, tmp_path / "run", new=True)
     assert progress(tmp_path / "run").state == "stopped"

@@ -12,11 +12,11 @@ import pytest
 
 from aqka import cli_run
 from aqka.errors import LedgerError
-from aqka.progress import progress
-from aqka.run_directory import prepare, read_run
 from aqka.runs.audit import verify
 from aqka.runs.export import table_of
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare, read_run
+from aqka.study.progress import progress
 from tests.study.helpers import aqka, write_study
 
 ROUNDS = 500

@@ -11,10 +11,10 @@ from qiskit.circuit import Parameter, ParameterVector
 from aqka import InputError, StatevectorBackend
 from aqka.backends import AerBackend, depolarising_noise
 from aqka.report.write_report import collect, write_report
-from aqka.run_directory import prepare, read_points, read_run
 from aqka.runs.export import table_of
-from aqka.study_predict import predict_new_points
-from aqka.study_run import carry_out
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.new_points import predict_new_points
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.study.helpers import small, write_study
 
@@ -152,7 +152,7 @@ def qpy_bytes(circuit, **options):
     ],
 )
 def test_strange_circuit_files_are_refused(tmp_path, name, content, words, monkeypatch):
-    monkeypatch.setattr("aqka.circuit_check.CPU_SECONDS", 1)
+    monkeypatch.setattr("aqka.study.circuit_files.CPU_SECONDS", 1)
     path = with_map(tmp_path, name)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
@@ -160,7 +160,7 @@ def test_strange_circuit_files_are_refused(tmp_path, name, content, words, monke
 
 
 def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("aqka.circuit_check.CPU_SECONDS", 1)
+    monkeypatch.setattr("aqka.study.circuit_files.CPU_SECONDS", 1)
     lines = ['OPENQASM 3; include "stdgates.inc"; input float a;', "gate g0(t) q { rx(t) q; }"]
     lines += [f"gate g{k}(t) q {{ g{k - 1}(t) q; g{k - 1}(t) q; }}" for k in range(1, 40)]
     (tmp_path / "m.qasm").write_text("\n".join([*lines, "qubit q; g39(a) q;"]))
@@ -170,7 +170,7 @@ def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path, monkeypatch):
 
 def test_a_circuit_that_takes_for_ever_to_read_is_given_up(tmp_path, monkeypatch):
     (tmp_path / "m.qpy").write_bytes(qpy_bytes(encoder()))
-    monkeypatch.setattr("aqka.circuit_check.WALL_SECONDS", 0.01)
+    monkeypatch.setattr("aqka.study.circuit_files.WALL_SECONDS", 0.01)
     with pytest.raises(InputError, match="takes too long to read"):
         prepare(with_map(tmp_path, "m.qpy"))
 
@@ -181,7 +181,7 @@ class Killed(BaseException):
 
 def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, monkeypatch):
     service = FakeRuntime(tmp_path / "service", seconds=3.0)
-    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
     accept, submitted = service.accept, []
 
@@ -208,7 +208,7 @@ def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, 
 
 def test_lost_prediction_jobs_are_asked_for_again(tmp_path, monkeypatch):
     service = FakeRuntime(tmp_path / "service")
-    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
     accept, lost = service.accept, []
 
@@ -236,7 +236,7 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
             return f"Service({token})"
 
     service = Service(tmp_path / "service")
-    monkeypatch.setattr("aqka.study_backend.ibm_device", lambda _: service)
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     path = write_study(tmp_path / "ok", backend="ibm", extra='device = "ibm_x"', budget="100 shots")
     service.next_job = "reply lost"
     monkeypatch.setattr("aqka.runs.driver.Patience.first_wait", 0.0)
@@ -303,7 +303,7 @@ def test_a_resumed_run_stays_on_its_device(tmp_path, monkeypatch):
         asked.append(section.device)
         return FakeRuntime(tmp_path / "service")
 
-    monkeypatch.setattr("aqka.study_backend.ibm_device", device)
+    monkeypatch.setattr("aqka.study.backends.ibm_device", device)
     path = write_study(tmp_path, backend="ibm", budget="100 shots")
     finish(path)
     carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)

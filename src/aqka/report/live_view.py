@@ -7,7 +7,7 @@ from rich.text import Text
 
 from aqka._util.text import inert
 from aqka.planning.budget import duration
-from aqka.progress import Progress
+from aqka.study.progress import Progress
 
 
 def progress_table(title: str, now: Progress) -> Table:

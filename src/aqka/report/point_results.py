@@ -10,14 +10,14 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
-from aqka.data import Points
 from aqka.demo import balanced_accuracy
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, Readout
-from aqka.run_directory import PREDICTIONS_NAME
 from aqka.runs.export import measurements
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.predicted import Prediction, estimate, normal_quantile
+from aqka.study.data import Points
+from aqka.study.directory import PREDICTIONS_NAME
 
 LEVEL = 0.9
 REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %

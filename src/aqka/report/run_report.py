@@ -15,14 +15,21 @@ from aqka.errors import InputError, LedgerError
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import noise_floor
-from aqka.progress import MAX_ESTIMATED_POINTS, Round, estimator, progress, read_entries, rounds_of
 from aqka.readouts import estimate_kernel
 from aqka.report.point_results import PointResults, point_results
-from aqka.run_directory import PREDICTIONS_NAME, STUDY_NAME, read_points, read_results
 from aqka.runs.audit import Audit, verify
 from aqka.runs.driver import replay
 from aqka.runs.ledger import Entry
 from aqka.sessions.acquisition import Acquisition
+from aqka.study.directory import PREDICTIONS_NAME, STUDY_NAME, read_points, read_results
+from aqka.study.progress import (
+    MAX_ESTIMATED_POINTS,
+    Round,
+    estimator,
+    progress,
+    read_entries,
+    rounds_of,
+)
 
 ESTIMATED_ROUNDS = 12  # with a Gini and an accuracy
 REDRAWN_POINTS = 1000  # up to so many the counts are redrawn to know how sure the steering is
@@ -140,8 +147,8 @@ def _of_study(
     directory: Path, entries: list[Entry], common: dict[str, Any], ledgers: dict[str, Audit]
 ) -> RunReport:
     # Imported here: a run begun from Python has no study, and pydantic takes a moment.
-    from aqka.study import load_study
-    from aqka.study_method import problem_of, readout_of, schedule_of
+    from aqka.study.method import problem_of, readout_of, schedule_of
+    from aqka.study.schema import load_study
 
     study, text = load_study(directory / STUDY_NAME)
     points = read_points(directory)
@@ -213,8 +220,8 @@ def _usage(
     rate: float | None,
 ) -> list[dict[str, Any]]:
     """Return quoted against used, from the ledgers; the predictions' quote is an upper limit."""
-    from aqka.study_results import quote_versus_actual
-    from aqka.study_run import stored_quote
+    from aqka.study.carry_out import stored_quote
+    from aqka.study.results import quote_versus_actual
 
     offer = stored_quote(directory)
     if offer is None:

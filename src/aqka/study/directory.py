@@ -16,14 +16,14 @@ from filelock import FileLock, Timeout
 
 from aqka._util.files import as_json, inside, read_bytes, write_atomically
 from aqka._util.text import inert
-from aqka.circuit_check import load_circuit
-from aqka.data import Points, encode, load_table
-from aqka.encoding import ARRAYS, Encoding
 from aqka.errors import InputError, LedgerError
-from aqka.feature_maps import as_qpy, feature_map, n_features
 from aqka.runs.driver import LEDGER_NAME
-from aqka.study import BUILT_IN_MAPS, Study, load_study
-from aqka.table_files import read_arrays
+from aqka.study.circuit_files import load_circuit
+from aqka.study.data import Points, encode, load_table
+from aqka.study.encoding import ARRAYS, Encoding
+from aqka.study.feature_maps import as_qpy, feature_map, n_features
+from aqka.study.schema import BUILT_IN_MAPS, Study, load_study
+from aqka.study.table_files import read_arrays
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

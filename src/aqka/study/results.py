@@ -12,11 +12,11 @@ from aqka.demo import balanced_accuracy
 from aqka.insight.diagnostics import diagnose
 from aqka.planning.quote import Quote
 from aqka.planning.usage import price
-from aqka.progress import MAX_ESTIMATED_POINTS, estimator, read_entries, rounds_of
 from aqka.readouts import FittedHead
-from aqka.run_directory import Prepared
 from aqka.sessions.acquisition import Acquisition
-from aqka.study_method import readout_of
+from aqka.study.directory import Prepared
+from aqka.study.method import readout_of
+from aqka.study.progress import MAX_ESTIMATED_POINTS, estimator, read_entries, rounds_of
 
 MAX_ESTIMATES = 50  # rounds of the history with a Gini and an accuracy
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from aqka._util.files import inside
 from aqka._util.text import inert
 from aqka.backends.circuits import require, zz_feature_map
-from aqka.circuit_check import load_circuit
 from aqka.errors import InputError
-from aqka.study import BUILT_IN_MAPS, FeatureMapSection, Study
+from aqka.study.circuit_files import load_circuit
+from aqka.study.schema import BUILT_IN_MAPS, FeatureMapSection, Study
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

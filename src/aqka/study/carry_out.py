@@ -12,9 +12,13 @@ from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quote import Quote, quote
-from aqka.progress import read_entries
 from aqka.readouts import FittedHead
-from aqka.run_directory import (
+from aqka.runs.audit import verify
+from aqka.runs.driver import acquire
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.prediction import predict
+from aqka.study.backends import Backends, opened
+from aqka.study.directory import (
     PREDICTIONS_NAME,
     Prepared,
     locked,
@@ -22,14 +26,10 @@ from aqka.run_directory import (
     write_results,
     write_run,
 )
-from aqka.runs.audit import verify
-from aqka.runs.driver import acquire
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction import predict
-from aqka.study import BackendSection
-from aqka.study_backend import Backends, opened
-from aqka.study_method import problem_of, readout_of, schedule_of
-from aqka.study_results import Predictions, quote_versus_actual, results_of
+from aqka.study.method import problem_of, readout_of, schedule_of
+from aqka.study.progress import read_entries
+from aqka.study.results import Predictions, quote_versus_actual, results_of
+from aqka.study.schema import BackendSection
 from aqka.version import __version__
 
 
@@ -74,8 +74,8 @@ def carry_out(
     Parameters
     ----------
     prepared
-        From :func:`~aqka.run_directory.prepare` for a new run, else from
-        :func:`~aqka.run_directory.read_run`.
+        From :func:`~aqka.study.directory.prepare` for a new run, else from
+        :func:`~aqka.study.directory.read_run`.
     directory
         The run's; of a new run it must not hold anything.
     new

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray
 from aqka._util.files import inside
 from aqka._util.text import did_you_mean, inert
-from aqka.encoding import Encoding
 from aqka.errors import InputError
-from aqka.study import DataSection, FeatureMapSection, SplitSection
-from aqka.table_files import FORMATS, Table, read_csv, read_npz, read_parquet
+from aqka.study.encoding import Encoding
+from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
+from aqka.study.table_files import FORMATS, Table, read_csv, read_npz, read_parquet
 
 MAX_TRAINING_POINTS = 5000  # an eigendecomposition of more takes longer than a round
 GENERATED_POINTS = 200

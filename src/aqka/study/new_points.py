@@ -7,19 +7,19 @@ from typing import Any
 
 from aqka._util.arrays import digest, text_digest
 from aqka._util.text import inert
-from aqka.data import READERS
-from aqka.encoding import Encoding
 from aqka.errors import InputError
-from aqka.progress import read_entries
-from aqka.run_directory import NEW_POINTS_NAME, locked, read_run
 from aqka.runs.audit import verify
 from aqka.runs.export import table_of
 from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import predict
-from aqka.study_backend import opened
-from aqka.study_method import problem_of, readout_of
-from aqka.study_run import same_device
-from aqka.table_files import FORMATS, Table
+from aqka.study.backends import opened
+from aqka.study.carry_out import same_device
+from aqka.study.data import READERS
+from aqka.study.directory import NEW_POINTS_NAME, locked, read_run
+from aqka.study.encoding import Encoding
+from aqka.study.method import problem_of, readout_of
+from aqka.study.progress import read_entries
+from aqka.study.table_files import FORMATS, Table
 
 MAX_NEW_POINTS = 10_000
 

@@ -13,9 +13,9 @@ from aqka.backends import (
     depolarising_noise,
 )
 from aqka.backends.circuits import require
-from aqka.data import Points
 from aqka.errors import InputError
-from aqka.study import BackendSection
+from aqka.study.data import Points
+from aqka.study.schema import BackendSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

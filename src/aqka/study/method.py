@@ -5,9 +5,9 @@ from dataclasses import replace
 from aqka.allocators import make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.core.problem import Problem
-from aqka.data import Points
 from aqka.readouts import Readout, make_readout
-from aqka.study import Study
+from aqka.study.data import Points
+from aqka.study.schema import Study
 
 
 def problem_of(study: Study, points: Points) -> Problem:

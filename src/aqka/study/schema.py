@@ -17,12 +17,12 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
-from aqka.circuit_check import MAX_QUBITS
 from aqka.errors import InputError
 from aqka.planning.budget import parse_budget
 from aqka.planning.quote import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
 from aqka.readouts import readout_names
-from aqka.study_errors import explain, known_name, refuse_secrets
+from aqka.study.circuit_files import MAX_QUBITS
+from aqka.study.mistakes import explain, known_name, refuse_secrets
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
 MAX_SEED = 2**31 - 1
@@ -62,7 +62,7 @@ class DataSection(Section):
     Attributes
     ----------
     source
-        A built-in name (:data:`aqka.data.BUILT_IN`) or a file ending in .csv, .parquet or .npz,
+        A built-in name (:data:`aqka.study.data.BUILT_IN`) or a file ending in .csv, .parquet or .npz,
         inside the study file's directory.
     target
         Column of the labels; of an .npz, the array. Built-in data have their own.

@@ -47,7 +47,14 @@ def load_circuit(path: Path) -> "QuantumCircuit":
             raise InputError(f"{name}: {error}") from None
     else:
         require("qiskit_qasm3_import", "qasm")
-    command = [sys.executable, "-P", "-m", "aqka.circuit_check", path.suffix, str(CPU_SECONDS)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "aqka.study.circuit_files",
+        path.suffix,
+        str(CPU_SECONDS),
+    ]
     source = str(Path(__file__).resolve().parents[1])
     found = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found}

@@ -16,7 +16,10 @@ from aqka.errors import InputError, LedgerError
 from aqka.insight.diagnostics import diagnose
 from aqka.readouts import Readout
 from aqka.readouts._base import estimate_kernel
-from aqka.run_directory import (
+from aqka.runs.audit import audit
+from aqka.runs.driver import LEDGER_NAME, recorded_plan
+from aqka.runs.ledger import Entry, Ledger
+from aqka.study.directory import (
     RESULTS_NAME,
     STUDY_NAME,
     check_directory,
@@ -24,9 +27,6 @@ from aqka.run_directory import (
     read_points,
     read_results,
 )
-from aqka.runs.audit import audit
-from aqka.runs.driver import LEDGER_NAME, recorded_plan
-from aqka.runs.ledger import Entry, Ledger
 
 MAX_ESTIMATED_POINTS = 500  # cross-validation takes longer than a second above
 
@@ -243,8 +243,8 @@ def _from_study(directory: Path) -> tuple[Estimate | None, int | None, str]:
     if not (directory / STUDY_NAME).exists():
         return None, None, ""
     # Imported here: a run begun from Python has no study, and pydantic takes a moment.
-    from aqka.study import load_study
-    from aqka.study_method import problem_of, readout_of, schedule_of
+    from aqka.study.method import problem_of, readout_of, schedule_of
+    from aqka.study.schema import load_study
 
     study, _ = load_study(directory / STUDY_NAME)
     points = read_points(directory)

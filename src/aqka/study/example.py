@@ -59,7 +59,7 @@ def example(name: str = "study.toml") -> str:
 
     Examples
     --------
-    >>> from aqka.study import parse_study
+    >>> from aqka.study.schema import parse_study
     >>> parse_study(example()).budget.train
     '20000 shots'
     """

@@ -1,0 +1,1 @@
+"""A study file, its run directory, and carrying it out."""
