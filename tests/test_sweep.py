@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from aqka.errors import InputError
-from aqka.sweep import run_cells
-from aqka.sweep_store import Store, to_json
+from aqka.sweep.cells import run_cells
+from aqka.sweep.store import Store, to_json
 from tests import sweep_cells
 
 ROOT = Path(__file__).parents[1]
@@ -86,7 +86,7 @@ def test_cut_damaged_and_foreign_lines_are_computed_again(tmp_path):
 
 SCRIPT = """
 import sys
-from aqka.sweep import run_cells
+from aqka.sweep.cells import run_cells
 from tests import sweep_cells
 if __name__ == "__main__":
     cells = [{"seed": seed, "pause": 0.15} for seed in range(12)]

@@ -8,8 +8,8 @@ import distributed
 import pytest
 
 from aqka.errors import InputError
-from aqka.sweep import run_cells
-from aqka.sweep_store import to_json
+from aqka.sweep.cells import run_cells
+from aqka.sweep.store import to_json
 from tests import sweep_cells
 
 

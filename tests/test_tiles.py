@@ -4,7 +4,7 @@ import pytest
 from aqka.backends import StatevectorBackend
 from aqka.backends.zz import zz_kernel, zz_states
 from aqka.errors import InputError
-from aqka.tiles import tiled_kernel
+from aqka.sweep.tiled_kernel import tiled_kernel
 
 
 @pytest.fixture

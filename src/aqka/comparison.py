@@ -16,8 +16,8 @@ from aqka.experiments._results import Estimate, MissingError, Results, Row
 from aqka.experiments._runs import EXACT, MAJORITY, decision_row
 from aqka.readouts import make_readout
 from aqka.runs.driver import acquire
-from aqka.sweep import OnCell, run_cells
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.cells import OnCell, run_cells
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import Task
 
 SHOTS_PER_PAIR = (0.3, 1.0, 3.0, 10.0, 30.0)
@@ -121,7 +121,7 @@ def compare(
     workers: int | None = None,
     on_cell: OnCell | None = None,
 ) -> "Comparison":
-    """Run every method on every task and budget; see :func:`~aqka.sweep.run_cells`."""
+    """Run every method on every task and budget; see :func:`~aqka.sweep.cells.run_cells`."""
     cells: list[Cell] = [
         {
             "task": task,

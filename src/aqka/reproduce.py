@@ -10,8 +10,8 @@ from aqka.experiments import Experiment, as_parameters, make_experiment, protoco
 from aqka.experiments._base import Parameters
 from aqka.experiments._claims import Judgement
 from aqka.experiments._results import Results
-from aqka.sweep import OnCell, cell_seconds, run_cells
-from aqka.sweep_store import Cell
+from aqka.sweep.cells import OnCell, cell_seconds, run_cells
+from aqka.sweep.store import Cell
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -11,7 +11,7 @@ from aqka.core.reading import PAPER, PRACTICAL, Protocol
 from aqka.errors import InputError
 from aqka.experiments._claims import Claim
 from aqka.experiments._results import Results
-from aqka.sweep_store import Cell, Result
+from aqka.sweep.store import Cell, Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

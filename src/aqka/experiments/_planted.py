@@ -7,7 +7,7 @@ from aqka.allocators.aqka import Aqka
 from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.experiments._results import Row
 from aqka.experiments._runs import all_rows, baseline_rows
-from aqka.sweep_store import Cell
+from aqka.sweep.store import Cell
 from aqka.tasks import Task, planted_sparse
 
 N_TRAIN, N_TEST, N_ANCHORS = 225, 75, 10

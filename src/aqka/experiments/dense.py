@@ -14,7 +14,7 @@ from aqka.experiments._real import CHOSEN, DATA, real_task
 from aqka.experiments._results import Estimate, Results, Row, lowest
 from aqka.experiments._runs import baseline_rows, rows_per_pair
 from aqka.experiments._stated import direction, largest_size, stated_gain, stated_span
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import Task
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from aqka.experiments._runs import (
 )
 from aqka.experiments._stated import direction, stated_gain, stated_level
 from aqka.maths.theory import expected_unseen
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import planted_zz
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from aqka.experiments._results import Estimate, Results, Row
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, n_pairs, rows_per_pair, spend
 from aqka.experiments._stated import direction
 from aqka.insight.diagnostics import diagnose
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import Task, planted_sparse
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from aqka.experiments._notes import levels_note
 from aqka.experiments._results import Estimate, Results, Row
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, rows_per_pair
 from aqka.experiments._stated import direction, stated_level
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

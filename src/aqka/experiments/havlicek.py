@@ -18,7 +18,7 @@ from aqka.experiments._runs import (
     exact_decision,
     n_pairs,
 )
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import Task, ad_hoc
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, at_most, factor, within
 from aqka.experiments._results import Estimate, Results, Row
 from aqka.experiments._runs import spend
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import planted_sparse
 
 if TYPE_CHECKING:

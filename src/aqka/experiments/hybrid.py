@@ -9,7 +9,7 @@ from aqka.experiments._planted import BUDGETS, LARGEST, planted_rows
 from aqka.experiments._results import Estimate, Results, lowest
 from aqka.experiments._runs import EXACT, MAJORITY
 from aqka.experiments._stated import direction, stated_gain
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

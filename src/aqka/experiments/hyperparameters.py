@@ -10,7 +10,7 @@ from aqka.experiments._planted import planted_task
 from aqka.experiments._results import Estimate, Results, Row, highest, lowest
 from aqka.experiments._runs import baseline_rows, exact_decision, measured, spend
 from aqka.experiments._stated import direction, largest_size, stated_gain
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from aqka.experiments._results import Estimate, Results
 from aqka.experiments._runs import baseline_rows, n_pairs
 from aqka.experiments._stated import direction
 from aqka.planning.quote import quote
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

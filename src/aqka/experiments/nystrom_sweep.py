@@ -14,7 +14,7 @@ from aqka.experiments._planted import LARGEST, planted_rows
 from aqka.experiments._results import Estimate, Results, Row, lowest
 from aqka.experiments._runs import EXACT, MAJORITY
 from aqka.experiments._stated import direction, largest_size, stated_gain, stated_level, stated_span
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from aqka.experiments._notes import levels_note
 from aqka.experiments._online import ARMS, arm_rows, online_task
 from aqka.experiments._results import Estimate, Results
 from aqka.experiments._runs import EXACT, MAJORITY, baseline_rows, n_pairs
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

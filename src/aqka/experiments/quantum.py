@@ -11,7 +11,7 @@ from aqka.experiments._planted import BUDGETS, LARGEST
 from aqka.experiments._results import Estimate, Results, lowest
 from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows
 from aqka.experiments._stated import direction, stated_span
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import planted_zz
 
 if TYPE_CHECKING:

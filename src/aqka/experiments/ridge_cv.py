@@ -15,7 +15,7 @@ from aqka.readouts import Readout
 from aqka.readouts.ridge import Ridge
 from aqka.readouts.ridge_kfold import RidgeKfold
 from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

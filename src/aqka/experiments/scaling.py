@@ -16,7 +16,7 @@ from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, above, at_least, at_most, within
 from aqka.experiments._results import Estimate, Results, highest, lowest
 from aqka.experiments._runs import MAJORITY, all_rows, baseline_rows, n_pairs
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import planted_sparse
 
 if TYPE_CHECKING:

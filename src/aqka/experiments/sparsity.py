@@ -16,7 +16,7 @@ from aqka.experiments._runs import EXACT, baseline_rows, exact_decision, measure
 from aqka.experiments._stated import direction, stated_gain, stated_span
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.theory import planted_ceiling, training_loss
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

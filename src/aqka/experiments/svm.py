@@ -29,7 +29,7 @@ from aqka.experiments._stated import direction, stated_gain, stated_level
 from aqka.maths.sensitivity import svm_gradient
 from aqka.maths.spectrum import project_psd
 from aqka.maths.svm import solve_dual
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import Task, plant
 
 if TYPE_CHECKING:

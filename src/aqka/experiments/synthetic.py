@@ -15,7 +15,7 @@ from aqka.experiments._planted import (
 )
 from aqka.experiments._results import Estimate, Results, highest, lowest
 from aqka.experiments._runs import EXACT, MAJORITY
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from aqka.experiments import _theory_checks as checks
 from aqka.experiments._base import Experiment, Parameters
 from aqka.experiments._claims import Claim, Rule, above, at_least, at_most, factor, within
 from aqka.experiments._results import Estimate, Results, highest, lowest
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.store import Cell, Result, stable_name
 from aqka.tasks import planted_sparse
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aqka.errors import InputError
-from aqka.sweep_store import Cell, Result, versions
+from aqka.sweep.store import Cell, Result, versions
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from aqka._util.arrays import as_count
 from aqka.backends.fidelity import fidelities
 from aqka.errors import InputError
-from aqka.sweep import run_cells
-from aqka.sweep_store import Cell, Result, stable_name
+from aqka.sweep.cells import run_cells
+from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -46,7 +46,7 @@ def tiled_kernel(
     tile
         Rows and columns of a tile. A worker holds little more than two tiles.
     workers, scheduler
-        As for :func:`aqka.sweep.run_cells`; the workers of a cluster need the same file system.
+        As for :func:`aqka.sweep.cells.run_cells`; the workers of a cluster need the same file system.
     on_tile
         Called with the number of finished tiles and of all tiles.
 

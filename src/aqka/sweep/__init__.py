@@ -1,0 +1,1 @@
+"""Many independent cells on cores or a cluster."""
