@@ -9,10 +9,10 @@ from aqka._util.arrays import FloatArray
 from aqka.backends.zz import zz_kernel
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
+from aqka.evaluation.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.intervals import with_total_interval
 from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import predict
-from aqka.tasks import Task, breast_cancer, planted_sparse
 from benchmarks.bars import Bar
 
 TRAINING_SHOTS = 16  # a pair

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 import aqka
-from aqka import cli, demo
+from aqka import cli
+from aqka.evaluation.demo import demo
 
 
 def run(*arguments, cwd=None):
@@ -105,7 +106,7 @@ def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
 
 
 def test_demo_without_matplotlib_says_what_to_install(short_demo, monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "aqka.report.demo_figure", None)
+    monkeypatch.setitem(sys.modules, "aqka.evaluation.demo.figure", None)
     shown = call(
         monkeypatch, capsys, "demo", "--seeds", "1", "--picture", str(tmp_path / "demo.png")
     )

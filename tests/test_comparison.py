@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from aqka.cli import app
-from aqka.comparison import (
+from aqka.evaluation.compare.comparison import (
     FIXED,
     METHODS,
     OURS,
@@ -13,8 +13,8 @@ from aqka.comparison import (
     Comparison,
     compare,
 )
-from aqka.comparison_tasks import TASKS
-from aqka.experiments._results import Results
+from aqka.evaluation.compare.tasks import TASKS
+from aqka.evaluation.results import Results
 
 
 @pytest.mark.parametrize("name", list(TASKS))

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aqka import InputError, MatrixBackend, PairTable, Problem, acquire, diagnose
+from aqka.evaluation.tasks import planted_sparse
 from aqka.insight.diagnostics import Diagnostics, effective_support, gini
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.theory import cauchy_schwarz_ratio, planted_ceiling
-from aqka.tasks import planted_sparse
 from benchmarks.agreement import ridge_parts
 from tests.conftest import make_kernel, make_labels
 

@@ -12,8 +12,8 @@ from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan,
 from aqka.allocators.schedule import ONE_SHOT
 from aqka.allocators.targets import kkt_targets
 from aqka.backends.zz import zz_kernel, zz_states
-from aqka.experiments import heatmap, hyperparameters
-from aqka.experiments.scaling import ANCHORS
+from aqka.evaluation.reproduce.experiments import heatmap, hyperparameters
+from aqka.evaluation.reproduce.experiments.scaling import ANCHORS
 from aqka.maths.nystrom import reconstruct
 from aqka.maths.sensitivity import krr_gauss_newton, krr_squared_gradient
 from aqka.maths.spectrum import Spectrum, project_psd

@@ -5,8 +5,8 @@ import pytest
 
 from aqka import InputError, Problem, StatevectorBackend, diagnose
 from aqka.backends.zz import zz_kernel, zz_states
-from aqka.demo import balanced_accuracy
-from aqka.tasks import (
+from aqka.evaluation.demo.demo import balanced_accuracy
+from aqka.evaluation.tasks import (
     ad_hoc,
     breast_cancer,
     breast_cancer_rbf,

@@ -7,7 +7,7 @@ import typer
 from sphinx.application import Sphinx
 
 from aqka.cli import app as cli
-from aqka.experiments import experiment_names, make_experiment
+from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
 
 
 def commands() -> dict[str, Any]:

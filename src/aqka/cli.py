@@ -15,7 +15,7 @@ from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
-    from aqka.demo import Demo
+    from aqka.evaluation.demo.demo import Demo
     from aqka.insight.diagnostics import Diagnostics
     from aqka.planning.device import DeviceModel
     from aqka.planning.quote import Quote
@@ -58,7 +58,7 @@ def demo(
     from rich.progress import Progress
     from threadpoolctl import threadpool_limits
 
-    from aqka.demo import count_runs, run_demo
+    from aqka.evaluation.demo.demo import count_runs, run_demo
 
     if not picture.parent.is_dir():
         raise InputError(f"--picture: the directory {picture.parent} does not exist.")
@@ -80,7 +80,7 @@ def demo(
 def _draw(finished: "Demo", picture: Path, errors: Console) -> Path | None:
     """Draw the picture where matplotlib is installed."""
     try:
-        from aqka.report.demo_figure import draw_demo
+        from aqka.evaluation.demo.figure import draw_demo
     except ImportError:
         errors.print("No picture: matplotlib is missing. pip install 'aqka\\[plot]' brings it.")
         return None
@@ -106,7 +106,7 @@ def _advised(diagnostics: "dict[str, Diagnostics]") -> dict[str, dict[str, objec
 def _print_demo(finished: "Demo", picture: Path | None) -> None:
     from rich.table import Table
 
-    from aqka.demo import ALLOCATORS, PROTOCOLS, TABLE_SHOTS_PER_PAIR
+    from aqka.evaluation.demo.demo import ALLOCATORS, PROTOCOLS, TABLE_SHOTS_PER_PAIR
 
     console = Console()
     for task, majority in finished.majority.items():

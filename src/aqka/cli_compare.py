@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from aqka.comparison import Comparison
+    from aqka.evaluation.compare.comparison import Comparison
 
 QUICK_TASKS = ("moons, ZZ 2 qubits", "breast cancer, ZZ 4 qubits")
 
@@ -35,10 +35,10 @@ def compare(
     """
     from rich.progress import Progress, TimeRemainingColumn
 
-    from aqka.comparison import BASELINE_SHOTS_PER_PAIR, SHOTS_PER_PAIR
-    from aqka.comparison import compare as run
-    from aqka.comparison_tasks import TASKS
-    from aqka.report.comparison import write_comparison
+    from aqka.evaluation.compare.comparison import BASELINE_SHOTS_PER_PAIR, SHOTS_PER_PAIR
+    from aqka.evaluation.compare.comparison import compare as run
+    from aqka.evaluation.compare.page import write_comparison
+    from aqka.evaluation.compare.tasks import TASKS
 
     tasks = QUICK_TASKS if quick else tuple(TASKS)
     budgets = (1.0, 10.0) if quick else SHOTS_PER_PAIR
@@ -74,7 +74,7 @@ def compare(
 
 
 def _as_json(found: "Comparison") -> dict[str, object]:
-    from aqka.report.comparison import MEASURES, RATIO_AIMS, overall_rows
+    from aqka.evaluation.compare.page import MEASURES, RATIO_AIMS, overall_rows
 
     return {
         "means": [
@@ -93,7 +93,7 @@ def _as_json(found: "Comparison") -> dict[str, object]:
 def _print(found: "Comparison", page: Path) -> None:
     from rich.table import Table
 
-    from aqka.report.comparison import overall_rows, verdict_lines
+    from aqka.evaluation.compare.page import overall_rows, verdict_lines
 
     table = Table(title="Means over all tasks and budgets")
     table.add_column("allocator + readout")

@@ -21,7 +21,7 @@ from rich.progress import (
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
-    from aqka.reproduce import Plan, Reproduction
+    from aqka.evaluation.reproduce.reproduction import Plan, Reproduction
 
 
 def reproduce(
@@ -65,9 +65,9 @@ def reproduce(
     Writes for each experiment its results, figures and a report with all claims. A run that was
     stopped goes on where it was when the same command is given again.
     """
-    from aqka.report.reproduction import write_overview
-    from aqka.reproduce import as_json as reproduction_as_json
-    from aqka.reproduce import plan
+    from aqka.evaluation.reproduce.page import write_overview
+    from aqka.evaluation.reproduce.reproduction import as_json as reproduction_as_json
+    from aqka.evaluation.reproduce.reproduction import plan
 
     if names == ["list"]:
         _print_list(as_json)
@@ -96,7 +96,7 @@ def reproduce(
 
 
 def _chosen(names: list[str]) -> list[str]:
-    from aqka.experiments import experiment_names
+    from aqka.evaluation.reproduce.experiments import experiment_names
 
     if "all" in names or "list" in names:
         if len(names) > 1:
@@ -106,7 +106,7 @@ def _chosen(names: list[str]) -> list[str]:
 
 
 def _run(plans: "list[Plan]", workers: int | None, scheduler: str | None) -> "list[Reproduction]":
-    from aqka.reproduce import reproduce as run
+    from aqka.evaluation.reproduce.reproduction import reproduce as run
 
     errors = Console(stderr=True)
     columns = (
@@ -138,7 +138,7 @@ def _run(plans: "list[Plan]", workers: int | None, scheduler: str | None) -> "li
 def _print_list(as_json: bool) -> None:
     from rich.table import Table
 
-    from aqka.experiments import experiment_names, make_experiment
+    from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
 
     known = {name: make_experiment(name) for name in experiment_names()}
     if as_json:
@@ -161,7 +161,7 @@ def _print_list(as_json: bool) -> None:
 def _print(done: "list[Reproduction]", overview: Path) -> None:
     from rich.table import Table
 
-    from aqka.reproduce import count_verdicts
+    from aqka.evaluation.reproduce.reproduction import count_verdicts
 
     console = Console()
     for one in done:

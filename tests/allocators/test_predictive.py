@@ -4,9 +4,9 @@ import pytest
 from aqka import MatrixBackend, PairTable, Problem, acquire
 from aqka.allocators.auto import Auto
 from aqka.allocators.predictive import Predictive, half_uniform
+from aqka.evaluation.tasks import planted_sparse
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
-from aqka.tasks import planted_sparse
 from tests.conftest import make_kernel, make_labels
 
 

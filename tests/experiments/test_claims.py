@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aqka.experiments._claims import (
+from aqka.evaluation.reproduce.claims import (
     Claim,
     above,
     at_least,
@@ -14,7 +14,7 @@ from aqka.experiments._claims import (
     one_draw,
     within,
 )
-from aqka.experiments._results import Estimate, Results
+from aqka.evaluation.results import Estimate, Results
 
 NOTHING = Results([], "paper")
 E = Estimate

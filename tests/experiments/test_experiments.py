@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from aqka.errors import InputError
-from aqka.experiments import experiment_names, make_experiment
-from aqka.experiments._runs import EXACT, MAJORITY, all_rows, baseline_rows
-from aqka.reproduce import plan, reproduce
-from aqka.tasks import planted_sparse
+from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
+from aqka.evaluation.reproduce.reproduction import plan, reproduce
+from aqka.evaluation.spending import EXACT, MAJORITY, all_rows, baseline_rows
+from aqka.evaluation.tasks import planted_sparse
 
 NAMES = experiment_names()
 

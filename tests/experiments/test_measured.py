@@ -9,8 +9,8 @@ from aqka import InputError
 from aqka.backends import AerBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.cli import app
-from aqka.experiments import _measured
-from aqka.experiments._measured import (
+from aqka.evaluation.reproduce.experiments import _measured
+from aqka.evaluation.reproduce.measured_kernel import (
     MeasuredKernel,
     file_source,
     hardware_task,

@@ -5,12 +5,12 @@ import pytest
 
 from aqka import MatrixBackend, PairTable, Problem
 from aqka.backends.zz import zz_kernel
-from aqka.experiments._online import arm_rows, online_task, seed_gains
-from aqka.experiments._results import Results
-from aqka.experiments._runs import all_rows
-from aqka.experiments.svm import SvmOracle, svm_task
+from aqka.evaluation.reproduce.experiments._online import arm_rows, online_task, seed_gains
+from aqka.evaluation.reproduce.experiments.svm import SvmOracle, svm_task
+from aqka.evaluation.results import Results
+from aqka.evaluation.spending import all_rows
+from aqka.evaluation.tasks import ad_hoc
 from aqka.maths.svm import solve_dual
-from aqka.tasks import ad_hoc
 
 
 def test_points_belong_to_the_task():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import sem
 
-from aqka.experiments._results import Estimate, MissingError, Results, highest, lowest
+from aqka.evaluation.results import Estimate, MissingError, Results, highest, lowest
 
 RNG = np.random.default_rng(8)
 ROWS = [

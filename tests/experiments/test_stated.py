@@ -2,17 +2,17 @@
 
 import pytest
 
-from aqka.experiments._claims import above
-from aqka.experiments._notes import levels_note
-from aqka.experiments._results import Estimate, Results
-from aqka.experiments._runs import MAJORITY
-from aqka.experiments._stated import (
+from aqka.evaluation.reproduce.claims import above
+from aqka.evaluation.reproduce.experiments._notes import levels_note
+from aqka.evaluation.reproduce.experiments._stated import (
     direction,
     largest_size,
     stated_gain,
     stated_level,
     stated_span,
 )
+from aqka.evaluation.results import Estimate, Results
+from aqka.evaluation.spending import MAJORITY
 
 
 def because(results):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from aqka.experiments import _theory_checks as checks
-from aqka.tasks import planted_sparse
+from aqka.evaluation.reproduce.experiments import _theory_checks as checks
+from aqka.evaluation.tasks import planted_sparse
 
 
 def by_method(rows):

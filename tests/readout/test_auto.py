@@ -3,10 +3,10 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from aqka import MatrixBackend, Problem, Schedule, acquire, make_readout
+from aqka.evaluation.tasks import breast_cancer, planted_sparse
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts._sparse import sparse_coefficients
 from aqka.readouts.auto import RIDGES, _weights
-from aqka.tasks import breast_cancer, planted_sparse
 from tests.conftest import make_kernel, make_labels
 
 

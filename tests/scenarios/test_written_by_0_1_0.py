@@ -23,11 +23,11 @@ from aqka import (
 from aqka.allocators import make_allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.schedule import EVEN_START, ONE_LOOK, ONE_SHOT
-from aqka.comparison import compare
 from aqka.dropins import ShotKernel
-from aqka.experiments import experiment_names, make_experiment
+from aqka.evaluation.compare.comparison import compare
+from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
+from aqka.evaluation.reproduce.reproduction import plan, reproduce
 from aqka.report.run_report import run_report
-from aqka.reproduce import plan, reproduce
 from aqka.runs.audit import verify
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import read_run

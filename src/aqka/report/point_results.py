@@ -10,7 +10,7 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
-from aqka.demo import balanced_accuracy
+from aqka.evaluation.demo.demo import balanced_accuracy
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, Readout
 from aqka.runs.export import measurements

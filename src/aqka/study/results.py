@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray
-from aqka.demo import balanced_accuracy
+from aqka.evaluation.demo.demo import balanced_accuracy
 from aqka.insight.diagnostics import diagnose
 from aqka.planning.quote import Quote
 from aqka.planning.usage import price

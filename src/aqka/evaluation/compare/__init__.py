@@ -1,0 +1,1 @@
+"""Our methods against the paper's."""

@@ -1,0 +1,1 @@
+"""Several allocators side by side."""

@@ -1,0 +1,152 @@
+"""The demo: two tasks, several allocators side by side, and whether adaptivity paid."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.backends import MatrixBackend
+from aqka.evaluation.tasks import Task, breast_cancer, planted_sparse
+from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.runs.driver import acquire
+from aqka.sessions.acquisition import Acquisition
+
+TASKS: tuple[Callable[[int], Task], ...] = (
+    lambda seed: planted_sparse(seed=seed, largest_class=0.7),
+    lambda seed: breast_cancer(seed=seed),
+)
+ALLOCATORS = ("uniform", "leverage", "shofar", "nystrom", "hybrid", "aqka", "aqka-oracle")
+HEATMAP_ANCHORS = 4
+HEATMAPS = ("uniform", "aqka", "aqka-oracle")
+PROTOCOLS = ("paper", "practical")
+SHOTS_PER_PAIR = (0.3, 1.0, 4.0, 16.0)
+TABLE_SHOTS_PER_PAIR = 4.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run: who spent how many shots on what, and how well the head then did."""
+
+    task: str
+    protocol: str
+    allocator: str
+    shots_per_pair: float
+    seed: int
+    shots: int
+    accuracy: float
+    balanced_accuracy: float
+
+
+@dataclass
+class Demo:
+    """All results, and what the table and the picture need besides, by task name."""
+
+    results: list[Result] = field(default_factory=list)
+    majority: dict[str, float] = field(default_factory=dict)
+    exact: dict[str, float] = field(default_factory=dict)
+    diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
+    """From the counts of an adaptive run."""
+    true_diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
+    """From the exact kernel, which nobody has before the shots are paid for."""
+    heatmaps: dict[str, FloatArray] = field(default_factory=dict)
+    """Shots per pair of a small planted run, by allocator, anchors in the top left."""
+
+    def mean(
+        self, task: str, protocol: str, allocator: str, shots_per_pair: float, measure: str
+    ) -> tuple[float, float | None]:
+        """Return the mean over seeds of a result's ``measure``, and its standard error, if any."""
+        key = (task, protocol, allocator, shots_per_pair)
+        values = [
+            getattr(r, measure)
+            for r in self.results
+            if (r.task, r.protocol, r.allocator, r.shots_per_pair) == key
+        ]
+        if len(values) == 1:
+            return values[0], None
+        return float(np.mean(values)), float(np.std(values, ddof=1)) / len(values) ** 0.5
+
+
+def balanced_accuracy(truth: FloatArray, predicted: FloatArray) -> float:
+    """Return the mean over the classes present of the share predicted right."""
+    return float(np.mean([np.mean(predicted[truth == c] == c) for c in np.unique(truth)]))
+
+
+def count_runs(seeds: int) -> int:
+    """Return how many runs the demo makes."""
+    return len(TASKS) * len(PROTOCOLS) * len(ALLOCATORS) * len(SHOTS_PER_PAIR) * seeds
+
+
+def run_demo(seeds: int, on_run: Callable[[Result], None]) -> Demo:
+    """Run every task, protocol, allocator and budget for a number of seeds."""
+    demo = Demo()
+    for make_task in TASKS:
+        tasks = [make_task(seed) for seed in range(seeds)]
+        name = tasks[0].name
+        demo.majority[name] = float(np.mean([task.majority_accuracy for task in tasks]))
+        demo.exact[name] = float(np.mean([_exact_accuracy(task) for task in tasks]))
+        for seed, task in enumerate(tasks):
+            for result, session in _runs(task, seed):
+                demo.results.append(result)
+                on_run(result)
+                wanted = ("practical", "aqka", TABLE_SHOTS_PER_PAIR, 0)
+                if (result.protocol, result.allocator, result.shots_per_pair, seed) == wanted:
+                    table, problem = session.table, session.problem
+                    demo.diagnostics[name] = diagnose(table, problem)
+                    demo.true_diagnostics[name] = diagnose(table, problem, task.kernel)
+    for allocator in HEATMAPS:
+        demo.heatmaps[allocator] = _small_planted_shots(allocator)
+    return demo
+
+
+def _runs(task: Task, seed: int) -> Iterator[tuple[Result, Acquisition]]:
+    backend = MatrixBackend(task.kernel, seed=seed)
+    n_pairs = len(task.y) * (len(task.y) + 1) // 2
+    for protocol, allocator, shots_per_pair in product(PROTOCOLS, ALLOCATORS, SHOTS_PER_PAIR):
+        session = acquire(
+            backend,
+            task.y,
+            int(shots_per_pair * n_pairs),
+            allocator,
+            ridge=task.ridge,
+            protocol=protocol,
+            true_kernel=task.kernel,
+            seed=seed,
+        )
+        predicted = session.fit().predict(task.test_kernel)
+        result = Result(
+            task=task.name,
+            protocol=protocol,
+            allocator=allocator,
+            shots_per_pair=shots_per_pair,
+            seed=seed,
+            shots=session.table.total,
+            accuracy=float(np.mean(predicted == task.test_labels)),
+            balanced_accuracy=balanced_accuracy(task.test_labels, predicted),
+        )
+        yield result, session
+
+
+def _small_planted_shots(allocator: str) -> FloatArray:
+    """Shots per pair of the paper's heat map (its Fig. 4: 30 points, 4 anchors, 10 a pair)."""
+    task = planted_sparse(n_train=30, n_anchors=HEATMAP_ANCHORS)
+    session = acquire(
+        MatrixBackend(task.kernel),
+        task.y,
+        10 * 465,
+        allocator,
+        ridge=task.ridge,
+        protocol="paper",
+        true_kernel=task.kernel,
+    )
+    others = np.setdiff1d(np.arange(30), task.anchors)
+    order = np.concatenate([task.anchors, others])
+    shots: FloatArray = session.table.square(session.table.shots.astype(np.float64))
+    return np.asarray(shots[np.ix_(order, order)])
+
+
+def _exact_accuracy(task: Task) -> float:
+    """Accuracy of the same head on the exact kernel, at the task's ridge."""
+    alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
+    return float(np.mean(np.where(task.test_kernel @ alpha >= 0, 1.0, -1.0) == task.test_labels))

@@ -1,0 +1,70 @@
+"""The demo's picture: accuracy against budget, and where the shots went."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from aqka.evaluation.demo.demo import ALLOCATORS, HEATMAP_ANCHORS, HEATMAPS, Demo
+
+# Okabe–Ito: told apart under every common colour-vision deficiency.
+COLOURS = ("#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#D55E00", "#0072B2")
+MARKERS = ("o", "s", "^", "v", "D", "P", "X")
+
+
+def draw_demo(demo: Demo, path: Path) -> None:
+    """Draw the demo's results and save them as a PNG."""
+    with mpl.rc_context({"font.size": 9}):
+        figure = Figure(figsize=(12, 8.4), layout="constrained")
+        halves: Any = figure.subfigures(2, 1, height_ratios=(1.1, 1))
+        top, bottom = halves
+        curves = top.subplots(1, len(demo.majority), sharey=True, squeeze=False)[0]
+        for axes, task in zip(curves, demo.majority, strict=True):
+            _curves(axes, demo, task)
+        handles, labels = axes.get_legend_handles_labels()
+        top.legend(handles, labels, loc="outside lower center", ncols=8, frameon=False)
+        panels = bottom.subplots(1, len(HEATMAPS))
+        largest = max(shots.max() for shots in demo.heatmaps.values())
+        for axes, allocator in zip(panels, HEATMAPS, strict=True):
+            image = _heatmap(axes, demo, allocator, largest)
+        bottom.colorbar(image, ax=panels.tolist(), label="shots on the pair", shrink=0.9)
+        figure.savefig(path, dpi=130)
+
+
+def _curves(axes: Axes, demo: Demo, task: str) -> None:
+    budgets = sorted({result.shots_per_pair for result in demo.results})
+    for colour, marker, allocator in zip(COLOURS, MARKERS, ALLOCATORS, strict=True):
+        accuracies = [
+            demo.mean(task, "practical", allocator, budget, "accuracy")[0] for budget in budgets
+        ]
+        axes.plot(budgets, accuracies, color=colour, marker=marker, ms=5, label=allocator)
+    fixed = [demo.mean(task, "paper", "uniform", budget, "accuracy")[0] for budget in budgets]
+    axes.plot(budgets, fixed, color="#000000", ls=":", label="uniform, fixed ridge")
+    for height, what in (
+        (demo.majority[task], "majority class"),
+        (demo.exact[task], "exact kernel"),
+    ):
+        axes.axhline(height, color="#999999", lw=1, ls="--")
+        axes.text(budgets[0], height, what, color="#666666", va="bottom")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xscale("log")
+    axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
+    axes.minorticks_off()
+    axes.set_xlabel("budget, shots per pair")
+    axes.set_ylabel("test accuracy")
+    axes.set_title(f"{task}: same tuned readout for all", fontsize=10)
+
+
+def _heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:
+    shots = np.ma.masked_equal(demo.heatmaps[name], 0)
+    image = axes.imshow(shots, norm=LogNorm(1, largest), cmap="viridis", interpolation="nearest")
+    edge = HEATMAP_ANCHORS - 0.5
+    axes.axhline(edge, color="white", lw=1)
+    axes.axvline(edge, color="white", lw=1)
+    axes.set_title(f"{name}, small planted task: white = no shot", fontsize=10)
+    axes.set_xlabel(f"30 training points, the {HEATMAP_ANCHORS} anchors first")
+    return image

@@ -1,0 +1,57 @@
+"""Runs in which shots are really sent round by round to a noisy device, on a planted task."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.backends import Backend
+from aqka.backends.zz import zz_kernel
+from aqka.evaluation.results import Results, Row
+from aqka.evaluation.spending import exact_decision, measured, n_pairs, spend
+from aqka.evaluation.tasks import Task, plant
+
+ARMS = ("uniform", "aqka")
+RIDGE = 0.01
+
+
+def online_task(n_train: int, n_test: int, n_anchors: int, seed: int) -> tuple[Task, FloatArray]:
+    """Return a target planted on the noiseless ZZ kernel, and the training points.
+
+    Test kernel and labels are noiseless too, as the paper's (Appendix C.9).
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 2 * np.pi, (n_train + n_test, 4))
+    kernel = zz_kernel(x, x[:n_train])
+    blocks = (kernel[:n_train], kernel[n_train:])
+    return plant("planted-sparse ZZ kernel", *blocks, n_anchors, rng, RIDGE), x[:n_train]
+
+
+def arm_rows(
+    task: Task, backend: Backend, ratios: Sequence[float], protocol: str, seed: int
+) -> list[Row]:
+    """Return a row for both arms at every budget, with the distance of K̂ from the true kernel."""
+    exact = exact_decision(task)
+    rows = []
+    for method in ARMS:
+        for ratio in ratios:
+            budget = round(ratio * n_pairs(len(task.y)))
+            session = spend(task, method, budget, protocol, seed, backend=backend)
+            k_hat = session.problem.protocol.kernel(session.table)
+            rows.append(
+                measured(task, session, exact)
+                | {
+                    "method": method,
+                    "budget": budget,
+                    "shots_per_pair": ratio,
+                    "operator_error": float(np.linalg.norm(k_hat - task.kernel, 2)),
+                }
+            )
+    return rows
+
+
+def seed_gains(results: Results) -> list[float]:
+    """Return AQKA's gain of every seed, in pts."""
+    ours = results.where(method="aqka").by_seed("accuracy")
+    theirs = results.where(method="uniform").by_seed("accuracy")
+    return [100 * (ours[seed] - theirs[seed]) for seed in ours]

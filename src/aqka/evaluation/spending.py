@@ -1,0 +1,136 @@
+"""Spends budgets on a task with several methods, and measures the heads in every way we report."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.allocators import Allocator
+from aqka.allocators.schedule import Schedule
+from aqka.backends import Backend, MatrixBackend
+from aqka.core.problem import Problem
+from aqka.evaluation.demo.demo import balanced_accuracy
+from aqka.evaluation.reproduce.experiment import protocol_of
+from aqka.evaluation.results import Row
+from aqka.evaluation.tasks import Task
+from aqka.readouts import make_readout
+from aqka.runs.driver import acquire
+from aqka.sessions.acquisition import Acquisition
+
+EXACT, MAJORITY = "exact kernel", "majority class"
+"""Methods of the two rows that every task has besides: no shot noise, and no learning."""
+
+
+def all_rows(
+    task: Task,
+    methods: Sequence[str] | Mapping[str, Allocator],
+    budgets: Sequence[int],
+    protocol: str,
+    seed: int,
+    backend: Backend | None = None,
+    readout: str | None = None,
+) -> list[Row]:
+    """Return a row for every method and budget.
+
+    ``methods`` are allocators' names, or allocators by the name that results give them. Shots
+    run on ``backend``, or else on the task's exact kernel; heads are the ``readout``'s, or else
+    the protocol's.
+    """
+    chosen = methods if isinstance(methods, Mapping) else {name: name for name in methods}
+    exact = exact_decision(task, readout)
+    rows = []
+    for name, method in chosen.items():
+        for budget in budgets:
+            session = spend(task, method, budget, protocol, seed, backend=backend)
+            row = measured(task, session, exact, readout)
+            rows.append(row | {"method": name, "budget": budget})
+    return rows
+
+
+def rows_per_pair(
+    task: Task,
+    methods: Sequence[str] | Mapping[str, Allocator],
+    ratios: Sequence[float],
+    protocol: str,
+    seed: int,
+    backend: Backend | None = None,
+    readout: str | None = None,
+) -> list[Row]:
+    """Return a row for every method and budget, the budgets in shots per pair.
+
+    Pairs are counted as the paper does, with the diagonal, under both protocols.
+    """
+    budgets = {round(ratio * n_pairs(len(task.y))): ratio for ratio in ratios}
+    rows = all_rows(task, methods, list(budgets), protocol, seed, backend, readout)
+    return [row | {"shots_per_pair": budgets[row["budget"]]} for row in rows]
+
+
+def n_pairs(points: int) -> int:
+    """Return the number of pairs, the diagonal included."""
+    return points * (points + 1) // 2
+
+
+def spend(
+    task: Task,
+    method: str | Allocator,
+    budget: int,
+    protocol: str,
+    seed: int,
+    schedule: Schedule | None = None,
+    backend: Backend | None = None,
+) -> Acquisition:
+    """Spend a budget of shots on a backend, or else simulated on the task's exact kernel."""
+    return acquire(
+        backend or MatrixBackend(task.kernel, seed=seed),
+        task.y,
+        budget,
+        method,
+        ridge=task.ridge,
+        protocol=protocol_of(protocol),
+        schedule=schedule,
+        true_kernel=task.kernel,
+        seed=seed,
+    )
+
+
+def measured(
+    task: Task, session: Acquisition, exact: FloatArray, readout: str | None = None
+) -> Row:
+    """Return how well the session's head does on the test points, and what share of pairs it saw.
+
+    ``exact`` is the decision function without shot noise (:func:`exact_decision`); the mean
+    squared error and the correlation are against it.
+    """
+    row = decision_row(task, session.fit(readout).decision_function(task.test_kernel), exact)
+    return row | {"seen": float(np.mean(session.table.shots > 0))}
+
+
+def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
+    """Return accuracy, balanced accuracy, error and correlation of a decision function."""
+    predicted = np.where(decision >= 0, 1.0, -1.0)
+    constant = np.ptp(decision) == 0 or np.ptp(exact) == 0
+    return {
+        "accuracy": float(np.mean(predicted == task.test_labels)),
+        "balanced_accuracy": balanced_accuracy(task.test_labels, predicted),
+        "mse": float(np.mean((decision - exact) ** 2)),
+        "correlation": 0.0 if constant else float(np.corrcoef(decision, exact)[0, 1]),
+    }
+
+
+def exact_decision(task: Task, readout: str | None = None) -> FloatArray:
+    """Return f on the exact kernel at the test points: of a readout, or of the task's own ridge."""
+    if readout is not None:
+        head = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
+        return np.asarray(head.decision_function(task.test_kernel))
+    alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
+    return np.asarray(task.test_kernel @ alpha)
+
+
+def baseline_rows(task: Task, protocol: str, readout: str | None = None) -> list[Row]:
+    """Return what the protocol's head does on the exact kernel, and what no learning does."""
+    problem = Problem(task.y, ridge=task.ridge, protocol=protocol_of(protocol))
+    head = make_readout(readout or problem.protocol.readout).fit_kernel(task.kernel, problem)
+    exact = exact_decision(task, readout)
+    row = decision_row(task, head.decision_function(task.test_kernel), exact)
+    nothing = {"accuracy": task.majority_accuracy, "balanced_accuracy": 0.5, "correlation": 0.0}
+    return [{"method": EXACT} | row, {"method": MAJORITY} | nothing]
