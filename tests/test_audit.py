@@ -21,7 +21,7 @@ from aqka import (
     make_readout,
 )
 from aqka._util.arrays import exact_sum
-from aqka.report.ledger_table import listed
+from aqka.cli.ledger_table import listed
 from aqka.runs.audit import verify
 from aqka.runs.driver import LEDGER_NAME
 from aqka.runs.export import export, measurements, table_of

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import aqka
-from aqka import cli
+from aqka.cli import app as cli
 from aqka.evaluation.demo import demo
 
 
@@ -33,7 +33,7 @@ def test_help_and_version():
 
 def test_import_and_help_bring_no_optional_package():
     code = (
-        "import sys, aqka, aqka.cli; heavy = {'qiskit', 'qiskit_aer', 'pennylane', 'matplotlib', "
+        "import sys, aqka, aqka.cli.app; heavy = {'qiskit', 'qiskit_aer', 'pennylane', 'matplotlib', "
         "'dask', 'qiskit_ibm_runtime', 'sklearn', 'pyarrow', 'pydantic'} & set(sys.modules); "
         "sys.exit(len(heavy))"
     )

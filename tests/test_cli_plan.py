@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from aqka import cli
+from aqka.cli import app as cli
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aqka.cli import app
+from aqka.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 

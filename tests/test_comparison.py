@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from aqka.cli import app
+from aqka.cli.app import app
 from aqka.evaluation.compare.comparison import (
     FIXED,
     METHODS,

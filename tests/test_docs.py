@@ -19,7 +19,7 @@ import aqka
 import aqka.backends
 import aqka.dropins
 import aqka.testing
-from aqka.cli import app as cli
+from aqka.cli.app import app as cli
 from docs._ext.generated_pages import commands
 from docs.conftest import check_figure
 

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from sphinx.application import Sphinx
 
-from aqka.cli import app as cli
+from aqka.cli.app import app as cli
 from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from aqka import InputError
 from aqka.backends import AerBackend
 from aqka.backends.runtime import RuntimeBackend
-from aqka.cli import app
+from aqka.cli.app import app
 from aqka.evaluation.reproduce.experiments import _measured
 from aqka.evaluation.reproduce.measured_kernel import (
     MeasuredKernel,

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from aqka import InputError, LedgerError, MatrixBackend, acquire, cli
+from aqka import InputError, LedgerError, MatrixBackend, acquire
+from aqka.cli import app as cli
 from aqka.insight.hindsight import FewerShots, Steering
 from aqka.insight.intervals import noise_floor
 from aqka.report.html_comparison import compared, comparison_page

@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from aqka import InputError, cli
+from aqka import InputError
+from aqka.cli import app as cli
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from aqka.study.example import example

@@ -10,9 +10,10 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from aqka import InputError, cli
+from aqka import InputError
 from aqka._util.text import spreadsheet_cell
 from aqka.backends.zz import zz_kernel
+from aqka.cli import app as cli
 from aqka.errors import JobError
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from aqka import MatrixBackend, Problem, acquire, cli, make_readout
+from aqka import MatrixBackend, Problem, acquire, make_readout
 from aqka._util.files import as_json, write_atomically
 from aqka._util.optional import EXTRAS, examine
+from aqka.cli import app as cli
+from aqka.cli.live_view import progress_rows
 from aqka.errors import InputError, LedgerError
 from aqka.insight.cross_validation import cross_validated_accuracy
 from aqka.readouts.ridge_kfold import FOLD_SEED
-from aqka.report.live_view import progress_rows
 from aqka.study import data
 from aqka.study.carry_out import carry_out, stored_quote
 from aqka.study.data import BUILT_IN, encode, load_table
@@ -82,7 +83,7 @@ def test_the_exact_backend_needs_no_extra(tmp_path):
     blocked = "['qiskit', 'qiskit_aer', 'qiskit_ibm_runtime', 'pennylane', 'matplotlib']"
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({blocked})); "
-        "sys.argv = ['aqka', 'run', 'study.toml']; from aqka.cli import main; main()"
+        "sys.argv = ['aqka', 'run', 'study.toml']; from aqka.cli.app import main; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False

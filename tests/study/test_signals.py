@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from aqka import cli_run
+from aqka.cli import run as cli_run
 from aqka.errors import LedgerError
 from aqka.runs.audit import verify
 from aqka.runs.export import table_of

@@ -10,8 +10,12 @@ import typer
 from rich.console import Console
 
 import aqka
-from aqka import cli_compare, cli_ledger, cli_report, cli_reproduce, cli_run
 from aqka._util.text import inert
+from aqka.cli import compare as cli_compare
+from aqka.cli import ledger as cli_ledger
+from aqka.cli import report as cli_report
+from aqka.cli import reproduce as cli_reproduce
+from aqka.cli import run as cli_run
 from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
@@ -218,7 +222,7 @@ def _study_quote(path: Path, device: "DeviceModel") -> "tuple[Quote, float | Non
 
 
 def _show_quote(offer: "Quote", device: "DeviceModel", rate: float | None, as_json: bool) -> None:
-    from aqka.report.quote_table import print_quote
+    from aqka.cli.quote_table import print_quote
 
     if as_json:
         derived = {"submissions": offer.submissions, "jobs": offer.jobs}

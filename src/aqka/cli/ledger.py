@@ -36,7 +36,7 @@ def verify(run: Run, as_json: AsJson = False) -> None:
 @app.command(epilog="Example: aqka ledger show runs/first")
 def show(run: Run, as_json: AsJson = False) -> None:
     """List the entries of a ledger, as far as it can be read. Exit codes: as verify."""
-    from aqka.report.ledger_table import listed, print_lines
+    from aqka.cli.ledger_table import listed, print_lines
 
     lines, found = listed(run)
     if as_json:

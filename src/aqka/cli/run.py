@@ -92,7 +92,7 @@ def resume(run: Run, as_json: AsJson = False) -> None:
 @app.command(epilog="Example: aqka status runs/first --json")
 def status(run: Run, as_json: AsJson = False) -> None:
     """Show where a run stands, also while another process works on it."""
-    from aqka.report.live_view import progress_table
+    from aqka.cli.live_view import progress_table
     from aqka.study.progress import progress
 
     now = progress(run)
@@ -113,7 +113,7 @@ def watch(
     """Show a run live until it ends; it may run in another process or wait for hardware."""
     from rich.live import Live
 
-    from aqka.report.live_view import progress_table
+    from aqka.cli.live_view import progress_table
     from aqka.study.progress import progress
 
     now = progress(run)
@@ -158,7 +158,7 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
     """Run with a live view; a stop by the user or the backend tells how to go on."""
     from threadpoolctl import threadpool_limits
 
-    from aqka.report.results_table import print_results
+    from aqka.cli.results_table import print_results
     from aqka.study.carry_out import carry_out
 
     errors = Console(stderr=True)
@@ -245,7 +245,7 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
     from rich.live import Live
     from rich.text import Text
 
-    from aqka.report.live_view import progress_table
+    from aqka.cli.live_view import progress_table
     from aqka.study.progress import Progress, progress
 
     # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after

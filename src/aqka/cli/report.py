@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import inert, spreadsheet_cell
-from aqka.cli_run import AsJson, Run, leaving_resumable
+from aqka.cli.run import AsJson, Run, leaving_resumable
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
