@@ -14,16 +14,13 @@ from aqka import (
     QuantumRidgeClassifier,
     Schedule,
     acquire,
-    comparison,
     predict,
-    sweep_store,
-    sweep_workers,
-    tiles,
 )
 from aqka.allocators import make_allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.schedule import EVEN_START, ONE_LOOK, ONE_SHOT
 from aqka.dropins import ShotKernel
+from aqka.evaluation.compare import comparison
 from aqka.evaluation.compare.comparison import compare
 from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
 from aqka.evaluation.reproduce.reproduction import plan, reproduce
@@ -31,6 +28,9 @@ from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import read_run
+from aqka.sweep import store as sweep_store
+from aqka.sweep import tiled_kernel
+from aqka.sweep import workers as sweep_workers
 from tests.conftest import make_kernel, make_labels
 
 WRITTEN = Path(__file__).parents[1] / "fixtures" / "written_by_0_1_0"
@@ -176,7 +176,7 @@ def test_what_tags_and_stored_results_depend_on_has_kept_its_name():
     assert [schedule.describe() for schedule in schedules] == names["schedules"]
     assert [protocol.describe() for protocol in (PAPER, PRACTICAL)] == names["protocols"]
     functions = {name: make_experiment(name).measure for name in experiment_names()}
-    functions |= {"compare": comparison.measure, "tiles": tiles.write_tile}
+    functions |= {"compare": comparison.measure, "tiles": tiled_kernel.write_tile}
     found = {name: function.stable_name for name, function in functions.items()}
     assert found == names["cell_functions"]
 

@@ -101,7 +101,7 @@ def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = Non
 
     From counts the Gini is a weak hint: noise in |ĝ| pulls it toward 0.6. On the planted problem,
     whose exact kernel is above 0.95, counts give 0.5 to 0.65 up to 100 shots a pair at the
-    paper's ridge (shown in tests/test_diagnostics.py).
+    paper's ridge (shown in tests/insight/test_diagnostics.py).
     """
     estimated = kernel is None
     if kernel is None:

@@ -55,7 +55,7 @@ def load_circuit(path: Path) -> "QuantumCircuit":
         path.suffix,
         str(CPU_SECONDS),
     ]
-    source = str(Path(__file__).resolve().parents[1])
+    source = str(Path(__file__).resolve().parents[2])
     found = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found}
     try:

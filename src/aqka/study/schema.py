@@ -62,8 +62,8 @@ class DataSection(Section):
     Attributes
     ----------
     source
-        A built-in name (:data:`aqka.study.data.BUILT_IN`) or a file ending in .csv, .parquet or .npz,
-        inside the study file's directory.
+        A built-in name (:data:`aqka.study.data.BUILT_IN`) or a file ending in .csv, .parquet or
+        .npz, inside the study file's directory.
     target
         Column of the labels; of an .npz, the array. Built-in data have their own.
     features

@@ -46,7 +46,8 @@ def tiled_kernel(
     tile
         Rows and columns of a tile. A worker holds little more than two tiles.
     workers, scheduler
-        As for :func:`aqka.sweep.cells.run_cells`; the workers of a cluster need the same file system.
+        As for :func:`aqka.sweep.cells.run_cells`; the workers of a cluster need the same file
+        system.
     on_tile
         Called with the number of finished tiles and of all tiles.
 

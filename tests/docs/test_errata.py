@@ -35,7 +35,7 @@ from aqka.planning.quote import quote
 from benchmarks.agreement import ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 
-PAGE = Path(__file__).parent.parent / "docs" / "errata.md"
+PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 
 
 def test_every_entry_names_a_test_that_exists_and_every_test_has_an_entry():

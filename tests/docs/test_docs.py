@@ -23,7 +23,7 @@ from aqka.cli.app import app as cli
 from docs._ext.generated_pages import commands
 from docs.conftest import check_figure
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if "generated" not in p.parts)
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]

@@ -10,7 +10,7 @@ import pytest
 from aqka.errors import InputError
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import to_json
-from tests import sweep_cells
+from tests.sweep import cell_functions
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +39,13 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path):
 
     store = tmp_path / "store.jsonl"
     far = run_cells(
-        sweep_cells.slow_spectrum,
+        cell_functions.slow_spectrum,
         cells,
         store,
         scheduler=cluster.scheduler_address,
         on_cell=strike,
     )
-    near = run_cells(sweep_cells.slow_spectrum, cells, workers=2)
+    near = run_cells(cell_functions.slow_spectrum, cells, workers=2)
     assert struck
     assert to_json(far) == to_json(near)
     assert store.read_bytes().count(b"\n") == len(cells)
@@ -56,12 +56,12 @@ def test_a_scheduler_that_does_not_answer_is_named():
         dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
         pytest.raises(InputError, match=r"tcp://127\.0\.0\.1:9' does not answer"),
     ):
-        run_cells(sweep_cells.spectrum, [{"seed": 0}], scheduler="tcp://127.0.0.1:9")
+        run_cells(cell_functions.spectrum, [{"seed": 0}], scheduler="tcp://127.0.0.1:9")
 
 
 def test_a_client_can_be_given_and_stays_open(cluster):
     cells = [{"seed": seed} for seed in range(4)]
     with distributed.Client(cluster) as client:
-        far = run_cells(sweep_cells.spectrum, cells, scheduler=client)
+        far = run_cells(cell_functions.spectrum, cells, scheduler=client)
         assert client.status == "running"
-    assert to_json(far) == to_json(run_cells(sweep_cells.spectrum, cells, workers=1))
+    assert to_json(far) == to_json(run_cells(cell_functions.spectrum, cells, workers=1))

@@ -33,8 +33,9 @@ def test_help_and_version():
 
 def test_import_and_help_bring_no_optional_package():
     code = (
-        "import sys, aqka, aqka.cli.app; heavy = {'qiskit', 'qiskit_aer', 'pennylane', 'matplotlib', "
-        "'dask', 'qiskit_ibm_runtime', 'sklearn', 'pyarrow', 'pydantic'} & set(sys.modules); "
+        "import sys, aqka, aqka.cli.app; "
+        "heavy = {'qiskit', 'qiskit_aer', 'qiskit_ibm_runtime', 'pennylane', 'matplotlib', "
+        "'dask', 'sklearn', 'pyarrow', 'pydantic'} & set(sys.modules); "
         "sys.exit(len(heavy))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -17,11 +17,11 @@ from aqka import (
     Problem,
     acquire,
     cli,
-    ledger,
     make_readout,
 )
 from aqka._util.arrays import exact_sum
 from aqka.cli.ledger_table import listed
+from aqka.runs import ledger
 from aqka.runs.audit import verify
 from aqka.runs.driver import LEDGER_NAME
 from aqka.runs.export import export, measurements, table_of

@@ -11,9 +11,9 @@ import pytest
 from aqka.errors import InputError
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import Store, to_json
-from tests import sweep_cells
+from tests.sweep import cell_functions
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def cells(count: int, **settings: object) -> list[dict]:
@@ -22,9 +22,9 @@ def cells(count: int, **settings: object) -> list[dict]:
 
 def test_same_bits_and_order_for_any_number_of_workers(tmp_path):
     wanted = cells(9)[::-1]
-    alone = run_cells(sweep_cells.spectrum, wanted, workers=1)
-    together = run_cells(sweep_cells.spectrum, wanted, tmp_path / "a.jsonl", workers=3)
-    read_back = run_cells(sweep_cells.spectrum, wanted, tmp_path / "a.jsonl", workers=1)
+    alone = run_cells(cell_functions.spectrum, wanted, workers=1)
+    together = run_cells(cell_functions.spectrum, wanted, tmp_path / "a.jsonl", workers=3)
+    read_back = run_cells(cell_functions.spectrum, wanted, tmp_path / "a.jsonl", workers=1)
     assert to_json(alone) == to_json(together) == to_json(read_back)
     assert [result["seed"] for result in alone] == list(range(9))[::-1]
     assert alone[0]["nan"] != alone[0]["nan"]
@@ -32,7 +32,7 @@ def test_same_bits_and_order_for_any_number_of_workers(tmp_path):
 
 
 def test_a_worker_has_one_blas_thread():
-    for result in run_cells(sweep_cells.threads, cells(2), workers=2):
+    for result in run_cells(cell_functions.threads, cells(2), workers=2):
         assert result["threads"]
         assert set(result["threads"]) == {1}
 
@@ -40,18 +40,18 @@ def test_a_worker_has_one_blas_thread():
 def test_equal_cells_are_computed_once(tmp_path):
     (tmp_path / "traces").mkdir()
     twice = cells(2, traces=str(tmp_path / "traces")) * 2
-    results = run_cells(sweep_cells.counted, twice, workers=1)
+    results = run_cells(cell_functions.counted, twice, workers=1)
     assert [result["square"] for result in results] == [0, 1, 0, 1]
     assert len(list((tmp_path / "traces").iterdir())) == 2
 
 
 def test_a_store_line_says_where_a_result_comes_from(tmp_path):
     store = tmp_path / "deep" / "store.jsonl"
-    run_cells(sweep_cells.spectrum, cells(1), store, workers=1)
+    run_cells(cell_functions.spectrum, cells(1), store, workers=1)
     (entry,) = map(json.loads, store.read_text().splitlines())
     assert entry["cell"] == {"seed": 0}
     assert entry["seed"] == 0
-    assert entry["function"] == "tests.sweep_cells:spectrum"
+    assert entry["function"] == "tests.sweep.cell_functions:spectrum"
     assert set(entry["versions"]) == {"aqka", "numpy", "scipy", "python"}
     assert entry["seconds"] > 0
     assert entry["finished"].endswith("Z")
@@ -62,9 +62,13 @@ def test_what_is_stored_is_not_run_again(tmp_path):
     traces.mkdir()
     seen = []
     wanted = cells(4, traces=str(traces))
-    run_cells(sweep_cells.counted, wanted[:2], store, workers=1)
+    run_cells(cell_functions.counted, wanted[:2], store, workers=1)
     run_cells(
-        sweep_cells.counted, wanted, store, workers=1, on_cell=lambda c, _: seen.append(c["seed"])
+        cell_functions.counted,
+        wanted,
+        store,
+        workers=1,
+        on_cell=lambda c, _: seen.append(c["seed"]),
     )
     assert len(list(traces.iterdir())) == 4
     assert seen == [0, 1, 2, 3]
@@ -73,12 +77,12 @@ def test_what_is_stored_is_not_run_again(tmp_path):
 def test_cut_damaged_and_foreign_lines_are_computed_again(tmp_path):
     store = tmp_path / "store.jsonl"
     wanted = cells(5)
-    first = run_cells(sweep_cells.spectrum, wanted, store, workers=1)
+    first = run_cells(cell_functions.spectrum, wanted, store, workers=1)
     lines = store.read_text().splitlines()
     damaged = lines[1].replace('"seed": 1', '"seed": 7', 1)
     foreign = lines[2].replace('"aqka": "', '"aqka": "9.')
     store.write_text("\n".join([lines[0], damaged, foreign, lines[3], lines[4][:50]]))
-    again = run_cells(sweep_cells.spectrum, wanted, store, workers=1)
+    again = run_cells(cell_functions.spectrum, wanted, store, workers=1)
     assert to_json(again) == to_json(first)
     # The three bad lines stay, and three good ones follow on lines of their own.
     assert len(store.read_text().splitlines()) == 8
@@ -87,10 +91,10 @@ def test_cut_damaged_and_foreign_lines_are_computed_again(tmp_path):
 SCRIPT = """
 import sys
 from aqka.sweep.cells import run_cells
-from tests import sweep_cells
+from tests.sweep import cell_functions
 if __name__ == "__main__":
     cells = [{"seed": seed, "pause": 0.15} for seed in range(12)]
-    run_cells(sweep_cells.slow_spectrum, cells, sys.argv[1], workers=2)
+    run_cells(cell_functions.slow_spectrum, cells, sys.argv[1], workers=2)
 """
 
 
@@ -117,10 +121,10 @@ def test_a_stopped_sweep_goes_on_and_ends_the_same(tmp_path, blow):
         file.write(b'{"key": "half a li')
     wanted = cells(12, pause=0.15)
     before = store.read_bytes().count(b"\n")
-    resumed = run_cells(sweep_cells.slow_spectrum, wanted, store, workers=2)
+    resumed = run_cells(cell_functions.slow_spectrum, wanted, store, workers=2)
     fresh = store.read_bytes().count(b"\n") - before - 1
     assert fresh == 12 - done
-    straight = run_cells(sweep_cells.spectrum, cells(12), workers=1)
+    straight = run_cells(cell_functions.spectrum, cells(12), workers=1)
     assert to_json(resumed) == to_json(straight)
 
 
@@ -137,14 +141,14 @@ def _wait_until_empty(group: int) -> None:
 
 def test_a_dead_worker_costs_nothing(tmp_path):
     wanted = cells(6, mark=str(tmp_path / "mark"))
-    results = run_cells(sweep_cells.dies_once, wanted, workers=2)
+    results = run_cells(cell_functions.dies_once, wanted, workers=2)
     assert (tmp_path / "mark").exists()
-    assert to_json(results) == to_json(run_cells(sweep_cells.spectrum, cells(6), workers=1))
+    assert to_json(results) == to_json(run_cells(cell_functions.spectrum, cells(6), workers=1))
 
 
 def test_a_cell_that_always_kills_stops_the_sweep_and_is_named(tmp_path):
     with pytest.raises(RuntimeError, match=r"worker processes died.*'seed': 2"):
-        run_cells(sweep_cells.always_dies, cells(4), tmp_path / "store.jsonl", workers=2)
+        run_cells(cell_functions.always_dies, cells(4), tmp_path / "store.jsonl", workers=2)
     with Store(tmp_path / "store.jsonl"):
         pass  # the lock is free again
 
@@ -153,7 +157,7 @@ def test_a_cell_that_always_kills_stops_the_sweep_and_is_named(tmp_path):
 def test_an_error_names_its_cell_and_keeps_the_rest(tmp_path, workers):
     store = tmp_path / "store.jsonl"
     with pytest.raises(ZeroDivisionError) as caught:
-        run_cells(sweep_cells.fails, cells(8), store, workers=workers)
+        run_cells(cell_functions.fails, cells(8), store, workers=workers)
     assert "{'seed': 3}" in caught.value.__notes__[0]
     assert store.read_bytes().count(b"\n") >= 2
 
@@ -162,10 +166,10 @@ def test_what_cannot_work_is_refused(tmp_path):
     with pytest.raises(InputError, match="top level"):
         run_cells(lambda cell: cell, cells(1))
     with pytest.raises(InputError, match="workers must be"):
-        run_cells(sweep_cells.spectrum, cells(1), workers=0)
+        run_cells(cell_functions.spectrum, cells(1), workers=0)
     with pytest.raises(InputError, match="made of numbers"):
-        run_cells(sweep_cells.spectrum, [{"seed": object()}])
+        run_cells(cell_functions.spectrum, [{"seed": object()}])
     with pytest.raises(InputError, match="scheduler"):
-        run_cells(sweep_cells.spectrum, cells(1), workers=2, scheduler="tcp://127.0.0.1:1")
+        run_cells(cell_functions.spectrum, cells(1), workers=2, scheduler="tcp://127.0.0.1:1")
     with Store(tmp_path / "s"), pytest.raises(InputError, match="another process"):
-        run_cells(sweep_cells.spectrum, cells(1), tmp_path / "s", workers=1)
+        run_cells(cell_functions.spectrum, cells(1), tmp_path / "s", workers=1)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from aqka.cli.app import app
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments: object):

@@ -9,7 +9,7 @@ from aqka import InputError
 from aqka.backends import AerBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.cli.app import app
-from aqka.evaluation.reproduce.experiments import _measured
+from aqka.evaluation.reproduce import measured_kernel as module
 from aqka.evaluation.reproduce.measured_kernel import (
     MeasuredKernel,
     file_source,
@@ -29,7 +29,7 @@ def measured():
 
 
 def test_entries_are_the_exact_noisy_fidelities_up_to_shot_noise(measured):
-    X = np.random.default_rng(0).uniform(0, 2 * np.pi, (POINTS + _measured.N_TEST, 4))
+    X = np.random.default_rng(0).uniform(0, 2 * np.pi, (POINTS + module.N_TEST, 4))
     exact = AerBackend(X, noise=fake_provider.FakeMarrakesh()).kernel()
     shots = measured.shots
     upper = np.triu_indices(POINTS)
@@ -103,10 +103,10 @@ def test_what_is_no_npz_and_what_has_changed_is_refused(tmp_path, measured):
 
 def test_a_fake_device_is_measured_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    _measured._of_fake_device.cache_clear()
+    module._of_fake_device.cache_clear()
     first = measured_kernel({"device": "FakeMarrakesh", "points": 5})
-    _measured._of_fake_device.cache_clear()
-    monkeypatch.setattr(_measured, "measure_kernel", None)  # must not be called again
+    module._of_fake_device.cache_clear()
+    monkeypatch.setattr(module, "measure_kernel", None)  # must not be called again
     again = measured_kernel({"device": "FakeMarrakesh", "points": 5})
     np.testing.assert_array_equal(first.kernel, again.kernel)
 

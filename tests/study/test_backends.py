@@ -97,7 +97,7 @@ def test_files_and_code_give_the_same_run_as_each_other(tmp_path):
             named = dict(zip(circuit.parameters, map(Parameter, ("a", "b")), strict=True))
             (directory / name).write_text(qasm3.dumps(circuit.assign_parameters(named)))
         else:
-            source = "from tests.study.test_study_backends import encoder\n"
+            source = "from tests.study.test_backends import encoder\n"
             (directory / "mine.py").write_text(source)
             with pytest.raises(InputError, match="add --allow-code"):
                 prepare(path)
