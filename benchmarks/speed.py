@@ -31,9 +31,9 @@ def round_bar(n_points: int) -> Bar:
     y = np.sign(kernel @ np.random.default_rng(1).normal(size=n_points))
     backend = MatrixBackend(kernel)
     pairs = n_points * (n_points + 1) // 2
-    session = Acquisition(Problem(y, protocol="paper"), 4 * pairs, "aqka")
+    session = Acquisition(Problem(y, reading="paper"), 4 * pairs, "aqka")
     session.tell(backend.collect(backend.submit(session.ask(), "warm-up")))
-    k_hat = session.problem.protocol.kernel(session.table)
+    k_hat = session.problem.reading.kernel(session.table)
 
     def one_round() -> None:
         fresh = copy.copy(session)

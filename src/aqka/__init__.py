@@ -4,21 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 from aqka.allocators import Allocation, Allocator, allocator_names
 from aqka.allocators.schedule import Schedule
-from aqka.backends import Backend, MatrixBackend, StatevectorBackend
+from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
-from aqka.core.reading import PAPER, PRACTICAL, Protocol
+from aqka.core.reading import FAIR, PAPER, Reading
 from aqka.errors import InputError, JobError, LedgerError, TransientError
-from aqka.estimators.kernel_source import BackendFactory
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.intervals import with_total_interval
 from aqka.planning.budget import parse_budget
 from aqka.planning.device import DeviceModel
 from aqka.planning.quote import Quote, quote
 from aqka.readouts import FittedHead, Readout, make_readout, readout_names
-from aqka.runs.driver import Patience, acquire
-from aqka.sessions.acquisition import Acquisition
+from aqka.runs.driver import Patience
+from aqka.sessions.acquisition import Acquisition, acquire
 from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.version import __version__
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from aqka.estimators.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
 
 __all__ = [
+    "FAIR",
     "PAPER",
-    "PRACTICAL",
     "Acquisition",
     "Allocation",
     "Allocator",
@@ -47,11 +46,11 @@ __all__ = [
     "Prediction",
     "PredictionSession",
     "Problem",
-    "Protocol",
     "QuantumRidge",
     "QuantumRidgeClassifier",
     "QuantumSVC",
     "Quote",
+    "Reading",
     "Readout",
     "Schedule",
     "ShotPlan",

@@ -1,5 +1,5 @@
 """``python -m aqka`` is the command line."""
 
-from aqka.cli.app import main
+from aqka.cli import main
 
 main()

@@ -50,19 +50,19 @@ def test_random_is_multinomial_with_equal_weights():
     assert abs(chi_square - (table.n_pairs - 1)) < 5 * np.sqrt(2 * table.n_pairs)
 
 
-@pytest.mark.parametrize("protocol", ["paper", "practical"])
-def test_aqka_fills_toward_the_printed_formula(protocol):
+@pytest.mark.parametrize("reading", ["paper", "fair"])
+def test_aqka_fills_toward_the_printed_formula(reading):
     kernel, y = make_kernel(9), make_labels(9)
-    problem = Problem(y, ridge=0.2, protocol=protocol)
+    problem = Problem(y, ridge=0.2, reading=reading)
     table = measured_table(problem, kernel)
     # Straight from the paper, with a plain solver instead of the shared decomposition.
-    k_hat = project_psd(problem.protocol.kernel(table))
+    k_hat = project_psd(problem.reading.kernel(table))
     inverse = np.linalg.inv(k_hat + 0.2 * np.eye(9))
     alpha, beta = inverse @ y, inverse @ inverse @ y
     g = np.abs(np.outer(beta, alpha) + np.outer(alpha, beta))
     g[np.diag_indices(9)] /= 2
     g = table.condense(g)
-    score = np.maximum(g, 0.05 * g.max()) * problem.protocol.deviation(table)
+    score = np.maximum(g, 0.05 * g.max()) * problem.reading.deviation(table)
     shots = 100_000
     target = (table.total + shots) * score / score.sum()
     deficit = np.maximum(0, target - table.shots)
@@ -75,10 +75,10 @@ def test_leverage_scores_are_those_of_the_formula():
     kernel, y = make_kernel(9), make_labels(9)
     problem = Problem(y, ridge=0.2)
     table = measured_table(problem, kernel)
-    k_hat = project_psd(problem.protocol.kernel(table))
+    k_hat = project_psd(problem.reading.kernel(table))
     scores = np.diag(k_hat @ np.linalg.inv(k_hat + 0.2 * np.eye(9)))
     np.testing.assert_allclose(Spectrum.of(k_hat).leverage(0.2), scores, rtol=1e-9)
-    expected = floored(table.condense(leverage_sums(scores))) * problem.protocol.deviation(table)
+    expected = floored(table.condense(leverage_sums(scores))) * problem.reading.deviation(table)
     allocator = make_allocator("leverage")
     np.testing.assert_allclose(allocator.score(table, problem), expected, rtol=1e-9)
 
@@ -119,7 +119,7 @@ def test_shofar_measures_only_inside_the_support():
     kernel, y = make_kernel(12), make_labels(12)
     problem = Problem(y, ridge=0.2)
     table = measured_table(problem, kernel)
-    alpha = np.abs(Spectrum.of(problem.protocol.kernel(table)).solve(y, 0.2))
+    alpha = np.abs(Spectrum.of(problem.reading.kernel(table)).solve(y, 0.2))
     support = np.flatnonzero(alpha > 0.6 * alpha.max())
     assert 2 <= len(support) < 12
     shots = Shofar(threshold=0.6).ask(table, problem, 1000, np.random.default_rng(0)).shots
@@ -168,7 +168,7 @@ def test_hybrid_takes_the_rows_with_the_largest_sensitivity():
     problem = Problem(y, ridge=0.2)
     table = measured_table(problem, kernel)
     allocation = make_allocator("hybrid").ask(table, problem, 50_000, np.random.default_rng(0))
-    spectrum = Spectrum.of(problem.protocol.kernel(table))
+    spectrum = Spectrum.of(problem.reading.kernel(table))
     alpha = spectrum.solve(y, 0.2)
     sums = np.abs(krr_gradient(alpha, spectrum.solve(alpha, 0.2), 0.2)).sum(axis=1)
     assert set(allocation.landmarks.points) == set(np.argsort(sums)[-5:])
@@ -182,8 +182,8 @@ def test_svm_allocators_follow_dual_and_soft_support():
     kernel, y = make_kernel(12), make_labels(12)
     problem = Problem(y, C=2.0)
     table = measured_table(problem, kernel)
-    projected = project_psd(problem.protocol.kernel(table))
-    deviation = problem.protocol.deviation(table)
+    projected = project_psd(problem.reading.kernel(table))
+    deviation = problem.reading.deviation(table)
     hard, soft = make_allocator("aqka-svm"), make_allocator("aqka-svm-soft")
     machine = solve_dual(projected, y, 2.0)
     weights = hard.weights(machine)
@@ -210,7 +210,7 @@ def test_one_allocation_serves_all_classes(name):
     combined = allocator.sensitivity(table, whole)
     # Scaled so that ratios are kept: compare with the root of the summed squares.
     if name == "aqka":
-        spectrum = Spectrum.of(whole.protocol.kernel(table))
+        spectrum = Spectrum.of(whole.reading.kernel(table))
         squares = 0
         for part in parts:
             alpha = spectrum.solve(part.y, 0.05)
@@ -282,7 +282,7 @@ def test_bernoulli_follows_the_deviation_alone():
     problem = Problem(make_labels(9), ridge=0.2)
     table = measured_table(problem, make_kernel(9))
     score = make_allocator("bernoulli").score(table, problem)
-    np.testing.assert_array_equal(score, problem.protocol.deviation(table))
+    np.testing.assert_array_equal(score, problem.reading.deviation(table))
     assert score.std() > 0.01
 
 

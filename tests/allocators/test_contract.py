@@ -25,16 +25,16 @@ def schedules(draw):
 
 
 @pytest.mark.parametrize("name", allocator_names())
-@pytest.mark.parametrize("protocol", ["paper", "practical"])
+@pytest.mark.parametrize("reading", ["paper", "fair"])
 @given(
     n_points=st.integers(2, 12),
     budget=st.integers(1, 600),
     seed=st.integers(0, 1000),
     schedule=st.none() | schedules(),
 )
-def test_budget_is_spent_exactly_and_runs_repeat(name, protocol, n_points, budget, seed, schedule):
+def test_budget_is_spent_exactly_and_runs_repeat(name, reading, n_points, budget, seed, schedule):
     kernel = make_kernel(n_points, seed=1)
-    problem = Problem(make_labels(n_points), protocol=protocol, true_kernel=kernel)
+    problem = Problem(make_labels(n_points), reading=reading, true_kernel=kernel)
     if schedule is not None and make_allocator(name).chooses_once:
         schedule = Schedule(schedule.warmup, 1, schedule.explore, schedule.exploration)
     session = check_allocator(name, problem, kernel, budget, schedule, seed)
@@ -53,15 +53,15 @@ def generic_table(n_points, diagonal):
     return table
 
 
-@pytest.mark.parametrize("protocol", ["paper", "practical"])
+@pytest.mark.parametrize("reading", ["paper", "fair"])
 @pytest.mark.parametrize("name", [*TARGET_FILL, "hybrid"])
 @pytest.mark.parametrize("seed", range(5))
-def test_relabelling_permutes_the_plan(name, protocol, seed):
+def test_relabelling_permutes_the_plan(name, reading, seed):
     order = np.random.default_rng(seed).permutation(10)
     problem = Problem(
-        make_labels(10), ridge=0.1, protocol=protocol, true_kernel=0.9 * make_kernel(10)
+        make_labels(10), ridge=0.1, reading=reading, true_kernel=0.9 * make_kernel(10)
     )
-    table = generic_table(10, problem.protocol.diagonal)
+    table = generic_table(10, problem.reading.diagonal)
     check_relabelling(make_allocator(name), table, problem, 977, order)
 
 

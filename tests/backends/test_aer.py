@@ -287,7 +287,7 @@ def test_without_aer_the_message_says_how_to_get_it(monkeypatch):
             raise ImportError(name)
         return importlib.import_module(name, *args)
 
-    monkeypatch.setattr("aqka.backends.circuits.import_module", missing)
+    monkeypatch.setattr("aqka._util.optional.import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'aqka\[aer\]'"):
         AerBackend(points(2, 2), noise=object())
     with pytest.raises(InputError, match=r"pip install 'aqka\[aer\]'"):

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from aqka import InputError, ShotPlan, acquire
-from aqka.backends import circuits as _circuits
+from aqka._util import optional
+from aqka.backends.circuits import zz_feature_map
 from aqka.backends.pennylane import PennylaneBackend
 
 qml = importlib.import_module("pennylane")
@@ -74,7 +75,7 @@ def test_means_agree_with_the_kernel(device, feature_map):
 
 def test_the_zz_map_is_qiskits():
     quantum_info = importlib.import_module("qiskit.quantum_info")
-    circuit = _circuits.zz_feature_map(2)
+    circuit = zz_feature_map(2)
     states = [quantum_info.Statevector(circuit.assign_parameters(x)) for x in X]
     expected = [[abs(a.inner(b)) ** 2 for b in states] for a in states]
     np.testing.assert_allclose(kernel(zz, X, X), expected, atol=1e-12)
@@ -181,6 +182,6 @@ def test_missing_extra(monkeypatch):
     def missing(module):
         raise ImportError(module)
 
-    monkeypatch.setattr(_circuits, "import_module", missing)
+    monkeypatch.setattr(optional, "import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'aqka\[pennylane\]'"):
         PennylaneBackend(X, zz)

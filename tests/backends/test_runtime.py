@@ -12,8 +12,8 @@ from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError, IBMRuntimeError
 from scipy.stats import binom
 
 from aqka import InputError, MatrixBackend, ShotPlan, acquire
+from aqka._util import optional
 from aqka.backends import AerBackend, JobShape, runtime
-from aqka.backends import circuits as _circuits
 from aqka.backends._jobs import ibm as _ibm
 from aqka.backends._jobs import sender as _jobs
 from aqka.backends._noisy import compact as _compact
@@ -350,7 +350,7 @@ def test_missing_extra(monkeypatch):
     def missing(module):
         raise ImportError(module)
 
-    monkeypatch.setattr(_circuits, "import_module", missing)
+    monkeypatch.setattr(optional, "import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'aqka\[ibm\]'"):
         RuntimeBackend(fake_provider.FakeManilaV2(), X)
 
@@ -456,14 +456,14 @@ def test_older_clients_have_another_sampler(monkeypatch):
 
 
 def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
-    import_module = _circuits.import_module
+    import_module = optional.import_module
 
     def without_aer(module):
         if module.startswith("qiskit_aer"):
             raise ImportError(module)
         return import_module(module)
 
-    monkeypatch.setattr(_circuits, "import_module", without_aer)
+    monkeypatch.setattr(optional, "import_module", without_aer)
     circuit, simulator = _ibm._simulated("circuit", fake_provider.FakeManilaV2())
     assert circuit == "circuit"
     assert simulator.name == "fake_manila"

@@ -11,8 +11,8 @@ from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit.quantum_info import Statevector
 
 from aqka import InputError, ShotPlan, StatevectorBackend, acquire
-from aqka.backends import JobShape
-from aqka.backends import circuits as _circuits
+from aqka._util import optional
+from aqka.backends import JobShape, circuits
 from aqka.backends.sampler import SamplerBackend
 from aqka.errors import JobError
 
@@ -29,7 +29,7 @@ def aer(seed):
 
 
 def kernel(rows, cols):
-    circuit = _circuits.zz_feature_map(2)
+    circuit = circuits.zz_feature_map(2)
     states = [
         [Statevector(circuit.assign_parameters(x)) for x in points] for points in (rows, cols)
     ]
@@ -242,7 +242,7 @@ def test_bad_tickets(ticket):
 
 
 def measured():
-    circuit = _circuits.zz_feature_map(2)
+    circuit = circuits.zz_feature_map(2)
     circuit.measure_all()
     return circuit
 
@@ -258,7 +258,7 @@ def measured():
         ({"columns": [[0.1]]}, "columns must have as many features as X, 2"),
         ({"feature_map": QuantumCircuit(2)}, "no parameters"),
         ({"feature_map": measured()}, "without measurements"),
-        ({"feature_map": _circuits.zz_feature_map(3)}, "3 parameters but the data have 2"),
+        ({"feature_map": circuits.zz_feature_map(3)}, "3 parameters but the data have 2"),
         ({"target_backend": GenericBackendV2(1, ["rz", "sx", "x"])}, "needs 2 qubits but .* has 1"),
         ({"seed": -1}, "seed"),
     ],
@@ -277,7 +277,7 @@ def test_missing_extra(monkeypatch):
     def missing(module):
         raise ImportError(module)
 
-    monkeypatch.setattr(_circuits, "import_module", missing)
+    monkeypatch.setattr(optional, "import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'aqka\[qiskit\]'"):
         SamplerBackend(exact, X)
 
@@ -305,7 +305,7 @@ def test_a_map_may_call_its_parameters_x():
     circuit.rz(2 * x[0] * x[1], 1)
     points = [[0.3, 1.1], [0.9, 0.2], [2.0, 0.7]]
     exact = StatevectorBackend(points, circuit).kernel()
-    test = _circuits.fidelity_circuit(circuit, measure=False)
+    test = circuits.fidelity_circuit(circuit, measure=False)
     for i, j in [(0, 1), (1, 2), (0, 0)]:
         bound = test.assign_parameters([*points[i], *points[j]])
         assert abs(Statevector(bound).data[0]) ** 2 == pytest.approx(exact[i, j])

@@ -370,12 +370,12 @@ def test_operation_that_cannot_be_unfolded(operation, name):
 
 @pytest.mark.parametrize("extra", ["qiskit", "pennylane"])
 def test_missing_extra_names_the_remedy(monkeypatch, extra):
-    import aqka.backends.circuits as circuits
+    from aqka._util import optional
 
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(circuits, "import_module", missing)
+    monkeypatch.setattr(optional, "import_module", missing)
     feature_map = None if extra == "qiskit" else (lambda x: None)
     with pytest.raises(InputError, match=rf"pip install 'aqka\[{extra}\]'"):
         StatevectorBackend([[0.1] * 11], feature_map).kernel()

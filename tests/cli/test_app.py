@@ -97,8 +97,8 @@ def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
     picture = tmp_path / "demo.png"
     shown = call(monkeypatch, capsys, "demo", "--seeds", "1", "--json", "--picture", str(picture))
     answer = json.loads(shown.out)
-    runs = {(r["protocol"], r["allocator"]) for r in answer["results"]}
-    assert runs == {(p, a) for p in demo.PROTOCOLS for a in demo.ALLOCATORS}
+    runs = {(r["reading"], r["allocator"]) for r in answer["results"]}
+    assert runs == {(p, a) for p in demo.READINGS for a in demo.ALLOCATORS}
     assert all(r["shots"] == 7320 for r in answer["results"])
     for which in ("diagnostics", "exact_kernel_diagnostics"):
         (found,) = answer[which].values()

@@ -158,7 +158,7 @@ def test_random_exploration_guarantees_nothing_round_robin_does():
     for kind in ("random", "round-robin"):
         schedule = Schedule(exploration=kind)
         session = acquire(
-            MatrixBackend(kernel), y, budget, "aqka", schedule=schedule, protocol="paper"
+            MatrixBackend(kernel), y, budget, "aqka", schedule=schedule, reading="paper"
         )
         floor[kind] = session.table.shots.min()
     assert floor["random"] < 0.2 * 10 <= floor["round-robin"]

@@ -5,7 +5,6 @@ import pytest
 
 from aqka import InputError, Problem, StatevectorBackend, diagnose
 from aqka.backends.zz import zz_kernel, zz_states
-from aqka.evaluation.demo.demo import balanced_accuracy
 from aqka.evaluation.tasks import (
     ad_hoc,
     breast_cancer,
@@ -14,6 +13,7 @@ from aqka.evaluation.tasks import (
     planted_sparse,
     planted_zz,
 )
+from aqka.maths.metrics import balanced_accuracy
 
 
 def test_planted_targets_have_the_planted_solution():
@@ -131,7 +131,7 @@ def test_real_data_has_the_papers_concentration(task, gini, rho, accuracy):
     found = []
     for seed in range(3):
         made = task(seed=seed)
-        problem = Problem(made.y, made.ridge, protocol="paper")
+        problem = Problem(made.y, made.ridge, reading="paper")
         exact = diagnose(problem.new_table(), problem, made.kernel)
         alpha = np.linalg.solve(made.kernel + made.ridge * np.eye(len(made.y)), made.y)
         right = np.sign(made.test_kernel @ alpha) == made.test_labels

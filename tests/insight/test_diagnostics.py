@@ -40,7 +40,7 @@ def test_diagnostics_of_a_true_kernel_follow_the_definitions():
 
 
 def test_a_kernel_that_is_none_is_refused():
-    table, problem = PairTable(4), Problem(make_labels(4), protocol="practical")
+    table, problem = PairTable(4), Problem(make_labels(4), reading="fair")
     for kernel in (1.7 * make_kernel(4), np.full((4, 4), np.nan), [[1.0]]):
         with pytest.raises(InputError):
             diagnose(table, problem, kernel)
@@ -51,12 +51,12 @@ def test_tiny_sensitivities_are_not_nothing():
     assert cauchy_schwarz_ratio(np.array([1e-300, 0.0])) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("protocol", ["paper", "practical"])
+@pytest.mark.parametrize("reading", ["paper", "fair"])
 @pytest.mark.parametrize("shots_per_pair", [1, 16, 100])
-def test_counts_hide_the_concentration_that_the_exact_kernel_has(protocol, shots_per_pair):
+def test_counts_hide_the_concentration_that_the_exact_kernel_has(reading, shots_per_pair):
     task = planted_sparse(seed=1)
     budget = shots_per_pair * 225 * 226 // 2
-    session = acquire(MatrixBackend(task.kernel), task.y, budget, "uniform", protocol=protocol)
+    session = acquire(MatrixBackend(task.kernel), task.y, budget, "uniform", reading=reading)
     assert diagnose(session.table, session.problem, task.kernel).gini > 0.95
     assert 0.5 < diagnose(session.table, session.problem).gini < 0.65
 
@@ -71,7 +71,7 @@ def test_planted_sparse_is_concentrated_and_below_the_ceiling():
     kernel = make_kernel(60)
     c = np.zeros(60)
     c[:3] = 1.0
-    problem = Problem((kernel + 0.01 * np.eye(60)) @ c, protocol="paper")
+    problem = Problem((kernel + 0.01 * np.eye(60)) @ c, reading="paper")
     found = diagnose(problem.new_table(), problem, kernel)
     assert found.gini > 0.9
     assert found.rho <= planted_ceiling(60, 3)

@@ -85,14 +85,14 @@ def test_the_chosen_ridge_grows_with_the_noise_and_needs_no_setting():
     assert ridges[0] > ridges[1] > ridges[2]
 
 
-def test_it_reads_several_classes_landmarks_and_the_paper_protocol():
+def test_it_reads_several_classes_landmarks_and_the_papers_reading():
     kernel, labels = make_kernel(30), np.array(list("abc") * 10)
     session = acquire(MatrixBackend(kernel), labels, 3_000)
     head = session.fit("auto")
     assert head.alpha.shape == (30, 3)
     assert set(head.predict(kernel)) <= set("abc")
-    for allocator, protocol in (("nystrom", "practical"), ("aqka", "paper")):
-        run = acquire(MatrixBackend(kernel), make_labels(30), 3_000, allocator, protocol=protocol)
+    for allocator, reading in (("nystrom", "fair"), ("aqka", "paper")):
+        run = acquire(MatrixBackend(kernel), make_labels(30), 3_000, allocator, reading=reading)
         assert np.all(np.isfinite(run.fit("auto").alpha))
 
 

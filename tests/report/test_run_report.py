@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from aqka import InputError, LedgerError, MatrixBackend, acquire
 from aqka.cli import app as cli
@@ -18,7 +17,6 @@ from aqka.report.html_comparison import compared, comparison_page
 from aqka.report.html_document import safe_json
 from aqka.report.html_figures import lorenz
 from aqka.report.html_page import run_page
-from aqka.report.point_results import wilson
 from aqka.report.run_report import run_report
 from aqka.report.svg import Scale
 from aqka.report.verdict import verdict
@@ -77,12 +75,6 @@ def test_no_shot_is_spent_for_it(run, report):
     assert (run / "ledger.sqlite").read_bytes() == before
     assert np.array_equal(again.table.hits, report.table.hits)
     assert run_page(again) == run_page(report)  # the same run gives the same page
-
-
-def test_wilson_agrees_with_scipy():
-    for successes, trials in ((0, 5), (3, 10), (97, 100), (30, 30)):
-        other = binomtest(successes, trials).proportion_ci(0.95, method="wilson")
-        assert wilson(successes, trials) == pytest.approx((other.low, other.high))
 
 
 def test_the_lorenz_curve_holds_the_gini():

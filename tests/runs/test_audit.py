@@ -202,17 +202,17 @@ def test_a_run_can_be_audited_while_it_is_written(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:round . failed")
-@pytest.mark.parametrize("protocol", ["practical", "paper"])
+@pytest.mark.parametrize("reading", ["fair", "paper"])
 @pytest.mark.parametrize("allocator", ["aqka", "hybrid", "nystrom", "uniform"])
-def test_readouts_on_the_recorded_table_equal_the_live_ones(tmp_path, allocator, protocol):
+def test_readouts_on_the_recorded_table_equal_the_live_ones(tmp_path, allocator, reading):
     backend = MatrixBackend(KERNEL) if allocator != "aqka" else Failing(KERNEL)
-    session = acquire(backend, Y, 900, allocator, protocol=protocol, directory=tmp_path)
+    session = acquire(backend, Y, 900, allocator, reading=reading, directory=tmp_path)
     table, landmarks = table_of(tmp_path)
     np.testing.assert_array_equal(table.shots, session.table.shots)
     np.testing.assert_array_equal(table.hits, session.table.hits)
     assert table.diagonal == session.table.diagonal
     assert (landmarks is None) == (session.landmarks is None)
-    problem = Problem(Y, protocol=protocol)
+    problem = Problem(Y, reading=reading)
     for name in ("ridge", "ridge-loo", "svm"):
         readout = make_readout(name)
         live = readout.fit(session.table, problem, session.landmarks).decision_function(KERNEL)

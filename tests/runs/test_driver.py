@@ -101,7 +101,7 @@ def test_ctrl_c_and_resume_end_as_if_nothing_had_happened(tmp_path, allocator, s
         ({"allocator": "uniform"}, "allocator"),
         ({"allocator": Shofar(threshold=0.1)}, "allocator"),
         ({"schedule": Schedule(rounds=3)}, "schedule"),
-        ({"protocol": "paper"}, "protocol"),
+        ({"reading": "paper"}, "protocol"),
         ({"ridge": 0.02}, "ridge"),
         ({"C": 1.0}, "C"),
         ({"seed": 1}, "seed"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from aqka import (
+    FAIR,
     PAPER,
-    PRACTICAL,
     MatrixBackend,
     QuantumRidgeClassifier,
     Schedule,
@@ -39,7 +39,7 @@ X = np.linspace(0.2, 2.9, 24).reshape(12, 2)
 RUNS = {
     "aqka": {"allocator": "aqka"},
     "auto": {"allocator": "auto"},
-    "paper": {"allocator": "hybrid", "protocol": "paper", "ridge": 0.02},
+    "paper": {"allocator": "hybrid", "reading": "paper", "ridge": 0.02},
     "schedule": {
         "allocator": Aqka(floor=0.1),
         "schedule": Schedule(0.3, 5, 0.1, "round-robin", 2),
@@ -174,7 +174,7 @@ def test_what_tags_and_stored_results_depend_on_has_kept_its_name():
         assert make_allocator(name).describe() == described
     schedules = (Schedule(), ONE_SHOT, EVEN_START, ONE_LOOK)
     assert [schedule.describe() for schedule in schedules] == names["schedules"]
-    assert [protocol.describe() for protocol in (PAPER, PRACTICAL)] == names["protocols"]
+    assert [reading.describe() for reading in (PAPER, FAIR)] == names["protocols"]
     functions = {name: make_experiment(name).measure for name in experiment_names()}
     functions |= {"compare": comparison.measure, "tiles": tiled_kernel.write_tile}
     found = {name: function.stable_name for name, function in functions.items()}

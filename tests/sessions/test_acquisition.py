@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from aqka import (
+    FAIR,
     PAPER,
-    PRACTICAL,
     Acquisition,
     InputError,
     MatrixBackend,
@@ -161,8 +161,8 @@ def test_unknown_names_list_the_known_and_the_nearest(kernel, labels):
         assert name in str(error.value)
     with pytest.raises(InputError, match="must be a name or an instance of Allocator, got int"):
         acquire(MatrixBackend(kernel), labels, 100, 3)
-    with pytest.raises(InputError, match="protocol must be one of"):
-        Problem(labels, protocol="quick")
+    with pytest.raises(InputError, match="reading must be one of"):
+        Problem(labels, reading="quick")
 
 
 def test_shapes_must_agree(kernel, labels):
@@ -193,35 +193,35 @@ def test_the_catalogue_is_complete():
     }
 
 
-def test_protocols_differ_as_documented():
-    paper, practical = Problem([0, 1, 1], protocol="paper"), Problem([0, 1, 1])
-    assert paper.protocol is PAPER
-    assert practical.protocol is PRACTICAL
+def test_readings_differ_as_documented():
+    paper, fair = Problem([0, 1, 1], reading="paper"), Problem([0, 1, 1])
+    assert paper.reading is PAPER
+    assert fair.reading is FAIR
     assert paper.new_table().n_pairs == 6
-    assert practical.new_table().n_pairs == 3
+    assert fair.new_table().n_pairs == 3
     table = PairTable(3)
     table.add(ShotPlan([0, 0], [1, 2], [4, 2]), [1, 0])
     # Unseen: 0 in the paper, the mean (0.25 + 0) / 2 of the seen entries in practice.
     assert PAPER.kernel(table)[1, 2] == 0
-    assert PRACTICAL.kernel(table)[1, 2] == 0.125
+    assert FAIR.kernel(table)[1, 2] == 0.125
     # The paper's deviation is 0 where K-hat is; in practice one pseudo-shot is added.
     np.testing.assert_allclose(PAPER.deviation(table), [np.sqrt(0.25 * 0.75), 0, 0])
     smoothed = np.array([1.125 / 5, 0.125 / 3, 0.125])
-    np.testing.assert_allclose(PRACTICAL.deviation(table), np.sqrt(smoothed * (1 - smoothed)))
+    np.testing.assert_allclose(FAIR.deviation(table), np.sqrt(smoothed * (1 - smoothed)))
 
 
 def test_a_measured_diagonal_unseen_in_practice_reads_one():
-    protocol = replace(PRACTICAL, diagonal="measured")
-    table = Problem([0, 1, 1], protocol=protocol).new_table()
+    reading = replace(FAIR, diagonal="measured")
+    table = Problem([0, 1, 1], reading=reading).new_table()
     table.add(ShotPlan([0, 0], [0, 1], [10, 10]), [8, 4])
-    kernel = protocol.kernel(table)
+    kernel = reading.kernel(table)
     np.testing.assert_allclose(kernel.diagonal(), [0.8, 1.0, 1.0])
     assert kernel[1, 2] == 0.4
 
 
 def test_tags_name_the_run_and_the_round(labels):
     tags = set()
-    for arguments in ({}, {"ridge": 0.02}, {"protocol": "paper"}, {"C": 1.0}):
+    for arguments in ({}, {"ridge": 0.02}, {"reading": "paper"}, {"C": 1.0}):
         session = Acquisition(Problem(labels, **arguments), 100)
         tags.add(session.tag)
         plan = session.ask()
@@ -267,8 +267,8 @@ def test_landmarks_hold_when_a_round_is_cut(name, labels):
     assert session.table.total == 1000
 
 
-def test_fit_uses_the_protocols_readout_unless_one_is_named(kernel, labels):
-    session = acquire(MatrixBackend(kernel), labels, 2000, protocol="paper")
+def test_fit_uses_the_readings_readout_unless_one_is_named(kernel, labels):
+    session = acquire(MatrixBackend(kernel), labels, 2000, reading="paper")
     assert session.fit().regularisation == 0.01
     assert session.fit("svm").regularisation == 5.0
     named = make_readout("ridge-loo").fit(session.table, session.problem)
@@ -282,10 +282,10 @@ def test_what_is_no_backend_problem_or_schedule_is_named(kernel, labels):
         acquire(MatrixBackend(kernel), labels, 100, schedule="fast")
     with pytest.raises(InputError, match="problem must be a Problem, got list"):
         Acquisition([1, -1], 100)
-    with pytest.raises(InputError, match="protocol must be one of"):
-        Problem(labels, protocol=["paper"])
+    with pytest.raises(InputError, match="reading must be one of"):
+        Problem(labels, reading=["paper"])
     with pytest.raises(InputError, match="unseen must be one of"):
-        replace(PRACTICAL, unseen="median")
+        replace(FAIR, unseen="median")
 
 
 @pytest.mark.parametrize("budget", [10**12, 2**50])

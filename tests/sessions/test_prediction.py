@@ -247,7 +247,7 @@ def test_a_failed_job_is_paid_for_once_and_the_rest_goes_on(tmp_path):
         ({"head": np.ones(12)}, r"head must be a FittedHead, got ndarray; session.fit\(\)"),
         ({"head": replace(make_head(), alpha=np.full(12, np.nan))}, "coefficients that are NaN"),
         ({"head": make_head(13)}, "trained on 13 points, so the backend must have that many"),
-        ({"backend": make_block()}, "backend must be a backend, got ndarray"),
+        ({"backend": make_block()}, "backend must be a Backend, got ndarray"),
     ],
 )
 def test_bad_input_is_refused_with_a_remedy(change, message):

@@ -1,8 +1,11 @@
-"""Which optional parts are installed, and the command that brings the others."""
+"""Optional parts: importing one, which are installed, and the command that brings the others."""
 
 import platform
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import import_module, metadata
+from typing import Any
+
+from aqka.errors import InputError
 
 EXTRAS = {
     "plot": ("pictures", ("matplotlib",)),
@@ -45,6 +48,16 @@ class Extra:
     installed: dict[str, str]
     missing: list[str]
     command: str
+
+
+def require(module: str, extra: str) -> Any:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"{module} is needed here and is not installed: pip install 'aqka[{extra}]'."
+        ) from error
 
 
 def platform_facts() -> dict[str, str]:

@@ -89,7 +89,7 @@ class TargetFill(Allocator):
 
     def deviation(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return sqrt(K(1-K)) per pair."""
-        return problem.protocol.deviation(table)
+        return problem.reading.deviation(table)
 
     def score(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return |g| sqrt(K(1-K)) per pair, with the floor (Eq. 11)."""

@@ -41,5 +41,5 @@ class Aqka(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return ĝ from what has been measured so far."""
-        k_hat = problem.protocol.kernel(table)  # line 5: K̂ = c / s
+        k_hat = problem.reading.kernel(table)  # line 5: K̂ = c / s
         return table.condense(ridge_gradient(k_hat, problem))

@@ -30,7 +30,7 @@ class AqkaSvm(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the product of the support weights of a pair's two points."""
-        kernel = project_psd(problem.protocol.kernel(table))
+        kernel = project_psd(problem.reading.kernel(table))
         machines = (solve_dual(kernel, signs, problem.C) for signs in problem.signs.T)
         weights = (self.weights(machine) for machine in machines)
         return table.condense(combined(svm_gradient(w, np.ones_like(w)) for w in weights))

@@ -29,11 +29,11 @@ class Hybrid(Nystrom):
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Choose the landmarks from the warm-up and fill inside their rows."""
-        sensitivity = np.abs(ridge_gradient(problem.protocol.kernel(table), problem))
+        sensitivity = np.abs(ridge_gradient(problem.reading.kernel(table), problem))
         row_sums = sensitivity.sum(axis=1)
         points = np.argsort(-row_sums, kind="stable")[: self.count(table.n_points)]
         block = landmark_block(table, points)
-        score = floored(table.condense(sensitivity)) * problem.protocol.deviation(table)
+        score = floored(table.condense(sensitivity)) * problem.reading.deviation(table)
         if not score[block].any():
             score = np.ones_like(score)
         targets = kkt_targets(np.where(block, score, 0.0), table.total + shots)

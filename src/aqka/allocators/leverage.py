@@ -19,5 +19,5 @@ class Leverage(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the leverage of a pair's two points."""
-        leverage = Spectrum.of(problem.protocol.kernel(table)).leverage(problem.ridge)
+        leverage = Spectrum.of(problem.reading.kernel(table)).leverage(problem.ridge)
         return table.condense(leverage_sums(leverage))

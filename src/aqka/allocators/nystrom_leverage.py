@@ -23,6 +23,6 @@ class NystromLeverage(Nystrom):
 
     def choose(self, table: PairTable, problem: Problem, rng: Generator) -> IntArray:
         """Draw the landmark points by leverage."""
-        leverage = Spectrum.of(problem.protocol.kernel(table)).leverage(problem.ridge)
+        leverage = Spectrum.of(problem.reading.kernel(table)).leverage(problem.ridge)
         weights = leverage / leverage.sum()
         return rng.choice(table.n_points, self.count(table.n_points), replace=False, p=weights)

@@ -30,7 +30,7 @@ class Predictive(TargetFill):
         """Return how far each pair moves the predictions."""
         head = AutoReadout().fit(table, problem)
         alpha = head.alpha.reshape(table.n_points, -1)
-        spectrum = Spectrum.of(problem.protocol.kernel(table))
+        spectrum = Spectrum.of(problem.reading.kernel(table))
         return table.condense(prediction_sensitivity(spectrum, alpha, head.regularisation))
 
     def score(self, table: PairTable, problem: Problem) -> FloatArray:

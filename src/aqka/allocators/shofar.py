@@ -36,7 +36,7 @@ class Shofar(Allocator):
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Spread the shots over the pairs whose two points are in the support."""
-        spectrum = Spectrum.of(problem.protocol.kernel(table))
+        spectrum = Spectrum.of(problem.reading.kernel(table))
         # The norm over the outputs; of one output it is |α̂_i|.
         size = np.linalg.norm(spectrum.solve(problem.outputs, problem.ridge), axis=1)
         support = size > self.threshold * size.max()

@@ -4,6 +4,7 @@ from aqka.backends._jobs.rows import JobShape
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.backends.base import Backend
+from aqka.backends.factory import BackendFactory
 from aqka.backends.matrix import MatrixBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend
@@ -14,6 +15,7 @@ __all__ = [
     "AerBackend",
     "AerSamplingBackend",
     "Backend",
+    "BackendFactory",
     "JobShape",
     "MatrixBackend",
     "PennylaneBackend",

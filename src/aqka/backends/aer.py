@@ -87,7 +87,7 @@ class AerBackend(ExactBackend):
     ) -> None:
         super().__init__(seed)
         problem = NoisyProblem(X, feature_map, columns, noise, optimization_level, initial_layout)
-        self._rows, self._columns, self.circuit = problem.rows, problem.columns, problem.circuit
+        self._rows, self._columns, self._circuit = problem.rows, problem.columns, problem.circuit
         self._check_size(len(used_qubits(problem.circuit)))
         features = self._rows.shape[1]
         self._program: FidelityProgram | None = FidelityProgram(
@@ -122,7 +122,7 @@ class AerBackend(ExactBackend):
         return [
             f"X={digest(self._rows)}",
             f"columns={digest(self._columns)}",
-            f"circuit={circuit_digest(self.circuit)}",
+            f"circuit={circuit_digest(self._circuit)}",
             f"kernel={digest(self.kernel())}",
         ]
 
@@ -130,6 +130,11 @@ class AerBackend(ExactBackend):
         """Return what to pickle: the kernel in place of the program that computes it."""
         self.kernel()
         return self.__dict__
+
+    @property
+    def circuit(self) -> "QuantumCircuit":
+        """The transpiled circuit whose kernel this is."""
+        return self._circuit
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -8,8 +8,9 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, digest
+from aqka._util.optional import require
 from aqka.backends._noisy.problem import NoisyProblem
-from aqka.backends.circuits import circuit_digest, require
+from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend
 from aqka.core.plans import ShotPlan
 
@@ -66,9 +67,14 @@ class AerSamplingBackend(SimulatedBackend):
         self._problem = NoisyProblem(
             X, feature_map, columns, noise, optimization_level, initial_layout
         )
-        self.circuit = self._problem.circuit.copy()
+        self._circuit = self._problem.circuit.copy()
         # It means nothing to the hits, and binding parameters inside Aer needs it to be fixed.
-        self.circuit.global_phase = 0
+        self._circuit.global_phase = 0
+
+    @property
+    def circuit(self) -> "QuantumCircuit":
+        """The transpiled circuit whose shots are drawn."""
+        return self._circuit
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -79,7 +85,7 @@ class AerSamplingBackend(SimulatedBackend):
         return [
             f"X={digest(self._problem.rows)}",
             f"columns={digest(self._problem.columns)}",
-            f"circuit={circuit_digest(self.circuit)}",
+            f"circuit={circuit_digest(self._circuit)}",
             f"noise={self._problem.model}",
         ]
 
@@ -105,8 +111,8 @@ class AerSamplingBackend(SimulatedBackend):
         }
         primitives = require("qiskit_aer.primitives", "aer")
         sampler = primitives.SamplerV2(seed=seed, options={"backend_options": options})
-        columns = [self._problem.parameters.index(p) for p in self.circuit.parameters]
-        job = sampler.run([(self.circuit, values[:, columns])], shots=shots)
+        columns = [self._problem.parameters.index(p) for p in self._circuit.parameters]
+        job = sampler.run([(self._circuit, values[:, columns])], shots=shots)
         outcomes: NDArray[np.uint8] = job.result()[0].data.meas.array
         return np.asarray(np.sum(~outcomes.any(axis=-1), axis=-1), dtype=np.int64)
 

@@ -1,18 +1,30 @@
 """The contract of a backend: two steps, so that a crash in between loses nothing."""
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from aqka._util.arrays import IntArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.plans import ShotPlan
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
 
 
-class Backend(Protocol):
-    """Runs the shots of a plan."""
+class Backend(ABC):
+    """Runs the shots of a plan.
+
+    A subclass writes ``shape``, ``submit`` and ``collect``; everything else has a default that
+    says less or costs more, never something wrong.
+    """
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Points that a plan's rows and columns may name."""
 
+    @abstractmethod
     def submit(self, plan: ShotPlan, tag: str) -> str:
         """Hand in a plan under a tag of the caller's and return a ticket for it.
 
@@ -20,5 +32,73 @@ class Backend(Protocol):
         hits, and another tag gives fresh randomness.
         """
 
+    @abstractmethod
     def collect(self, ticket: str) -> IntArray:
         """Wait for a submitted plan and return the hits, one count per pair of the plan."""
+
+    @property
+    def replayable(self) -> bool:
+        """Whether a tag gives the same hits again at no cost, so that a lost ticket is no loss."""
+        return False
+
+    def recover(self, plan: ShotPlan, tag: str) -> str | None:
+        """Return the ticket of a plan that a process submitted before it died; None: none known.
+
+        A backend whose jobs outlive the process must look for them, or shots are paid twice.
+        """
+        return None
+
+    @property
+    def usage(self) -> Mapping[str, float]:
+        """QPU seconds of tickets that were collected, as far as the service tells."""
+        return {}
+
+    @property
+    def name(self) -> str:
+        """What a ledger and a report call it, such as a device's name."""
+        return type(self).__name__
+
+    @property
+    def calibrated_at(self) -> str | None:
+        """When the device was last calibrated, if it says so."""
+        return None
+
+    def fingerprint(self) -> str:
+        """Return a text that tells backends of other data, another circuit or device apart.
+
+        A run is resumed only on a backend with the same one. The default knows the class alone.
+        """
+        return type(self).__name__
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether :meth:`kernel` gives the exact kernel."""
+        return False
+
+    def kernel(self) -> FloatArray:
+        """Return the exact kernel, rows by columns, of a backend that can compute it."""
+        raise InputError(f"{type(self).__name__} has no exact kernel; it only measures.")
+
+    @property
+    def circuit(self) -> "QuantumCircuit | None":
+        """The transpiled circuit, of a backend that has one."""
+        return None
+
+
+def as_backend(backend: Any) -> Backend:
+    """Return a backend; refuse what is none, a kernel matrix for example."""
+    if not isinstance(backend, Backend):
+        given = backend.__name__ if isinstance(backend, type) else type(backend).__name__
+        raise InputError(
+            f"backend must be a Backend, got {given}; for a kernel matrix pass "
+            "MatrixBackend(kernel), for a class of your own derive it from aqka.Backend."
+        )
+    return backend
+
+
+def check_plan(plan: ShotPlan, shape: tuple[int, int]) -> None:
+    """Refuse a plan that names a point the backend does not have."""
+    limits = zip(("rows", "cols"), (plan.rows, plan.cols), shape, strict=True)
+    for name, points, size in limits:
+        if points.size and points.max() >= size:
+            raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")

@@ -1,13 +1,13 @@
 """Feature maps as Qiskit circuits: checks, the default map, and the fidelity test U(x)U†(y)."""
 
 import uuid
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, text_digest
+from aqka._util.optional import require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,16 +15,6 @@ if TYPE_CHECKING:
 
 # Label of the barrier between the two halves of the fidelity test.
 MIDDLE = "middle"
-
-
-def require(module: str, extra: str) -> Any:
-    """Import an optional module, or say which extra brings it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise InputError(
-            f"{module} is needed here and is not installed: pip install 'aqka[{extra}]'."
-        ) from error
 
 
 def as_points(X: ArrayLike, name: str = "X") -> FloatArray:

@@ -8,8 +8,9 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
+from aqka._util.optional import require
 from aqka.backends._qml.tapes import EXTRA, PointTapes
-from aqka.backends.circuits import as_rows_and_columns, require
+from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError

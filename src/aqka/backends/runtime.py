@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
+from aqka._util.optional import require
 from aqka.backends._jobs.ibm import EXTRA, IbmRuntime, LocalRuntime, Runtime, open_best, row_limit
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends._jobs.sender import JobBackend, part_name
-from aqka.backends.circuits import require
-from aqka.backends.simulated import check_plan, tag_seed
+from aqka.backends.base import check_plan
+from aqka.backends.simulated import tag_seed
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError, JobError, TransientError
 
@@ -103,7 +104,7 @@ class RuntimeBackend(JobBackend):
         self._runtime = _runtime_of(backend, options or {})
         self._opened = _Opened()
         self._doubtful: set[str] = set()
-        self.usage: dict[str, float] = {}
+        self._usage: dict[str, float] = {}
         shape = jobs or JobShape(free_shots=self._runtime.is_local)
         super().__init__(X, feature_map, columns, self._runtime.target, shape)
         if jobs is None and not self._runtime.is_local:
@@ -119,9 +120,17 @@ class RuntimeBackend(JobBackend):
         return self._runtime.is_local
 
     @property
+    def usage(self) -> dict[str, float]:
+        """QPU seconds of the tickets that were collected."""
+        return self._usage
+
+    @property
     def name(self) -> str:
         """Name of the device."""
         return str(getattr(self._runtime.target, "name", type(self._runtime.target).__name__))
+
+    def _device_name(self) -> str:
+        return self.name
 
     @property
     def calibrated_at(self) -> str | None:
@@ -273,15 +282,15 @@ class RuntimeBackend(JobBackend):
 
     def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
         if isinstance(self._runtime, LocalRuntime):
-            self.usage[ticket] = 0.0
+            self._usage[ticket] = 0.0
             for job_id in jobs:
                 self._runtime.forget(job_id)
             return
         exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
         try:
-            self.usage[ticket] = sum(_seconds(job) for job in jobs.values())
+            self._usage[ticket] = sum(_seconds(job) for job in jobs.values())
         except exceptions.IBMError:
-            self.usage[ticket] = float("nan")  # the hits matter more than their bill
+            self._usage[ticket] = float("nan")  # the hits matter more than their bill
 
 
 def _runtime_of(backend: Any, options: dict[str, Any]) -> Runtime:

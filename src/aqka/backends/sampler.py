@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_count
+from aqka._util.optional import require
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends._jobs.sender import JobBackend
-from aqka.backends.circuits import require
 from aqka.backends.simulated import tag_seed
 from aqka.errors import InputError, JobError
 

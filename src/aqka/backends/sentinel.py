@@ -7,15 +7,19 @@ diagonal follow p, whether it drifts between rounds, and how to take its effect 
 
 import warnings
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts
-from aqka.backends import Backend
+from aqka.backends.base import Backend
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
 
 EXPECTED_COUNT = 5.0  # below this the chi-square law is too rough, and the test is simulated
 SIMULATIONS = 9999  # at least; more where the false-alarm rate asks for smaller p-values
@@ -199,7 +203,7 @@ def mitigate_depolarising(
 
 
 @dataclass
-class SentinelBackend:
+class SentinelBackend(Backend):
     """Wraps a backend: every plan also measures some diagonal entries, and warns of a drift.
 
     The sentinels' shots come on top of the budget and are left out of the hits.
@@ -254,25 +258,39 @@ class SentinelBackend:
     @property
     def replayable(self) -> bool:
         """Whether the wrapped backend gives a tag's hits again at no cost."""
-        return bool(getattr(self.backend, "replayable", False))
+        return self.backend.replayable
 
     @property
     def usage(self) -> dict[str, float]:
         """QPU seconds of the wrapped backend's tickets."""
-        inner: dict[str, float] = getattr(self.backend, "usage", {})
-        return {f"{len(self._points)}|{ticket}": seconds for ticket, seconds in inner.items()}
+        count = len(self._points)
+        return {f"{count}|{ticket}": used for ticket, used in self.backend.usage.items()}
+
+    @property
+    def name(self) -> str:
+        """Name of the wrapped backend."""
+        return self.backend.name
+
+    @property
+    def calibrated_at(self) -> str | None:
+        """When the wrapped backend was calibrated."""
+        return self.backend.calibrated_at
+
+    @property
+    def circuit(self) -> "QuantumCircuit | None":
+        """The wrapped backend's circuit."""
+        return self.backend.circuit
 
     def fingerprint(self) -> str:
         """Return what tells this backend from one of other data or other sentinels."""
-        identify = getattr(self.backend, "fingerprint", None)
-        inner = identify() if identify is not None else type(self.backend).__name__
-        return f"SentinelBackend({inner}, {self._points.tolist()}, {self.shots})"
+        return (
+            f"SentinelBackend({self.backend.fingerprint()}, {self._points.tolist()}, {self.shots})"
+        )
 
     def recover(self, plan: ShotPlan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted by a process that died, if there is."""
-        find = getattr(self.backend, "recover", None)
         count, extended = self._extended(plan)
-        ticket = find(extended, tag) if find is not None else None
+        ticket = self.backend.recover(extended, tag)
         return None if ticket is None else f"{count}|{ticket}"
 
     def submit(self, plan: ShotPlan, tag: str) -> str:

@@ -1,24 +1,17 @@
 """What every simulated backend shares: it keeps plans, and draws from a seed and the tag."""
 
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
+from aqka.backends.base import Backend, check_plan
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 
 SEED_LIMIT = 2**31 - 1  # what every simulator takes as a seed
-
-
-def check_plan(plan: ShotPlan, shape: tuple[int, int]) -> None:
-    """Refuse a plan that names a point the backend does not have."""
-    limits = zip(("rows", "cols"), (plan.rows, plan.cols), shape, strict=True)
-    for name, points, size in limits:
-        if points.size and points.max() >= size:
-            raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
 
 
 def tag_generator(seed: int, tag: str) -> Generator:
@@ -32,7 +25,7 @@ def tag_seed(seed: int, tag: str) -> int:
     return int(tag_generator(seed, tag).integers(1, SEED_LIMIT))
 
 
-class SimulatedBackend(ABC):
+class SimulatedBackend(Backend):
     """Keeps submitted plans in memory; a subclass draws their hits.
 
     Parameters
@@ -41,17 +34,14 @@ class SimulatedBackend(ABC):
         The hits depend on it, on the tag and on the plan, and on nothing else.
     """
 
-    replayable = True
-    """The same tag gives the same hits at no cost, so a lost ticket is simply drawn again."""
-
     def __init__(self, seed: int) -> None:
         self._seed = as_count(seed, "seed", minimum=0)
         self._submitted: dict[str, ShotPlan] = {}
 
     @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Points that a plan's rows and columns may name."""
+    def replayable(self) -> bool:
+        """The same tag gives the same hits at no cost, so a lost ticket is simply drawn again."""
+        return True
 
     @abstractmethod
     def _identity(self) -> list[str]:
@@ -89,6 +79,11 @@ class SimulatedBackend(ABC):
 
 class ExactBackend(SimulatedBackend):
     """Draws each pair's hits from Binomial(shots, K_ij); a subclass computes the kernel."""
+
+    @property
+    def has_kernel(self) -> bool:
+        """A kernel that can be computed."""
+        return True
 
     @abstractmethod
     def kernel(self) -> FloatArray:

@@ -110,7 +110,7 @@ def _advised(diagnostics: "dict[str, Diagnostics]") -> dict[str, dict[str, objec
 def _print_demo(finished: "Demo", picture: Path | None) -> None:
     from rich.table import Table
 
-    from aqka.evaluation.demo.demo import ALLOCATORS, PROTOCOLS, TABLE_SHOTS_PER_PAIR
+    from aqka.evaluation.demo.demo import ALLOCATORS, READINGS, TABLE_SHOTS_PER_PAIR
 
     console = Console()
     for task, majority in finished.majority.items():
@@ -125,8 +125,8 @@ def _print_demo(finished: "Demo", picture: Path | None) -> None:
             table.add_column(heading, justify="right")
         for allocator in ALLOCATORS:
             cells = []
-            for protocol in PROTOCOLS:
-                key = (task, protocol, allocator, TABLE_SHOTS_PER_PAIR)
+            for reading in READINGS:
+                key = (task, reading, allocator, TABLE_SHOTS_PER_PAIR)
                 mean, error = finished.mean(*key, "accuracy")
                 balanced, _ = finished.mean(*key, "balanced_accuracy")
                 spread = "" if error is None else f" ± {error:.3f}"

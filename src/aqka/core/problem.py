@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
 from aqka.core.pairs import PairTable
-from aqka.core.reading import PRACTICAL, Protocol, as_protocol
+from aqka.core.reading import FAIR, Reading, as_reading
 from aqka.errors import InputError
 
 
@@ -84,8 +84,8 @@ class Problem:
         Ridge λ of the kernel ridge regression whose loss the sensitivities follow.
     C
         Box of the SVM dual, for the SVM allocators and readout.
-    protocol
-        ``"practical"``, ``"paper"`` or a :class:`~aqka.Protocol`.
+    reading
+        ``"fair"``, ``"paper"`` or a :class:`~aqka.Reading`.
     true_kernel
         The exact training kernel; only the oracle allocators use it.
     classes
@@ -95,7 +95,7 @@ class Problem:
     y: FloatArray
     ridge: float = 0.01
     C: float = 5.0
-    protocol: Protocol = field(default=PRACTICAL)
+    reading: Reading = field(default=FAIR)
     true_kernel: FloatArray | None = None
     classes: NDArray[Any] = field(init=False)
 
@@ -106,7 +106,7 @@ class Problem:
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "ridge", as_positive(self.ridge, "ridge"))
         object.__setattr__(self, "C", as_positive(self.C, "C"))
-        object.__setattr__(self, "protocol", as_protocol(self.protocol))
+        object.__setattr__(self, "reading", as_reading(self.reading))
         if self.true_kernel is not None:
             kernel = as_kernel(self.true_kernel, "true_kernel")
             if kernel.shape[0] != self.n_points:
@@ -146,5 +146,5 @@ class Problem:
         return self.true_kernel
 
     def new_table(self) -> PairTable:
-        """Return an empty table that fits the problem and its protocol."""
-        return PairTable(self.n_points, self.protocol.diagonal)
+        """Return an empty table that fits the problem and its reading."""
+        return PairTable(self.n_points, self.reading.diagonal)

@@ -1,4 +1,4 @@
-"""How a table of counts is read as a kernel: the paper's way and the practical way."""
+"""How a table of counts is read as a kernel: the paper's way and the fair way."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,13 +11,13 @@ from aqka.errors import InputError
 
 
 @dataclass(frozen=True)
-class Protocol:
+class Reading:
     """What is measured and how the unmeasured is read.
 
     Attributes
     ----------
     name
-        What the protocol is called in results.
+        What the reading is called in results.
     diagonal
         Whether K_ii costs shots; see :class:`~aqka.PairTable`.
     unseen
@@ -39,8 +39,10 @@ class Protocol:
 
     def describe(self) -> str:
         """Return the settings as ledgers write them; tags depend on this text."""
+        # The words of version 0.1.0, which ledgers on somebody's disk begin with.
+        name = "practical" if self.name == "fair" else self.name
         return (
-            f"Protocol(name={self.name!r}, diagonal={self.diagonal!r}, unseen={self.unseen!r}, "
+            f"Protocol(name={name!r}, diagonal={self.diagonal!r}, unseen={self.unseen!r}, "
             f"readout={self.readout!r})"
         )
 
@@ -70,15 +72,15 @@ class Protocol:
         return np.where(diagonal, 1.0, mean)
 
 
-PAPER = Protocol("paper", diagonal="measured", unseen="zero", readout="ridge")
-PRACTICAL = Protocol("practical", diagonal="known", unseen="mean", readout="ridge-kfold")
+PAPER = Reading("paper", diagonal="measured", unseen="zero", readout="ridge")
+FAIR = Reading("fair", diagonal="known", unseen="mean", readout="ridge-kfold")
 
 
-def as_protocol(protocol: "str | Protocol") -> Protocol:
-    """Return the protocol of that name, or the given one."""
-    if isinstance(protocol, Protocol):
-        return protocol
-    known = {p.name: p for p in (PAPER, PRACTICAL)}
-    if not isinstance(protocol, str) or protocol not in known:
-        raise InputError(f"protocol must be one of {sorted(known)}, got {protocol!r}.")
-    return known[protocol]
+def as_reading(reading: "str | Reading") -> Reading:
+    """Return the reading of that name, or the given one."""
+    if isinstance(reading, Reading):
+        return reading
+    known = {known.name: known for known in (PAPER, FAIR)}
+    if not isinstance(reading, str) or reading not in known:
+        raise InputError(f"reading must be one of {sorted(known)}, got {reading!r}.")
+    return known[reading]

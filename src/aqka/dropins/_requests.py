@@ -19,7 +19,7 @@ from aqka.allocators.uniform import Uniform
 from aqka.core.problem import Problem, as_targets
 from aqka.dropins._even_pairs import EvenPairs
 from aqka.errors import InputError, LedgerError
-from aqka.readouts._base import estimate_kernel
+from aqka.estimates.pairs import estimate_kernel
 from aqka.sessions.acquisition import Acquisition
 
 FILE_NAME = "request.npz"
@@ -89,7 +89,7 @@ class TrainingRequest:
         return Acquisition(any_labels, settings.budget, allocator, seed=settings.seed)
 
     def values(self, session: Acquisition) -> Values:
-        """Return the kernel as measured; a pair that got no shot reads as its protocol says."""
+        """Return the kernel as measured; a pair without shots as the problem reads it."""
         kernel = estimate_kernel(session.table, session.problem, session.landmarks)
         row_index, col_index = np.triu_indices(len(kernel), k=1)
         return Values(row_index, col_index, kernel[row_index, col_index])

@@ -18,6 +18,7 @@ from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import Allocator, make_allocator
 from aqka.backends import Backend
 from aqka.backends.circuits import as_rows_and_columns
+from aqka.backends.factory import STATEVECTOR, BackendFactory, as_factory
 from aqka.dropins._even_pairs import EvenPairs
 from aqka.dropins._readings import Readings, pair_keys
 from aqka.dropins._requests import (
@@ -31,7 +32,6 @@ from aqka.dropins._requests import (
     save,
 )
 from aqka.errors import InputError, LedgerError
-from aqka.estimators.kernel_source import STATEVECTOR, BackendFactory, as_factory
 from aqka.runs.driver import drive
 from aqka.sessions.acquisition import Acquisition
 
@@ -246,7 +246,7 @@ class ShotKernel:
         except Exception:
             # A simulated request that cannot work, such as of points that the feature map
             # refuses, must not be waited for. Of a device it may have paid jobs, and stays.
-            if getattr(backend, "replayable", False) and session.round == 0:
+            if backend.replayable and session.round == 0:
                 self._open = None
                 if folder is not None:
                     shutil.rmtree(folder)

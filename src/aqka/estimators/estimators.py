@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count, as_kernel, text_digest
+from aqka.backends.factory import as_factory
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.errors import InputError
@@ -19,7 +20,7 @@ from aqka.estimators.calibration import (
     held_out_decisions,
     probabilities,
 )
-from aqka.estimators.kernel_source import PRECOMPUTED, as_factory, as_measured, as_points
+from aqka.estimators.kernel_source import PRECOMPUTED, as_measured, as_points
 from aqka.insight.diagnostics import diagnose
 from aqka.insight.intervals import with_total_interval
 from aqka.planning.quote import quote
@@ -122,7 +123,7 @@ class _QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             self.head_ = session.fit(readout)
             self.shots_used_ = session.table.total
             self.allocation_reason_ = session.allocator.explain(session.table, problem)
-        self.kernel_ = problem.protocol.kernel(self.table_)
+        self.kernel_ = problem.reading.kernel(self.table_)
         prior = KernelPrior.of(self.table_)
         self.kernel_variance_ = self.table_.square(
             prior.variance(prior.posterior_mean(self.table_), self.table_.shots), known_diagonal=0.0
@@ -193,7 +194,7 @@ class _QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         backend = factory(points, self.feature_map, columns=self._X, seed=self.seed)
         directory = None
         if self.directory is not None:
-            facts = (getattr(backend, "fingerprint", lambda: repr(points.tolist()))(), shots)
+            facts = (backend.fingerprint(), shots)
             identity = repr((facts, error_rate, self.head_.alpha.tolist()))
             directory = self._own_directory("predict", identity)
         found = predict_with_shots(
@@ -230,17 +231,16 @@ class _QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         factory = as_factory(self.backend)
         if factory is None:
             measured = as_measured(self.backend)
-            kernel = self.problem_.protocol.kernel(measured)
+            kernel = self.problem_.reading.kernel(measured)
             rows = as_points(points, measured.n_points)
             return np.asarray(kernel[np.ix_(rows, self._points)])
         backend = factory(points, self.feature_map, columns=self._X, seed=self.seed)
-        kernel_of = getattr(backend, "kernel", None)
-        if kernel_of is None:
+        if not backend.has_kernel:
             raise InputError(
                 f"budget is needed: {type(backend).__name__} has no exact entries; predict(X, "
                 "budget=…), or test_shots=… when the estimator is made."
             )
-        return np.asarray(kernel_of())
+        return np.asarray(backend.kernel())
 
 
 class _QuantumClassifier(ClassifierMixin, _QuantumKernelEstimator):  # type: ignore[misc]

@@ -9,13 +9,12 @@ from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend
 from aqka.core.problem import Problem
-from aqka.evaluation.demo.demo import balanced_accuracy
-from aqka.evaluation.reproduce.experiment import protocol_of
+from aqka.evaluation.reproduce.experiment import reading_of
 from aqka.evaluation.results import Row
 from aqka.evaluation.tasks import Task
+from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import make_readout
-from aqka.runs.driver import acquire
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.acquisition import Acquisition, acquire
 
 EXACT, MAJORITY = "exact kernel", "majority class"
 """Methods of the two rows that every task has besides: no shot noise, and no learning."""
@@ -86,7 +85,7 @@ def spend(
         budget,
         method,
         ridge=task.ridge,
-        protocol=protocol_of(protocol),
+        reading=reading_of(protocol),
         schedule=schedule,
         true_kernel=task.kernel,
         seed=seed,
@@ -128,8 +127,8 @@ def exact_decision(task: Task, readout: str | None = None) -> FloatArray:
 
 def baseline_rows(task: Task, protocol: str, readout: str | None = None) -> list[Row]:
     """Return what the protocol's head does on the exact kernel, and what no learning does."""
-    problem = Problem(task.y, ridge=task.ridge, protocol=protocol_of(protocol))
-    head = make_readout(readout or problem.protocol.readout).fit_kernel(task.kernel, problem)
+    problem = Problem(task.y, ridge=task.ridge, reading=reading_of(protocol))
+    head = make_readout(readout or problem.reading.readout).fit_kernel(task.kernel, problem)
     exact = exact_decision(task, readout)
     row = decision_row(task, head.decision_function(task.test_kernel), exact)
     nothing = {"accuracy": task.majority_accuracy, "balanced_accuracy": 0.5, "correlation": 0.0}

@@ -40,7 +40,7 @@ def cross_validated_right(
     for held in np.array_split(order, min(folds, len(labels))):
         kept = np.setdiff1d(order, held)
         try:
-            part = Problem(labels[kept], problem.ridge, problem.C, problem.protocol)
+            part = Problem(labels[kept], problem.ridge, problem.C, problem.reading)
         except InputError:  # too few classes are left
             return None
         head = readout.fit_kernel(kernel[np.ix_(kept, kept)], part)

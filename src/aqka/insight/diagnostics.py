@@ -8,12 +8,11 @@ from aqka._util.arrays import FloatArray, as_kernel
 from aqka.allocators.aqka import ridge_gradient
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.maths.theory import cauchy_schwarz_ratio
+from aqka.maths.theory import SATURATED_SHOTS_PER_PAIR, cauchy_schwarz_ratio
 
 # The paper's regime borders (its abstract and Appendix C.16).
 CONCENTRATED_GINI = 0.6
 DENSE_GINI = 0.55
-SATURATED_SHOTS_PER_PAIR = 16
 
 
 def gini(values: FloatArray) -> float:
@@ -105,8 +104,8 @@ def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = Non
     """
     estimated = kernel is None
     if kernel is None:
-        kernel = problem.protocol.kernel(table)
-        deviation = problem.protocol.deviation(table)
+        kernel = problem.reading.kernel(table)
+        deviation = problem.reading.deviation(table)
     else:
         kernel = as_kernel(kernel, "kernel")
         k = table.condense(kernel)

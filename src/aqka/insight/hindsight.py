@@ -13,10 +13,11 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
+from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.cross_validation import cross_validated_right
 from aqka.insight.intervals import denoised
 from aqka.maths.theory import cauchy_schwarz_ratio
-from aqka.readouts import Readout, estimate_kernel
+from aqka.readouts import Readout
 
 FRACTIONS = (0.25, 0.5)
 NEGLIGIBLE = 0.02  # of the variance: nobody would change an allocator for it

@@ -10,7 +10,8 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.readouts import Readout, estimate_kernel, make_readout
+from aqka.estimates.pairs import estimate_kernel
+from aqka.readouts import Readout, make_readout
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.predicted import Prediction, normal_quantile
 
@@ -37,7 +38,7 @@ def with_total_interval(
     session
         The finished training session whose head made the prediction.
     readout
-        The readout that the head came from; the protocol's if None.
+        The readout that the head came from; the reading's if None.
     repetitions
         Number of redrawn trainings. 50 give the width to within about 10 %.
     seed
@@ -54,7 +55,7 @@ def with_total_interval(
     >>> bool(np.all(found.total_high - found.total_low > found.high - found.low))
     True
     """
-    chosen = make_readout(readout or session.problem.protocol.readout)
+    chosen = make_readout(readout or session.problem.reading.readout)
     repetitions = as_count(repetitions, "repetitions", minimum=2)
     rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
     table, problem, landmarks = session.table, session.problem, session.landmarks

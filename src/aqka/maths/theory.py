@@ -15,6 +15,9 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.maths.sensitivity import svm_gradient
 from aqka.maths.spectrum import Spectrum
 
+SATURATED_SHOTS_PER_PAIR = 16
+"""Above so many shots a pair every pair is resolved: the edge of the paper's regime map."""
+
 
 def training_loss(kernel: FloatArray, y: FloatArray, ridge: float) -> float:
     """Return L = ‖y - Kα‖² = λ²‖α‖² of kernel ridge regression (Eq. 5)."""

@@ -1,9 +1,9 @@
 """Readouts: from a table of counts to a fitted head, one file each."""
 
 from aqka._util.registry import make, names
-from aqka.readouts._base import FittedHead, Readout, estimate_kernel
+from aqka.readouts._base import FittedHead, Readout
 
-__all__ = ["FittedHead", "Readout", "estimate_kernel", "make_readout", "readout_names"]
+__all__ = ["FittedHead", "Readout", "make_readout", "readout_names"]
 
 
 def readout_names() -> list[str]:

@@ -1,4 +1,4 @@
-"""The contract of a readout, and the kernel estimate that all of them start from."""
+"""The contract of a readout, and the head that it fits."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.maths.nystrom import reconstruct
+from aqka.estimates.pairs import estimate_kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +62,6 @@ class FittedHead:
         """Return the classes that values of f stand for."""
         winner = decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1)
         return np.asarray(self.classes[winner.astype(np.intp)])
-
-
-def estimate_kernel(
-    table: PairTable, problem: Problem, landmarks: Landmarks | None = None
-) -> FloatArray:
-    """Return K-hat as the protocol reads it, completed by Nyström where landmarks are given.
-
-    It is symmetric but need not be positive semi-definite.
-    """
-    kernel = problem.protocol.kernel(table)
-    return kernel if landmarks is None else reconstruct(kernel, landmarks, problem.ridge)
 
 
 class Readout(ABC):

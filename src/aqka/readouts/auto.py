@@ -9,8 +9,9 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
+from aqka.estimates.pairs import estimate_kernel
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts._base import FittedHead, Readout, estimate_kernel
+from aqka.readouts._base import FittedHead, Readout
 from aqka.readouts._sparse import sparse_coefficients
 from aqka.readouts.ridge_kfold import FOLD_SEED
 

@@ -10,8 +10,8 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
-from aqka.evaluation.demo.demo import balanced_accuracy
 from aqka.insight.intervals import with_total_interval
+from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.readouts import FittedHead, Readout
 from aqka.runs.export import measurements
 from aqka.sessions.acquisition import Acquisition
@@ -81,25 +81,7 @@ class PointResults:
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the accuracy by Wilson's formula."""
-        return wilson(int(self.right.sum()), self.right.size)
-
-
-def wilson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval for a share; unlike ± 2 SE it is sound at 0 and 1.
-
-    E. B. Wilson, Probable inference, the law of succession, and statistical inference, J. Am.
-    Stat. Assoc. 22 (1927) 209-212.
-
-    Examples
-    --------
-    >>> low, high = wilson(10, 10)
-    >>> round(low, 3), round(high, 3)
-    (0.722, 1.0)
-    """
-    z, share = normal_quantile(level), successes / trials
-    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    reach = z / (1 + z**2 / trials) * np.sqrt(share * (1 - share) / trials + (z / trials / 2) ** 2)
-    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
+        return share_interval(int(self.right.sum()), self.right.size)
 
 
 def point_results(

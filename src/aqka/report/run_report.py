@@ -10,12 +10,12 @@ from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert
 from aqka.allocators.aqka import ridge_gradient
 from aqka.core.pairs import PairTable
-from aqka.core.reading import PAPER, PRACTICAL
+from aqka.core.reading import FAIR, PAPER
 from aqka.errors import InputError, LedgerError
+from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import noise_floor
-from aqka.readouts import estimate_kernel
 from aqka.report.point_results import PointResults, point_results
 from aqka.runs.audit import Audit, verify
 from aqka.runs.driver import replay
@@ -117,7 +117,7 @@ def run_report(directory: Path) -> RunReport:
     if not (directory / STUDY_NAME).exists():
         table = PairTable(int(facts["points"]), facts["diagonal"])
         rounds = rounds_of(entries, table, None, 1)
-        protocol = PRACTICAL if table.diagonal == "known" else PAPER
+        reading = FAIR if table.diagonal == "known" else PAPER
         return RunReport(
             **common,
             study_text="",
@@ -128,7 +128,7 @@ def run_report(directory: Path) -> RunReport:
             data="",
             sensitivity=None,
             diagnostics=None,
-            eigenvalues=_eigenvalues(protocol.kernel(table)),
+            eigenvalues=_eigenvalues(reading.kernel(table)),
             noise_floor=noise_floor(table),
             steering=None,
             fewer=[],
@@ -199,7 +199,7 @@ def _of_study(
         rounds=rounds,
         labels=[inert(label) for label in points.train_labels],
         data=f"{digest(points.test)} {text_digest(repr(points.test_labels.tolist()))}",
-        sensitivity=np.abs(table.condense(ridge_gradient(problem.protocol.kernel(table), problem))),
+        sensitivity=np.abs(table.condense(ridge_gradient(problem.reading.kernel(table), problem))),
         diagnostics=diagnose(table, problem),
         eigenvalues=_eigenvalues(estimate_kernel(table, problem, landmarks)),
         noise_floor=noise_floor(table),

@@ -14,55 +14,20 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray
-from aqka.allocators import Allocator
-from aqka.allocators.schedule import Schedule
+from aqka._util.arrays import IntArray
 from aqka.backends import Backend
 from aqka.core.plans import Landmarks, ShotPlan
-from aqka.core.problem import Problem
-from aqka.core.reading import PRACTICAL
-from aqka.core.reading import Protocol as ReadingProtocol
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.runs.ledger import Entry, Ledger
-from aqka.sessions.acquisition import Acquisition
+from aqka.runs.session import Session
 from aqka.version import __version__
 
 LEDGER_NAME = "ledger.sqlite"
 Answer = TypeVar("Answer")
-
-
-class Session(Protocol):
-    """What a run needs of a session; see :class:`~aqka.Acquisition`."""
-
-    round: int
-
-    @property
-    def done(self) -> bool:
-        """Whether there is no next round."""
-
-    @property
-    def tag(self) -> str:
-        """Name of the current round, for the backend."""
-
-    def settings(self) -> dict[str, str]:
-        """Return all that a run depends on besides the backend, as texts."""
-
-    def extent(self) -> dict[str, str]:
-        """Return which pairs plans may name, as texts."""
-
-    def ask(self) -> ShotPlan:
-        """Return the pairs and shots to run next; the same plan until it is told."""
-
-    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
-        """Take the hits of the plan that ``ask`` gave, of a cut round with the shots run."""
-
-    def take_up(self, plan: ShotPlan) -> None:
-        """Make a recorded plan the pending one."""
 
 
 SessionType = TypeVar("SessionType", bound=Session)
@@ -94,75 +59,6 @@ class Patience:
             except TransientError:
                 time.sleep(self.first_wait * 2**attempt)
         return step()
-
-
-def acquire(
-    backend: Backend,
-    y: ArrayLike,
-    budget: int,
-    allocator: str | Allocator = "aqka",
-    *,
-    ridge: float = 0.01,
-    C: float = 5.0,
-    protocol: str | ReadingProtocol = PRACTICAL,
-    schedule: Schedule | None = None,
-    true_kernel: FloatArray | None = None,
-    seed: int = 0,
-    directory: str | Path | None = None,
-    patience: Patience | None = None,
-    on_round: Callable[[Acquisition], None] | None = None,
-) -> Acquisition:
-    """Spend a shot budget on a backend and return the finished session.
-
-    Parameters
-    ----------
-    backend
-        Who runs the shots, for example :class:`~aqka.MatrixBackend`.
-    y
-        Labels of two classes, or real targets, of the backend's points.
-    budget, allocator, schedule, seed
-        See :class:`Acquisition`.
-    ridge, C, protocol, true_kernel
-        See :class:`~aqka.Problem`.
-    directory
-        Where the run's ledger is kept. With it a run survives a crash at any instant: calling
-        ``acquire`` again with the same arguments goes on where it stopped, and a finished run
-        is returned without a shot. None keeps nothing.
-    patience
-        How long to bear with a failing backend.
-    on_round
-        Called with the session after every round, for progress and logs.
-
-    Examples
-    --------
-    >>> from aqka import MatrixBackend
-    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
-    >>> session = acquire(MatrixBackend(kernel), y=[1, 1, -1], budget=300)
-    >>> session.table.total
-    300
-    """
-    # Problem checks and converts what a user passes.
-    problem = Problem(y, ridge, C, protocol, true_kernel)  # type: ignore[arg-type]
-    expected = (problem.n_points, problem.n_points)
-    check_backend(backend)
-    if backend.shape != expected:
-        raise InputError(
-            f"y labels {problem.n_points} points, so the backend must be "
-            f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
-        )
-    session = Acquisition(problem, budget, allocator, schedule, seed)
-    drive(session, backend, directory, patience, on_round)
-    return session  # line 13: K̂ = c / s is session.table.estimate()
-
-
-def check_backend(backend: Backend) -> None:
-    """Refuse what is no backend, a kernel matrix for example."""
-    parts = ("shape", "submit", "collect")
-    if isinstance(backend, type) or not all(hasattr(backend, part) for part in parts):
-        raise InputError(
-            f"backend must be a backend, got {type(backend).__name__}; for a kernel matrix pass "
-            "MatrixBackend(kernel)."
-        )
 
 
 def drive(
@@ -257,7 +153,7 @@ class _Run(Generic[SessionType]):
             self._write("failed", {"reason": str(error)}, shots=shots, hits=hits)
             session.tell(hits, shots)
         else:
-            usage = getattr(self._backend, "usage", {}).get(ticket)
+            usage = self._backend.usage.get(ticket)
             self._write("collected", {"qpu_seconds": usage}, hits=hits)
             session.tell(hits)  # line 11
             shots = plan.shots
@@ -266,23 +162,24 @@ class _Run(Generic[SessionType]):
 
     def _submitted(self, plan: ShotPlan) -> str:
         """Return the ticket of the pending plan, submitting it only if nobody has."""
-        recover = getattr(self._backend, "recover", None)
-        replayable = getattr(self._backend, "replayable", False)
+        backend, replayable = self._backend, self._backend.replayable
         if self._ticket is not None and not replayable:
             return self._ticket
         # Jobs outlive a run, so their tag names it; simulated hits must not depend on its name.
         tag = self._session.tag if replayable else f"{self._session.tag}-{self._run_id}"
         ticket: str | None = None
-        if self._planned and recover is not None:
-            ticket = self._patience.call(lambda: recover(plan, tag))
+        if self._planned:
+            ticket = self._patience.call(lambda: backend.recover(plan, tag))
         if not self._planned:
             self._write_plan(plan, tag)
         if ticket is None:
-            ticket = self._patience.call(lambda: self._backend.submit(plan, tag))
+            ticket = self._patience.call(lambda: backend.submit(plan, tag))
         if self._ticket is None:
-            name = str(getattr(self._backend, "name", type(self._backend).__name__))
-            calibrated = getattr(self._backend, "calibrated_at", None)
-            facts = {"ticket": ticket, "backend": name, "calibrated_at": calibrated}
+            facts = {
+                "ticket": ticket,
+                "backend": backend.name,
+                "calibrated_at": backend.calibrated_at,
+            }
             self._write("submitted", facts)
         return ticket
 
@@ -349,9 +246,8 @@ def recorded_plan(entry: Entry) -> ShotPlan:
 
 def fingerprint(session: Session, backend: Backend) -> dict[str, str]:
     """Return what makes a run this run; resuming needs all of it to be the same."""
-    identify = getattr(backend, "fingerprint", None)
     return {
-        "backend": identify() if identify is not None else f"{type(backend).__name__}",
+        "backend": backend.fingerprint(),
         **session.settings(),
         **session.extent(),
     }

@@ -1,25 +1,32 @@
 """Algorithm 1 as an ask/tell session."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import as_count, digest, text_digest
+from aqka._util.arrays import FloatArray, IntArray, as_count, digest
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import round_to_multiples
+from aqka.backends.base import Backend, as_backend
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
+from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
 from aqka.readouts import FittedHead, Readout, make_readout
+from aqka.runs.driver import Patience, drive
+from aqka.runs.session import Session
 
 
-class Acquisition:
+class Acquisition(Session):
     """A shot budget being spent round by round (Algorithm 1).
 
     Parameters
     ----------
     problem
-        Labels, head and protocol.
+        Labels, head and reading.
     budget
         Total number B of shots; the session spends exactly this many.
     allocator
@@ -53,6 +60,7 @@ class Acquisition:
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
+        super().__init__()
         self.problem = problem
         self.budget = as_count(budget, "budget")
         self.allocator = make_allocator(allocator)
@@ -68,9 +76,7 @@ class Acquisition:
         self.allocator.check(problem)
         self.table = problem.new_table()  # line 2: s ← 0, c ← 0
         self.landmarks: Landmarks | None = None
-        self.round = 0
         self._milestones = self.schedule.milestones(self.budget)
-        self._pending: ShotPlan | None = None
         self._unfinished: ShotPlan | None = None  # rest of a cut plan whose choice must hold
 
     @property
@@ -79,20 +85,13 @@ class Acquisition:
         return self.budget - self.table.total
 
     @property
-    def done(self) -> bool:
-        """Whether the budget is spent."""
-        return self.shots_left == 0
-
-    @property
     def rounds_total(self) -> int:
         """Number of times ``ask`` will be answered if no round fails, the warm-up included."""
         return len(self._milestones)
 
     @property
-    def tag(self) -> str:
-        """Name of the current round, for the backend: other runs and rounds have others."""
-        name = type(self.allocator).__name__.lower()
-        return f"aqka-{name}-{text_digest(repr(self.settings()))}-r{self.round}"
+    def _tag_name(self) -> str:
+        return f"aqka-{type(self.allocator).__name__.lower()}"
 
     def settings(self) -> dict[str, str]:
         """Return all that a run depends on besides the backend, as texts."""
@@ -102,7 +101,7 @@ class Acquisition:
             "budget": str(self.budget),
             "allocator": self.allocator.describe(),
             "schedule": self.schedule.describe(),
-            "protocol": problem.protocol.describe(),
+            "protocol": problem.reading.describe(),
             "ridge": repr(problem.ridge),
             "C": repr(problem.C),
             "true_kernel": "none" if true_kernel is None else digest(true_kernel),
@@ -113,42 +112,20 @@ class Acquisition:
         """Return which pairs plans may name."""
         return {"points": str(self.problem.n_points), "diagonal": self.table.diagonal}
 
-    def ask(self) -> ShotPlan:
-        """Return the pairs and shots to run next; the same plan until it is told."""
-        if self.done:
-            raise InputError(f"the budget of {self.budget} shots is spent; there is no next round.")
-        if self._pending is None:
-            self._pending = self._next_plan()
-        return self._pending
+    @property
+    def _ending(self) -> str:
+        return f"the budget of {self.budget} shots is spent"
 
-    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
-        """Take the hits of the plan that ``ask`` gave, in its order (line 11).
-
-        ``shots`` says how many shots each pair really got, where a round was cut short. What
-        a round did not use is there for the next one.
-        """
-        if self._pending is None:
-            raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
-        done = self._pending if shots is None else self._pending.cut_to(shots)
-        self.table.add(done, hits)
-        self.landmarks = self._pending.landmarks or self.landmarks
+    def _take(self, planned: ShotPlan, measured: ShotPlan, hits: IntArray) -> None:
+        self.table.add(measured, hits)  # line 11
+        self.landmarks = planned.landmarks or self.landmarks
         self._unfinished = None
-        if self.allocator.chooses_once and self.landmarks is not None and shots is not None:
-            self._unfinished = self._pending.without(done)
-        self._pending = None
-        self.round += 1
-
-    def take_up(self, plan: ShotPlan) -> None:
-        """Make a recorded plan the pending one, instead of computing it again."""
-        if not 0 < plan.total <= self.shots_left:
-            raise InputError(
-                f"plan has {plan.total} shots but {self.shots_left} of the budget are left."
-            )
-        self._pending = plan
+        if self.allocator.chooses_once and self.landmarks is not None:
+            self._unfinished = planned.without(measured)
 
     def fit(self, readout: str | Readout | None = None) -> FittedHead:
-        """Train a head on what was measured, by the protocol's readout if none is named."""
-        chosen = make_readout(readout or self.problem.protocol.readout)
+        """Train a head on what was measured, by the reading's readout if none is named."""
+        chosen = make_readout(readout or self.problem.reading.readout)
         return chosen.fit(self.table, self.problem, self.landmarks)
 
     def _next_plan(self) -> ShotPlan:
@@ -191,3 +168,62 @@ class Acquisition:
                 f"got {int(answer.sum())} with a smallest entry of {answer.min()}."
             )
         return allocation
+
+
+def acquire(
+    backend: Backend,
+    y: ArrayLike,
+    budget: int,
+    allocator: str | Allocator = "aqka",
+    *,
+    ridge: float = 0.01,
+    C: float = 5.0,
+    reading: str | Reading = FAIR,
+    schedule: Schedule | None = None,
+    true_kernel: FloatArray | None = None,
+    seed: int = 0,
+    directory: str | Path | None = None,
+    patience: Patience | None = None,
+    on_round: Callable[[Acquisition], None] | None = None,
+) -> Acquisition:
+    """Spend a shot budget on a backend and return the finished session.
+
+    Parameters
+    ----------
+    backend
+        Who runs the shots, for example :class:`~aqka.MatrixBackend`.
+    y
+        Labels of two classes, or real targets, of the backend's points.
+    budget, allocator, schedule, seed
+        See :class:`Acquisition`.
+    ridge, C, reading, true_kernel
+        See :class:`~aqka.Problem`.
+    directory
+        Where the run's ledger is kept. With it a run survives a crash at any instant: calling
+        ``acquire`` again with the same arguments goes on where it stopped, and a finished run
+        is returned without a shot. None keeps nothing.
+    patience
+        How long to bear with a failing backend.
+    on_round
+        Called with the session after every round, for progress and logs.
+
+    Examples
+    --------
+    >>> from aqka import MatrixBackend
+    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
+    >>> session = acquire(MatrixBackend(kernel), y=[1, 1, -1], budget=300)
+    >>> session.table.total
+    300
+    """
+    # Problem checks and converts what a user passes.
+    problem = Problem(y, ridge, C, reading, true_kernel)  # type: ignore[arg-type]
+    expected = (problem.n_points, problem.n_points)
+    backend = as_backend(backend)
+    if backend.shape != expected:
+        raise InputError(
+            f"y labels {problem.n_points} points, so the backend must be "
+            f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
+        )
+    session = Acquisition(problem, budget, allocator, schedule, seed)
+    drive(session, backend, directory, patience, on_round)
+    return session  # line 13: K̂ = c / s is session.table.estimate()

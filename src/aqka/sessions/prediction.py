@@ -4,15 +4,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, as_count, as_fraction, digest, text_digest
+from aqka._util.arrays import FloatArray, IntArray, as_count, as_fraction, digest
 from aqka.backends import Backend
+from aqka.backends.base import as_backend
 from aqka.core.blocks import BlockTable
-from aqka.core.plans import ShotPlan, checked_hits
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.readouts import FittedHead
-from aqka.runs.driver import Patience, check_backend, drive
+from aqka.runs.driver import Patience, drive
+from aqka.runs.session import Session
 from aqka.sessions.predicted import Prediction, check_level, estimate, normal_quantile
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
 
@@ -30,7 +31,7 @@ def class_columns(head: FittedHead) -> tuple[FloatArray, FloatArray]:
     return np.hstack([np.zeros_like(alpha), alpha]), np.array([0.0, intercept[0]])
 
 
-class PredictionSession:
+class PredictionSession(Session):
     """A shot budget for test points being spent round by round.
 
     Each round gives every open point the same shots, over training points in proportion to
@@ -83,6 +84,7 @@ class PredictionSession:
             raise InputError(
                 f"head must be a FittedHead, got {type(head).__name__}; session.fit() gives one."
             )
+        super().__init__()
         self.head = head
         self.n_points = as_count(n_points, "n_points")
         self.budget = as_count(budget, "budget")
@@ -106,8 +108,6 @@ class PredictionSession:
             self.error_rate,
             (self._milestones[0] / self.n_points, 2 * self.budget / self.n_points),
         )
-        self.round = 0
-        self._pending: ShotPlan | None = None
         self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
 
     @property
@@ -121,9 +121,8 @@ class PredictionSession:
         return self.shots_left == 0 or bool(self.test.settled.all())
 
     @property
-    def tag(self) -> str:
-        """Name of the current round, for the backend: other runs and rounds have others."""
-        return f"aqka-predict-{text_digest(repr(self.settings()))}-r{self.round}"
+    def _tag_name(self) -> str:
+        return "aqka-predict"
 
     def settings(self) -> dict[str, str]:
         """Return all that a run depends on besides the backend, as texts."""
@@ -141,46 +140,27 @@ class PredictionSession:
         rows, cols = self.table.shots.shape
         return {"rows": str(rows), "cols": str(cols)}
 
-    def ask(self) -> ShotPlan:
-        """Return the pairs and shots to run next; the same plan until it is told."""
-        if self.done:
-            raise InputError(
-                f"{self.budget - self.shots_left} of {self.budget} shots are spent and "
-                f"{int(self.test.settled.sum())} of {self.n_points} points settled; there is no "
-                "next round."
-            )
-        if self._pending is None:
-            self._pending = self._draw()[1]
-        return self._pending
+    @property
+    def _ending(self) -> str:
+        return (
+            f"{self.budget - self.shots_left} of {self.budget} shots are spent and "
+            f"{int(self.test.settled.sum())} of {self.n_points} points settled"
+        )
 
-    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
-        """Take the hits of the plan that ``ask`` gave, in its order.
+    def _next_plan(self) -> ShotPlan:
+        return self._draw()[1]
 
-        ``shots`` says how many shots each pair really got, where a round was cut short. Such a
-        round counts for the estimate but not for the test, which is right for shots as drawn.
-        """
-        if self._pending is None:
-            raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
-        plan = self._pending if shots is None else self._pending.cut_to(shots)
-        counts = checked_hits(plan, hits)
+    def _take(self, planned: ShotPlan, measured: ShotPlan, hits: IntArray) -> None:
+        """Count for the estimate; for the test only if the shots are as drawn, which it needs."""
         chances, drawn = self._draw()
         # A plan taken up from elsewhere, such as another machine's rounding, is not as drawn here.
-        if plan.equals(drawn):
+        if measured.equals(drawn):
             guesses = self.table.smoothed(self.table.prior())
-            self.table.add(plan, counts)
-            self.test.update(plan, counts, guesses, chances)
+            self.table.add(measured, hits)
+            self.test.update(measured, hits, guesses, chances)
         else:
-            self.table.add(plan, counts)
-        self._pending = self._drawn = None
-        self.round += 1
-
-    def take_up(self, plan: ShotPlan) -> None:
-        """Make a recorded plan the pending one."""
-        if not 0 < plan.total <= self.shots_left:
-            raise InputError(
-                f"plan has {plan.total} shots but {self.shots_left} of the budget are left."
-            )
-        self._pending = plan
+            self.table.add(measured, hits)
+        self._drawn = None
 
     def result(self, level: float = 0.9) -> Prediction:
         """Return what is known so far; points that are not settled are flagged."""
@@ -281,7 +261,7 @@ def predict(
     >>> bool(agree[found.settled].mean() > 0.95)
     True
     """
-    check_backend(backend)
+    backend = as_backend(backend)
     check_level(level)
     session = PredictionSession(
         head, backend.shape[0], budget, error_rate=error_rate, rounds=rounds, seed=seed

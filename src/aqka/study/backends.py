@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
 from aqka.backends import (
     AerBackend,
@@ -12,7 +13,6 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
-from aqka.backends.circuits import require
 from aqka.errors import InputError
 from aqka.study.data import Points
 from aqka.study.schema import BackendSection

@@ -14,8 +14,7 @@ from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quote import Quote, quote
 from aqka.readouts import FittedHead
 from aqka.runs.audit import verify
-from aqka.runs.driver import acquire
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.acquisition import Acquisition, acquire
 from aqka.sessions.prediction import predict
 from aqka.study.backends import Backends, opened
 from aqka.study.directory import (
@@ -49,7 +48,7 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
         schedule=schedule_of(study),
         queue=study.budget.queue,
         rate=study.budget.rate,
-        diagonal=problem_of(study, points).protocol.diagonal,
+        diagonal=problem_of(study, points).reading.diagonal,
         device=device,
     )
     if offer.shots < offer.n_points:
@@ -139,10 +138,9 @@ def predict_test_points(
 
 def _start(offer: Quote, test_shots: int, backends: Backends) -> dict[str, Any]:
     """Return what the results hold before the first shot."""
-    name = getattr(backends.train, "name", type(backends.train).__name__)
     return {
         "version": __version__,
-        "backend": str(name),
+        "backend": backends.train.name,
         "quote": asdict(offer),
         "test_shots": test_shots,
     }
@@ -158,7 +156,7 @@ def same_device(section: BackendSection, directory: Path) -> BackendSection:
 
 def _depth(backends: Backends) -> int | None:
     """Return the depth of the transpiled circuit, of a backend that transpiles."""
-    circuit = getattr(backends.train, "circuit", None)
+    circuit = backends.train.circuit
     return None if circuit is None else max(1, int(circuit.depth()))
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqka._util.files import read_bytes
+from aqka._util.optional import require
 from aqka._util.text import inert
-from aqka.backends.circuits import require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqka._util.files import inside
+from aqka._util.optional import require
 from aqka._util.text import inert
-from aqka.backends.circuits import require, zz_feature_map
+from aqka.backends.circuits import zz_feature_map
 from aqka.errors import InputError
 from aqka.study.circuit_files import load_circuit
 from aqka.study.schema import BUILT_IN_MAPS, FeatureMapSection, Study

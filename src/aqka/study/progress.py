@@ -13,9 +13,9 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError, LedgerError
+from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.diagnostics import diagnose
 from aqka.readouts import Readout
-from aqka.readouts._base import estimate_kernel
 from aqka.runs.audit import audit
 from aqka.runs.driver import LEDGER_NAME, recorded_plan
 from aqka.runs.ledger import Entry, Ledger

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray
-from aqka.evaluation.demo.demo import balanced_accuracy
 from aqka.insight.diagnostics import diagnose
+from aqka.maths.metrics import balanced_accuracy
 from aqka.planning.quote import Quote
 from aqka.planning.usage import price
 from aqka.readouts import FittedHead

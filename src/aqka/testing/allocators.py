@@ -73,7 +73,7 @@ def check_relabelling(
         problem.y[order] if problem.y.ndim == 1 else problem.y[order].argmax(axis=1),
         problem.ridge,
         problem.C,
-        problem.protocol,
+        problem.reading,
         None if oracle is None else oracle[np.ix_(order, order)],
     )
     answer = PairTable(table.n_points, table.diagonal)

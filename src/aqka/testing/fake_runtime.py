@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aqka.backends._jobs.ibm import EXTRA
-from aqka.backends.circuits import require
+from aqka._util.optional import require
 
 REFUSALS = ("refused", "reply lost")
 OPEN_PLAN_MESSAGE = (
@@ -91,7 +90,7 @@ class FakeRuntime:
     def open(self, mode: str) -> "FakeMode":
         """Open an execution mode, if the account may."""
         if mode not in self.allowed:
-            raise require("qiskit_ibm_runtime.exceptions", EXTRA).IBMRuntimeError(OPEN_PLAN_MESSAGE)
+            raise require("qiskit_ibm_runtime.exceptions", "ibm").IBMRuntimeError(OPEN_PLAN_MESSAGE)
         self.opened.append(FakeMode(mode))
         return self.opened[-1]
 
@@ -102,7 +101,7 @@ class FakeRuntime:
     def job(self, job_id: str) -> "FakeJob":
         """Return a job by its id."""
         if not (self.directory / f"{job_id}.json").exists():
-            exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+            exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
             raise exceptions.RuntimeJobNotFound(f"Job not found: {job_id}")
         return FakeJob(self.directory, job_id)
 
@@ -123,7 +122,7 @@ class FakeRuntime:
 
     def accept(self, tags: list[str], outcomes: Any) -> "FakeJob":
         """Store a job with its outcomes, or refuse it as ``next_job`` says."""
-        exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+        exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
         fate, self.next_job = self.next_job, None
         if fate == "refused":
             raise exceptions.IBMRuntimeError("Failed to run program: the service is busy.")
@@ -194,7 +193,7 @@ class FakeJob:
 
     def result(self) -> Any:
         """Wait for the job and return its outcomes, or raise what IBM's job raises."""
-        exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+        exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
         containers = require("qiskit.primitives.containers", "qiskit")
         while self.status() == "QUEUED":
             time.sleep(0.01)
@@ -222,7 +221,7 @@ class _FakeSampler:
 
     def run(self, pubs: list[Any], *, shots: int) -> FakeJob:
         if self._mode is not None and self._mode.closed:
-            exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+            exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
             raise exceptions.IBMRuntimeError("The session is closed.")
         primitives = require("qiskit.primitives", "qiskit")
         sampler = primitives.StatevectorSampler(seed=np.random.default_rng(self._seed))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.backends.circuits import require
+from aqka._util.optional import require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

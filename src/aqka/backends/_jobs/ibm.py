@@ -3,8 +3,8 @@
 import logging
 from typing import Any, Protocol
 
+from aqka._util.optional import require
 from aqka.backends._noisy.compact import compact_circuit, compact_simulator
-from aqka.backends.circuits import require
 from aqka.errors import InputError, JobError
 
 logger = logging.getLogger(__name__)

@@ -1,22 +1,22 @@
 """What backends that send Qiskit jobs share: one transpiled circuit, jobs, tickets, counting."""
 
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, digest
+from aqka._util.optional import require
 from aqka.backends._jobs.rows import Chunk, JobShape, Layout
+from aqka.backends.base import Backend, check_plan
 from aqka.backends.circuits import (
     as_feature_map,
     as_rows_and_columns,
     circuit_digest,
     fidelity_circuit,
-    require,
 )
-from aqka.backends.simulated import check_plan
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError, JobError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 
-class JobBackend(ABC):
+class JobBackend(Backend):
     """Sends a plan as sampler jobs of one PUB each; a subclass sends and finds the jobs.
 
     The fidelity circuit is built and transpiled once, here. A ticket holds the job ids and the
@@ -144,9 +144,12 @@ class JobBackend(ABC):
         and a run must be resumable after one.
         """
         parts = f"X={digest(self._rows)}, columns={digest(self._cols)}"
-        device = getattr(self, "name", "")
         name = type(self).__name__
-        return f"{name}({parts}, feature_map={self._feature_map}, device={device})"
+        return f"{name}({parts}, feature_map={self._feature_map}, device={self._device_name()})"
+
+    def _device_name(self) -> str:
+        """Return the name of the one device that a run must stay on; empty where any may run it."""
+        return ""
 
     def _values(self, plan: ShotPlan, chunk: Chunk) -> FloatArray:
         points = (self._rows[plan.rows[chunk.pairs]], self._cols[plan.cols[chunk.pairs]])

@@ -8,7 +8,7 @@ from inspect import isclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from aqka.backends.circuits import require
+from aqka._util.optional import require
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray
+from aqka._util.optional import require
 from aqka.backends._bulk.expressions import evaluate
 from aqka.backends._noisy.models import NoiseTable, used_qubits
 from aqka.backends._noisy.pauli import (
@@ -20,7 +21,7 @@ from aqka.backends._noisy.pauli import (
     product,
     transfer_matrix,
 )
-from aqka.backends.circuits import MIDDLE, require
+from aqka.backends.circuits import MIDDLE
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

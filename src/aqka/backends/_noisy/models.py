@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray
+from aqka._util.optional import require
 from aqka.backends._noisy.pauli import transfer_matrix, zero_outcome
-from aqka.backends.circuits import require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

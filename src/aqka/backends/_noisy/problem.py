@@ -4,13 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from aqka._util.optional import require
 from aqka.backends._noisy.models import transpile_for
-from aqka.backends.circuits import (
-    as_feature_map,
-    as_rows_and_columns,
-    fidelity_circuit,
-    require,
-)
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, fidelity_circuit
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray
+from aqka._util.optional import require
 from aqka.backends._bulk.gates import ComplexArray
-from aqka.backends.circuits import require
 from aqka.errors import InputError
 
 # Amplitudes handed to the device at a time: 64 MiB, so memory stays bounded for many points.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.backends.circuits import require
+from aqka._util.optional import require
 from aqka.errors import InputError
 
 EXTRA = "pennylane"

@@ -16,7 +16,7 @@ from aqka.evaluation.results import Estimate, MissingError, Results, Row
 from aqka.evaluation.spending import EXACT, MAJORITY, decision_row
 from aqka.evaluation.tasks import Task
 from aqka.readouts import make_readout
-from aqka.runs.driver import acquire
+from aqka.sessions.acquisition import acquire
 from aqka.sweep.cells import OnCell, run_cells
 from aqka.sweep.store import Cell, Result, stable_name
 

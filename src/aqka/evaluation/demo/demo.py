@@ -10,8 +10,8 @@ from aqka._util.arrays import FloatArray
 from aqka.backends import MatrixBackend
 from aqka.evaluation.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
-from aqka.runs.driver import acquire
-from aqka.sessions.acquisition import Acquisition
+from aqka.maths.metrics import balanced_accuracy
+from aqka.sessions.acquisition import Acquisition, acquire
 
 TASKS: tuple[Callable[[int], Task], ...] = (
     lambda seed: planted_sparse(seed=seed, largest_class=0.7),
@@ -20,7 +20,7 @@ TASKS: tuple[Callable[[int], Task], ...] = (
 ALLOCATORS = ("uniform", "leverage", "shofar", "nystrom", "hybrid", "aqka", "aqka-oracle")
 HEATMAP_ANCHORS = 4
 HEATMAPS = ("uniform", "aqka", "aqka-oracle")
-PROTOCOLS = ("paper", "practical")
+READINGS = ("paper", "fair")
 SHOTS_PER_PAIR = (0.3, 1.0, 4.0, 16.0)
 TABLE_SHOTS_PER_PAIR = 4.0
 
@@ -30,7 +30,7 @@ class Result:
     """One run: who spent how many shots on what, and how well the head then did."""
 
     task: str
-    protocol: str
+    reading: str
     allocator: str
     shots_per_pair: float
     seed: int
@@ -54,32 +54,27 @@ class Demo:
     """Shots per pair of a small planted run, by allocator, anchors in the top left."""
 
     def mean(
-        self, task: str, protocol: str, allocator: str, shots_per_pair: float, measure: str
+        self, task: str, reading: str, allocator: str, shots_per_pair: float, measure: str
     ) -> tuple[float, float | None]:
         """Return the mean over seeds of a result's ``measure``, and its standard error, if any."""
-        key = (task, protocol, allocator, shots_per_pair)
+        key = (task, reading, allocator, shots_per_pair)
         values = [
             getattr(r, measure)
             for r in self.results
-            if (r.task, r.protocol, r.allocator, r.shots_per_pair) == key
+            if (r.task, r.reading, r.allocator, r.shots_per_pair) == key
         ]
         if len(values) == 1:
             return values[0], None
         return float(np.mean(values)), float(np.std(values, ddof=1)) / len(values) ** 0.5
 
 
-def balanced_accuracy(truth: FloatArray, predicted: FloatArray) -> float:
-    """Return the mean over the classes present of the share predicted right."""
-    return float(np.mean([np.mean(predicted[truth == c] == c) for c in np.unique(truth)]))
-
-
 def count_runs(seeds: int) -> int:
     """Return how many runs the demo makes."""
-    return len(TASKS) * len(PROTOCOLS) * len(ALLOCATORS) * len(SHOTS_PER_PAIR) * seeds
+    return len(TASKS) * len(READINGS) * len(ALLOCATORS) * len(SHOTS_PER_PAIR) * seeds
 
 
 def run_demo(seeds: int, on_run: Callable[[Result], None]) -> Demo:
-    """Run every task, protocol, allocator and budget for a number of seeds."""
+    """Run every task, reading, allocator and budget for a number of seeds."""
     demo = Demo()
     for make_task in TASKS:
         tasks = [make_task(seed) for seed in range(seeds)]
@@ -90,8 +85,8 @@ def run_demo(seeds: int, on_run: Callable[[Result], None]) -> Demo:
             for result, session in _runs(task, seed):
                 demo.results.append(result)
                 on_run(result)
-                wanted = ("practical", "aqka", TABLE_SHOTS_PER_PAIR, 0)
-                if (result.protocol, result.allocator, result.shots_per_pair, seed) == wanted:
+                wanted = ("fair", "aqka", TABLE_SHOTS_PER_PAIR, 0)
+                if (result.reading, result.allocator, result.shots_per_pair, seed) == wanted:
                     table, problem = session.table, session.problem
                     demo.diagnostics[name] = diagnose(table, problem)
                     demo.true_diagnostics[name] = diagnose(table, problem, task.kernel)
@@ -103,21 +98,21 @@ def run_demo(seeds: int, on_run: Callable[[Result], None]) -> Demo:
 def _runs(task: Task, seed: int) -> Iterator[tuple[Result, Acquisition]]:
     backend = MatrixBackend(task.kernel, seed=seed)
     n_pairs = len(task.y) * (len(task.y) + 1) // 2
-    for protocol, allocator, shots_per_pair in product(PROTOCOLS, ALLOCATORS, SHOTS_PER_PAIR):
+    for reading, allocator, shots_per_pair in product(READINGS, ALLOCATORS, SHOTS_PER_PAIR):
         session = acquire(
             backend,
             task.y,
             int(shots_per_pair * n_pairs),
             allocator,
             ridge=task.ridge,
-            protocol=protocol,
+            reading=reading,
             true_kernel=task.kernel,
             seed=seed,
         )
         predicted = session.fit().predict(task.test_kernel)
         result = Result(
             task=task.name,
-            protocol=protocol,
+            reading=reading,
             allocator=allocator,
             shots_per_pair=shots_per_pair,
             seed=seed,
@@ -137,7 +132,7 @@ def _small_planted_shots(allocator: str) -> FloatArray:
         10 * 465,
         allocator,
         ridge=task.ridge,
-        protocol="paper",
+        reading="paper",
         true_kernel=task.kernel,
     )
     others = np.setdiff1d(np.arange(30), task.anchors)

@@ -39,7 +39,7 @@ def _curves(axes: Axes, demo: Demo, task: str) -> None:
     budgets = sorted({result.shots_per_pair for result in demo.results})
     for colour, marker, allocator in zip(COLOURS, MARKERS, ALLOCATORS, strict=True):
         accuracies = [
-            demo.mean(task, "practical", allocator, budget, "accuracy")[0] for budget in budgets
+            demo.mean(task, "fair", allocator, budget, "accuracy")[0] for budget in budgets
         ]
         axes.plot(budgets, accuracies, color=colour, marker=marker, ms=5, label=allocator)
     fixed = [demo.mean(task, "paper", "uniform", budget, "accuracy")[0] for budget in budgets]

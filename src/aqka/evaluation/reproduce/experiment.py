@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aqka._util.arrays import as_count
-from aqka.core.reading import PAPER, PRACTICAL, Protocol
+from aqka.core.reading import FAIR, PAPER, Reading
 from aqka.errors import InputError
 from aqka.evaluation.reproduce.claims import Claim
 from aqka.evaluation.results import Results
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 Parameters = dict[str, Any]
 
-PROTOCOLS = {"paper": PAPER, "fair": PRACTICAL}
+PROTOCOLS = {"paper": PAPER, "fair": FAIR}
 """``paper``: diagonal measured, unseen pairs read 0, the paper's fixed ridge. ``fair``: diagonal
 known, and every method gets the same cross-validated ridge."""
 
 
-def protocol_of(name: str) -> Protocol:
-    """Return the protocol that experiments call by that name."""
+def reading_of(name: str) -> Reading:
+    """Return how counts are read under an experiment's protocol."""
     if name not in PROTOCOLS:
         raise InputError(f"protocol must be one of {sorted(PROTOCOLS)}, got {name!r}.")
     return PROTOCOLS[name]

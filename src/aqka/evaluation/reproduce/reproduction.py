@@ -12,7 +12,7 @@ from aqka.evaluation.reproduce.experiments import (
     Experiment,
     as_parameters,
     make_experiment,
-    protocol_of,
+    reading_of,
 )
 from aqka.evaluation.results import Results
 from aqka.sweep.cells import OnCell, cell_seconds, run_cells
@@ -58,7 +58,7 @@ def plan(
 ) -> Plan:
     """Prepare an experiment; nothing is run or written yet."""
     experiment = make_experiment(name)
-    protocol_of(protocol)
+    reading_of(protocol)
     parameters = as_parameters(experiment, quick, seeds, kernel)
     cells = experiment.cells(parameters, protocol)
     return Plan(name, experiment, parameters, protocol, out / protocol / name, cells)

@@ -44,7 +44,7 @@ def test_gains_are_of_the_same_seed():
 
 def test_the_svm_oracle_scores_by_the_true_dual():
     task = ad_hoc(20, 5, seed=0)
-    problem = Problem(task.y, true_kernel=task.kernel, protocol="paper")
+    problem = Problem(task.y, true_kernel=task.kernel, reading="paper")
     table = PairTable(20, "measured")
     dual = solve_dual(task.kernel, task.y, problem.C).dual
     found = table.square(SvmOracle().sensitivity(table, problem))

@@ -37,7 +37,7 @@ def arm_rows(
         for ratio in ratios:
             budget = round(ratio * n_pairs(len(task.y)))
             session = spend(task, method, budget, protocol, seed, backend=backend)
-            k_hat = session.problem.protocol.kernel(session.table)
+            k_hat = session.problem.reading.kernel(session.table)
             rows.append(
                 measured(task, session, exact)
                 | {

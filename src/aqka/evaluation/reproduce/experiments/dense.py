@@ -8,7 +8,7 @@ import numpy as np
 from aqka.allocators.aqka import ridge_gradient
 from aqka.core.problem import Problem
 from aqka.evaluation.reproduce.claims import Claim, above, at_most, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters, protocol_of
+from aqka.evaluation.reproduce.experiment import Experiment, Parameters, reading_of
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._real import CHOSEN, DATA, real_task
 from aqka.evaluation.reproduce.experiments._stated import (
@@ -42,7 +42,7 @@ def measure(cell: Cell) -> Result:
 
 def _structure(task: Task, protocol: str) -> Row:
     """Return how dense α is, and how much the sensitivities vary."""
-    problem = Problem(task.y, task.ridge, protocol=protocol_of(protocol))
+    problem = Problem(task.y, task.ridge, reading=reading_of(protocol))
     alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
     mass = np.cumsum(np.sort(np.abs(alpha))[::-1]) / np.abs(alpha).sum()
     upper = np.triu_indices(len(task.y), 1)

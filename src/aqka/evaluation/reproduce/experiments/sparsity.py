@@ -38,7 +38,7 @@ def measure(cell: Cell) -> Result:
     task = planted_task(cell["seed"], cell["anchors"])
     exact, majority = baseline_rows(task, cell["protocol"])
     # Over all pairs, the diagonal included, whatever the protocol: as the paper's M counts them.
-    problem = Problem(task.y, ridge=task.ridge, protocol=PAPER)
+    problem = Problem(task.y, ridge=task.ridge, reading=PAPER)
     exact["rho"] = diagnose(problem.new_table(), problem, task.kernel).rho
     rows = [exact, majority]
     decision = exact_decision(task)

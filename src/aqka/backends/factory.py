@@ -1,0 +1,65 @@
+"""BackendFactory: a backend for each data set, with options that stay the same."""
+
+from typing import Any
+
+from aqka.backends.base import Backend
+from aqka.backends.statevector import StatevectorBackend
+from aqka.errors import InputError
+
+STATEVECTOR = "statevector"
+
+
+class BackendFactory:
+    """Makes a backend for each data set an estimator meets, with options that stay the same.
+
+    Copies of it are itself: cloning an estimator copies no device and opens no second session.
+
+    Parameters
+    ----------
+    backend_class
+        A backend that takes ``X``, ``feature_map``, ``columns`` and ``seed``.
+    **options
+        Whatever else it takes, such as a device or a noise model.
+
+    Examples
+    --------
+    >>> from aqka import StatevectorBackend
+    >>> factory = BackendFactory(StatevectorBackend)
+    >>> factory([[0.1], [0.2]], None, columns=None, seed=0).shape
+    (2, 2)
+    """
+
+    def __init__(self, backend_class: Any, **options: Any) -> None:
+        if not callable(backend_class):
+            raise InputError(
+                f"backend_class must be a backend's class, got {type(backend_class).__name__}."
+            )
+        taken = sorted({"X", "columns", "seed"} & set(options))
+        if taken:
+            raise InputError(f"options must not hold {', '.join(taken)}: the estimator sets them.")
+        self.backend_class = backend_class
+        self.options = options
+
+    def __call__(self, X: Any, feature_map: Any, *, columns: Any, seed: int) -> Backend:
+        """Make the backend of a kernel of X with itself, or of X by ``columns``."""
+        given = {"feature_map": feature_map} | self.options
+        made: Backend = self.backend_class(X=X, columns=columns, seed=seed, **given)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "BackendFactory":
+        """Return itself: a device or session must not be copied."""
+        return self
+
+    def __repr__(self) -> str:
+        """Return the call that makes it, without the options' contents."""
+        names = "".join(f", {name}=…" for name in self.options)
+        return f"BackendFactory({getattr(self.backend_class, '__name__', '?')}{names})"
+
+
+def as_factory(backend: Any) -> BackendFactory | None:
+    """Return the factory that an estimator's ``backend`` names; None if it is not one."""
+    if isinstance(backend, BackendFactory):
+        return backend
+    if isinstance(backend, str) and backend == STATEVECTOR:
+        return BackendFactory(StatevectorBackend)
+    return None

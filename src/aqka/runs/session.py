@@ -1,0 +1,96 @@
+"""Session: a budget being spent round by round, as ask and tell."""
+
+from abc import ABC, abstractmethod
+
+from numpy.typing import ArrayLike
+
+from aqka._util.arrays import IntArray, text_digest
+from aqka.core.plans import ShotPlan, checked_hits
+from aqka.errors import InputError
+
+
+class Session(ABC):
+    """What the driver needs of training, prediction and whatever else spends shots.
+
+    ``ask`` gives a plan and gives it again until it is told; a subclass says what comes next and
+    what is known afterwards.
+
+    Attributes
+    ----------
+    round
+        Rounds that were told.
+    """
+
+    def __init__(self) -> None:
+        self.round = 0
+        self._pending: ShotPlan | None = None
+
+    @property
+    @abstractmethod
+    def shots_left(self) -> int:
+        """Shots of the budget that are not yet measured."""
+
+    @property
+    def done(self) -> bool:
+        """Whether there is no next round: the budget is spent."""
+        return self.shots_left == 0
+
+    @abstractmethod
+    def settings(self) -> dict[str, str]:
+        """Return all that a run depends on besides the backend, as texts."""
+
+    @abstractmethod
+    def extent(self) -> dict[str, str]:
+        """Return which pairs plans may name, as texts."""
+
+    @property
+    @abstractmethod
+    def _tag_name(self) -> str:
+        """What tags of this kind of session begin with; simulated hits depend on it."""
+
+    @abstractmethod
+    def _next_plan(self) -> ShotPlan:
+        """Return what to measure next; called once a round, and only while not done."""
+
+    @abstractmethod
+    def _take(self, planned: ShotPlan, measured: ShotPlan, hits: IntArray) -> None:
+        """Take checked hits of what was measured, which of a cut round is less than planned."""
+
+    @property
+    def tag(self) -> str:
+        """Name of the current round, for the backend: other runs and rounds have others."""
+        return f"{self._tag_name}-{text_digest(repr(self.settings()))}-r{self.round}"
+
+    def ask(self) -> ShotPlan:
+        """Return the pairs and shots to run next; the same plan until it is told."""
+        if self.done:
+            raise InputError(f"{self._ending}; there is no next round.")
+        if self._pending is None:
+            self._pending = self._next_plan()
+        return self._pending
+
+    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
+        """Take the hits of the plan that ``ask`` gave, in its order (Algorithm 1, line 11).
+
+        ``shots`` says how many shots each pair really got, where a round was cut short. What a
+        round did not use is there for the next one.
+        """
+        if self._pending is None:
+            raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
+        measured = self._pending if shots is None else self._pending.cut_to(shots)
+        self._take(self._pending, measured, checked_hits(measured, hits))
+        self._pending = None
+        self.round += 1
+
+    def take_up(self, plan: ShotPlan) -> None:
+        """Make a recorded plan the pending one, instead of computing it again."""
+        if not 0 < plan.total <= self.shots_left:
+            raise InputError(
+                f"plan has {plan.total} shots but {self.shots_left} of the budget are left."
+            )
+        self._pending = plan
+
+    @property
+    def _ending(self) -> str:
+        """Why there is no next round."""
+        return "the budget is spent"
