@@ -17,6 +17,7 @@ check: .venv/.test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
 
 browser:
 	@.ci/chromium
@@ -62,4 +63,4 @@ constraints:
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
 
 clean:
-	@rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
-from aqka import PairTable, ShotPlan
 from aqka._util.arrays import FloatArray
 from aqka.allocators.targets import kkt_targets
+from aqka.core import PairTable, ShotPlan
 from aqka.maths.sensitivity import krr_gauss_newton, krr_gradient, krr_remainder, svm_gradient
 from aqka.maths.spectrum import Spectrum
 from aqka.maths.svm import solve_dual

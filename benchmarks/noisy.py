@@ -8,11 +8,11 @@ from qiskit_machine_learning.kernels import FidelityQuantumKernel
 from qiskit_machine_learning.state_fidelities import ComputeUncompute
 from threadpoolctl import threadpool_limits
 
-from aqka import ShotPlan
 from aqka._util.arrays import FloatArray
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.backends.circuits import zz_feature_map
+from aqka.core import ShotPlan
 from benchmarks.bars import Bar, fastest
 
 POINTS, QUBITS, SHOTS = 100, 4, 100

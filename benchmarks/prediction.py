@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from aqka import Acquisition, FittedHead, MatrixBackend, Problem, acquire, make_readout
+from aqka import Acquisition, MatrixBackend, Problem, acquire
 from aqka._util.arrays import FloatArray
 from aqka.backends.zz import zz_kernel
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.evaluation.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.intervals import with_total_interval
+from aqka.readouts import FittedHead, make_readout
 from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import predict
 from benchmarks.bars import Bar

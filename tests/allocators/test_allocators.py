@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from aqka import (
-    Acquisition,
-    InputError,
-    MatrixBackend,
-    PairTable,
-    Problem,
-    Schedule,
-    acquire,
-    allocator_names,
-)
+from aqka import Acquisition, InputError, MatrixBackend, Problem, Schedule, acquire, allocator_names
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.hybrid import Hybrid
@@ -20,6 +11,7 @@ from aqka.allocators.nystrom import Nystrom
 from aqka.allocators.nystrom_leverage import NystromLeverage
 from aqka.allocators.shofar import Shofar
 from aqka.allocators.targets import floored
+from aqka.core import PairTable
 from aqka.maths.sensitivity import krr_gradient, leverage_sums, soft_support, svm_gradient
 from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
 from aqka.maths.svm import solve_dual

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import PairTable, Problem, Schedule, allocator_names
+from aqka import Problem, Schedule, allocator_names
 from aqka.allocators import make_allocator
 from aqka.allocators.shofar import Shofar
+from aqka.core import PairTable
 from aqka.testing import check_allocator, check_relabelling
 from tests.conftest import make_kernel, make_labels
 

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from aqka import MatrixBackend, PairTable, Problem, acquire
+from aqka import MatrixBackend, Problem, acquire
 from aqka.allocators.auto import Auto
 from aqka.allocators.predictive import Predictive, half_uniform
+from aqka.core import PairTable
 from aqka.evaluation.tasks import planted_sparse
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum

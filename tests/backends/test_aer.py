@@ -19,10 +19,10 @@ from qiskit_aer.noise import (
 )
 from scipy import stats
 
-from aqka import ShotPlan
 from aqka.backends._noisy.models import transpile_for
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
+from aqka.core import ShotPlan
 from aqka.errors import InputError
 
 

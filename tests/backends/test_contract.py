@@ -3,7 +3,7 @@ import pytest
 from qiskit.primitives import StatevectorSampler
 from qiskit_ibm_runtime.fake_provider import FakeFez
 
-from aqka import MatrixBackend, ShotPlan
+from aqka import MatrixBackend
 from aqka.backends import (
     AerBackend,
     AerSamplingBackend,
@@ -13,6 +13,7 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
+from aqka.core import ShotPlan
 from aqka.testing import check_backend
 from aqka.testing.backends import check_rows_outside
 from aqka.testing.fake_runtime import FakeRuntime

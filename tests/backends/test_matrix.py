@@ -3,7 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
-from aqka import InputError, MatrixBackend, PairTable, ShotPlan
+from aqka import InputError, MatrixBackend
+from aqka.core import PairTable, ShotPlan
 from tests.conftest import make_kernel
 
 

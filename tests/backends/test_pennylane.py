@@ -4,10 +4,11 @@ import pickle
 import numpy as np
 import pytest
 
-from aqka import InputError, ShotPlan, acquire
+from aqka import InputError, acquire
 from aqka._util import optional
 from aqka.backends.circuits import zz_feature_map
 from aqka.backends.pennylane import PennylaneBackend
+from aqka.core import ShotPlan
 
 qml = importlib.import_module("pennylane")
 

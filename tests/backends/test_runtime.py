@@ -11,13 +11,14 @@ from qiskit_ibm_runtime.api.exceptions import RequestsApiError
 from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError, IBMRuntimeError
 from scipy.stats import binom
 
-from aqka import InputError, MatrixBackend, ShotPlan, acquire
+from aqka import InputError, MatrixBackend, acquire
 from aqka._util import optional
 from aqka.backends import AerBackend, JobShape, runtime
 from aqka.backends._jobs import ibm as _ibm
 from aqka.backends._jobs import sender as _jobs
 from aqka.backends._noisy import compact as _compact
 from aqka.backends.runtime import RuntimeBackend
+from aqka.core import ShotPlan
 from aqka.errors import JobError, TransientError
 from aqka.testing.fake_runtime import FakeRuntime
 
@@ -62,7 +63,7 @@ def test_a_killed_process_is_recovered_by_its_tag(tmp_path):
     script = f"""
         import os
         import numpy as np
-        from aqka import ShotPlan
+        from aqka.core import ShotPlan
         from aqka.backends.runtime import RuntimeBackend
         from aqka.testing.fake_runtime import FakeRuntime
         X = np.random.default_rng(7).uniform(0, 1, (6, 2))

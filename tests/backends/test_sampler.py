@@ -10,10 +10,11 @@ from qiskit.primitives import BackendSamplerV2, BaseSamplerV2, StatevectorSample
 from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit.quantum_info import Statevector
 
-from aqka import InputError, ShotPlan, StatevectorBackend, acquire
+from aqka import InputError, StatevectorBackend, acquire
 from aqka._util import optional
 from aqka.backends import JobShape, circuits
 from aqka.backends.sampler import SamplerBackend
+from aqka.core import ShotPlan
 from aqka.errors import JobError
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))

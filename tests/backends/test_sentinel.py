@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from aqka import InputError, MatrixBackend, ShotPlan, acquire
+from aqka import InputError, MatrixBackend, acquire
 from aqka.backends.sentinel import (
     DriftWarning,
     SentinelBackend,
@@ -11,6 +11,7 @@ from aqka.backends.sentinel import (
     estimate_depolarising,
     mitigate_depolarising,
 )
+from aqka.core import ShotPlan
 
 QUBITS = 3
 FLOOR = 1 / 8

@@ -20,9 +20,10 @@ from qiskit.circuit.library import (
 )
 from qiskit.quantum_info import SparsePauliOp, Statevector, random_unitary
 
-from aqka import InputError, ShotPlan
+from aqka import InputError
 from aqka.backends.circuits import zz_feature_map as our_zz_map
 from aqka.backends.statevector import StatevectorBackend
+from aqka.core import ShotPlan
 
 NOT_UNITARY = {"measure", "reset", "delay"}
 STANDARD = {

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import InputError, PairTable, ShotPlan
+from aqka import InputError
+from aqka.core import PairTable, ShotPlan
 
 
 @given(n_points=st.integers(2, 15), diagonal=st.sampled_from(["known", "measured"]))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aqka import PairTable
+from aqka.core import PairTable
 from aqka.core.prior import KernelPrior
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import unitary_group
 
-from aqka import PAPER, Landmarks, MatrixBackend, PairTable, Schedule, ShotPlan, acquire
+from aqka import MatrixBackend, Schedule, acquire
 from aqka.allocators.schedule import ONE_SHOT
 from aqka.allocators.targets import kkt_targets
 from aqka.backends.zz import zz_kernel, zz_states
+from aqka.core import PAPER, Landmarks, PairTable, ShotPlan
 from aqka.evaluation.reproduce.experiments import heatmap, hyperparameters
 from aqka.evaluation.reproduce.experiments.scaling import ANCHORS
 from aqka.maths.nystrom import reconstruct
@@ -31,7 +32,7 @@ from aqka.maths.theory import (
     svm_dual_objective,
     svm_variance_weights,
 )
-from aqka.planning.quote import quote
+from aqka.planning.quotes import quote
 from benchmarks.agreement import ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 

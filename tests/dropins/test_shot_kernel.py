@@ -13,9 +13,10 @@ from qiskit.circuit.library import zz_feature_map
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from aqka import BackendFactory, InputError, JobError, LedgerError, Patience
+from aqka import BackendFactory, InputError, JobError, LedgerError
 from aqka.backends.zz import zz_kernel
 from aqka.dropins import ShotKernel, shot_kernel
+from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.driver import drive
 from aqka.runs.export import measurements

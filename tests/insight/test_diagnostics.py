@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import InputError, MatrixBackend, PairTable, Problem, acquire, diagnose
+from aqka import InputError, MatrixBackend, Problem, acquire, diagnose
+from aqka.core import PairTable
 from aqka.evaluation.tasks import planted_sparse
 from aqka.insight.diagnostics import Diagnostics, effective_support, gini
 from aqka.maths.sensitivity import krr_gradient

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from aqka import Problem, make_readout
+from aqka import Problem
 from aqka.allocators.predictive import Predictive
 from aqka.core.pairs import PairTable
 from aqka.insight.hindsight import fewer_shots, steering, thinned
+from aqka.readouts import make_readout
 from aqka.readouts.auto import Auto
 from tests.conftest import make_kernel, make_labels
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from aqka import PairTable
+from aqka.core import PairTable
 from aqka.maths.sensitivity import (
     krr_gauss_newton,
     krr_gradient,

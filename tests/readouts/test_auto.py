@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from aqka import MatrixBackend, Problem, Schedule, acquire, make_readout
+from aqka import MatrixBackend, Problem, Schedule, acquire
 from aqka.evaluation.tasks import breast_cancer, planted_sparse
 from aqka.maths.spectrum import Spectrum
+from aqka.readouts import make_readout
 from aqka.readouts._sparse import sparse_coefficients
 from aqka.readouts.auto import RIDGES, _weights
 from tests.conftest import make_kernel, make_labels

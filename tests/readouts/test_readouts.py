@@ -3,10 +3,11 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
-from aqka import InputError, MatrixBackend, Problem, Schedule, acquire, make_readout
+from aqka import InputError, MatrixBackend, Problem, Schedule, acquire
 from aqka.core.plans import Landmarks
 from aqka.maths.nystrom import reconstruct
 from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
+from aqka.readouts import make_readout
 from aqka.readouts.ridge_kfold import FOLD_SEED, RidgeKfold, kfold_errors
 from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo, loo_residuals
 from tests.conftest import make_kernel, make_labels

@@ -9,18 +9,10 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from aqka import (
-    InputError,
-    JobError,
-    LedgerError,
-    MatrixBackend,
-    Problem,
-    acquire,
-    cli,
-    make_readout,
-)
+from aqka import InputError, JobError, LedgerError, MatrixBackend, Problem, acquire, cli
 from aqka._util.arrays import exact_sum
 from aqka.cli.ledger_table import listed
+from aqka.readouts import make_readout
 from aqka.runs import ledger
 from aqka.runs.audit import verify
 from aqka.runs.driver import LEDGER_NAME

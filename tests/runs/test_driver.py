@@ -9,7 +9,6 @@ from aqka import (
     JobError,
     LedgerError,
     MatrixBackend,
-    Patience,
     Schedule,
     StatevectorBackend,
     TransientError,
@@ -18,6 +17,7 @@ from aqka import (
 from aqka.allocators.shofar import Shofar
 from aqka.backends import JobShape, RuntimeBackend
 from aqka.backends.sentinel import SentinelBackend
+from aqka.runs import Patience
 from aqka.runs.driver import LEDGER_NAME
 from aqka.runs.ledger import Ledger
 from aqka.testing.fake_runtime import FakeRuntime

@@ -7,18 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aqka import (
-    FAIR,
-    PAPER,
-    MatrixBackend,
-    QuantumRidgeClassifier,
-    Schedule,
-    acquire,
-    predict,
-)
+from aqka import MatrixBackend, QuantumRidgeClassifier, Schedule, acquire, predict
 from aqka.allocators import make_allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.schedule import EVEN_START, ONE_LOOK, ONE_SHOT
+from aqka.core import FAIR, PAPER
 from aqka.dropins import ShotKernel
 from aqka.evaluation.compare import comparison
 from aqka.evaluation.compare.comparison import compare

@@ -3,21 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aqka import (
-    FAIR,
-    PAPER,
-    Acquisition,
-    InputError,
-    MatrixBackend,
-    PairTable,
-    Problem,
-    Schedule,
-    ShotPlan,
-    acquire,
-    allocator_names,
-    make_readout,
-)
+from aqka import Acquisition, InputError, MatrixBackend, Problem, Schedule, acquire, allocator_names
 from aqka.allocators import make_allocator
+from aqka.core import FAIR, PAPER, PairTable, ShotPlan
+from aqka.readouts import make_readout
 from tests.conftest import make_kernel, make_labels
 
 

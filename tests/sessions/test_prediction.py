@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import FittedHead, InputError, JobError, LedgerError, MatrixBackend, Patience, acquire
+from aqka import InputError, JobError, LedgerError, MatrixBackend, acquire
 from aqka.insight.intervals import with_total_interval
+from aqka.readouts import FittedHead
+from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.driver import LEDGER_NAME
 from aqka.runs.export import measurements, table_of

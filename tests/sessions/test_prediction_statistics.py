@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from aqka import FittedHead, MatrixBackend, Problem, acquire, make_readout
+from aqka import MatrixBackend, Problem, acquire
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.evaluation.tasks import breast_cancer, planted_sparse
 from aqka.insight.intervals import with_total_interval
+from aqka.readouts import FittedHead, make_readout
 from aqka.sessions.predicted import estimate
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.sequential_test import draw_shots

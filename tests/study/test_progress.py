@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from aqka import MatrixBackend, Problem, acquire, make_readout
+from aqka import MatrixBackend, Problem, acquire
 from aqka._util.files import as_json, write_atomically
 from aqka._util.optional import EXTRAS, examine
 from aqka.cli import app as cli
 from aqka.cli.live_view import progress_rows
 from aqka.errors import InputError, LedgerError
 from aqka.insight.cross_validation import cross_validated_accuracy
+from aqka.readouts import make_readout
 from aqka.readouts.ridge_kfold import FOLD_SEED
 from aqka.study import data
 from aqka.study.carry_out import carry_out, stored_quote

@@ -43,7 +43,7 @@ class AerSamplingBackend(SimulatedBackend):
 
     Examples
     --------
-    >>> from aqka import ShotPlan
+    >>> from aqka.core import ShotPlan
     >>> from aqka.backends.aer import depolarising_noise
     >>> backend = AerSamplingBackend([[0.1, 0.2], [1.0, 2.0]], noise=depolarising_noise())
     >>> ticket = backend.submit(ShotPlan([0, 0], [0, 1], [100, 50]), tag="first")

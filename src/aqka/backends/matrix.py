@@ -20,7 +20,7 @@ class MatrixBackend(ExactBackend):
 
     Examples
     --------
-    >>> from aqka import ShotPlan
+    >>> from aqka.core import ShotPlan
     >>> backend = MatrixBackend([[1.0, 0.25], [0.25, 1.0]], seed=1)
     >>> ticket = backend.submit(ShotPlan([0], [1], [1000]), tag="first")
     >>> backend.collect(ticket)

@@ -48,7 +48,7 @@ class PennylaneBackend(SimulatedBackend):
     Examples
     --------
     >>> import pennylane as qml
-    >>> from aqka import ShotPlan
+    >>> from aqka.core import ShotPlan
     >>> def angles(x):
     ...     qml.AngleEmbedding(x, wires=range(2))
     >>> backend = PennylaneBackend([[0.1, 0.2], [0.4, 0.3]], angles, "default.qubit")

@@ -46,7 +46,7 @@ class SamplerBackend(JobBackend):
     Examples
     --------
     >>> from qiskit.primitives import StatevectorSampler
-    >>> from aqka import ShotPlan
+    >>> from aqka.core import ShotPlan
     >>> import numpy as np
     >>> def exact(seed):
     ...     return StatevectorSampler(seed=np.random.default_rng(seed))

@@ -50,7 +50,7 @@ class StatevectorBackend(ExactBackend):
 
     Examples
     --------
-    >>> from aqka import ShotPlan
+    >>> from aqka.core import ShotPlan
     >>> backend = StatevectorBackend([[0.1, 0.2], [0.3, 0.4]])
     >>> backend.shape
     (2, 2)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aqka.evaluation.demo.demo import Demo
     from aqka.insight.diagnostics import Diagnostics
     from aqka.planning.device import DeviceModel
-    from aqka.planning.quote import Quote
+    from aqka.planning.quotes import Quote
 
 app = typer.Typer(
     help="Quantum-kernel learning under a shot budget.",
@@ -188,7 +188,7 @@ def plan(
 ) -> None:
     """Quote a run before paying for it: shots, jobs, QPU time, queues, cost."""
     from aqka.allocators.schedule import Schedule
-    from aqka.planning.quote import quote
+    from aqka.planning.quotes import quote
 
     device = _device(constants or [])
     if study is not None:

@@ -5,7 +5,7 @@ from rich.table import Table
 
 from aqka.planning.budget import duration
 from aqka.planning.device import DeviceModel
-from aqka.planning.quote import Quote
+from aqka.planning.quotes import Quote
 
 
 def print_quote(offer: Quote, device: DeviceModel, rate: float | None, console: Console) -> None:

@@ -21,7 +21,7 @@ from aqka._util.text import inert
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 
 if TYPE_CHECKING:
-    from aqka.planning.quote import Quote
+    from aqka.planning.quotes import Quote
     from aqka.study.directory import Prepared
     from aqka.study.progress import Progress
 

@@ -85,7 +85,7 @@ class Problem:
     C
         Box of the SVM dual, for the SVM allocators and readout.
     reading
-        ``"fair"``, ``"paper"`` or a :class:`~aqka.Reading`.
+        ``"fair"``, ``"paper"`` or a :class:`~aqka.core.Reading`.
     true_kernel
         The exact training kernel; only the oracle allocators use it.
     classes

@@ -19,7 +19,7 @@ class Reading:
     name
         What the reading is called in results.
     diagonal
-        Whether K_ii costs shots; see :class:`~aqka.PairTable`.
+        Whether K_ii costs shots; see :class:`~aqka.core.PairTable`.
     unseen
         What a pair without shots reads: ``"zero"``, or the ``"mean"`` of the seen pairs.
     readout

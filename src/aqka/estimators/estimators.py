@@ -23,7 +23,7 @@ from aqka.estimators.calibration import (
 from aqka.estimators.kernel_source import PRECOMPUTED, as_measured, as_points
 from aqka.insight.diagnostics import diagnose
 from aqka.insight.intervals import with_total_interval
-from aqka.planning.quote import quote
+from aqka.planning.quotes import quote
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.svm import Svm
 from aqka.runs.driver import LEDGER_NAME, drive, fingerprint
@@ -47,7 +47,7 @@ class _QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         ``"statevector"``; a :class:`~aqka.BackendFactory` for any other backend; or a kernel that
         costs no shots: ``"precomputed"``, where X is the kernel itself (in ``predict`` the
         test-by-train block), or a finished run (its directory, session or
-        :class:`~aqka.PairTable`), where X is one column of its point numbers.
+        :class:`~aqka.core.PairTable`), where X is one column of its point numbers.
     budget
         Training shots: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16 a pair.
     allocator, readout
@@ -179,7 +179,7 @@ class _QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             See :func:`~aqka.predict`.
         total
             Also give intervals that count the training shots, and say which labels could flip;
-            see :func:`~aqka.with_total_interval`. Takes many refits.
+            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
         """
         check_is_fitted(self)
         factory = as_factory(self.backend)

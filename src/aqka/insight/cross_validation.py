@@ -21,7 +21,7 @@ def cross_validated_accuracy(
 
     Examples
     --------
-    >>> from aqka import make_readout
+    >>> from aqka.readouts import make_readout
     >>> labels = np.array([0, 0, 0, 1, 1, 1])
     >>> kernel = np.where(labels[:, None] == labels, 0.9, 0.1) + 0.1 * np.eye(6)
     >>> cross_validated_accuracy(kernel, labels, make_readout("ridge"), Problem(labels))

@@ -8,7 +8,7 @@ from aqka.planning.device import DeviceModel
 from aqka.planning.usage import price
 
 if TYPE_CHECKING:
-    from aqka.planning.quote import Quote
+    from aqka.planning.quotes import Quote
 
 # The paper's B ≪ n_pairs (Appendix C.9) gives no number.
 SPARSE_SHOTS_PER_PAIR = 0.5

@@ -76,7 +76,8 @@ def table_of(path: str | Path) -> Replayed:
     Examples
     --------
     >>> import tempfile
-    >>> from aqka import MatrixBackend, Problem, acquire, make_readout
+    >>> from aqka import MatrixBackend, Problem, acquire
+    >>> from aqka.readouts import make_readout
     >>> directory = tempfile.mkdtemp()
     >>> session = acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=directory)
     >>> table, landmarks = table_of(directory)

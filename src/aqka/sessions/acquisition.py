@@ -30,7 +30,7 @@ class Acquisition(Session):
     budget
         Total number B of shots; the session spends exactly this many.
     allocator
-        A name from :func:`~aqka.allocator_names`, or an :class:`~aqka.Allocator`.
+        A name from :func:`~aqka.allocator_names`, or an :class:`~aqka.allocators.Allocator`.
     schedule
         Warm-up, rounds and exploration; the allocator's own when None.
     seed

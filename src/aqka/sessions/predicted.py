@@ -31,7 +31,7 @@ class Prediction:
         Shots spent on each point.
     total_low, total_high
         Interval for the f of the same readout on the exact kernel; see
-        :func:`~aqka.with_total_interval`. None until asked for.
+        :func:`~aqka.insight.with_total_interval`. None until asked for.
     could_flip
         Whether that readout could give another class; None until asked for.
     level

@@ -11,7 +11,7 @@ from aqka.backends import Backend
 from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
-from aqka.planning.quote import Quote, quote
+from aqka.planning.quotes import Quote, quote
 from aqka.readouts import FittedHead
 from aqka.runs.audit import verify
 from aqka.sessions.acquisition import Acquisition, acquire

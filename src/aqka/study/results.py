@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import BoolArray
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.metrics import balanced_accuracy
-from aqka.planning.quote import Quote
+from aqka.planning.quotes import Quote
 from aqka.planning.usage import price
 from aqka.readouts import FittedHead
 from aqka.sessions.acquisition import Acquisition

@@ -19,7 +19,7 @@ from aqka._util.text import inert
 from aqka.allocators import allocator_names
 from aqka.errors import InputError
 from aqka.planning.budget import parse_budget
-from aqka.planning.quote import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
+from aqka.planning.quotes import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
 from aqka.readouts import readout_names
 from aqka.study.circuit_files import MAX_QUBITS
 from aqka.study.mistakes import explain, known_name, refuse_secrets
@@ -182,7 +182,7 @@ class BudgetSection(Section):
     Attributes
     ----------
     train
-        For the training kernel: shots, QPU time or money; see :func:`aqka.parse_budget`.
+        For the training kernel: shots, QPU time or money; see :func:`aqka.planning.parse_budget`.
     test_shots
         For predictions, on top of ``train``: at most so many shots, on average, for each pair of a
         test and a training point. See :func:`aqka.sessions.prediction.predict`.

@@ -48,7 +48,7 @@ class FakeRuntime:
     Examples
     --------
     >>> import tempfile
-    >>> from aqka import ShotPlan
+    >>> from aqka.core import ShotPlan
     >>> from aqka.backends.runtime import RuntimeBackend
     >>> directory = tempfile.TemporaryDirectory()
     >>> service = FakeRuntime(directory.name)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from aqka import MatrixBackend, PairTable, Problem
+from aqka import MatrixBackend, Problem
 from aqka.backends.zz import zz_kernel
+from aqka.core import PairTable
 from aqka.evaluation.reproduce.experiments._online import arm_rows, online_task, seed_gains
 from aqka.evaluation.reproduce.experiments.svm import SvmOracle, svm_task
 from aqka.evaluation.results import Results

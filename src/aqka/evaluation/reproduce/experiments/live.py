@@ -14,7 +14,7 @@ from aqka.evaluation.reproduce.experiments._stated import direction
 from aqka.evaluation.reproduce.measured_kernel import FAKE_HERON
 from aqka.evaluation.results import Estimate, Results
 from aqka.evaluation.spending import baseline_rows, n_pairs
-from aqka.planning.quote import quote
+from aqka.planning.quotes import quote
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ def quote(
     n_points
         Number of training points N.
     budget
-        Shots as an int, anything :func:`~aqka.parse_budget` reads, or what it returns. Of
+        Shots as an int, anything :func:`~aqka.planning.parse_budget` reads, or what it returns. Of
         QPU time or money as many shots are bought as it pays for.
     n_qubits
         Qubits of the feature map; only used for the depth.
@@ -125,7 +125,7 @@ def quote(
     rate
         Price of a QPU minute, in the budget's currency.
     diagonal
-        Whether the kernel's diagonal is measured too; see :class:`~aqka.PairTable`.
+        Whether the kernel's diagonal is measured too; see :class:`~aqka.core.PairTable`.
     device
         Times and limits.
 

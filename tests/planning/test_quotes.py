@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from aqka import InputError, Schedule, parse_budget, quote
+from aqka import InputError, Schedule, quote
+from aqka.planning import parse_budget
 from aqka.planning.budget import Money, QpuTime, Shots, duration
 from aqka.planning.device import HERON, DeviceModel, zz_depth
 
