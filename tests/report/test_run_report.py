@@ -273,7 +273,7 @@ def test_a_run_writes_its_report_and_never_fails_for_it(tmp_path, monkeypatch, c
     def fail(_):
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("aqka.report.write_report.collect", fail)
+    monkeypatch.setattr("aqka.report.run_report.study_report", fail)
     path = write_study(tmp_path / "b", quick(small()))
     code, out, told = call(monkeypatch, capsys, "run", path, "--json")
     assert code == 0

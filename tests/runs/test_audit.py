@@ -15,9 +15,8 @@ from aqka.cli.ledger_table import listed
 from aqka.readouts import make_readout
 from aqka.runs import ledger
 from aqka.runs.audit import verify
-from aqka.runs.driver import LEDGER_NAME
 from aqka.runs.export import export, measurements, table_of
-from aqka.runs.ledger import Ledger
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 from tests.conftest import make_kernel, make_labels
 
 KERNEL, Y = make_kernel(12), make_labels(12)

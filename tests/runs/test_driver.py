@@ -18,8 +18,7 @@ from aqka.allocators.shofar import Shofar
 from aqka.backends import JobShape, RuntimeBackend
 from aqka.backends.sentinel import SentinelBackend
 from aqka.runs import Patience
-from aqka.runs.driver import LEDGER_NAME
-from aqka.runs.ledger import Ledger
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
 

@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_limits
 from aqka import Schedule, StatevectorBackend, acquire
 from aqka.backends import RuntimeBackend
 from aqka.runs import driver as run
-from aqka.runs.driver import LEDGER_NAME
-from aqka.runs.ledger import Ledger
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_labels
 

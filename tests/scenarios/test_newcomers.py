@@ -64,7 +64,7 @@ def test_2_words_in_a_feature_are_named_with_their_line(tmp_path):
 def test_3_three_classes_work_and_a_number_per_row_does_not(tmp_path):
     three = "a,b,kind\n" + "".join(f"{k},{k % 7},{'xyz'[k % 3]}\n" for k in range(40))
     path = with_csv(tmp_path / "three", three)
-    found = carry_out(prepare(path), path.parent / "run", new=True)
+    found = carry_out(prepare(path), path.parent / "run", new=True).results
     assert found["results"]["classes"] == ["x", "y", "z"]
     ids = "id,b,c\n" + "".join(f"{k},{k % 7},{k % 3}\n" for k in range(40))
     refused(with_csv(tmp_path / "ids", ids, target="id"), "single point.*the right column")

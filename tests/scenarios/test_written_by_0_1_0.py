@@ -112,7 +112,7 @@ def test_a_drop_in_finds_its_kernel(written, expected):
 def test_a_stopped_study_ends_as_the_uninterrupted_one(written):
     done = json.loads((written / "study" / "finished" / "results.json").read_text())
     directory = written / "study" / "stopped"
-    results = carry_out(read_run(directory), directory, new=False)
+    results = carry_out(read_run(directory), directory, new=False).results
     assert results["results"] == done["results"]
     assert results["quote"]["shots"] == done["quote"]["shots"]
     for name in ("shots", "submissions", "test_shots"):

@@ -12,9 +12,8 @@ from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead
 from aqka.runs import Patience
 from aqka.runs.audit import verify
-from aqka.runs.driver import LEDGER_NAME
 from aqka.runs.export import measurements, table_of
-from aqka.runs.ledger import Ledger
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.sessions.prediction import PredictionSession, predict
 from tests.conftest import make_kernel, make_labels
 

@@ -22,7 +22,7 @@ MAP = '[feature_map]\nmap = "{}"\n'
 
 
 def finish(path, **options):
-    return carry_out(prepare(path, **options), path.parent / "run", new=True)
+    return carry_out(prepare(path, **options), path.parent / "run", new=True).results
 
 
 def encoder():
@@ -107,7 +107,7 @@ def test_files_and_code_give_the_same_run_as_each_other(tmp_path):
         kernel = StatevectorBackend(again.points.train, again.circuit).kernel()
         expected = StatevectorBackend(again.points.train, encoder()).kernel()
         assert np.allclose(kernel, expected)
-        resumed = carry_out(again, directory / "run", new=False)
+        resumed = carry_out(again, directory / "run", new=False).results
         assert resumed["results"]["shots"] == 1200
     assert np.array_equal(tables["map.qpy"].shots, tables["mine:encoder"].shots)
 
@@ -197,7 +197,7 @@ def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, 
         finish(path)
     before = service.submissions
     service.accept = accept
-    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
+    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False).results
     jobs = [job.record["tags"][0] for job in service.jobs([])]
     assert len(set(jobs)) == len(jobs)  # the lost one was found by its tag, none was sent twice
     assert found["actual"]["qpu_seconds"] == 3.0 * (before - 1)

@@ -43,7 +43,8 @@ def call(monkeypatch, capsys, *arguments):
 @pytest.fixture
 def finished(tmp_path):
     path = write_study(tmp_path)
-    return tmp_path / "run", carry_out(prepare(path), tmp_path / "run", new=True)
+    done = carry_out(prepare(path), tmp_path / "run", new=True)
+    return tmp_path / "run", done.results
 
 
 def test_progress_agrees_with_the_results(finished):
@@ -60,7 +61,7 @@ def test_progress_agrees_with_the_results(finished):
     assert [entry["shots"] for entry in found["history"]] == [480, 720, 960, 1200]
     accuracy, count = results["accuracy"], results["test_points"]
     assert results["standard_error"] == pytest.approx(np.sqrt(accuracy * (1 - accuracy) / count))
-    assert stored_quote(run).shots == 1200
+    assert stored_quote(found).shots == 1200
     assert found["actual"]["test_shots"] <= found["test_shots"] == 6 * 12 * 20
 
 
@@ -74,7 +75,7 @@ def test_a_run_from_python_has_a_status_too(tmp_path):
 
 def test_the_svm_head_runs(tmp_path):
     text = small().replace("rounds = 3", 'head = "svm"\nallocator = "aqka-svm"')
-    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True)
+    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True).results
     assert found["results"]["regularisation"] == 5.0  # C, not a ridge
     assert progress(tmp_path / "run").accuracy is not None
 
@@ -230,7 +231,7 @@ def test_scaling_and_components_know_the_training_points_only():
 def test_built_in_data_run(name, tmp_path):
     text = small().replace('"moons"', f'"{name}"').replace("train = 12", "train = 24")
     text = text.replace("test = 6", "test = 20")
-    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True)
+    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True).results
     assert found["results"]["test_points"] == 20
     assert 0 <= found["results"]["majority_accuracy"] <= 1
 
@@ -268,7 +269,7 @@ def test_a_full_disk_at_the_end_loses_no_shot(tmp_path, monkeypatch):
         with pytest.raises(LedgerError, match="No shot is lost"):
             carry_out(prepared, tmp_path / "run", new=True)
     assert progress(tmp_path / "run").state == "stopped"
-    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
+    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False).results
     assert found["results"]["shots"] == 1200
 
 

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
-from aqka.runs.audit import Audit, audit, ledger_path
-from aqka.runs.ledger import Entry, Ledger
+from aqka.runs.audit import Audit
+from aqka.runs.history import fold
+from aqka.runs.ledger import Entry, Ledger, ledger_path
 
 FINGERPRINT_SHOWN = ("budget", "points", "seed", "allocator")
 MAX_FACTS = 12  # of one entry; ours have fewer
@@ -39,7 +40,7 @@ def listed(path: str | Path) -> tuple[list[Line], Audit]:
             yield entry
 
     with Ledger(ledger_path(path)) as ledger:
-        return lines, audit(noted(ledger.entries()))
+        return lines, Audit.of(fold(noted(ledger.entries()), keep_rounds=False))
 
 
 def print_lines(lines: list[Line], console: Console) -> None:

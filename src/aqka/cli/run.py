@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aqka.planning.quotes import Quote
     from aqka.study.directory import Prepared
     from aqka.study.progress import Progress
+    from aqka.study.study_run import StudyRun
 
 INTERRUPTED, FAILED = 3, 4
 """Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
@@ -114,9 +115,10 @@ def watch(
     from rich.live import Live
 
     from aqka.cli.live_view import progress_table
-    from aqka.study.progress import progress
+    from aqka.study.progress import ProgressReader
 
-    now = progress(run)
+    reader = ProgressReader(run)
+    now = reader.look()
     try:
         with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
             while True:
@@ -125,7 +127,7 @@ def watch(
                 if now.state in ("finished", "interrupted", "stopped"):
                     break
                 time.sleep(every)
-                now = progress(run)
+                now = reader.look()
                 live.update(progress_table(str(run), now))
     except KeyboardInterrupt:
         return  # the watcher goes, the run goes on
@@ -165,34 +167,36 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
     again = f"aqka resume {_quoted(directory)}"
     with leaving_resumable(directory, again), threadpool_limits(1):
         with _live(directory, errors) as look:
-            results = carry_out(
+            done = carry_out(
                 prepared,
                 directory,
                 new=new,
-                on_start=lambda offer, test: _announce(offer, test, directory, errors),
+                on_start=lambda quoted, test: _announce(quoted, test, directory, errors),
                 on_round=look,
             )
-        page = _write_report(directory, errors)
+        page = _write_report(done, errors)
     if as_json:
         places = {"directory": str(directory), "report": None if page is None else str(page)}
-        typer.echo(json.dumps(results | places, indent=2))
+        typer.echo(json.dumps(done.results | places, indent=2))
         return
-    print_results(results, Console())
+    print_results(done.results, Console())
     typer.echo(f"Everything is in {inert(directory, 300)}")
     if page is not None:
         typer.echo(f"The report is in {inert(page, 300)}")
 
 
-def _write_report(directory: Path, errors: Console) -> Path | None:
+def _write_report(done: "StudyRun", errors: Console) -> Path | None:
     """Write the run's report; a run that has its results never fails for it."""
     from aqka.study.directory import REPORT_NAME
 
+    directory = done.directory
     try:
-        from aqka.report.write_report import collect, write_report
+        from aqka.report.run_report import study_report
+        from aqka.report.write_report import write_report
 
         target = directory / REPORT_NAME
         with errors.status("writing the report"):
-            write_report(collect([directory]), target)
+            write_report([study_report(done)], target)
         return target
     except (Exception, KeyboardInterrupt) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else inert(error, 300)
@@ -246,17 +250,20 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
     from rich.text import Text
 
     from aqka.cli.live_view import progress_table
-    from aqka.study.progress import Progress, progress
+    from aqka.study.progress import Progress, ProgressReader
 
     # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after
     # a round, if the last look is a moment ago: rounds on a simulator take milliseconds.
     seen: list[Progress | str] = ["starting"]
     looked = [-math.inf]
+    reader: list[ProgressReader] = []
 
     def look() -> None:
         if time.monotonic() - looked[0] > LOOK_SECONDS:
             try:
-                seen[0] = progress(directory)
+                if not reader:  # the directory is made by the run itself
+                    reader.append(ProgressReader(directory))
+                seen[0] = reader[0].look()
             except (InputError, LedgerError, OSError) as error:  # a view never stops the run
                 seen[0] = inert(error, limit=None)
             looked[0] = time.monotonic()

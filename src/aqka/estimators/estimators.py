@@ -26,7 +26,8 @@ from aqka.insight.intervals import with_total_interval
 from aqka.planning.quotes import quote
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.svm import Svm
-from aqka.runs.driver import LEDGER_NAME, drive, fingerprint
+from aqka.runs.driver import drive, fingerprint
+from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import predict as predict_with_shots

@@ -24,8 +24,8 @@ def as_measured(backend: Any) -> PairTable:
     if isinstance(backend, Acquisition):
         return backend.table
     if isinstance(backend, str | Path) and Path(backend).exists():
-        from aqka.runs.driver import LEDGER_NAME
         from aqka.runs.export import table_of
+        from aqka.runs.ledger import LEDGER_NAME
 
         path = Path(backend)
         return table_of(path / LEDGER_NAME if path.is_dir() else path).table

@@ -1,23 +1,19 @@
 """The test points of a run, from its counts: decisions, intervals, and how sure they are."""
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.core.blocks import BlockTable
-from aqka.core.plans import ShotPlan
 from aqka.insight.intervals import with_total_interval
 from aqka.maths.metrics import balanced_accuracy, share_interval
-from aqka.readouts import FittedHead, Readout
-from aqka.runs.export import measurements
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.predicted import Prediction, estimate, normal_quantile
+from aqka.readouts import FittedHead
+from aqka.sessions.predicted import Prediction, normal_quantile, prediction_of
 from aqka.study.data import Points
-from aqka.study.directory import PREDICTIONS_NAME
+from aqka.study.method import readout_of
+from aqka.study.study_run import StudyRun
 
 LEVEL = 0.9
 REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %
@@ -84,66 +80,49 @@ class PointResults:
         return share_interval(int(self.right.sum()), self.right.size)
 
 
-def point_results(
-    directory: Path,
-    session: Acquisition,
-    readout: Readout,
-    points: Points,
-    stored: dict[str, Any],
-    *,
-    total: bool,
-) -> PointResults | None:
+def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
     """Return the test points of a run; None while its predictions are not finished.
 
-    What is settled and the classes stand in the ``stored`` results; everything else is read from
-    the counts. ``total`` asks for the intervals that count the training shots too.
+    ``total`` asks for the intervals that count the training shots too.
     """
-    table = _counts(directory, points)
-    predicted, settled = _stored(stored, len(points.test))
-    if table is None or predicted is None or settled is None:
+    if run.predicted is None:
         return None
-    head = session.fit(readout)
-    f, deviation = estimate(head, table)
-    reach = normal_quantile(LEVEL) * deviation
-    found = Prediction(
-        labels=head.labels(f),
-        f=f,
-        low=f - reach,
-        high=f + reach,
-        settled=settled,
-        shots=table.shots.sum(axis=1),
-        level=LEVEL,
-        head=head,
-        table=table,
-    )
+    predicted, points = run.predicted, run.points
+    readout = readout_of(run.study)
+    head = run.session.fit(readout)
+    found = prediction_of(head, predicted.table, predicted.settled, LEVEL)
     if total:
-        found = with_total_interval(found, session, readout, repetitions=REDRAWN_TRAININGS)
-    value, deviation = _margin(head, table, found)
+        found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
+    value, deviation = _margin(head, predicted.table, found)
     reach = normal_quantile(LEVEL) * deviation
-    binary = f.ndim == 1
+    binary = found.f.ndim == 1
     truth = np.array([str(label) for label in points.test_labels])
-    right = truth == np.array(predicted)
-    classes, counts = np.unique(points.train_labels, return_counts=True)
-    usual = points.test_labels == classes[np.argmax(counts)]
-    gain = right.astype(np.float64) - usual
+    labels = np.array(predicted.labels)
+    gain = (truth == labels).astype(np.float64) - _majority_is_right(points)
     return PointResults(
         truth=[inert(label) for label in truth],
-        predicted=[inert(label) for label in predicted],
-        right=right,
+        predicted=[inert(label) for label in labels],
+        right=truth == labels,
         value=value,
         low=value - reach,
         high=value + reach,
         total_low=found.total_low if binary else None,
         total_high=found.total_high if binary else None,
-        settled=settled,
+        settled=predicted.settled,
         could_flip=found.could_flip,
         shots=found.shots,
         classes=[inert(label) for label in head.classes],
-        balanced_accuracy=balanced_accuracy(truth, np.array(predicted)),
+        balanced_accuracy=balanced_accuracy(truth, labels),
         majority_accuracy=points.majority_accuracy,
         gain=float(gain.mean()),
         gain_error=float(np.std(gain) / np.sqrt(gain.size)),
     )
+
+
+def _majority_is_right(points: Points) -> BoolArray:
+    """Return for each test point whether it is of the training points' largest class."""
+    classes, counts = np.unique(points.train_labels, return_counts=True)
+    return np.asarray(points.test_labels == classes[np.argmax(counts)])
 
 
 def _margin(
@@ -159,28 +138,3 @@ def _margin(
     leader, second = order[:, -1], order[:, -2]
     contrast = (alpha[:, leader] - alpha[:, second]).T
     return f[rows, leader] - f[rows, second], np.sqrt(np.sum(variance * contrast**2, axis=1))
-
-
-def _counts(directory: Path, points: Points) -> BlockTable | None:
-    """Return the counts of the test-by-train block; None where the ledger does not fit it."""
-    found = measurements(directory / PREDICTIONS_NAME)
-    table = BlockTable(len(points.test), len(points.train))
-    if found.row.max(initial=-1) >= len(points.test):
-        return None
-    if found.col.max(initial=-1) >= len(points.train):
-        return None
-    table.add(ShotPlan(found.row, found.col, found.shots), found.hits)
-    return table
-
-
-def _stored(stored: dict[str, Any], count: int) -> tuple[list[str] | None, BoolArray | None]:
-    """Return classes and what is settled as the results say, if they are a run's of that size."""
-    results = stored.get("results")
-    if not isinstance(results, dict):
-        return None, None
-    predicted, settled = results.get("predictions"), results.get("settled")
-    if not isinstance(predicted, list) or not isinstance(settled, list):
-        return None, None
-    if len(predicted) != count or len(settled) != count:
-        return None, None
-    return [str(label) for label in predicted], np.array([bool(s) for s in settled])

@@ -1,4 +1,4 @@
-"""All that the report of a run says, worked out from its directory without a new shot."""
+"""All that the report of a run says, worked out from what was measured without a new shot."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,27 +11,23 @@ from aqka._util.text import inert
 from aqka.allocators.aqka import ridge_gradient
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, PAPER
-from aqka.errors import InputError, LedgerError
+from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import noise_floor
 from aqka.report.point_results import PointResults, point_results
-from aqka.runs.audit import Audit, verify
-from aqka.runs.driver import replay
-from aqka.runs.ledger import Entry
-from aqka.sessions.acquisition import Acquisition
-from aqka.study.directory import PREDICTIONS_NAME, STUDY_NAME, read_points, read_results
-from aqka.study.progress import (
-    MAX_ESTIMATED_POINTS,
-    Round,
-    estimator,
-    progress,
-    read_entries,
-    rounds_of,
-)
+from aqka.runs.audit import Audit
+from aqka.runs.history import History
+from aqka.study.carry_out import stored_quote
+from aqka.study.directory import STUDY_NAME
+from aqka.study.method import readout_of
+from aqka.study.progress import ProgressReader, read_begun_history
+from aqka.study.results import quote_versus_actual
+from aqka.study.rounds import MAX_ASSESSED_POINTS, RoundSummary, make_assess, summarise_rounds
+from aqka.study.study_run import StudyRun, load_study_run
 
-ESTIMATED_ROUNDS = 12  # with a Gini and an accuracy
+ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
 REDRAWN_POINTS = 1000  # up to so many the counts are redrawn to know how sure the steering is
 MAX_SETTING = 200  # characters
 
@@ -75,7 +71,7 @@ class RunReport:
     settings: dict[str, str]
     table: PairTable
     budget: int
-    rounds: list[Round]
+    rounds: list[RoundSummary]
     labels: list[str]
     data: str
     sensitivity: FloatArray | None
@@ -92,150 +88,148 @@ class RunReport:
 
 def run_report(directory: Path) -> RunReport:
     """Read a run's directory, finished or not."""
-    now = progress(directory)  # checks the directory and the ledger
-    entries = read_entries(directory)
-    if not entries:
+    state = ProgressReader(directory).look().state  # checks the directory
+    history = read_begun_history(directory)
+    if history is None:
         raise InputError(
             f"{inert(directory, 300)} has not measured anything yet; there is nothing to report."
         )
-    version = inert(entries[0].body.get("version", "unknown"))
-    facts = entries[0].body["fingerprint"]
-    common: dict[str, Any] = {
-        "name": inert("/".join(directory.resolve().parts[-2:]), 100),
-        "state": now.state,
-        "backend": now.backend,
-        "version": version,
-        "budget": now.budget,
-    }
-    ledgers = {"training": verify(directory)}
-    predictions = directory / PREDICTIONS_NAME
-    if predictions.is_dir():
-        try:
-            ledgers["predictions"] = verify(predictions)
-        except LedgerError as error:
-            ledgers["predictions"] = Audit(False, [str(error)], None, 0, 0, False, None)
-    if not (directory / STUDY_NAME).exists():
-        table = PairTable(int(facts["points"]), facts["diagonal"])
-        rounds = rounds_of(entries, table, None, 1)
-        reading = FAIR if table.diagonal == "known" else PAPER
-        return RunReport(
-            **common,
-            study_text="",
-            settings={},
-            table=table,
-            rounds=rounds,
-            labels=[],
-            data="",
-            sensitivity=None,
-            diagnostics=None,
-            eigenvalues=_eigenvalues(reading.kernel(table)),
-            noise_floor=noise_floor(table),
-            steering=None,
-            fewer=[],
-            point_results=None,
-            usage=[],
-            ledgers=ledgers,
-            notes=[
-                "The run was begun from Python: its ledger holds no labels, so sensitivities, "
-                "accuracy and test points cannot be told."
-            ],
-        )
-    return _of_study(directory, entries, common, ledgers)
+    if (directory / STUDY_NAME).exists():
+        return study_report(load_study_run(directory, history), state)
+    return _python_report(directory, history, state)
 
 
-def _of_study(
-    directory: Path, entries: list[Entry], common: dict[str, Any], ledgers: dict[str, Audit]
-) -> RunReport:
-    # Imported here: a run begun from Python has no study, and pydantic takes a moment.
-    from aqka.study.method import problem_of, readout_of, schedule_of
-    from aqka.study.schema import load_study
-
-    study, text = load_study(directory / STUDY_NAME)
-    points = read_points(directory)
-    problem = problem_of(study, points)
-    readout = readout_of(study)
-    method, notes = study.method, list[str]()
-    session = Acquisition(
-        problem, common["budget"], method.allocator, schedule_of(study), method.seed
-    )
-    replay(session, entries)
-    table, landmarks, n_points = session.table, session.landmarks, len(points.train)
-    small = n_points <= MAX_ESTIMATED_POINTS
-    if small:
-        estimate = estimator(problem, points.train_labels, readout)
-    else:
-        notes.append(
-            f"Above {MAX_ESTIMATED_POINTS} training points accuracy by cross-validation, the "
-            "curve of fewer shots and intervals that count the training shots are left out: they "
-            "take minutes."
-        )
-
-        def estimate(counts: PairTable, _: Any) -> tuple[float, float | None]:
-            return diagnose(counts, problem).gini, None
-
-    rounds = rounds_of(entries, problem.new_table(), estimate, ESTIMATED_ROUNDS)
-    looked_back, fewer, judged = None, list[FewerShots](), None
-    if table.total:
-        if landmarks is None:
-            redraws = max(5, min(10, 1000 // n_points)) if n_points <= REDRAWN_POINTS else 0
-            looked_back = steering(table, problem, repetitions=redraws)
-        else:
-            notes.append(
-                "The allocator completes rows from landmarks; how that compares with even shots "
-                "is not worked out."
-            )
-        if small:
-            fewer = fewer_shots(table, problem, points.train_labels, readout, landmarks)
-    stored = read_results(directory)
-    if session.done and ledgers.get("predictions") and ledgers["predictions"].sound:
-        judged = point_results(directory, session, readout, points, stored, total=small)
-    elif session.done and "predictions" in ledgers:
-        notes.append("The test points are left out: the ledger of the predictions is not sound.")
+def study_report(run: StudyRun, state: str = "finished") -> RunReport:
+    """Return the report of a study's run, carried out just now or read from its directory."""
+    table, problem = run.session.table, run.session.problem
+    landmarks, points = run.session.landmarks, run.points
+    assess = make_assess(problem, points.train_labels, readout_of(run.study))
     return RunReport(
-        **common,
-        study_text=text,
-        settings=_settings(study.model_dump()),
+        **_common(run.directory, run.history, state, _backend_name(run)),
+        study_text=run.text,
+        settings=_settings(run.study.model_dump()),
         table=table,
-        rounds=rounds,
+        rounds=summarise_rounds(run.history, problem.new_table(), assess, ASSESSED_ROUNDS),
         labels=[inert(label) for label in points.train_labels],
         data=f"{digest(points.test)} {text_digest(repr(points.test_labels.tolist()))}",
         sensitivity=np.abs(table.condense(ridge_gradient(problem.reading.kernel(table), problem))),
         diagnostics=diagnose(table, problem),
         eigenvalues=_eigenvalues(estimate_kernel(table, problem, landmarks)),
         noise_floor=noise_floor(table),
-        steering=looked_back,
-        fewer=fewer,
-        point_results=judged,
-        usage=_usage(directory, rounds, ledgers, stored, study.budget.rate),
-        ledgers=ledgers,
-        notes=notes,
+        steering=_steering(run),
+        fewer=_fewer_shots(run),
+        point_results=point_results(run, total=_is_small(run)),
+        usage=_usage(run),
+        ledgers=run.audits,
+        notes=_notes(run),
     )
 
 
-def _usage(
-    directory: Path,
-    rounds: list[Round],
-    ledgers: dict[str, Audit],
-    stored: dict[str, Any],
-    rate: float | None,
-) -> list[dict[str, Any]]:
-    """Return quoted against used, from the ledgers; the predictions' quote is an upper limit."""
-    from aqka.study.carry_out import stored_quote
-    from aqka.study.results import quote_versus_actual
+def _python_report(directory: Path, history: History, state: str) -> RunReport:
+    """Return the report of a run begun from Python, whose labels are not recorded."""
+    assert history.points is not None
+    assert history.diagonal is not None
+    table = PairTable(history.points, history.diagonal)
+    rounds = summarise_rounds(history, table, None, 1)
+    reading = FAIR if table.diagonal == "known" else PAPER
+    return RunReport(
+        **_common(directory, history, state, history.backend or ""),
+        study_text="",
+        settings={},
+        table=table,
+        rounds=rounds,
+        labels=[],
+        data="",
+        sensitivity=None,
+        diagnostics=None,
+        eigenvalues=_eigenvalues(reading.kernel(table)),
+        noise_floor=noise_floor(table),
+        steering=None,
+        fewer=[],
+        point_results=None,
+        usage=[],
+        ledgers={"training": Audit.of(history)},
+        notes=[
+            "The run was begun from Python: its ledger holds no labels, so sensitivities, "
+            "accuracy and test points cannot be told."
+        ],
+    )
 
-    offer = stored_quote(directory)
-    if offer is None:
-        return []
-    actual = {
-        "shots": rounds[-1].shots if rounds else 0,
-        "submissions": len(rounds),
-        "qpu_seconds": ledgers["training"].qpu_seconds,
-        "wall_seconds": sum(r.seconds for r in rounds),
-        "rate": rate,
+
+def _common(directory: Path, history: History, state: str, backend: str) -> dict[str, Any]:
+    return {
+        "name": inert("/".join(directory.resolve().parts[-2:]), 100),
+        "state": state,
+        "backend": backend,
+        "version": history.version,
+        "budget": history.budget,
     }
-    rows = quote_versus_actual(offer, actual)
-    predictions = ledgers.get("predictions")
-    most = stored.get("test_shots")
+
+
+def _backend_name(run: StudyRun) -> str:
+    """Return what the study calls the backend, unless it left the device open."""
+    section = run.study.backend
+    if section.name == "ibm" and section.device is None and run.history.backend:
+        return run.history.backend
+    return inert(section.device or section.name)
+
+
+def _is_small(run: StudyRun) -> bool:
+    return len(run.points.train) <= MAX_ASSESSED_POINTS
+
+
+def _steering(run: StudyRun) -> Steering | None:
+    table, n_points = run.session.table, len(run.points.train)
+    if not table.total or run.session.landmarks is not None:
+        return None
+    redraws = max(5, min(10, 1000 // n_points)) if n_points <= REDRAWN_POINTS else 0
+    return steering(table, run.session.problem, repetitions=redraws)
+
+
+def _fewer_shots(run: StudyRun) -> list[FewerShots]:
+    session = run.session
+    if not session.table.total or not _is_small(run):
+        return []
+    labels, readout = run.points.train_labels, readout_of(run.study)
+    return fewer_shots(session.table, session.problem, labels, readout, session.landmarks)
+
+
+def _notes(run: StudyRun) -> list[str]:
+    """Return what was left out, and why."""
+    notes = []
+    if not _is_small(run):
+        notes.append(
+            f"Above {MAX_ASSESSED_POINTS} training points accuracy by cross-validation, the "
+            "curve of fewer shots and intervals that count the training shots are left out: they "
+            "take minutes."
+        )
+    if run.session.table.total and run.session.landmarks is not None:
+        notes.append(
+            "The allocator completes rows from landmarks; how that compares with even shots is not "
+            "worked out."
+        )
+    predictions = run.audits.get("predictions")
+    if run.session.done and predictions is not None and not predictions.sound:
+        notes.append("The test points are left out: the ledger of the predictions is not sound.")
+    return notes
+
+
+def _usage(run: StudyRun) -> list[dict[str, Any]]:
+    """Return quoted against used, from the ledgers; the predictions' quote is an upper limit."""
+    quoted = stored_quote(run.results)
+    if quoted is None:
+        return []
+    rounds = run.history.rounds
+    actual = {
+        "shots": run.history.shots,
+        "submissions": len(rounds),
+        "qpu_seconds": run.history.qpu_seconds,
+        "wall_seconds": sum(max(0.0, r.ended_at - r.planned_at) for r in rounds),
+        "rate": run.study.budget.rate,
+    }
+    rows = quote_versus_actual(quoted, actual)
+    predictions = run.audits.get("predictions")
+    most = run.results.get("test_shots")
     if predictions is not None and isinstance(most, int):
         rows.append(
             {"figure": "shots for predictions", "quoted": most, "actual": predictions.shots}

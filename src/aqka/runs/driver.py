@@ -20,13 +20,14 @@ import numpy as np
 
 from aqka._util.arrays import IntArray
 from aqka.backends import Backend
-from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.plans import ShotPlan
 from aqka.errors import InputError, JobError, LedgerError, TransientError
-from aqka.runs.ledger import Entry, Ledger
+from aqka.runs.audit import check_sound
+from aqka.runs.history import History, fold, plan_columns
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.runs.session import Session
 from aqka.version import __version__
 
-LEDGER_NAME = "ledger.sqlite"
 Answer = TypeVar("Answer")
 
 
@@ -67,12 +68,15 @@ def drive(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[SessionType], None] | None = None,
-) -> None:
-    """Run a session on a backend until it is done; with a directory, keep its ledger there."""
+) -> History | None:
+    """Run a session on a backend until it is done; with a directory, keep its ledger there.
+
+    Returns what the ledger says at the end, read back and checked; None without a directory.
+    """
     run = _Run(session, backend, patience or Patience(), on_round)
     if directory is None:
         run.spend()
-        return
+        return None
     path = Path(directory)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -83,6 +87,9 @@ def drive(
     with Ledger(path / LEDGER_NAME, write=True) as ledger:
         run.keep(ledger)
         run.spend()
+        history = fold(ledger.entries())
+        check_sound(history, ledger.path)
+        return history
 
 
 class _Run(Generic[SessionType]):
@@ -103,20 +110,22 @@ class _Run(Generic[SessionType]):
         self._run_id = new_run_id()
         self._planned = False  # whether the pending plan stands in the ledger already
         self._ticket: str | None = None  # of the pending plan, if it was submitted
+        self._finished = False  # whether the ledger says so
 
     def keep(self, ledger: Ledger) -> None:
         """Write to a ledger from now on, after taking up what it holds."""
-        entries = ledger.read()
+        history = fold(ledger.entries())
         facts = fingerprint(self._session, self._backend)
         self._ledger = ledger
-        if not entries:
-            self._run_id = new_run_id()
+        if history.empty:
             started = {"fingerprint": facts, "version": __version__, "run_id": self._run_id}
             self._write("started", started)
             return
-        check_fingerprint(entries, facts)
-        self._run_id = str(entries[0].body.get("run_id"))
-        self._planned, self._ticket = replay(self._session, entries)
+        check_sound(history, ledger.path)
+        check_fingerprint(history, facts)
+        replay(self._session, history)
+        self._run_id, self._finished = history.run_id, history.finished
+        self._planned, self._ticket = history.open_plan is not None, history.ticket
         if not self._session.done:
             self._write("resumed", {"version": __version__})
 
@@ -136,13 +145,13 @@ class _Run(Generic[SessionType]):
         except KeyboardInterrupt:
             self._write("interrupted")
             raise
-        if self._ledger is not None and self._ledger.read()[-1].kind != "finished":
+        if not self._finished:
             self._write("finished")
 
     def _round(self) -> bool:
         """Plan, submit and collect one round; return whether it brought any shots."""
         session, plan = self._session, self._session.ask()
-        ticket = self._submitted(plan)
+        ticket = self._ticket_of(plan)
         try:
             hits = self._patience.call(lambda: self._backend.collect(ticket))
         except JobError as error:
@@ -160,7 +169,7 @@ class _Run(Generic[SessionType]):
         self._planned, self._ticket = False, None
         return bool(shots.any())
 
-    def _submitted(self, plan: ShotPlan) -> str:
+    def _ticket_of(self, plan: ShotPlan) -> str:
         """Return the ticket of the pending plan, submitting it only if nobody has."""
         backend, replayable = self._backend, self._backend.replayable
         if self._ticket is not None and not replayable:
@@ -170,7 +179,7 @@ class _Run(Generic[SessionType]):
         ticket: str | None = None
         if self._planned:
             ticket = self._patience.call(lambda: backend.recover(plan, tag))
-        if not self._planned:
+        else:
             self._write_plan(plan, tag)
         if ticket is None:
             ticket = self._patience.call(lambda: backend.submit(plan, tag))
@@ -184,12 +193,8 @@ class _Run(Generic[SessionType]):
         return ticket
 
     def _write_plan(self, plan: ShotPlan, tag: str) -> None:
-        arrays = {"rows": plan.rows, "cols": plan.cols, "shots": plan.shots}
-        body: dict[str, Any] = {"tag": tag}
-        if plan.landmarks is not None:
-            arrays["landmarks"] = plan.landmarks.points
-            body["keep_block"] = plan.landmarks.keep_block
-        self._write("planned", body, **arrays)
+        body, arrays = plan_columns(plan)
+        self._write("planned", {"tag": tag} | body, **arrays)
 
     def _write(self, kind: str, body: dict[str, Any] | None = None, **arrays: IntArray) -> None:
         if self._ledger is not None:
@@ -204,44 +209,18 @@ def new_run_id() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def replay(session: Session, entries: list[Entry]) -> tuple[bool, str | None]:
-    """Bring a fresh session to where the ledger ends.
-
-    Returns
-    -------
-    planned, ticket
-        Whether a plan is open, and its ticket if it was submitted.
-    """
-    planned, ticket = False, None
-    for entry in entries:
-        if entry.round is not None and entry.round != session.round:
-            raise LedgerError(
-                f"the ledger is not sound: entry {entry.number} ({entry.kind}) belongs to round "
-                f"{entry.round}, but the rounds before it end at {session.round}."
-            )
-        try:
-            if entry.kind == "planned":
-                session.take_up(recorded_plan(entry))
-                planned = True
-            elif entry.kind == "submitted":
-                ticket = str(entry.body["ticket"])
-            elif entry.kind in ("collected", "failed"):
-                session.tell(entry.arrays["hits"], entry.arrays.get("shots"))
-                planned, ticket = False, None
-        except (InputError, KeyError) as error:
-            raise LedgerError(
-                f"the ledger is not sound: entry {entry.number} ({entry.kind}): {error}"
-            ) from error
-    return planned, ticket
-
-
-def recorded_plan(entry: Entry) -> ShotPlan:
-    """Return the plan of a ``planned`` entry."""
-    arrays = entry.arrays
-    landmarks = None
-    if "landmarks" in arrays:
-        landmarks = Landmarks(arrays["landmarks"], bool(entry.body["keep_block"]))
-    return ShotPlan(arrays["rows"], arrays["cols"], arrays["shots"], landmarks)
+def replay(session: Session, history: History) -> None:
+    """Bring a fresh session to where the ledger ends."""
+    number = 0
+    try:
+        for round in history.rounds:
+            number = round.number
+            session.take_up(round.planned)
+            session.tell(round.hits, round.measured.shots if round.failed else None)
+        if history.open_plan is not None:
+            session.take_up(history.open_plan)
+    except InputError as error:
+        raise LedgerError(f"the ledger is not this session's: round {number}: {error}") from error
 
 
 def fingerprint(session: Session, backend: Backend) -> dict[str, str]:
@@ -253,15 +232,12 @@ def fingerprint(session: Session, backend: Backend) -> dict[str, str]:
     }
 
 
-def check_fingerprint(entries: list[Entry], facts: dict[str, str]) -> None:
+def check_fingerprint(history: History, facts: dict[str, str]) -> None:
     """Refuse to go on with another run's ledger, and say what differs."""
-    recorded = entries[0].body.get("fingerprint")
-    if entries[0].kind != "started" or not isinstance(recorded, dict):
-        raise LedgerError("the ledger is not sound: it does not begin with a run's start.")
     differing = [
-        f"{name} (there {recorded.get(name, 'nothing')!r}, now {value!r})"
+        f"{name} (there {history.facts.get(name, 'nothing')!r}, now {value!r})"
         for name, value in facts.items()
-        if recorded.get(name) != value
+        if history.facts.get(name) != value
     ]
     if differing:
         raise LedgerError(

@@ -10,11 +10,9 @@ import numpy as np
 from aqka._util.arrays import IntArray
 from aqka._util.text import inert
 from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.plans import Landmarks
 from aqka.errors import InputError, LedgerError
-from aqka.runs.audit import audit, ledger_path
-from aqka.runs.driver import recorded_plan
-from aqka.runs.ledger import Entry, Ledger
+from aqka.runs.audit import sound_history
 
 
 class Measurements(NamedTuple):
@@ -59,11 +57,11 @@ def measurements(path: str | Path) -> Measurements:
     array([10, 10, 10, 10, 10])
     """
     columns: list[list[IntArray]] = [[] for _ in Measurements._fields]
-    for round, (plan, hits) in enumerate(_rounds(_sound_entries(path))):
-        ran = plan.shots > 0
-        rounds = np.full(len(plan), round)
+    for round in sound_history(path).rounds:
+        plan, ran = round.measured, round.measured.shots > 0
+        numbers = np.full(len(plan), round.number)
         for column, values in zip(
-            columns, (rounds, plan.rows, plan.cols, plan.shots, hits), strict=True
+            columns, (numbers, plan.rows, plan.cols, plan.shots, round.hits), strict=True
         ):
             column.append(values[ran])
     none = np.zeros(0, dtype=np.int64)
@@ -85,29 +83,26 @@ def table_of(path: str | Path) -> Replayed:
     50
     >>> head = make_readout("ridge").fit(table, Problem([1, -1]), landmarks)
     """
-    entries = _sound_entries(path)
-    facts = entries[0].body["fingerprint"]
-    if "rows" in facts:
+    history = sound_history(path)
+    if history.block is not None:
         raise LedgerError(
             f"{inert(path, 300)} is the ledger of a prediction, which has no table of training "
             "pairs; measurements() gives its counts, predict() its result without a new shot."
         )
-    if "points" not in facts or "diagonal" not in facts:
+    if history.points is None or history.diagonal is None:
         raise LedgerError(
             f"{inert(path, 300)} was begun by an older aqka, which did not record the number of "
             "points; call acquire() with the run's arguments and this directory instead."
         )
-    landmarks = None
     try:
-        table = PairTable(int(facts["points"]), facts["diagonal"])
+        table = PairTable(history.points, history.diagonal)
     except MemoryError as error:
         raise LedgerError(
-            f"the table of {facts['points']} points does not fit into memory; use a larger machine."
+            f"the table of {history.points} points does not fit into memory; use a larger machine."
         ) from error
-    for plan, hits in _rounds(entries):
-        table.add(plan, hits)
-        landmarks = plan.landmarks or landmarks
-    return Replayed(table, landmarks)
+    for round in history.rounds:
+        table.add(round.measured, round.hits)
+    return Replayed(table, history.landmarks)
 
 
 def export(path: str | Path, target: str | Path) -> int:
@@ -144,32 +139,6 @@ def export(path: str | Path, target: str | Path) -> int:
             f"target {inert(target, 300)} cannot be written: {error}; name another."
         ) from error
     return len(found.round)
-
-
-def _sound_entries(path: str | Path) -> list[Entry]:
-    """Return the entries as read once, so that a run which goes on meanwhile does no harm."""
-    file = ledger_path(path)
-    with Ledger(file) as ledger:
-        entries = ledger.read()
-    found = audit(entries)
-    if not found.sound:
-        raise LedgerError(
-            f"{inert(file, 300)} is {found.summary}. Its counts cannot be used; restore the file "
-            "from a copy."
-        )
-    return entries
-
-
-def _rounds(entries: list[Entry]) -> list[tuple[ShotPlan, IntArray]]:
-    """Return what each round ran and its hits."""
-    rounds, plan = [], None
-    for entry in entries:
-        if entry.kind == "planned":
-            plan = recorded_plan(entry)
-        elif plan is not None and entry.kind in ("collected", "failed"):
-            done = plan.cut_to(entry.arrays.get("shots", plan.shots))
-            rounds.append((done, entry.arrays["hits"]))
-    return rounds
 
 
 def _write_csv(found: Measurements, stream: IO[bytes]) -> None:

@@ -25,6 +25,7 @@ from aqka._util.arrays import IntArray
 from aqka._util.text import inert
 from aqka.errors import LedgerError
 
+LEDGER_NAME = "ledger.sqlite"  # in a run's directory
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
 MAX_ARRAY_BYTES = 2**30  # what one entry may unpack to: 5000 points need 0.2 GiB
@@ -106,10 +107,10 @@ class Ledger:
     """
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
-        self._path = path
+        self.path = path
         self._lock: FileLock | None = None
         if write:
-            self._lock = _locked(path)
+            self._lock = _hold_lock(path)
         try:
             self._connection = self._connect(write)
         except BaseException:
@@ -134,7 +135,7 @@ class Ledger:
         last, self._last = self._last, None
         text = json.dumps({**(body or {}), "_arrays": _layout(arrays)}, sort_keys=True)
         packed = _pack(arrays)
-        with self._told("write to"):
+        with self._clear_errors("write to"):
             count: int = self._connection.execute("SELECT COUNT(*) FROM entries").fetchone()[0]
             number, at = count + 1, time.time()
             digest = _digest(last, number, at, kind, round, text, packed)
@@ -151,7 +152,7 @@ class Ledger:
     def entries(self) -> Iterator[Entry]:
         """Yield the entries in order, each checked against its digest, holding one at a time."""
         last = GENESIS
-        with self._told("read"):
+        with self._clear_errors("read"):
             rows = self._connection.execute(
                 "SELECT number, at, kind, round, body, arrays, digest FROM entries ORDER BY number"
             )
@@ -159,7 +160,7 @@ class Ledger:
                 expected = _digest(last, number, at, kind, round, text, packed)
                 if number != position or digest != expected:
                     raise LedgerError(
-                        f"{self._path} is damaged at entry {position}: its content does not match "
+                        f"{self.path} is damaged at entry {position}: its content does not match "
                         "its digest. Restore the file from a copy."
                     )
                 body = json.loads(text)
@@ -196,18 +197,18 @@ class Ledger:
             self._lock.release()
 
     def _connect(self, write: bool) -> sqlite3.Connection:
-        exists = self._path.exists() and self._path.stat().st_size > 0
+        exists = self.path.exists() and self.path.stat().st_size > 0
         if not write and not exists:
-            raise LedgerError(f"{self._path} does not exist or is empty; there is no run here.")
-        with self._told("open"):
+            raise LedgerError(f"{self.path} does not exist or is empty; there is no run here.")
+        with self._clear_errors("open"):
             mode = "rwc" if write else "ro"
             # Where nothing can be written SQLite cannot make its side files, nor is there a
             # writer to share them with.
-            wal = self._path.with_name(f"{self._path.name}-wal")
-            if not write and not os.access(self._path.parent, os.W_OK) and not wal.exists():
+            wal = self.path.with_name(f"{self.path.name}-wal")
+            if not write and not os.access(self.path.parent, os.W_OK) and not wal.exists():
                 mode = "ro&immutable=1"
             connection = sqlite3.connect(
-                f"{self._path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
+                f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
             )
             connection.execute("PRAGMA trusted_schema = OFF")
             if write:
@@ -225,21 +226,21 @@ class Ledger:
         # A view could compute for ever before its first row.
         kind = connection.execute("SELECT type FROM sqlite_master WHERE name = 'entries'")
         if application != APPLICATION_ID or kind.fetchone() != ("table",):
-            raise LedgerError(f"{self._path} is a database of another program, not a ledger.")
+            raise LedgerError(f"{self.path} is a database of another program, not a ledger.")
         if version > SCHEMA_VERSION:
             raise LedgerError(
-                f"{self._path} has schema version {version}, this aqka knows {SCHEMA_VERSION}; "
+                f"{self.path} has schema version {version}, this aqka knows {SCHEMA_VERSION}; "
                 "open it with the newer aqka that wrote it."
             )
         if version == SCHEMA_VERSION:
             return
         if not write or any(old not in MIGRATIONS for old in range(version, SCHEMA_VERSION)):
             raise LedgerError(
-                f"{self._path} has the older schema version {version}, this aqka writes "
+                f"{self.path} has the older schema version {version}, this aqka writes "
                 f"{SCHEMA_VERSION}; it is migrated, with a backup, when the run is resumed."
             )
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        shutil.copy2(self._path, self._path.with_suffix(f".v{version}.bak"))
+        shutil.copy2(self.path, self.path.with_suffix(f".v{version}.bak"))
         connection.execute("BEGIN IMMEDIATE")
         for old in range(version, SCHEMA_VERSION):
             MIGRATIONS[old](connection)
@@ -247,13 +248,13 @@ class Ledger:
         connection.execute("COMMIT")
 
     @contextmanager
-    def _told(self, doing: str) -> Iterator[None]:
+    def _clear_errors(self, doing: str) -> Iterator[None]:
         """Turn what SQLite, JSON and zlib say of a bad file into one clear error."""
         try:
             yield
         except sqlite3.IntegrityError as error:
             raise LedgerError(
-                f"{self._path} already holds this entry; a round is planned, submitted and "
+                f"{self.path} already holds this entry; a round is planned, submitted and "
                 "collected once."
             ) from error
         except sqlite3.Error as error:
@@ -262,15 +263,15 @@ class Ledger:
             if "readonly" in str(error):  # a kill in the middle of a write, which a writer undoes
                 remedy = "resume the run, which mends it"
             raise LedgerError(
-                f"cannot {doing} {self._path}: {inert(error, 200)}; {remedy}."
+                f"cannot {doing} {self.path}: {inert(error, 200)}; {remedy}."
             ) from error
         except UNREADABLE as error:
             raise LedgerError(
-                f"{self._path} is damaged: {inert(error, 200)}. Restore the file from a copy."
+                f"{self.path} is damaged: {inert(error, 200)}. Restore the file from a copy."
             ) from error
 
 
-def _locked(path: Path) -> FileLock:
+def _hold_lock(path: Path) -> FileLock:
     """Return the writer's lock, held by this process until it ends, however it ends."""
     lock = FileLock(path.with_suffix(".lock"), timeout=0)
     try:
@@ -315,3 +316,19 @@ def _unpack(packed: bytes, layout: list[list[Any]]) -> dict[str, IntArray]:
         arrays[str(name)] = np.frombuffer(data, "<i8", int(size), start).astype(np.int64)
         start += 8 * int(size)
     return arrays
+
+
+def ledger_path(path: str | Path) -> Path:
+    """Return the ledger's file, given it or the run's directory."""
+    file = Path(path)
+    try:
+        file = file / LEDGER_NAME if file.is_dir() else file
+        is_there = file.is_file()  # nothing else: to open a pipe would wait for ever
+    except (OSError, ValueError) as error:
+        raise LedgerError(f"cannot open {inert(path, 300)}: {error}; name another path.") from error
+    if not is_there:
+        raise LedgerError(
+            f"{inert(file, 300)} is not a file, so there is no run here; give the directory of a "
+            f"run, or its {LEDGER_NAME}."
+        )
+    return file

@@ -61,6 +61,25 @@ def estimate(head: FittedHead, table: BlockTable) -> tuple[FloatArray, FloatArra
     return f, np.sqrt(table.variance(prior) @ np.asarray(head.alpha) ** 2)
 
 
+def prediction_of(
+    head: FittedHead, table: BlockTable, settled: BoolArray, level: float
+) -> Prediction:
+    """Return what the counts say of points some of which are settled."""
+    f, deviation = estimate(head, table)
+    reach = normal_quantile(level) * deviation
+    return Prediction(
+        labels=head.labels(f),
+        f=f,
+        low=f - reach,
+        high=f + reach,
+        settled=settled,
+        shots=table.shots.sum(axis=1),
+        level=level,
+        head=head,
+        table=table,
+    )
+
+
 def check_level(level: float) -> float:
     """Return the level of an interval, strictly between 0 and 1."""
     level = as_fraction(level, "level")

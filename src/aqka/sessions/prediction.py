@@ -14,7 +14,7 @@ from aqka.errors import InputError
 from aqka.readouts import FittedHead
 from aqka.runs.driver import Patience, drive
 from aqka.runs.session import Session
-from aqka.sessions.predicted import Prediction, check_level, estimate, normal_quantile
+from aqka.sessions.predicted import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
 
 ROUNDS = 12
@@ -164,23 +164,10 @@ class PredictionSession(Session):
 
     def result(self, level: float = 0.9) -> Prediction:
         """Return what is known so far; points that are not settled are flagged."""
-        level = check_level(level)
-        f, deviation = estimate(self.head, self.table)
-        reach = normal_quantile(level) * deviation
         settled = self.test.settled
-        labels = self.head.labels(f)
-        labels[settled] = self.head.classes[self.test.winner[settled]]
-        return Prediction(
-            labels=labels,
-            f=f,
-            low=f - reach,
-            high=f + reach,
-            settled=settled,
-            shots=self.table.shots.sum(axis=1),
-            level=level,
-            head=self.head,
-            table=self.table,
-        )
+        found = prediction_of(self.head, self.table, settled, check_level(level))
+        found.labels[settled] = self.head.classes[self.test.winner[settled]]
+        return found
 
     def _chances(self) -> FloatArray:
         """Return for each point the distribution ∝ |α_j| sqrt(K_j (1 - K_j))."""

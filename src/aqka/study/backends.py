@@ -1,8 +1,8 @@
 """The backends of a study: for the training kernel, and for the test-by-train block."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
@@ -23,36 +23,53 @@ if TYPE_CHECKING:
 MAX_STATE_BYTES = 2**33
 
 
-class Backends(NamedTuple):
-    """Who measures pairs of training points, and pairs of a test and a training point."""
+class StudyBackends(AbstractContextManager["StudyBackends"]):
+    """Who measures pairs of training points, and pairs of a test and a training point.
 
-    train: Backend
-    test: Backend
+    Nothing is billed before it is entered; at the end a session is closed, whatever ended it.
+    """
+
+    def __init__(self, train: Backend, test: Backend) -> None:
+        self.train = train
+        self.test = test
+
+    def __enter__(self) -> "StudyBackends":
+        """Open a session on the device, where there is one."""
+        if isinstance(self.train, RuntimeBackend):
+            self.train.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the session, which is billed while open."""
+        if isinstance(self.train, RuntimeBackend):
+            self.train.close()
 
 
-@contextmanager
-def opened(
+def make_backends(
     section: BackendSection, points: Points, circuit: "QuantumCircuit | None"
-) -> Iterator[Backends]:
-    """Open the backends of a study; a session is closed at the end, whatever ended it."""
+) -> StudyBackends:
+    """Make the backends of a study."""
     seed, train, test = section.seed, points.train, points.test
     if section.name == "statevector":
         _check_states(points, circuit)
-        yield Backends(
+        return StudyBackends(
             StatevectorBackend(train, circuit, seed=seed),
             StatevectorBackend(test, circuit, columns=train, seed=seed),
         )
-    elif section.name == "aer":
+    if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
-        yield Backends(
+        return StudyBackends(
             AerBackend(train, circuit, noise=noise, seed=seed),
             AerBackend(test, circuit, noise=noise, columns=train, seed=seed),
         )
-    else:
-        device = ibm_device(section)
-        with RuntimeBackend(device, train, circuit, mode=section.mode, seed=seed) as backend:
-            yield Backends(backend, backend.with_points(test, train))
+    backend = RuntimeBackend(ibm_device(section), train, circuit, mode=section.mode, seed=seed)
+    return StudyBackends(backend, backend.with_points(test, train))
 
 
 def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:

@@ -2,34 +2,40 @@
 
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aqka.backends import Backend
+from pydantic import TypeAdapter, ValidationError
+
 from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quotes import Quote, quote
 from aqka.readouts import FittedHead
-from aqka.runs.audit import verify
-from aqka.sessions.acquisition import Acquisition, acquire
-from aqka.sessions.prediction import predict
-from aqka.study.backends import Backends, opened
+from aqka.runs.audit import Audit
+from aqka.runs.driver import drive
+from aqka.runs.history import History
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.predicted import Prediction
+from aqka.sessions.prediction import PredictionSession
+from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.directory import (
     PREDICTIONS_NAME,
     Prepared,
-    locked,
+    hold_run,
     read_results,
     write_results,
     write_run,
 )
-from aqka.study.method import problem_of, readout_of, schedule_of
-from aqka.study.progress import read_entries
-from aqka.study.results import Predictions, quote_versus_actual, results_of
+from aqka.study.method import new_session, problem_of, readout_of, schedule_of
+from aqka.study.progress import read_begun_history
+from aqka.study.results import quote_versus_actual, results_of
 from aqka.study.schema import BackendSection
+from aqka.study.study_run import PredictedPoints, StudyRun
 from aqka.version import __version__
+
+OnStart = Callable[[Quote, int], None]
 
 
 def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceModel = HERON) -> Quote:
@@ -40,7 +46,7 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
     if depth is None and circuit is not None and study.feature_map.map != "zz":
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
-    offer = quote(
+    quoted = quote(
         len(points.train),
         str(study.budget.train),
         n_qubits=points.train.shape[1] if circuit is None else circuit.num_qubits,
@@ -51,13 +57,13 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
         diagonal=problem_of(study, points).reading.diagonal,
         device=device,
     )
-    if offer.shots < offer.n_points:
+    if quoted.shots < quoted.n_points:
         raise InputError(
-            f"budget.train pays for {offer.shots} shots, but {offer.n_points} training points have "
-            f"{offer.n_pairs} pairs: less than a shot per point teaches nothing. Give at least "
-            f"{offer.n_points} shots, better {offer.n_pairs} or more, or lower split.train."
+            f"budget.train pays for {quoted.shots} shots, but {quoted.n_points} training points "
+            f"have {quoted.n_pairs} pairs: less than a shot per point teaches nothing. Give at "
+            f"least {quoted.n_points} shots, better {quoted.n_pairs} or more, or lower split.train."
         )
-    return offer
+    return quoted
 
 
 def carry_out(
@@ -65,10 +71,10 @@ def carry_out(
     directory: Path,
     *,
     new: bool,
-    on_start: Callable[[Quote, int], None] | None = None,
+    on_start: OnStart | None = None,
     on_round: Callable[[], None] | None = None,
-) -> dict[str, Any]:
-    """Run or resume a study in its directory and return its results.
+) -> StudyRun:
+    """Run or resume a study in its directory; the run's results are written at the end.
 
     Parameters
     ----------
@@ -83,65 +89,77 @@ def carry_out(
         Called with the quote and the shots for predictions before the first shot, and after
         every round.
     """
-    study, points, method = prepared.study, prepared.points, prepared.study.method
-    schedule = schedule_of(study)
-    # Made once before anything is opened or written, so that what cannot work is refused.
-    shots = study_quote(prepared).shots
-    Acquisition(problem_of(study, points), shots, method.allocator, schedule, method.seed)
+    study, points = prepared.study, prepared.points
     section = study.backend if new else same_device(study.backend, directory)
-    with ExitStack() as held:
-        with opened(section, points, prepared.circuit) as backends:
-            offer = study_quote(prepared, _depth(backends))
-            n_test, n_train = backends.test.shape
-            test_shots = n_test * n_train * study.budget.test_shots
-            if new:
-                write_run(prepared, directory, _start(offer, test_shots, backends))
-            else:
-                offer = stored_quote(directory) or offer
-            held.enter_context(locked(directory))
-            if on_start is not None:
-                on_start(offer, test_shots)
-            session = acquire(
-                backends.train,
-                points.train_labels,
-                _begun_budget(directory) or offer.shots,
-                method.allocator,
-                ridge=method.ridge,
-                C=method.C,
-                schedule=schedule,
-                seed=method.seed,
-                directory=directory,
-                on_round=None if on_round is None else lambda _: on_round(),
-            )
+    backends = make_backends(section, points, prepared.circuit)
+    quoted = None if new else stored_quote(read_results(directory))
+    if quoted is None:
+        quoted = study_quote(prepared, _depth(backends))
+    # Made before anything is opened or written, so that what cannot work is refused.
+    session = new_session(study, points, quoted.shots)
+    test_shots = len(points.test) * len(points.train) * study.budget.test_shots
+    if new:
+        write_run(prepared, directory, _start(quoted, test_shots, backends))
+    with hold_run(directory):
+        if not new:
+            session = _begun_session(prepared, directory) or session
+        if on_start is not None:
+            on_start(quoted, test_shots)
+        with backends:
+            history = _train(session, backends, directory, on_round)
             head = session.fit(readout_of(study))
-            predictions = predict_test_points(
-                head, backends.test, test_shots, method.seed, directory
+            prediction, predictions = _predict(
+                head, backends, test_shots, study.method.seed, directory
             )
-            start = _start(offer, test_shots, backends)
+            start = _start(quoted, test_shots, backends)
         # From here on a session of IBM's is closed: what is left needs no device.
-        results = start | results_of(prepared, session, head, predictions, directory)
-        results["quote_versus_actual"] = quote_versus_actual(offer, results["actual"])
+        results = start | results_of(
+            study, points, session, history, head, prediction, predictions.qpu_seconds
+        )
+        results["quote_versus_actual"] = quote_versus_actual(quoted, results["actual"])
         write_results(directory, results)
-    return results
-
-
-def predict_test_points(
-    head: FittedHead, backend: Backend, budget: int, seed: int, directory: Path
-) -> Predictions:
-    """Spend at most ``budget`` shots on pairs of a test and a training point, and predict."""
-    place = directory / PREDICTIONS_NAME
-    found = predict(head, backend, budget, seed=seed, directory=place)
-    return Predictions(
-        found.labels, found.settled, int(found.shots.sum()), verify(place).qpu_seconds
+    labels = [str(label) for label in prediction.labels]
+    return StudyRun(
+        directory,
+        study,
+        prepared.text,
+        points,
+        session,
+        history,
+        {"training": Audit.of(history), "predictions": Audit.of(predictions)},
+        PredictedPoints(labels, prediction.settled, prediction.table),
+        results,
     )
 
 
-def _start(offer: Quote, test_shots: int, backends: Backends) -> dict[str, Any]:
+def _train(
+    session: Acquisition,
+    backends: StudyBackends,
+    directory: Path,
+    on_round: Callable[[], None] | None,
+) -> History:
+    look = None if on_round is None else lambda _: on_round()
+    history = drive(session, backends.train, directory, on_round=look)
+    assert history is not None
+    return history
+
+
+def _predict(
+    head: FittedHead, backends: StudyBackends, budget: int, seed: int, directory: Path
+) -> tuple[Prediction, History]:
+    """Spend at most ``budget`` shots on pairs of a test and a training point, and predict."""
+    session = PredictionSession(head, backends.test.shape[0], budget, seed=seed)
+    history = drive(session, backends.test, directory / PREDICTIONS_NAME)
+    assert history is not None
+    return session.result(), history
+
+
+def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str, Any]:
     """Return what the results hold before the first shot."""
     return {
         "version": __version__,
         "backend": backends.train.name,
-        "quote": asdict(offer),
+        "quote": asdict(quoted),
         "test_shots": test_shots,
     }
 
@@ -154,27 +172,27 @@ def same_device(section: BackendSection, directory: Path) -> BackendSection:
     return section.model_copy(update={"device": name})
 
 
-def _depth(backends: Backends) -> int | None:
+def _depth(backends: StudyBackends) -> int | None:
     """Return the depth of the transpiled circuit, of a backend that transpiles."""
     circuit = backends.train.circuit
     return None if circuit is None else max(1, int(circuit.depth()))
 
 
-def stored_quote(directory: Path) -> Quote | None:
+def stored_quote(results: dict[str, Any]) -> Quote | None:
     """Return the quote a run began with; None where its results hold none that is one."""
-    from pydantic import TypeAdapter, ValidationError
-
-    stored = json.dumps(read_results(directory).get("quote"))
     try:
-        return TypeAdapter(Quote).validate_json(stored)
+        return TypeAdapter(Quote).validate_json(json.dumps(results.get("quote")))
     except ValidationError:
         return None
 
 
-def _begun_budget(directory: Path) -> int | None:
-    """Return the shots that a begun run has promised its ledger.
+def _begun_session(prepared: Prepared, directory: Path) -> Acquisition | None:
+    """Return a session with the shots that a begun run has promised its ledger.
 
-    A budget of QPU time buys another number of shots when a device was recalibrated meanwhile.
+    A budget of QPU time buys another number of shots when a device was recalibrated meanwhile,
+    and the quote that says how many it bought may be lost.
     """
-    entries = read_entries(directory, write=True)
-    return int(entries[0].body["fingerprint"]["budget"]) if entries else None
+    history = read_begun_history(directory, write=True)
+    if history is None or history.budget is None:
+        return None
+    return new_session(prepared.study, prepared.points, history.budget)

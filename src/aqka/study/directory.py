@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from aqka._util.files import as_json, inside, read_bytes, write_atomically
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
-from aqka.runs.driver import LEDGER_NAME
+from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points, encode, load_table
 from aqka.study.encoding import ARRAYS, Encoding
@@ -206,7 +206,7 @@ def write_results(directory: Path, results: dict[str, Any]) -> None:
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def hold_run(directory: Path) -> Iterator[None]:
     """Hold the run while working on it; the lock dies with its process."""
     lock = FileLock(directory / LOCK_NAME, timeout=0)
     try:

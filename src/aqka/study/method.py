@@ -6,6 +6,7 @@ from aqka.allocators import make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.core.problem import Problem
 from aqka.readouts import Readout, make_readout
+from aqka.sessions.acquisition import Acquisition
 from aqka.study.data import Points
 from aqka.study.schema import Study
 
@@ -26,3 +27,10 @@ def readout_of(study: Study) -> Readout:
     """Return the readout of a study: the one it names, or its head's."""
     default = "svm" if study.method.head == "svm" else "auto"
     return make_readout(study.method.readout or default)
+
+
+def new_session(study: Study, points: Points, budget: int) -> Acquisition:
+    """Return the training session of a study, before its first shot."""
+    method = study.method
+    problem = problem_of(study, points)
+    return Acquisition(problem, budget, method.allocator, schedule_of(study), method.seed)

@@ -8,17 +8,16 @@ from typing import Any
 from aqka._util.arrays import digest, text_digest
 from aqka._util.text import inert
 from aqka.errors import InputError
-from aqka.runs.audit import verify
-from aqka.runs.export import table_of
+from aqka.runs.driver import drive, replay
 from aqka.sessions.predicted import Prediction
-from aqka.sessions.prediction import predict
-from aqka.study.backends import opened
+from aqka.sessions.prediction import PredictionSession
+from aqka.study.backends import make_backends
 from aqka.study.carry_out import same_device
 from aqka.study.data import READERS
-from aqka.study.directory import NEW_POINTS_NAME, locked, read_run
+from aqka.study.directory import NEW_POINTS_NAME, hold_run, read_run
 from aqka.study.encoding import Encoding
-from aqka.study.method import problem_of, readout_of
-from aqka.study.progress import read_entries
+from aqka.study.method import new_session, readout_of
+from aqka.study.progress import read_begun_history
 from aqka.study.table_files import FORMATS, Table
 
 MAX_NEW_POINTS = 10_000
@@ -89,8 +88,8 @@ def predict_new_points(
         Called with the numbers of points and of shots before the first shot.
     """
     prepared = read_run(directory)
-    entries = read_entries(directory)
-    if not entries or entries[-1].kind != "finished":
+    history = read_begun_history(directory)
+    if history is None or not history.finished or history.budget is None:
         raise InputError(
             f"{inert(directory, 300)} has not spent its budget yet, so there is no head to predict "
             f"with; finish it by 'aqka resume {inert(directory, 300)}'."
@@ -102,20 +101,22 @@ def predict_new_points(
     reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
     outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
     budget = len(features) * len(points.train) * (shots_per_pair or study.budget.test_shots)
-    problem = problem_of(study, points)
-    counts, landmarks = table_of(directory)
-    head = readout_of(study).fit(counts, problem, landmarks)
+    session = new_session(study, points, history.budget)
+    replay(session, history)
+    head = session.fit(readout_of(study))
     name = text_digest(f"{digest(features)} {budget} {study.method.seed}")
     place = directory / NEW_POINTS_NAME / name
     if on_start is not None:
         on_start(len(features), budget)
     asked = replace(points, test=features, test_labels=table.y)
     section = same_device(study.backend, directory)
-    with locked(directory), opened(section, asked, prepared.circuit) as backends:
-        # A seed of their own: simulated hits must not repeat those of other points.
-        found = predict(head, backends.test, budget, seed=int(name[:7], 16), directory=place)
+    # A seed of their own: simulated hits must not repeat those of other points.
+    prediction = PredictionSession(head, len(features), budget, seed=int(name[:7], 16))
+    with hold_run(directory), make_backends(section, asked, prepared.circuit) as backends:
+        made = drive(prediction, backends.test, place)
+    assert made is not None
     return NewPoints(
-        found, place, budget, verify(place).qpu_seconds, int(outside.any(axis=1).sum())
+        prediction.result(), place, budget, made.qpu_seconds, int(outside.any(axis=1).sum())
     )
 
 

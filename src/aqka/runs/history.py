@@ -1,0 +1,358 @@
+"""The one fold of a ledger's entries: what was run, what is still open, and what is wrong with it.
+
+Whoever wants to know something of a run folds its entries and looks at the result: a run that is
+resumed, its audit, its progress, its export and its report cannot disagree about what happened.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aqka._util.arrays import IntArray, exact_sum
+from aqka._util.text import inert
+from aqka.core.pairs import Diagonal
+from aqka.core.plans import Landmarks, ShotPlan, checked_hits
+from aqka.errors import InputError, LedgerError
+from aqka.runs.ledger import Entry
+
+MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it
+MAX_PROBLEM_CHARACTERS = 300
+MAX_POINTS = 2**16  # a table of more pairs fits no memory
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedRound:
+    """One round that ended.
+
+    Attributes
+    ----------
+    number
+        From 0.
+    planned, measured
+        What was asked for, and what was run of it: less in a round that failed.
+    hits
+        Of each pair that was measured.
+    failed
+        Whether its job was lost.
+    qpu_seconds
+        What the backend reported for it.
+    planned_at, ended_at
+        Seconds since 1970, UTC.
+    """
+
+    number: int
+    planned: ShotPlan
+    measured: ShotPlan
+    hits: IntArray
+    failed: bool
+    qpu_seconds: float | None
+    planned_at: float
+    ended_at: float
+
+
+@dataclass(eq=False)
+class History:
+    """All that the entries of a ledger say.
+
+    Attributes
+    ----------
+    problems
+        What is wrong, by entry; at most the first 20.
+    entries
+        How many could be read.
+    facts
+        The fingerprint that the run began with.
+    version, run_id, backend
+        The aqka that began it, its name, and who ran the shots last.
+    budget, points, diagonal, block
+        As the fingerprint says; None where it does not. A block is that of a prediction: test
+        points and training points.
+    rounds
+        Those that ended, unless they were not to be kept.
+    ended
+        How many rounds ended.
+    shots, qpu_seconds
+        Of all rounds together; no seconds if the backend never told.
+    open_plan, ticket
+        The plan that waits for its hits, and its ticket if it was submitted.
+    last_kind, started_at, updated_at
+        Kind of the last entry; times of the first and the last.
+    finished
+        Whether the run says so.
+    """
+
+    problems: list[str] = field(default_factory=list)
+    entries: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+    version: str = "unknown"
+    run_id: str = ""
+    backend: str | None = None
+    budget: int | None = None
+    points: int | None = None
+    diagonal: Diagonal | None = None
+    block: tuple[int, int] | None = None
+    rounds: list[RecordedRound] = field(default_factory=list)
+    ended: int = 0
+    shots: int = 0
+    qpu_seconds: float | None = None
+    open_plan: ShotPlan | None = None
+    ticket: str | None = None
+    last_kind: str | None = None
+    started_at: float | None = None
+    updated_at: float | None = None
+    finished: bool = False
+
+    @property
+    def sound(self) -> bool:
+        """Whether the ledger can be believed: it says something, and every invariant holds."""
+        return self.entries > 0 and not self.problems
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was ever written, which is no damage."""
+        return self.entries == 0 and not self.problems
+
+    @property
+    def landmarks(self) -> Landmarks | None:
+        """The landmarks chosen last, of the rounds that were kept."""
+        chosen = (round.planned.landmarks for round in reversed(self.rounds))
+        return next((landmarks for landmarks in chosen if landmarks is not None), None)
+
+
+def fold(entries: Iterable[Entry], *, keep_rounds: bool = True) -> History:
+    """Follow a run from entry to entry; an error while reading them is a problem like others.
+
+    ``keep_rounds=False`` holds one round's counts at a time.
+    """
+    folding = _Fold(keep_rounds)
+    try:
+        for entry in entries:
+            folding.take(entry)
+    except LedgerError as error:
+        folding.note(str(error))
+    return folding.history
+
+
+def plan_columns(plan: ShotPlan) -> tuple[dict[str, Any], dict[str, IntArray]]:
+    """Return body and arrays of a plan's entry; :func:`plan_of` reads them back."""
+    arrays = {"rows": plan.rows, "cols": plan.cols, "shots": plan.shots}
+    if plan.landmarks is None:
+        return {}, arrays
+    keep_block = {"keep_block": plan.landmarks.keep_block}
+    return keep_block, arrays | {"landmarks": plan.landmarks.points}
+
+
+def plan_of(entry: Entry) -> ShotPlan:
+    """Return the plan of a ``planned`` entry."""
+    arrays = entry.arrays
+    landmarks = None
+    if "landmarks" in arrays:
+        landmarks = Landmarks(arrays["landmarks"], bool(entry.body["keep_block"]))
+    return ShotPlan(arrays["rows"], arrays["cols"], arrays["shots"], landmarks)
+
+
+class _Unsound(Exception):
+    """One entry breaks an invariant; the message says which."""
+
+
+class _Fold:
+    """Takes one entry after the other, and goes on as well as can be after a wrong one."""
+
+    def __init__(self, keep_rounds: bool) -> None:
+        self.history = History()
+        self._keep_rounds = keep_rounds
+        self._round = 0  # the open round, or the next
+        self._last: str | None = None  # kind of the open round's last entry
+        self._planned_at = 0.0
+        self._tickets: set[str] = set()
+        self._steps = {
+            "started": self._start,
+            "planned": self._plan,
+            "submitted": self._submit,
+            "collected": self._end,
+            "failed": self._end,
+            "resumed": _check_between,
+            "interrupted": _check_between,
+            "finished": self._finish,
+        }
+
+    def note(self, problem: str) -> None:
+        if len(self.history.problems) < MAX_PROBLEMS:
+            self.history.problems.append(inert(problem, MAX_PROBLEM_CHARACTERS))
+
+    def take(self, entry: Entry) -> None:
+        """Check one entry and keep what it says."""
+        history = self.history
+        history.entries += 1
+        try:
+            if history.entries == 1:
+                history.started_at = entry.at
+                if entry.kind != "started":
+                    raise _Unsound("a ledger begins with 'started'")
+            if history.finished:
+                raise _Unsound("nothing may follow 'finished'")
+            if entry.kind not in self._steps:
+                raise _Unsound("this kind of entry is unknown")
+            self._steps[entry.kind](entry)
+        except (_Unsound, InputError) as error:
+            where = "" if entry.round is None else f", round {entry.round}"
+            self.note(f"entry {entry.number} ({inert(entry.kind)}{where}): {error}")
+        history.last_kind, history.updated_at = entry.kind, entry.at
+
+    def _start(self, entry: Entry) -> None:
+        history = self.history
+        if history.entries > 1:
+            raise _Unsound("a run starts once")
+        _check_between(entry)
+        history.version = inert(entry.body.get("version", "unknown"))
+        history.run_id = str(entry.body.get("run_id"))
+        facts = entry.body.get("fingerprint")
+        if not isinstance(facts, dict):
+            raise _Unsound("it has no fingerprint")
+        history.facts = facts
+        history.budget = _number(facts.get("budget"))
+        if not history.budget:
+            raise _Unsound("its fingerprint names no budget")
+        # The first ledgers name neither points nor diagonal; pairs are then not checked.
+        if "points" in facts:
+            history.points = _number(facts["points"])
+            if history.points is None or not 2 <= history.points <= MAX_POINTS:
+                raise _Unsound(f"points must be a number from 2 to {MAX_POINTS}")
+        if "rows" in facts:
+            rows, cols = _number(facts["rows"]), _number(facts.get("cols"))
+            if not rows or not cols:
+                raise _Unsound("rows and cols must be numbers of at least 1")
+            history.block = rows, cols
+        if "diagonal" in facts:
+            history.diagonal = facts["diagonal"]
+            if history.diagonal not in ("known", "measured"):
+                raise _Unsound("diagonal must be 'known' or 'measured'")
+
+    def _plan(self, entry: Entry) -> None:
+        history = self.history
+        after, expected = self._last, self._round
+        self._last, self._planned_at, history.open_plan = "planned", entry.at, None
+        # After a gap go on from there, so that it is told once and not for every later round.
+        self._round = expected if entry.round is None else entry.round
+        if after is not None:
+            raise _Unsound(f"round {expected} is still open")
+        if entry.round != expected:
+            raise _Unsound(f"round {expected} comes next")
+        try:
+            plan = plan_of(entry)
+        except KeyError as error:
+            raise _Unsound(f"it has no {error}") from error
+        _check_pairs(plan, history)
+        history.open_plan = plan
+        planned = exact_sum(plan.shots)
+        if history.budget is not None and planned > history.budget - history.shots:
+            left = history.budget - history.shots
+            raise _Unsound(f"it plans {planned} shots, but {left} of the budget are left")
+
+    def _submit(self, entry: Entry) -> None:
+        after, self._last = self._last, "submitted"
+        _check_order(entry, after, "planned", self._round)
+        ticket = entry.body.get("ticket")
+        if not isinstance(ticket, str):
+            raise _Unsound("it has no ticket")
+        if "backend" in entry.body:
+            self.history.backend = inert(entry.body["backend"])
+        if ticket in self._tickets:
+            raise _Unsound(f"ticket {inert(ticket)} belongs to an earlier round")
+        self._tickets.add(ticket)
+        self.history.ticket = ticket
+
+    def _end(self, entry: Entry) -> None:
+        history = self.history
+        after, plan, current = self._last, history.open_plan, self._round
+        self._last, history.open_plan, history.ticket = None, None, None
+        self._round += 1
+        _check_order(entry, after, "submitted", current)
+        history.ended += 1
+        if plan is None:
+            return  # what is wrong with it has been said
+        if entry.kind == "failed" and "shots" not in entry.arrays:
+            raise _Unsound("a failed round must say which shots were run")
+        if "hits" not in entry.arrays:
+            raise _Unsound("it has no hits")
+        measured = plan.cut_to(entry.arrays.get("shots", plan.shots))
+        history.shots += exact_sum(measured.shots)
+        hits = checked_hits(measured, entry.arrays["hits"])
+        if history.budget is not None and history.shots > history.budget:
+            raise _Unsound(f"{history.shots} shots are collected of a budget of {history.budget}")
+        seconds = _seconds(entry.body.get("qpu_seconds"))
+        if seconds is not None:
+            history.qpu_seconds = (history.qpu_seconds or 0.0) + seconds
+        if self._keep_rounds:
+            failed = entry.kind == "failed"
+            history.rounds.append(
+                RecordedRound(
+                    current, plan, measured, hits, failed, seconds, self._planned_at, entry.at
+                )
+            )
+
+    def _finish(self, entry: Entry) -> None:
+        history = self.history
+        history.finished = True
+        _check_between(entry)
+        if self._last is not None:
+            raise _Unsound(f"round {self._round} is still open")
+        # A prediction ends when every point is settled, which the counts alone do not show.
+        if history.shots != history.budget and history.block is None:
+            raise _Unsound(f"{history.shots} shots of {history.budget} are collected")
+
+
+def _check_between(entry: Entry) -> None:
+    if entry.round is not None:
+        raise _Unsound("it belongs to the run, not to a round")
+
+
+def _check_order(entry: Entry, after: str | None, expected: str, current: int) -> None:
+    """Refuse an entry that does not come after the ``expected`` kind, in the open round."""
+    if after != expected:
+        raise _Unsound(f"it must come after '{expected}'")
+    if entry.round != current:
+        raise _Unsound(f"round {current} is the open one")
+
+
+def _check_pairs(plan: ShotPlan, history: History) -> None:
+    for largest, size, what in _named_points(plan, history):
+        if largest >= size:
+            raise _Unsound(f"it names {what} {largest}, but the run has {size}")
+    if plan.landmarks is not None:
+        points = plan.landmarks.points
+        if not points.size or points.min() < 0 or np.unique(points).size != points.size:
+            raise _Unsound("its landmarks are none, negative or repeated")
+    if history.diagonal == "known" and np.any(plan.rows == plan.cols):
+        raise _Unsound("it measures the diagonal, which is known")
+
+
+def _named_points(plan: ShotPlan, history: History) -> Iterator[tuple[int, int, str]]:
+    """Yield the largest number that a plan names, the size it must stay below, and of what."""
+    if history.points is not None:
+        columns = [plan.rows, plan.cols]
+        if plan.landmarks is not None:
+            columns.append(plan.landmarks.points)
+        yield max(int(column.max(initial=-1)) for column in columns), history.points, "point"
+    if history.block is not None:
+        yield int(plan.rows.max(initial=-1)), history.block[0], "row"
+        yield int(plan.cols.max(initial=-1)), history.block[1], "column"
+
+
+def _seconds(given: Any) -> float | None:
+    """Return QPU seconds as a round's entry says them."""
+    if given is None:
+        return None
+    if not isinstance(given, int | float) or not 0 <= given < math.inf:
+        raise _Unsound("qpu_seconds must be a number of seconds")
+    return float(min(given, 1e300))  # a whole number beyond a float's range would overflow
+
+
+def _number(text: Any) -> int | None:
+    """Return a whole number as a fingerprint writes it, small enough for 64 bits."""
+    is_number = isinstance(text, str) and re.fullmatch("[0-9]{1,18}", text) is not None
+    return int(text) if is_number else None

@@ -1,0 +1,103 @@
+"""The rounds of a run as its progress, its results and its report show them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.problem import Problem
+from aqka.estimates.pairs import estimate_kernel
+from aqka.insight.cross_validation import cross_validated_accuracy
+from aqka.insight.diagnostics import diagnose
+from aqka.readouts import Readout
+from aqka.runs.history import History
+
+MAX_ASSESSED_POINTS = 500  # cross-validation takes longer than a second above
+
+Assess = Callable[[PairTable, Landmarks | None], tuple[float, float | None]]
+"""From what is measured, the Gini of the sensitivities and the accuracy by cross-validation."""
+
+
+@dataclass(frozen=True)
+class RoundSummary:
+    """One round that ended.
+
+    Attributes
+    ----------
+    round
+        Its number, from 0.
+    failed
+        Whether its job was lost.
+    shots
+        Shots of the run when it ended.
+    pairs_seen
+        Pairs with at least one shot by then.
+    gini, accuracy
+        Estimates from the counts by then; None where there are none.
+    qpu_seconds
+        What the backend reported for it.
+    seconds
+        From its plan to its result.
+    ended_at
+        Seconds since 1970, UTC.
+    """
+
+    round: int
+    failed: bool
+    shots: int
+    pairs_seen: int
+    gini: float | None
+    accuracy: float | None
+    qpu_seconds: float | None
+    seconds: float
+    ended_at: float
+
+
+def make_assess(problem: Problem, labels: NDArray[Any], readout: Readout) -> Assess:
+    """Return what tells Gini and accuracy; the accuracy only where it takes no minutes."""
+
+    def assess(table: PairTable, landmarks: Landmarks | None) -> tuple[float, float | None]:
+        gini = diagnose(table, problem).gini
+        if table.n_points > MAX_ASSESSED_POINTS:
+            return gini, None
+        kernel = estimate_kernel(table, problem, landmarks)
+        return gini, cross_validated_accuracy(kernel, labels, readout, problem)
+
+    return assess
+
+
+def summarise_rounds(
+    history: History, table: PairTable, assess: Assess | None, assessed: int
+) -> list[RoundSummary]:
+    """Return the rounds of a sound ledger, filling an empty table with their counts.
+
+    At most ``assessed`` rounds, evenly spread up to the last, have a Gini and an accuracy.
+    """
+    count = len(history.rounds)
+    step = -(-count // assessed)
+    landmarks: Landmarks | None = None
+    found: list[RoundSummary] = []
+    for round in history.rounds:
+        table.add(round.measured, round.hits)
+        landmarks = round.planned.landmarks or landmarks
+        gini, accuracy = None, None
+        if assess is not None and (count - 1 - round.number) % step == 0:
+            gini, accuracy = assess(table, landmarks)
+        found.append(
+            RoundSummary(
+                round=round.number,
+                failed=round.failed,
+                shots=table.total,
+                pairs_seen=int(np.sum(~table.unseen)),
+                gini=gini,
+                accuracy=accuracy,
+                qpu_seconds=round.qpu_seconds,
+                seconds=max(0.0, round.ended_at - round.planned_at),
+                ended_at=round.ended_at,
+            )
+        )
+    return found

@@ -1,0 +1,64 @@
+"""What ``aqka run`` reads and works out on its way: each thing once."""
+
+import sys
+
+import pytest
+
+from aqka.cli import main
+from aqka.report import run_report
+from aqka.runs import ledger
+from aqka.study import carry_out, directory, progress, study_run
+from tests.study.helpers import write_study
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Counts what is opened, audited, parsed and quoted, by kind and file."""
+    seen: list[tuple[str, str]] = []
+
+    def count(module, name, kind):
+        plain = getattr(module, name)
+
+        def counted(*arguments, **options):
+            seen.append((kind, getattr(arguments[0], "name", "")))
+            return plain(*arguments, **options)
+
+        monkeypatch.setattr(module, name, counted)
+
+    connect = ledger.Ledger._connect
+
+    def counted_connect(self, write):
+        seen.append(("opened", str(self.path.relative_to(self.path.parents[1]))))
+        return connect(self, write)
+
+    monkeypatch.setattr(ledger.Ledger, "_connect", counted_connect)
+    entries = ledger.Ledger.entries
+
+    def counted_entries(self):
+        read = list(entries(self))
+        if read:  # an empty ledger has nothing to audit
+            seen.append(("audited", str(self.path.relative_to(self.path.parents[1]))))
+        return iter(read)
+
+    monkeypatch.setattr(ledger.Ledger, "entries", counted_entries)
+    for module in (directory, progress, study_run):
+        count(module, "load_study", "parsed")
+    count(carry_out, "quote", "quoted")
+    count(run_report, "load_study_run", "read again")
+    return seen
+
+
+def test_a_run_opens_audits_parses_and_quotes_once(tmp_path, monkeypatch, calls, capsys):
+    study = write_study(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["aqka", "run", str(study)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 0
+    assert "The report is in" in capsys.readouterr().out
+    by_kind = {kind: sorted(what for k, what in calls if k == kind) for kind, _ in calls}
+    ledgers = ["predictions/ledger.sqlite", "run/ledger.sqlite"]
+    assert by_kind["opened"] == ledgers  # the training's and the predictions', each once
+    assert by_kind["audited"] == ledgers
+    assert by_kind["parsed"] == ["study.toml"]
+    assert len(by_kind["quoted"]) == 1
+    assert "read again" not in by_kind
