@@ -28,11 +28,20 @@ class JobError(RuntimeError):
     ----------
     partial
         Shots that were run all the same and their hits, per pair of the plan, if any.
+    lost
+        Shots that were run, and so are paid for, but whose hits cannot be had. They count against
+        the budget.
     """
 
-    def __init__(self, message: str, partial: "tuple[IntArray, IntArray] | None" = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        partial: "tuple[IntArray, IntArray] | None" = None,
+        lost: int = 0,
+    ) -> None:
         super().__init__(message)
         self.partial = partial
+        self.lost = lost
 
 
 class LedgerError(RuntimeError):

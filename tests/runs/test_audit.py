@@ -16,6 +16,7 @@ from aqka.readouts import make_readout
 from aqka.runs import ledger
 from aqka.runs.audit import verify
 from aqka.runs.export import export, measurements, table_of
+from aqka.runs.head import Head, head_path, write_head
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from tests.conftest import make_kernel, make_labels
 
@@ -103,6 +104,7 @@ def a_round(k, shots, hits, ran=None):
 def forge(path, steps):
     """Write entries with a valid chain, whatever they say."""
     path.unlink(missing_ok=True)
+    head_path(path).unlink(missing_ok=True)
     with Ledger(path, write=True) as book:
         book._connection.execute("DROP INDEX once")
         for kind, round, body, arrays in steps:
@@ -116,7 +118,8 @@ def forge_raw(path, *rows):
     with Ledger(path, write=True) as book:
         last = ledger.GENESIS
         for number, row in enumerate(rows, 1):
-            last = ledger._digest(last, number, *row)
+            before, last = last, ledger._digest(last, number, *row)
+            write_head(path, Head(number, last, before))
             values = (number, *row, last)
             book._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     return path

@@ -7,6 +7,7 @@ import pytest
 
 from aqka import LedgerError
 from aqka.runs import ledger
+from aqka.runs.head import head_path
 from aqka.runs.ledger import Ledger
 
 
@@ -154,18 +155,16 @@ def test_a_newer_ledger_is_refused(path):
             Ledger(path, write=write)
 
 
-def test_an_older_ledger_is_migrated_with_a_backup(path, monkeypatch):
+def test_a_ledger_without_a_head_as_0_1_0_wrote_it_is_read_and_written_on(path):
     filled(path)
-    monkeypatch.setattr(ledger, "SCHEMA_VERSION", 2)
-    with pytest.raises(LedgerError, match="older schema version 1"):
-        Ledger(path)
-    called = []
-    monkeypatch.setattr(ledger, "MIGRATIONS", {1: called.append})
-    with Ledger(path, write=True) as book:
-        assert len(book.read()) == 4
-    assert len(called) == 1
-    assert path.with_suffix(".v1.bak").stat().st_size > 0
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    head_path(path).unlink()
     assert len(content(path)) == 4
+    with Ledger(path, write=True) as book:
+        book.append("interrupted")
+    assert len(content(path)) == 5
+    assert not head_path(path).exists()
 
 
 def test_a_blob_that_unpacks_to_more_than_it_declares_is_refused(path):

@@ -73,21 +73,22 @@ def run(
 @app.command(epilog="Example: aqka resume runs/first")
 def resume(run: Run, as_json: AsJson = False) -> None:
     """Go on with a run that was interrupted or killed, from its directory. Exit codes: as run."""
-    from aqka.study.directory import RESULTS_NAME, check_directory, read_results, read_run
+    from aqka.study.directory import read_results, read_run
+    from aqka.study.progress import has_results, read_begun_history
+    from aqka.study.seal import RESULTS_NAME
 
-    # The ledger is not looked at: a kill may have left it so that only a writer can open it.
-    check_directory(run)
-    stored = read_results(run)
-    if isinstance(stored.get("results"), dict):
-        if as_json:
-            typer.echo(json.dumps(stored, indent=2))
-        else:
-            typer.echo(
-                f"{inert(run, 300)} is finished; see {inert(run / RESULTS_NAME, 300)}, or: "
-                f"aqka report {_quoted(run)}"
-            )
-        return
-    _carry_out(read_run(run), run, new=False, as_json=as_json)
+    prepared = read_run(run)
+    # As a writer: a kill may have left the ledger so that only a writer can open it.
+    history = read_begun_history(run, write=True)
+    if history is None or not has_results(run, history):
+        _carry_out(prepared, run, new=False, as_json=as_json)
+    elif as_json:
+        typer.echo(json.dumps(read_results(run), indent=2))
+    else:
+        typer.echo(
+            f"{inert(run, 300)} is finished; see {inert(run / RESULTS_NAME, 300)}, or: "
+            f"aqka report {_quoted(run)}"
+        )
 
 
 @app.command(epilog="Example: aqka status runs/first --json")

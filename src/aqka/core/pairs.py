@@ -57,6 +57,14 @@ class PairTable:
         self.shots: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
         self.hits: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
 
+    def read_only(self) -> "PairTable":
+        """Return a copy whose counts cannot be changed, for code that is not trusted with them."""
+        copy = PairTable(self.n_points, self.diagonal)
+        copy.shots, copy.hits = self.shots.copy(), self.hits.copy()
+        for counts in (copy.shots, copy.hits):
+            counts.setflags(write=False)
+        return copy
+
     @property
     def _mask(self) -> BoolArray:
         return _upper_mask(self.n_points, 0 if self.diagonal == "measured" else 1)

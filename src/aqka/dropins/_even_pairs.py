@@ -20,15 +20,15 @@ class EvenPairs(Session):
     """
 
     def __init__(self, request: "PairsRequest") -> None:
-        super().__init__()
+        super().__init__(request.total)
         self._request = request
         self.shots: IntArray = np.zeros_like(request.row_index)
         self.hits: IntArray = np.zeros_like(request.row_index)
 
     @property
-    def shots_left(self) -> int:
-        """Shots that the pairs still lack."""
-        return int(np.sum(self._request.shots - self.shots))
+    def shots_measured(self) -> int:
+        """Shots that the pairs have."""
+        return int(np.sum(self.shots))
 
     @property
     def _tag_name(self) -> str:

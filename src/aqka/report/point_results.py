@@ -10,12 +10,11 @@ from aqka.core.blocks import BlockTable
 from aqka.insight.intervals import with_total_interval
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.readouts import FittedHead
-from aqka.sessions.predicted import Prediction, normal_quantile, prediction_of
+from aqka.sessions.predicted import Prediction, normal_quantile
 from aqka.study.data import Points
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
 
-LEVEL = 0.9
 REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %
 
 
@@ -85,19 +84,18 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
 
     ``total`` asks for the intervals that count the training shots too.
     """
-    if run.predicted is None:
+    found, points = run.prediction, run.points
+    if found is None:
         return None
-    predicted, points = run.predicted, run.points
-    readout = readout_of(run.study)
-    head = run.session.fit(readout)
-    found = prediction_of(head, predicted.table, predicted.settled, LEVEL)
+    head = found.head
     if total:
+        readout = readout_of(run.study)
         found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
-    value, deviation = _margin(head, predicted.table, found)
-    reach = normal_quantile(LEVEL) * deviation
+    value, deviation = _margin(head, found.table, found)
+    reach = normal_quantile(found.level) * deviation
     binary = found.f.ndim == 1
     truth = np.array([str(label) for label in points.test_labels])
-    labels = np.array(predicted.labels)
+    labels = np.array([str(label) for label in found.labels])
     gain = (truth == labels).astype(np.float64) - _majority_is_right(points)
     return PointResults(
         truth=[inert(label) for label in truth],
@@ -108,7 +106,7 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
         high=value + reach,
         total_low=found.total_low if binary else None,
         total_high=found.total_high if binary else None,
-        settled=predicted.settled,
+        settled=found.settled,
         could_flip=found.could_flip,
         shots=found.shots,
         classes=[inert(label) for label in head.classes],

@@ -20,11 +20,11 @@ from aqka.report.point_results import PointResults, point_results
 from aqka.runs.audit import Audit
 from aqka.runs.history import History
 from aqka.study.carry_out import stored_quote
-from aqka.study.directory import STUDY_NAME
 from aqka.study.method import readout_of
 from aqka.study.progress import ProgressReader, read_begun_history
 from aqka.study.results import quote_versus_actual
 from aqka.study.rounds import MAX_ASSESSED_POINTS, RoundSummary, make_assess, summarise_rounds
+from aqka.study.seal import STUDY_NAME
 from aqka.study.study_run import StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy

@@ -1,6 +1,6 @@
 """A run and its ledger: the loop, the log, its check, its export."""
 
-from aqka.runs.driver import Patience, drive
+from aqka.runs.driver import Patience, Run, drive
 from aqka.runs.session import Session
 
-__all__ = ["Patience", "Session", "drive"]
+__all__ = ["Patience", "Run", "Session", "drive"]

@@ -11,16 +11,18 @@ What happens in a round, and what a crash in between costs:
 import time
 import uuid
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from aqka._util.arrays import IntArray
+from aqka._util.text import inert
 from aqka.backends import Backend
-from aqka.core.plans import ShotPlan
+from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.runs.audit import check_sound
 from aqka.runs.history import History, fold, plan_columns
@@ -28,6 +30,7 @@ from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.runs.session import Session
 from aqka.version import __version__
 
+MAX_EVIDENCE_CHARACTERS = 2000
 Answer = TypeVar("Answer")
 
 
@@ -68,64 +71,113 @@ def drive(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[SessionType], None] | None = None,
-) -> History | None:
-    """Run a session on a backend until it is done; with a directory, keep its ledger there.
+) -> None:
+    """Run a session on a backend until it is done; with a directory, keep its ledger there."""
+    with Run(session, backend, directory, patience, on_round) as run:
+        run.spend()
 
-    Returns what the ledger says at the end, read back and checked; None without a directory.
+
+class Run(Generic[SessionType]):
+    """A session, a backend, and the ledger between them; a block in which the ledger is open.
+
+    Parameters
+    ----------
+    session, backend
+        Who asks for shots, and who runs them.
+    directory
+        Where the ledger is kept; what it holds is taken up. None keeps nothing.
+    patience
+        How long to bear with a failing backend.
+    on_round
+        Called with the session after every round.
+    begin_with
+        More facts for the first entry of a new ledger: ``run_id``, the run's name; ``files``,
+        digests of what lies beside it; ``parent``, the name of the run it belongs to. A ledger of
+        another parent is refused.
     """
-    run = _Run(session, backend, patience or Patience(), on_round)
-    if directory is None:
-        run.spend()
-        return None
-    path = Path(directory)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"directory {str(path)!r} cannot be made: {error.strerror}; name another."
-        ) from error
-    with Ledger(path / LEDGER_NAME, write=True) as ledger:
-        run.keep(ledger)
-        run.spend()
-        history = fold(ledger.entries())
-        check_sound(history, ledger.path)
-        return history
-
-
-class _Run(Generic[SessionType]):
-    """A session, a backend, and the ledger between them."""
 
     def __init__(
         self,
         session: SessionType,
         backend: Backend,
-        patience: Patience,
-        on_round: Callable[[SessionType], None] | None,
+        directory: str | Path | None = None,
+        patience: Patience | None = None,
+        on_round: Callable[[SessionType], None] | None = None,
+        begin_with: Mapping[str, Any] | None = None,
     ) -> None:
         self._session = session
         self._backend = backend
-        self._patience = patience
+        self._directory = None if directory is None else Path(directory)
+        self._patience = patience or Patience()
         self._on_round = on_round
+        self._begin_with = {"run_id": new_run_id()} | dict(begin_with or {})
         self._ledger: Ledger | None = None
-        self._run_id = new_run_id()
+        self._run_id = str(self._begin_with["run_id"])
         self._planned = False  # whether the pending plan stands in the ledger already
         self._ticket: str | None = None  # of the pending plan, if it was submitted
         self._finished = False  # whether the ledger says so
+        self._may_be_sent = False  # whether a process before this one may have submitted the plan
+        self._spent = session.shots_spent  # by our own count
 
-    def keep(self, ledger: Ledger) -> None:
+    def __enter__(self) -> Self:
+        """Open the ledger and take up what it holds."""
+        if self._directory is None:
+            return self
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"directory {str(self._directory)!r} cannot be made: {error.strerror}; name "
+                "another."
+            ) from error
+        ledger = Ledger(self._directory / LEDGER_NAME, write=True)
+        try:
+            self._keep(ledger)
+        except BaseException:
+            ledger.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the ledger, whatever ended the block."""
+        if self._ledger is not None:
+            self._ledger.close()
+
+    def history(self) -> History:
+        """Return what the ledger says, read back and checked."""
+        assert self._ledger is not None, "a run without a directory has no history"
+        history = fold(self._ledger.entries())
+        check_sound(history, self._ledger.path)
+        return history
+
+    def seal(self, files: Mapping[str, str]) -> None:
+        """Write the digests of the files that the run ends with, before these are written."""
+        self._write("sealed", {"files": dict(files)})
+
+    def _keep(self, ledger: Ledger) -> None:
         """Write to a ledger from now on, after taking up what it holds."""
         history = fold(ledger.entries())
         facts = fingerprint(self._session, self._backend)
         self._ledger = ledger
         if history.empty:
-            started = {"fingerprint": facts, "version": __version__, "run_id": self._run_id}
-            self._write("started", started)
+            self._write(
+                "started", {"fingerprint": facts, "version": __version__} | self._begin_with
+            )
             return
         check_sound(history, ledger.path)
+        check_parent(history, self._begin_with.get("parent"), ledger.path)
         check_fingerprint(history, facts)
         replay(self._session, history)
         self._run_id, self._finished = history.run_id, history.finished
         self._planned, self._ticket = history.open_plan is not None, history.ticket
+        self._spent = history.spent
+        # Also if no plan is open: its entry may have been the one that a crash cost.
+        self._may_be_sent = True
         if not self._session.done:
             self._write("resumed", {"version": __version__})
 
@@ -150,37 +202,64 @@ class _Run(Generic[SessionType]):
 
     def _round(self) -> bool:
         """Plan, submit and collect one round; return whether it brought any shots."""
-        session, plan = self._session, self._session.ask()
+        plan = self._session.ask()
         ticket = self._ticket_of(plan)
         try:
-            hits = self._patience.call(lambda: self._backend.collect(ticket))
+            answer = self._patience.call(lambda: self._backend.collect(ticket))
+            hits = _checked_answer(plan, answer)
         except JobError as error:
-            # Nothing is run again. What the job did bring is kept, the rest of the round's
-            # shots goes to the next one.
-            warnings.warn(f"round {session.round} failed: {error}", RuntimeWarning, stacklevel=4)
-            shots, hits = error.partial or (np.zeros_like(plan.shots), np.zeros_like(plan.shots))
-            self._write("failed", {"reason": str(error)}, shots=shots, hits=hits)
-            session.tell(hits, shots)
+            brought = self._fail(plan, error)
         else:
             usage = self._backend.usage.get(ticket)
             self._write("collected", {"qpu_seconds": usage}, hits=hits)
-            session.tell(hits)  # line 11
-            shots = plan.shots
-        self._planned, self._ticket = False, None
-        return bool(shots.any())
+            self._session.tell(hits)  # line 11
+            self._spent += plan.total
+            brought = True
+        self._planned, self._ticket, self._may_be_sent = False, None, False
+        return brought
+
+    def _fail(self, plan: ShotPlan, error: JobError) -> bool:
+        """Keep what a failed round did bring; return whether that is anything.
+
+        Nothing is run again: the rest of its shots goes to the next round, but for those that were
+        run for nothing.
+        """
+        session = self._session
+        warnings.warn(f"round {session.round} failed: {error}", RuntimeWarning, stacklevel=5)
+        facts: dict[str, Any] = {"reason": str(error)}
+        measured, hits = plan.cut_to(np.zeros_like(plan.shots)), np.zeros_like(plan.shots)
+        lost = error.lost
+        if error.partial is not None:
+            try:
+                measured = plan.cut_to(error.partial[0])
+                hits = checked_hits(measured, error.partial[1])
+            except (InputError, TypeError, IndexError) as wrong:
+                facts["evidence"] = f"{inert(wrong, 300)} {_evidence(error.partial)}"
+                lost = plan.total  # whatever was run, nobody can say
+                measured, hits = plan.cut_to(np.zeros_like(plan.shots)), np.zeros_like(plan.shots)
+        if isinstance(error, _WrongAnswer):
+            facts["evidence"] = error.evidence
+        lost = max(0, min(int(lost), plan.total - measured.total))
+        if lost:
+            facts["lost"] = lost
+        self._write("failed", facts, shots=measured.shots, hits=hits)
+        session.tell(hits, measured.shots, lost)
+        self._spent += measured.total + lost
+        return bool(measured.total)
 
     def _ticket_of(self, plan: ShotPlan) -> str:
         """Return the ticket of the pending plan, submitting it only if nobody has."""
         backend, replayable = self._backend, self._backend.replayable
         if self._ticket is not None and not replayable:
             return self._ticket
+        self._check_budget(plan)
         # Jobs outlive a run, so their tag names it; simulated hits must not depend on its name.
         tag = self._session.tag if replayable else f"{self._session.tag}-{self._run_id}"
         ticket: str | None = None
-        if self._planned:
-            ticket = self._patience.call(lambda: backend.recover(plan, tag))
-        else:
+        if not self._planned:
             self._write_plan(plan, tag)
+        if self._may_be_sent:
+            ticket = self._patience.call(lambda: backend.recover(plan, tag))
         if ticket is None:
             ticket = self._patience.call(lambda: backend.submit(plan, tag))
         if self._ticket is None:
@@ -192,6 +271,17 @@ class _Run(Generic[SessionType]):
             self._write("submitted", facts)
         return ticket
 
+    def _check_budget(self, plan: ShotPlan) -> None:
+        """Refuse a plan beyond the budget, by the driver's own count of what was run.
+
+        A session counts by a table that others may have touched.
+        """
+        if self._spent + plan.total > self._session.budget:
+            raise InputError(
+                f"the session plans {plan.total} shots, but {self._spent} of its budget of "
+                f"{self._session.budget} were run already; nothing was submitted."
+            )
+
     def _write_plan(self, plan: ShotPlan, tag: str) -> None:
         body, arrays = plan_columns(plan)
         self._write("planned", {"tag": tag} | body, **arrays)
@@ -202,6 +292,30 @@ class _Run(Generic[SessionType]):
             self._ledger.append(
                 kind, round=self._session.round if belongs else None, body=body, **arrays
             )
+
+
+class _WrongAnswer(JobError):
+    """A backend answered with something that is no hits of the plan.
+
+    The shots were run, so they count against the budget; the answer is kept as evidence.
+    """
+
+    def __init__(self, plan: ShotPlan, answer: object, reason: str) -> None:
+        super().__init__(f"the backend's answer cannot be used: {reason}", lost=plan.total)
+        self.evidence = _evidence(answer)
+
+
+def _checked_answer(plan: ShotPlan, answer: object) -> IntArray:
+    """Return a backend's answer as hits, checked before anything is written or believed."""
+    try:
+        return checked_hits(plan, answer)
+    except InputError as error:
+        raise _WrongAnswer(plan, answer, str(error)) from error
+
+
+def _evidence(answer: object) -> str:
+    """Return what a backend said, as text that is safe to keep."""
+    return inert(f"{type(answer).__name__} {answer!r}", MAX_EVIDENCE_CHARACTERS)
 
 
 def new_run_id() -> str:
@@ -216,7 +330,7 @@ def replay(session: Session, history: History) -> None:
         for round in history.rounds:
             number = round.number
             session.take_up(round.planned)
-            session.tell(round.hits, round.measured.shots if round.failed else None)
+            session.tell(round.hits, round.measured.shots if round.failed else None, round.lost)
         if history.open_plan is not None:
             session.take_up(history.open_plan)
     except InputError as error:
@@ -230,6 +344,15 @@ def fingerprint(session: Session, backend: Backend) -> dict[str, str]:
         **session.settings(),
         **session.extent(),
     }
+
+
+def check_parent(history: History, parent: str | None, path: Path) -> None:
+    """Refuse the ledger of another run's predictions; those of 0.1.0 name no run."""
+    if parent is not None and history.parent not in (None, parent):
+        raise LedgerError(
+            f"{inert(path, 300)} belongs to run {inert(history.parent)}, not to {parent}; restore "
+            "the directory from a copy."
+        )
 
 
 def check_fingerprint(history: History, facts: dict[str, str]) -> None:

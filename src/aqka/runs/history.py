@@ -38,6 +38,8 @@ class RecordedRound:
         Of each pair that was measured.
     failed
         Whether its job was lost.
+    lost
+        Shots that were run, but whose hits cannot be had.
     qpu_seconds
         What the backend reported for it.
     planned_at, ended_at
@@ -49,6 +51,7 @@ class RecordedRound:
     measured: ShotPlan
     hits: IntArray
     failed: bool
+    lost: int
     qpu_seconds: float | None
     planned_at: float
     ended_at: float
@@ -66,8 +69,12 @@ class History:
         How many could be read.
     facts
         The fingerprint that the run began with.
-    version, run_id, backend
-        The aqka that began it, its name, and who ran the shots last.
+    version, run_id, parent, backend
+        The aqka that began it, its name, the name of the run that it belongs to if it is not one
+        of its own, and who ran the shots last.
+    files, sealed
+        Digests of the files beside the ledger: those that the run began with, and those that were
+        written at its end. None where it does not say.
     budget, points, diagonal, block
         As the fingerprint says; None where it does not. A block is that of a prediction: test
         points and training points.
@@ -75,8 +82,9 @@ class History:
         Those that ended, unless they were not to be kept.
     ended
         How many rounds ended.
-    shots, qpu_seconds
-        Of all rounds together; no seconds if the backend never told.
+    shots, lost, qpu_seconds
+        Of all rounds together: shots with their hits, shots that were run for nothing, and QPU
+        time; no seconds if the backend never told.
     open_plan, ticket
         The plan that waits for its hits, and its ticket if it was submitted.
     last_kind, started_at, updated_at
@@ -90,7 +98,10 @@ class History:
     facts: dict[str, Any] = field(default_factory=dict)
     version: str = "unknown"
     run_id: str = ""
+    parent: str | None = None
     backend: str | None = None
+    files: dict[str, str] | None = None
+    sealed: dict[str, str] | None = None
     budget: int | None = None
     points: int | None = None
     diagonal: Diagonal | None = None
@@ -98,6 +109,7 @@ class History:
     rounds: list[RecordedRound] = field(default_factory=list)
     ended: int = 0
     shots: int = 0
+    lost: int = 0
     qpu_seconds: float | None = None
     open_plan: ShotPlan | None = None
     ticket: str | None = None
@@ -110,6 +122,11 @@ class History:
     def sound(self) -> bool:
         """Whether the ledger can be believed: it says something, and every invariant holds."""
         return self.entries > 0 and not self.problems
+
+    @property
+    def spent(self) -> int:
+        """Shots of the budget that were run, whether their hits could be had or not."""
+        return self.shots + self.lost
 
     @property
     def empty(self) -> bool:
@@ -178,6 +195,7 @@ class _Fold:
             "resumed": _check_between,
             "interrupted": _check_between,
             "finished": self._finish,
+            "sealed": self._seal,
         }
 
     def note(self, problem: str) -> None:
@@ -193,7 +211,7 @@ class _Fold:
                 history.started_at = entry.at
                 if entry.kind != "started":
                     raise _Unsound("a ledger begins with 'started'")
-            if history.finished:
+            if history.finished and entry.kind != "sealed":
                 raise _Unsound("nothing may follow 'finished'")
             if entry.kind not in self._steps:
                 raise _Unsound("this kind of entry is unknown")
@@ -210,6 +228,10 @@ class _Fold:
         _check_between(entry)
         history.version = inert(entry.body.get("version", "unknown"))
         history.run_id = str(entry.body.get("run_id"))
+        if "parent" in entry.body:
+            history.parent = inert(entry.body["parent"])
+        if "files" in entry.body:
+            history.files = _digests(entry.body["files"])
         facts = entry.body.get("fingerprint")
         if not isinstance(facts, dict):
             raise _Unsound("it has no fingerprint")
@@ -249,8 +271,8 @@ class _Fold:
         _check_pairs(plan, history)
         history.open_plan = plan
         planned = exact_sum(plan.shots)
-        if history.budget is not None and planned > history.budget - history.shots:
-            left = history.budget - history.shots
+        if history.budget is not None and planned > history.budget - history.spent:
+            left = history.budget - history.spent
             raise _Unsound(f"it plans {planned} shots, but {left} of the budget are left")
 
     def _submit(self, entry: Entry) -> None:
@@ -282,8 +304,12 @@ class _Fold:
         measured = plan.cut_to(entry.arrays.get("shots", plan.shots))
         history.shots += exact_sum(measured.shots)
         hits = checked_hits(measured, entry.arrays["hits"])
-        if history.budget is not None and history.shots > history.budget:
-            raise _Unsound(f"{history.shots} shots are collected of a budget of {history.budget}")
+        lost = entry.body.get("lost", 0)
+        if not isinstance(lost, int) or not 0 <= lost <= plan.total - measured.total:
+            raise _Unsound("the shots it lost must be a number of those that brought no hits")
+        history.lost += lost
+        if history.budget is not None and history.spent > history.budget:
+            raise _Unsound(f"{history.spent} shots are collected of a budget of {history.budget}")
         seconds = _seconds(entry.body.get("qpu_seconds"))
         if seconds is not None:
             history.qpu_seconds = (history.qpu_seconds or 0.0) + seconds
@@ -291,7 +317,7 @@ class _Fold:
             failed = entry.kind == "failed"
             history.rounds.append(
                 RecordedRound(
-                    current, plan, measured, hits, failed, seconds, self._planned_at, entry.at
+                    current, plan, measured, hits, failed, lost, seconds, self._planned_at, entry.at
                 )
             )
 
@@ -302,8 +328,14 @@ class _Fold:
         if self._last is not None:
             raise _Unsound(f"round {self._round} is still open")
         # A prediction ends when every point is settled, which the counts alone do not show.
-        if history.shots != history.budget and history.block is None:
-            raise _Unsound(f"{history.shots} shots of {history.budget} are collected")
+        if history.spent != history.budget and history.block is None:
+            raise _Unsound(f"{history.spent} shots of {history.budget} are collected")
+
+    def _seal(self, entry: Entry) -> None:
+        _check_between(entry)
+        if not self.history.finished:
+            raise _Unsound("what is not finished cannot be sealed")
+        self.history.sealed = _digests(entry.body.get("files"))
 
 
 def _check_between(entry: Entry) -> None:
@@ -341,6 +373,13 @@ def _named_points(plan: ShotPlan, history: History) -> Iterator[tuple[int, int, 
     if history.block is not None:
         yield int(plan.rows.max(initial=-1)), history.block[0], "row"
         yield int(plan.cols.max(initial=-1)), history.block[1], "column"
+
+
+def _digests(given: Any) -> dict[str, str]:
+    """Return the digests of files by their names."""
+    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+        raise _Unsound("the digests of its files cannot be read")
+    return {str(name): value for name, value in given.items()}
 
 
 def _seconds(given: Any) -> float | None:

@@ -7,12 +7,11 @@ damage is noticed on reading and never taken for a measurement.
 import hashlib
 import json
 import os
-import shutil
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -24,12 +23,13 @@ from filelock import FileLock, Timeout
 from aqka._util.arrays import IntArray
 from aqka._util.text import inert
 from aqka.errors import LedgerError
+from aqka.runs.head import GENESIS, NO_ENTRY, Head, head_path, read_head, write_head
 
 LEDGER_NAME = "ledger.sqlite"  # in a run's directory
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+HEADLESS_VERSION = 1  # ledgers of 0.1.0, which have no file with their head
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
 MAX_ARRAY_BYTES = 2**30  # what one entry may unpack to: 5000 points need 0.2 GiB
-GENESIS = b"\0" * 32
 # What JSON, zlib and NumPy raise on content that no ledger of ours has.
 UNREADABLE = (
     *(ValueError, KeyError, TypeError, AttributeError, zlib.error),
@@ -50,9 +50,6 @@ CREATE UNIQUE INDEX once ON entries (kind, round) WHERE round IS NOT NULL;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
-
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
-"""For each old schema version, what turns it into the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +114,7 @@ class Ledger:
             self._release()
             raise
         self._last: bytes | None = None  # digest of the last entry, once the chain is checked
+        self._count = 0
 
     def append(
         self,
@@ -136,14 +134,15 @@ class Ledger:
         text = json.dumps({**(body or {}), "_arrays": _layout(arrays)}, sort_keys=True)
         packed = _pack(arrays)
         with self._clear_errors("write to"):
-            count: int = self._connection.execute("SELECT COUNT(*) FROM entries").fetchone()[0]
-            number, at = count + 1, time.time()
+            number, at = self._count + 1, time.time()
             digest = _digest(last, number, at, kind, round, text, packed)
+            if self._has_head:
+                write_head(self.path, Head(number, digest, last))
             self._connection.execute(
                 "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, at, kind, round, text, packed, digest),
             )
-        self._last = digest
+        self._last, self._count = digest, number
 
     def read(self) -> list[Entry]:
         """Return all entries in order, each checked against its digest."""
@@ -151,7 +150,7 @@ class Ledger:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries in order, each checked against its digest, holding one at a time."""
-        last = GENESIS
+        last, position, known = GENESIS, 0, _KnownHead(self.path if self._has_head else None)
         with self._clear_errors("read"):
             rows = self._connection.execute(
                 "SELECT number, at, kind, round, body, arrays, digest FROM entries ORDER BY number"
@@ -170,12 +169,18 @@ class Ledger:
                     raise TypeError(f"entry {position} has no time or no kind")
                 if not isinstance(round, int | None):
                     raise TypeError(f"entry {position} has a round that is not a number")
+                known.pass_entry(position, digest)
                 yield Entry(number, at, kind, round, body, arrays)
                 last = digest
-        self._last = last
+        known.check_end(position)
+        self._last, self._count = last, position
 
     def close(self) -> None:
         """Fold the write-ahead file into the ledger and let others write."""
+        if self._lock is not None:
+            # Readers keep SQLite from doing it by itself; an entry is no less durable if it fails.
+            with suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
         self._release()
 
@@ -198,6 +203,8 @@ class Ledger:
 
     def _connect(self, write: bool) -> sqlite3.Connection:
         exists = self.path.exists() and self.path.stat().st_size > 0
+        if not exists:
+            self._check_nothing_lost()
         if not write and not exists:
             raise LedgerError(f"{self.path} does not exist or is empty; there is no run here.")
         with self._clear_errors("open"):
@@ -216,11 +223,20 @@ class Ledger:
                 connection.execute("PRAGMA synchronous = FULL")
                 # A file may be there without a schema, if a process died right here.
                 if connection.execute("PRAGMA schema_version").fetchone()[0] == 0:
+                    self._check_nothing_lost()
+                    if read_head(self.path) is None:
+                        write_head(self.path, NO_ENTRY)
                     connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
-            self._check_version(connection, write)
+            self._check_version(connection)
         return connection
 
-    def _check_version(self, connection: sqlite3.Connection, write: bool) -> None:
+    def _check_nothing_lost(self) -> None:
+        """Refuse to take a ledger for new whose head says that there was one."""
+        head = read_head(self.path)
+        if head is not None and head.entries > 1:
+            raise LedgerError(_lost(self.path, 0, head))
+
+    def _check_version(self, connection: sqlite3.Connection) -> None:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         # A view could compute for ever before its first row.
@@ -232,20 +248,7 @@ class Ledger:
                 f"{self.path} has schema version {version}, this aqka knows {SCHEMA_VERSION}; "
                 "open it with the newer aqka that wrote it."
             )
-        if version == SCHEMA_VERSION:
-            return
-        if not write or any(old not in MIGRATIONS for old in range(version, SCHEMA_VERSION)):
-            raise LedgerError(
-                f"{self.path} has the older schema version {version}, this aqka writes "
-                f"{SCHEMA_VERSION}; it is migrated, with a backup, when the run is resumed."
-            )
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        shutil.copy2(self.path, self.path.with_suffix(f".v{version}.bak"))
-        connection.execute("BEGIN IMMEDIATE")
-        for old in range(version, SCHEMA_VERSION):
-            MIGRATIONS[old](connection)
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
+        self._has_head = version > HEADLESS_VERSION
 
     @contextmanager
     def _clear_errors(self, doing: str) -> Iterator[None]:
@@ -265,10 +268,60 @@ class Ledger:
             raise LedgerError(
                 f"cannot {doing} {self.path}: {inert(error, 200)}; {remedy}."
             ) from error
+        except OSError as error:  # of the head's file
+            raise LedgerError(
+                f"cannot {doing} {self.path}: {error.strerror}; free some space and resume."
+            ) from error
         except UNREADABLE as error:
             raise LedgerError(
                 f"{self.path} is damaged: {inert(error, 200)}. Restore the file from a copy."
             ) from error
+
+
+class _KnownHead:
+    """Compares entries, as they are read, with what the head says there must be."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        # Read before the entries: a writer may append while they are read.
+        self._head = None if path is None else read_head(path)
+
+    def pass_entry(self, position: int, digest: bytes) -> None:
+        """Refuse an entry that is not the head's, where the head knows it."""
+        head = self._head
+        if head is None:
+            return
+        expected = {head.entries: head.digest, head.entries - 1: head.previous}.get(position)
+        # The entry that was about to be written when a process died is written anew, and differs.
+        superseded = position == head.entries and read_head(self._path) != head  # type: ignore[arg-type]
+        if expected is not None and digest != expected and not superseded:
+            raise LedgerError(
+                f"{self._path} is not the ledger that its head belongs to: entry {position} "
+                "differs. Restore both from a copy."
+            )
+
+    def check_end(self, count: int) -> None:
+        """Refuse a ledger that ends before its head says, or beyond it."""
+        if self._path is None:
+            return
+        head, now = self._head, read_head(self._path)
+        # An entry is written after its head, so one may be missing, and that only if the process
+        # died in between: what it would have said is asked for again.
+        if head is not None and count < head.entries - 1:
+            raise LedgerError(_lost(self._path, count, head))
+        if count and (now is None or now.entries < count):
+            raise LedgerError(
+                f"{head_path(self._path)} is missing or older than the ledger of {count} entries "
+                "beside it. Restore both from a copy."
+            )
+
+
+def _lost(path: Path, count: int, head: Head) -> str:
+    return (
+        f"{path} holds {count} of {head.entries} entries: its end is lost, with shots that were "
+        f"paid for. Restore it, and {path.name}-wal beside it, from a copy; nothing was bought "
+        "again."
+    )
 
 
 def _hold_lock(path: Path) -> FileLock:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import IntArray, text_digest
+from aqka._util.arrays import IntArray, as_count, text_digest
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
 
@@ -15,20 +15,39 @@ class Session(ABC):
     ``ask`` gives a plan and gives it again until it is told; a subclass says what comes next and
     what is known afterwards.
 
+    Parameters
+    ----------
+    budget
+        Shots that may be run in all.
+
     Attributes
     ----------
     round
         Rounds that were told.
+    lost
+        Shots that were run, but whose hits cannot be had; they count against the budget.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, budget: int) -> None:
+        self.budget = as_count(budget, "budget")
         self.round = 0
+        self.lost = 0
         self._pending: ShotPlan | None = None
 
     @property
     @abstractmethod
+    def shots_measured(self) -> int:
+        """Shots whose hits are known."""
+
+    @property
+    def shots_spent(self) -> int:
+        """Shots that were run, those that were lost among them."""
+        return self.shots_measured + self.lost
+
+    @property
     def shots_left(self) -> int:
-        """Shots of the budget that are not yet measured."""
+        """Shots of the budget that may still be run."""
+        return self.budget - self.shots_spent
 
     @property
     def done(self) -> bool:
@@ -69,17 +88,18 @@ class Session(ABC):
             self._pending = self._next_plan()
         return self._pending
 
-    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None) -> None:
+    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None, lost: int = 0) -> None:
         """Take the hits of the plan that ``ask`` gave, in its order (Algorithm 1, line 11).
 
         ``shots`` says how many shots each pair really got, where a round was cut short. What a
-        round did not use is there for the next one.
+        round did not use is there for the next one, but for the ``lost`` shots, which were run.
         """
         if self._pending is None:
             raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
         measured = self._pending if shots is None else self._pending.cut_to(shots)
         self._take(self._pending, measured, checked_hits(measured, hits))
         self._pending = None
+        self.lost += lost
         self.round += 1
 
     def take_up(self, plan: ShotPlan) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray, as_count, digest
+from aqka._util.arrays import FloatArray, IntArray, as_array, as_count, digest, exact_sum
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import round_to_multiples
@@ -60,9 +60,8 @@ class Acquisition(Session):
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
-        super().__init__()
+        super().__init__(budget)
         self.problem = problem
-        self.budget = as_count(budget, "budget")
         self.allocator = make_allocator(allocator)
         if schedule is not None and not isinstance(schedule, Schedule):
             raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")
@@ -80,9 +79,9 @@ class Acquisition(Session):
         self._unfinished: ShotPlan | None = None  # rest of a cut plan whose choice must hold
 
     @property
-    def shots_left(self) -> int:
-        """Shots of the budget that are not yet measured."""
-        return self.budget - self.table.total
+    def shots_measured(self) -> int:
+        """Shots in the table."""
+        return self.table.total
 
     @property
     def rounds_total(self) -> int:
@@ -136,10 +135,10 @@ class Acquisition(Session):
         # Counted from what is measured, so shots that an earlier round did not use come along.
         # After the last milestone come rounds only if some failed.
         milestone = self._milestones[min(self.round, len(self._milestones) - 1)]
-        round_shots = milestone - self.table.total
+        round_shots = milestone - self.shots_spent
         warm = self._milestones[0] if self.schedule.has_warmup(self.budget) else 0
-        if self.table.total < warm:
-            round_shots = warm - self.table.total
+        if self.shots_spent < warm:
+            round_shots = warm - self.shots_spent
             shots, landmarks = self.schedule.exploring(spent, round_shots, rng), None  # line 3
         else:
             explore = self.schedule.exploration_shots(round_shots)
@@ -154,20 +153,26 @@ class Acquisition(Session):
 
     def _allocate(self, shots: int, rng: np.random.Generator) -> Allocation:
         """Ask the allocator, and trust its answer only as far as the budget goes."""
-        allocation = self.allocator.ask(self.table, self.problem, shots, rng)
-        answer = allocation.shots
+        # A copy that cannot be written: what was measured is not the allocator's to change.
+        allocation = self.allocator.ask(self.table.read_only(), self.problem, shots, rng)
         name = type(self.allocator).__name__
+        if not isinstance(allocation, Allocation):
+            raise InputError(
+                f"allocator {name} must return an Allocation, got {type(allocation).__name__}; "
+                "return Allocation(shots)."
+            )
+        answer = as_array(allocation.shots, f"the shots of allocator {name}")
         if answer.shape != (self.table.n_pairs,) or answer.dtype.kind not in "iu":
             raise InputError(
                 f"allocator {name} must return {self.table.n_pairs} whole numbers of shots, "
                 f"got shape {answer.shape} and dtype {answer.dtype}."
             )
-        if answer.min() < 0 or int(answer.sum()) != shots:
+        if answer.min() < 0 or exact_sum(answer.astype(np.int64)) != shots:
             raise InputError(
                 f"allocator {name} must allocate exactly {shots} shots, none negative; "
-                f"got {int(answer.sum())} with a smallest entry of {answer.min()}."
+                f"got {exact_sum(answer.astype(np.int64))} with a smallest entry of {answer.min()}."
             )
-        return allocation
+        return Allocation(answer.astype(np.int64), allocation.landmarks)
 
 
 def acquire(

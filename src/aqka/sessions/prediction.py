@@ -84,10 +84,9 @@ class PredictionSession(Session):
             raise InputError(
                 f"head must be a FittedHead, got {type(head).__name__}; session.fit() gives one."
             )
-        super().__init__()
+        super().__init__(budget)
         self.head = head
         self.n_points = as_count(n_points, "n_points")
-        self.budget = as_count(budget, "budget")
         self.error_rate = as_fraction(error_rate, "error_rate")
         if not 0 < self.error_rate < 0.5:
             raise InputError(
@@ -111,9 +110,9 @@ class PredictionSession(Session):
         self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
 
     @property
-    def shots_left(self) -> int:
-        """Shots of the budget that are not yet measured."""
-        return self.budget - self.table.total
+    def shots_measured(self) -> int:
+        """Shots in the table."""
+        return self.table.total
 
     @property
     def done(self) -> bool:
@@ -194,7 +193,7 @@ class PredictionSession(Session):
         rng = np.random.default_rng([self.seed, self.round])
         # Counted from what is measured, so shots that a failed round did not use come along.
         n_shots = self._milestones[min(self.round, len(self._milestones) - 1)]
-        n_shots -= self.table.total
+        n_shots -= self.shots_spent
         open_points = np.flatnonzero(~self.test.settled)
         each = np.full(open_points.size, n_shots // open_points.size)
         each[rng.permutation(open_points.size)[: n_shots % open_points.size]] += 1

@@ -2,37 +2,33 @@
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from aqka._util.files import as_json
 from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quotes import Quote, quote
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
-from aqka.runs.driver import drive
+from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import PredictionSession
 from aqka.study.backends import StudyBackends, make_backends
-from aqka.study.directory import (
-    PREDICTIONS_NAME,
-    Prepared,
-    hold_run,
-    read_results,
-    write_results,
-    write_run,
-)
+from aqka.study.directory import Prepared, hold_run, read_results, write_results, write_run
 from aqka.study.method import new_session, problem_of, readout_of, schedule_of
 from aqka.study.progress import read_begun_history
 from aqka.study.results import quote_versus_actual, results_of
 from aqka.study.schema import BackendSection
-from aqka.study.study_run import PredictedPoints, StudyRun
+from aqka.study.seal import PREDICTIONS_NAME, digest_files, final_digests
+from aqka.study.study_run import StudyRun
 from aqka.version import __version__
 
 OnStart = Callable[[Quote, int], None]
@@ -99,59 +95,76 @@ def carry_out(
     session = new_session(study, points, quoted.shots)
     test_shots = len(points.test) * len(points.train) * study.budget.test_shots
     if new:
-        write_run(prepared, directory, _start(quoted, test_shots, backends))
+        start = _start(quoted, test_shots, backends) | {"run_id": new_run_id()}
+        write_run(prepared, directory, start)
     with hold_run(directory):
         if not new:
             session = _begun_session(prepared, directory) or session
         if on_start is not None:
             on_start(quoted, test_shots)
-        with backends:
-            history = _train(session, backends, directory, on_round)
-            head = session.fit(readout_of(study))
-            prediction, predictions = _predict(
-                head, backends, test_shots, study.method.seed, directory
-            )
-            start = _start(quoted, test_shots, backends)
-        # From here on a session of IBM's is closed: what is left needs no device.
+        return _spend(prepared, directory, quoted, test_shots, session, backends, on_round)
+
+
+def _spend(
+    prepared: Prepared,
+    directory: Path,
+    quoted: Quote,
+    test_shots: int,
+    session: Acquisition,
+    backends: StudyBackends,
+    on_round: Callable[[], None] | None,
+) -> StudyRun:
+    """Spend both budgets, and write the results down: the seal first, then the file."""
+    study, points = prepared.study, prepared.points
+    run_id = read_results(directory).get("run_id")
+    begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
+    look = None if on_round is None else lambda _: on_round()
+    train = Run(session, backends.train, directory, on_round=look, begin_with=begin_with)
+    with ExitStack() as device, train:
+        device.enter_context(backends)
+        train.spend()
+        history = train.history()
+        head = session.fit(readout_of(study))
+        prediction, predictions = _predict(
+            head, backends, test_shots, study.method.seed, directory, history
+        )
+        start = _start(quoted, test_shots, backends) | {"run_id": history.run_id}
+        device.close()  # a session is billed while it is open; what is left needs no device
         results = start | results_of(
             study, points, session, history, head, prediction, predictions.qpu_seconds
         )
         results["quote_versus_actual"] = quote_versus_actual(quoted, results["actual"])
-        write_results(directory, results)
-    labels = [str(label) for label in prediction.labels]
+        content = as_json(results)
+        train.seal(final_digests(directory, content))
+        write_results(directory, content)
     return StudyRun(
-        directory,
-        study,
-        prepared.text,
-        points,
-        session,
-        history,
-        {"training": Audit.of(history), "predictions": Audit.of(predictions)},
-        PredictedPoints(labels, prediction.settled, prediction.table),
-        results,
+        directory=directory,
+        study=study,
+        text=prepared.text,
+        points=points,
+        session=session,
+        history=history,
+        head=head,
+        prediction=prediction,
+        audits={"training": Audit.of(history), "predictions": Audit.of(predictions)},
+        results=results,
     )
 
 
-def _train(
-    session: Acquisition,
-    backends: StudyBackends,
-    directory: Path,
-    on_round: Callable[[], None] | None,
-) -> History:
-    look = None if on_round is None else lambda _: on_round()
-    history = drive(session, backends.train, directory, on_round=look)
-    assert history is not None
-    return history
-
-
 def _predict(
-    head: FittedHead, backends: StudyBackends, budget: int, seed: int, directory: Path
+    head: FittedHead,
+    backends: StudyBackends,
+    budget: int,
+    seed: int,
+    directory: Path,
+    history: History,
 ) -> tuple[Prediction, History]:
     """Spend at most ``budget`` shots on pairs of a test and a training point, and predict."""
     session = PredictionSession(head, backends.test.shape[0], budget, seed=seed)
-    history = drive(session, backends.test, directory / PREDICTIONS_NAME)
-    assert history is not None
-    return session.result(), history
+    place, parent = directory / PREDICTIONS_NAME, {"parent": history.run_id}
+    with Run(session, backends.test, place, begin_with=parent) as run:
+        run.spend()
+        return session.result(), run.history()
 
 
 def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str, Any]:

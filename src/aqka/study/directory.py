@@ -17,20 +17,19 @@ from filelock import FileLock, Timeout
 from aqka._util.files import as_json, inside, read_bytes, write_atomically
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
+from aqka.runs.head import NO_ENTRY, write_head
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points, encode, load_table
 from aqka.study.encoding import ARRAYS, Encoding
 from aqka.study.feature_maps import as_qpy, feature_map, n_features
 from aqka.study.schema import BUILT_IN_MAPS, Study, load_study
+from aqka.study.seal import DATA_NAME, MAP_NAME, PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
 from aqka.study.table_files import read_arrays
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-STUDY_NAME, DATA_NAME, RESULTS_NAME = "study.toml", "data.npz", "results.json"
-MAP_NAME = "feature_map.qpy"
-PREDICTIONS_NAME = "predictions"  # a directory with a ledger of its own
 NEW_POINTS_NAME = "new-points"  # a directory with one of those for each file of new points
 REPORT_NAME = "report.html"
 LOCK_NAME = "run.lock"
@@ -105,6 +104,8 @@ def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> N
             if prepared.circuit is not None and prepared.study.feature_map.map not in BUILT_IN_MAPS:
                 # As QPY whatever it came as, so that resuming needs neither a reader nor code.
                 write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
+            # Of no entry yet, so that a run whose ledger is lost does not look as if it had none.
+            write_head(draft / LEDGER_NAME, NO_ENTRY)
             os.replace(draft, directory)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)
@@ -194,10 +195,10 @@ def read_results(directory: Path) -> dict[str, Any]:
     return content
 
 
-def write_results(directory: Path, results: dict[str, Any]) -> None:
+def write_results(directory: Path, results: bytes) -> None:
     """Replace a run's results, complete or not at all."""
     try:
-        write_atomically(directory / RESULTS_NAME, as_json(results))
+        write_atomically(directory / RESULTS_NAME, results)
     except OSError as error:
         raise LedgerError(
             f"{RESULTS_NAME} cannot be written: {error.strerror}. No shot is lost: mend it and "

@@ -8,7 +8,7 @@ from typing import Any
 from aqka._util.arrays import digest, text_digest
 from aqka._util.text import inert
 from aqka.errors import InputError
-from aqka.runs.driver import drive, replay
+from aqka.runs.driver import Run, replay
 from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import PredictionSession
 from aqka.study.backends import make_backends
@@ -113,11 +113,11 @@ def predict_new_points(
     # A seed of their own: simulated hits must not repeat those of other points.
     prediction = PredictionSession(head, len(features), budget, seed=int(name[:7], 16))
     with hold_run(directory), make_backends(section, asked, prepared.circuit) as backends:
-        made = drive(prediction, backends.test, place)
-    assert made is not None
-    return NewPoints(
-        prediction.result(), place, budget, made.qpu_seconds, int(outside.any(axis=1).sum())
-    )
+        parent = {"parent": history.run_id}
+        with Run(prediction, backends.test, place, begin_with=parent) as run:
+            run.spend()
+            used = run.history().qpu_seconds
+    return NewPoints(prediction.result(), place, budget, used, int(outside.any(axis=1).sum()))
 
 
 def read_new_points(data: Path, encoding: Encoding) -> Table:

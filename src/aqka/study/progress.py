@@ -9,19 +9,14 @@ from aqka._util.text import inert
 from aqka.core.pairs import PairTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import check_sound
+from aqka.runs.head import read_head
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.study.directory import (
-    RESULTS_NAME,
-    STUDY_NAME,
-    check_directory,
-    is_held,
-    read_points,
-    read_results,
-)
+from aqka.study.directory import check_directory, is_held, read_points, read_results
 from aqka.study.method import problem_of, readout_of, schedule_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
 from aqka.study.schema import Study, load_study
+from aqka.study.seal import RESULTS_NAME, STUDY_NAME, check_seal, is_complete
 
 
 @dataclass(frozen=True)
@@ -145,26 +140,28 @@ class ProgressReader:
 
     def _state(self, history: History) -> str:
         last = history.last_kind
-        if last == "finished" and self._has_results():
+        if has_results(self._directory, history):
             return "finished"
         held = is_held(self._directory)
         if held is None:
             return "open"
         if not held:
             return "interrupted" if last == "interrupted" else "stopped"
-        if last == "finished":
+        if history.finished:
             return "predicting"
         return "waiting" if last in ("planned", "submitted") else "running"
 
-    def _has_results(self) -> bool:
-        if self._study is None:
-            return True  # a run begun from Python ends with its ledger
-        try:
-            return isinstance(read_results(self._directory).get("results"), dict)
-        except InputError:
-            raise InputError(
-                f"{RESULTS_NAME} is damaged; resume the run to write it anew."
-            ) from None
+
+def has_results(directory: Path, history: History) -> bool:
+    """Return whether a run has written its results, and they are its own."""
+    if not (directory / STUDY_NAME).exists():
+        return history.finished  # a run begun from Python ends with its ledger
+    if history.files is not None:
+        return is_complete(directory, history)
+    try:
+        return history.finished and isinstance(read_results(directory).get("results"), dict)
+    except InputError:
+        raise InputError(f"{RESULTS_NAME} is damaged; resume the run to write it anew.") from None
 
 
 def progress(directory: Path) -> Progress:
@@ -173,16 +170,36 @@ def progress(directory: Path) -> Progress:
 
 
 def read_begun_history(directory: Path, *, write: bool = False) -> History | None:
-    """Return what a run's ledger says, if it can be believed; None where the run has not begun.
+    """Return what a run's ledger says, if its files can be believed; None if it has not begun.
 
     Opened to ``write``, a ledger that a kill left in the middle of a write is mended first.
     """
     path = directory / LEDGER_NAME
     if not path.exists() or path.stat().st_size == 0:
+        _check_never_begun(directory)
         return None
     with Ledger(path, write=write) as ledger:
         history = fold(ledger.entries())
     if history.empty:
         return None
     check_sound(history, path)
+    check_seal(directory, history)
+    named = read_results(directory).get("run_id", history.run_id)
+    if history.files is not None and named != history.run_id:
+        raise LedgerError(
+            f"{inert(path, 300)} belongs to run {inert(history.run_id)}, the results beside it to "
+            f"{inert(named)}; restore the directory from a copy."
+        )
     return history
+
+
+def _check_never_begun(directory: Path) -> None:
+    """Refuse a run that has lost its ledger; 0.1.0 made the ledger with the first shot."""
+    stored = read_results(directory)
+    head = read_head(directory / LEDGER_NAME)
+    begun = "run_id" in stored or "results" in stored if head is None else head.entries > 1
+    if begun:
+        raise LedgerError(
+            f"{inert(directory, 300)} has lost its {LEDGER_NAME}, with the shots that were paid "
+            "for. Restore it from a copy; nothing was bought again."
+        )

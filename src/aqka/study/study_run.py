@@ -4,39 +4,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from aqka._util.arrays import BoolArray
-from aqka.core.blocks import BlockTable
 from aqka.errors import LedgerError
+from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
-from aqka.runs.driver import replay
+from aqka.runs.driver import check_parent, replay
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import Ledger, ledger_path
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.predicted import Prediction
+from aqka.sessions.prediction import PredictionSession
 from aqka.study.data import Points
-from aqka.study.directory import PREDICTIONS_NAME, STUDY_NAME, read_points, read_results
-from aqka.study.method import new_session
+from aqka.study.directory import read_points, read_results
+from aqka.study.method import new_session, readout_of
 from aqka.study.schema import Study, load_study
-
-
-@dataclass(frozen=True, eq=False)
-class PredictedPoints:
-    """What is known of the test points.
-
-    Attributes
-    ----------
-    labels
-        Predicted classes, as text.
-    settled
-        Whether a class is settled; the shots ended before the others were.
-    table
-        Counts of the test-by-train block.
-    """
-
-    labels: list[str]
-    settled: BoolArray
-    table: BlockTable
+from aqka.study.seal import PREDICTIONS_NAME, STUDY_NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +30,10 @@ class StudyRun:
         Where it is, the study, the file that was read, the encoded points.
     session, history
         The training session with all that was measured, and what its ledger says.
+    head, prediction
+        What was trained, and the test points; None before they are predicted.
     audits
         What the check of each ledger says, by name.
-    predicted
-        The test points; None before they are predicted.
     results
         What stands in ``results.json``.
     """
@@ -63,8 +44,9 @@ class StudyRun:
     points: Points
     session: Acquisition
     history: History
+    head: FittedHead | None
+    prediction: Prediction | None
     audits: dict[str, Audit]
-    predicted: PredictedPoints | None
     results: dict[str, Any]
 
 
@@ -76,40 +58,46 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
     session = new_session(study, points, history.budget)
     replay(session, history)
     audits = {"training": Audit.of(history)}
-    results = read_results(directory)
-    predicted = None
+    head, prediction = None, None
     place = directory / PREDICTIONS_NAME
-    if place.is_dir():
-        made = _predictions(place)
+    if place.is_dir() and session.done:
+        made = _read_predictions(place, history)
         audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
-        if isinstance(made, History) and made.sound and session.done:
-            predicted = _predicted(made, points, results)
-    return StudyRun(directory, study, text, points, session, history, audits, predicted, results)
+        if isinstance(made, History) and made.sound and made.finished:
+            head = session.fit(readout_of(study))
+            prediction = _replay_prediction(head, made, points, study)
+    return StudyRun(
+        directory=directory,
+        study=study,
+        text=text,
+        points=points,
+        session=session,
+        history=history,
+        head=head,
+        prediction=prediction,
+        audits=audits,
+        results=read_results(directory),
+    )
 
 
-def _predictions(place: Path) -> History | Audit:
+def _read_predictions(place: Path, training: History) -> History | Audit:
     try:
-        with Ledger(ledger_path(place)) as ledger:
-            return fold(ledger.entries())
+        path = ledger_path(place)
+        with Ledger(path) as ledger:
+            history = fold(ledger.entries())
+        check_parent(history, training.run_id, path)
+        return history
     except LedgerError as error:
         return Audit.of_unreadable(error)
 
 
-def _predicted(history: History, points: Points, results: dict[str, Any]) -> PredictedPoints | None:
-    """Return the counts from the ledger, and classes as the results say; None if they differ."""
-    table = BlockTable(len(points.test), len(points.train))
-    if history.block != table.shots.shape:
+def _replay_prediction(
+    head: FittedHead, history: History, points: Points, study: Study
+) -> Prediction | None:
+    """Return the test points as their session had them; None where the ledger is of others."""
+    assert history.budget is not None
+    session = PredictionSession(head, len(points.test), history.budget, seed=study.method.seed)
+    if history.block != session.table.shots.shape:
         return None
-    for round in history.rounds:
-        table.add(round.measured, round.hits)
-    found = results.get("results")
-    if not isinstance(found, dict):
-        return None
-    labels, settled = found.get("predictions"), found.get("settled")
-    if not isinstance(labels, list) or not isinstance(settled, list):
-        return None
-    if not len(labels) == len(settled) == len(points.test):
-        return None
-    return PredictedPoints(
-        [str(label) for label in labels], np.array([bool(s) for s in settled]), table
-    )
+    replay(session, history)
+    return session.result()

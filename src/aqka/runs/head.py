@@ -1,0 +1,90 @@
+"""The head of a ledger's chain, kept in a file of its own and written before each entry.
+
+A chain of digests shows that nothing in it was changed, but not that its end is missing: SQLite
+drops whatever follows a damaged frame of its write-ahead file, and says nothing. The head says how
+many entries there must be and what the last one's digest is.
+"""
+
+import hashlib
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from aqka.errors import LedgerError
+
+MAGIC = b"AQKAHEAD"
+LAYOUT = struct.Struct(">8sQ32s32s")
+SLOT_BYTES = LAYOUT.size + 32  # with the digest of the rest
+
+
+@dataclass(frozen=True)
+class Head:
+    """How far a chain goes.
+
+    Attributes
+    ----------
+    entries
+        Number of the entry that was written last, or was about to be written.
+    digest, previous
+        Its digest, and that of the entry before it.
+    """
+
+    entries: int
+    digest: bytes
+    previous: bytes
+
+    def pack(self) -> bytes:
+        """Return the bytes of a slot."""
+        content = LAYOUT.pack(MAGIC, self.entries, self.digest, self.previous)
+        return content + hashlib.sha256(content).digest()
+
+    @classmethod
+    def unpack(cls, slot: bytes) -> "Head | None":
+        """Return the head in a slot; None where a write was torn or the bytes are damaged."""
+        content, check = slot[: LAYOUT.size], slot[LAYOUT.size :]
+        if len(slot) != SLOT_BYTES or hashlib.sha256(content).digest() != check:
+            return None
+        magic, entries, digest, previous = LAYOUT.unpack(content)
+        return cls(entries, digest, previous) if magic == MAGIC else None
+
+
+GENESIS = b"\0" * 32  # what the first entry has for the digest of the one before
+NO_ENTRY = Head(0, GENESIS, GENESIS)
+
+
+def head_path(ledger: Path) -> Path:
+    """Return where the head of a ledger is kept."""
+    return ledger.with_suffix(".head")
+
+
+def write_head(ledger: Path, head: Head) -> None:
+    """Write a head over the one before the last; when this returns it is on the disk.
+
+    Two slots take turns, so that a write which a power cut tears leaves the other one.
+    """
+    handle = os.open(head_path(ledger), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        os.pwrite(handle, head.pack(), SLOT_BYTES * (head.entries % 2))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_head(ledger: Path) -> Head | None:
+    """Return the newest head of a ledger; None where there is no such file."""
+    try:
+        with head_path(ledger).open("rb") as stream:
+            content = stream.read(2 * SLOT_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(f"cannot read {head_path(ledger)}: {error.strerror}.") from error
+    slots = (Head.unpack(content[k : k + SLOT_BYTES]) for k in (0, SLOT_BYTES))
+    found = [head for head in slots if head is not None]
+    if not found:
+        raise LedgerError(
+            f"{head_path(ledger)} is damaged, so that nobody can say whether the ledger beside it "
+            "is whole. Restore both from a copy."
+        )
+    return max(found, key=lambda head: head.entries)
