@@ -37,7 +37,7 @@ def chromium():
             browser.close()
 
 
-class Opened:
+class OpenPage:
     """A page, with all that it asked for and complained about."""
 
     def __init__(self, browser, file, **context):

@@ -1,40 +1,47 @@
-"""Runs for the tests of reports, each made once."""
+"""Runs for the tests of reports, each made once; and a report full of strangers' texts."""
+
+from dataclasses import replace
 
 import pytest
 
+from aqka.report.run_report import RunReport
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from tests.study.helpers import small, write_study
 
 HOSTILE_LABELS = ("<script>alert(1)</script>", "=cmd()")
 HOSTILE_COLUMNS = ('"><img src=x onerror=alert(2)>', "</script><!--")
+HOSTILE_DIRECTORY = "'><img src=x onerror=alert(3)>"
+# Ends an attribute, an element, a comment and a script, and speaks the templates' language.
+HOSTILE_TEXT = "\"'><script>alert(4)</script></title></style>--><b>&lt;{{ 7 * 7 }}{% raw %}"
 
 
-def quick(text):
+def with_quick_readout(text):
     """The same study with a readout that is cross-validated in no time."""
     return text.replace("[method]\n", '[method]\nallocator = "aqka"\nreadout = "ridge-kfold"\n')
 
 
-def finished(directory, text=None):
-    path = write_study(directory, quick(text or small()))
+def finished_run(directory, text=None):
+    path = write_study(directory, with_quick_readout(text or small()))
     carry_out(prepare(path), directory / "run", new=True)
     return directory / "run"
 
 
-def hostile(directory):
-    """A run whose labels and columns are markup and formulas."""
+def hostile_run(base):
+    """A run whose directory, labels and columns are markup and formulas."""
+    directory = base / HOSTILE_DIRECTORY
     directory.mkdir(parents=True)
     quoted = ",".join('"' + name.replace('"', '""') + '"' for name in HOSTILE_COLUMNS)
     rows = [f'{k},{k % 5},"{HOSTILE_LABELS[k % 2]}"' for k in range(40)]
     (directory / "data.csv").write_text("\n".join([f"{quoted},kind", *rows, ""]))
     features = ", ".join("'''" + name + "'''" for name in HOSTILE_COLUMNS)
     source = f'"data.csv"\ntarget = "kind"\nfeatures = [{features}]'
-    return finished(directory, small().replace('"moons"', source))
+    return finished_run(directory, small().replace('"moons"', source))
 
 
-def interrupted(directory):
+def interrupted_run(directory):
     """A run that was stopped after its second round."""
-    path = write_study(directory, quick(small()))
+    path = write_study(directory, with_quick_readout(small()))
     seen = []
 
     def stop():
@@ -45,3 +52,23 @@ def interrupted(directory):
     with pytest.raises(KeyboardInterrupt):
         carry_out(prepare(path), directory / "run", new=True, on_round=stop)
     return directory / "run"
+
+
+def say_everywhere(report: RunReport, text: str) -> RunReport:
+    """The report with ``text`` wherever a file, a study or a backend could put theirs."""
+    found = report.point_results
+    points = [text] * len(found.truth)
+    return replace(
+        report,
+        name=text,
+        state=text,
+        backend=text,
+        version=text,
+        study_text=text,
+        settings={"method.allocator": text, text: text},
+        labels=[text] * len(report.labels),
+        point_results=replace(found, truth=points, predicted=points, classes=[text, text]),
+        usage=[row | {"figure": text} for row in report.usage],
+        ledgers={text: replace(report.ledgers["training"], sound=False, problems=[text])},
+        notes=[text],
+    )

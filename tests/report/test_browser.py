@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 
 from aqka import MatrixBackend, acquire
-from aqka.report.html_page import run_page
+from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.report.write_report import collect, write_report
 from tests.conftest import make_kernel, make_labels
-from tests.report.browser import Opened, chromium
-from tests.report.runs import HOSTILE_LABELS, finished, hostile, interrupted
+from tests.report.browser import OpenPage, chromium
+from tests.report.runs import (
+    HOSTILE_LABELS,
+    HOSTILE_TEXT,
+    finished_run,
+    hostile_run,
+    interrupted_run,
+    say_everywhere,
+)
 from tests.study.helpers import small
 
 
@@ -28,14 +35,15 @@ def reports(tmp_path_factory):
     base = tmp_path_factory.mktemp("pages")
     three = small().replace('"moons"', '"iris"').replace("train = 12", "train = 24")
     runs = {
-        "plain": finished(base / "plain"),
-        "three": finished(base / "three", three),
-        "hostile": hostile(base / "hostile"),
-        "interrupted": interrupted(base / "interrupted"),
+        "plain": finished_run(base / "plain"),
+        "three": finished_run(base / "three", three),
+        "hostile": hostile_run(base / "hostile"),
+        "interrupted": interrupted_run(base / "interrupted"),
         "python": base / "python",
     }
     acquire(MatrixBackend(make_kernel(8)), make_labels(8), 200, directory=runs["python"])
-    return {name: run_report(run) for name, run in runs.items()}
+    found = {name: run_report(run) for name, run in runs.items()}
+    return found | {"strangers": say_everywhere(found["plain"], HOSTILE_TEXT)}
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +52,18 @@ def pages(reports, tmp_path_factory):
     files = {name: base / f"{name}.html" for name in NAMES}
     for name, report in reports.items():
         write_report([report], files[name])
-    write_report([reports["plain"], reports["hostile"]], files["comparison"])
+    compared = [reports[name] for name in ("plain", "hostile", "strangers")]
+    write_report(compared, files["comparison"])
     return files
 
 
-NAMES = ("plain", "three", "hostile", "interrupted", "python", "comparison")
+NAMES = ("plain", "three", "hostile", "interrupted", "python", "strangers", "comparison")
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_loads_without_an_error_or_a_request(browser, pages, name, scheme):
-    view = Opened(browser, pages[name], color_scheme=scheme)
+    view = OpenPage(browser, pages[name], color_scheme=scheme)
     view.check()
     background = view.page.evaluate("getComputedStyle(document.body).backgroundColor")
     brightness = sum(map(int, re.findall(r"\d+", background)[:3])) / 3
@@ -67,7 +76,7 @@ def test_it_loads_without_an_error_or_a_request(browser, pages, name, scheme):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_nothing_is_wider_than_the_screen(browser, pages, name, width):
-    view = Opened(browser, pages[name], viewport={"width": width, "height": 844})
+    view = OpenPage(browser, pages[name], viewport={"width": width, "height": 844})
     assert view.page.evaluate("document.documentElement.scrollWidth") <= width
     view.context.close()
 
@@ -76,7 +85,7 @@ def test_hover_shows_the_pair(browser, pages, reports):
     report = reports["plain"]
     table = report.table
     order = np.argsort(np.array(report.labels), kind="stable")
-    view = Opened(browser, pages["plain"], viewport={"width": 1280, "height": 900})
+    view = OpenPage(browser, pages["plain"], viewport={"width": 1280, "height": 900})
     relative = table.square(report.sensitivity / report.sensitivity.max())
     shots, hits = table.square(table.shots), table.square(table.hits)
     for panel, (row, column) in (("shots", (7, 2)), ("kernel", (0, 11)), ("sensitivity", (3, 4))):
@@ -97,7 +106,7 @@ def test_hover_shows_the_pair(browser, pages, reports):
 
 
 def test_a_pair_can_be_reached_by_keys_and_by_touch(browser, pages, reports):
-    view = Opened(browser, pages["plain"], viewport={"width": 390, "height": 844}, has_touch=True)
+    view = OpenPage(browser, pages["plain"], viewport={"width": 390, "height": 844}, has_touch=True)
     view.page.locator("#map-shots").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         view.page.keyboard.press(key)
@@ -115,7 +124,7 @@ def test_the_maps_are_painted_with_what_was_measured(browser, pages, reports):
     """Brightness of a cell follows its kernel estimate."""
     table = reports["plain"].table
     order = np.argsort(np.array(reports["plain"].labels), kind="stable")
-    view = Opened(browser, pages["plain"])
+    view = OpenPage(browser, pages["plain"])
     script = (
         "() => { const c = document.getElementById('map-kernel'); "
         "return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]; }"
@@ -127,18 +136,22 @@ def test_the_maps_are_painted_with_what_was_measured(browser, pages, reports):
     assert np.corrcoef(brightness.ravel(), kernel.ravel())[0, 1] > 0.97
 
 
-@pytest.mark.parametrize("name", ["hostile", "comparison"])
+@pytest.mark.parametrize("name", ["hostile", "strangers", "comparison"])
 def test_labels_and_columns_are_text_and_nothing_else(browser, pages, reports, name):
-    view = Opened(browser, pages[name])
+    view = OpenPage(browser, pages[name])
     view.page.wait_for_timeout(100)
     view.check()
     assert view.page.locator("img").count() == 0
-    assert view.page.locator("script").count() == (2 if name == "hostile" else 1)
+    assert view.page.locator("script").count() == (1 if name == "comparison" else 2)
     if name == "hostile":
         size = reports[name].table.n_points
         tip = "".join(view.hover("kernel", 0, size - 1, size))
         assert HOSTILE_LABELS[0] in tip
         assert HOSTILE_LABELS[1] in tip
+        view.check()
+    if name == "strangers":
+        assert view.page.title() == f"aqka: {HOSTILE_TEXT}"
+        assert HOSTILE_TEXT in view.hover("shots", 0, 1, reports[name].table.n_points)[0]
         view.check()
 
 
@@ -148,7 +161,7 @@ def test_an_inline_script_that_slipped_in_would_not_run(browser, pages, tmp_path
     bad = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
     file = tmp_path / "bad.html"
     file.write_text(page.replace("</header>", bad + "</header>"))
-    view = Opened(browser, file)
+    view = OpenPage(browser, file)
     view.page.wait_for_timeout(100)
     assert view.page.title() == "aqka: plain/run"
     assert view.complaints  # the browser says what it refused
@@ -156,7 +169,7 @@ def test_an_inline_script_that_slipped_in_would_not_run(browser, pages, tmp_path
 
 
 def test_it_prints_on_white_with_its_maps(browser, pages, tmp_path):
-    view = Opened(browser, pages["plain"], color_scheme="dark")
+    view = OpenPage(browser, pages["plain"], color_scheme="dark")
     view.page.emulate_media(media="print", color_scheme="dark")
     background = view.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"
@@ -167,9 +180,9 @@ def test_it_prints_on_white_with_its_maps(browser, pages, tmp_path):
 
 
 def test_an_unfinished_run_says_so(browser, pages):
-    view = Opened(browser, pages["interrupted"])
+    view = OpenPage(browser, pages["interrupted"])
     assert "interrupted" in view.page.locator(".warning").first.inner_text()
-    assert "aqka resume" in view.page.locator("dl.verdict").inner_text()
+    assert "aqka resume" in view.page.locator("dl.answers").inner_text()
     assert view.page.get_by_role("heading", name="Test points").count() == 0
     view.check()
 
@@ -189,7 +202,7 @@ def test_a_thousand_points_stay_small_and_quick(browser, tmp_path, record_proper
     write_report([full], file)
     size = file.stat().st_size / 1e6
     began = time.monotonic()
-    view = Opened(browser, file)
+    view = OpenPage(browser, file)
     seconds = time.monotonic() - began
     record_property("summary", f"report of 1,000 points: {size:.1f} MB, open in {seconds:.1f} s")
     assert size < 15
@@ -212,7 +225,7 @@ def test_more_points_are_drawn_in_blocks(browser, tmp_path):
     )
     file = tmp_path / "blocks.html"
     file.write_text(run_page(run_report(run)))
-    view = Opened(browser, file)
+    view = OpenPage(browser, file)
     lines = view.hover("shots", 100, 3, 625)
     assert lines[0] == "points 200 to 201 by class × points 6 to 7 by class"
     assert lines[1].startswith("8 shots, ")  # four pairs with two shots each

@@ -18,7 +18,7 @@ import pytest
 
 from aqka import InputError, LedgerError
 from aqka._util.files import check_file, inside
-from aqka.report.html_page import run_page
+from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.study.carry_out import carry_out, stored_quote
 from aqka.study.data import encode, load_table

@@ -23,7 +23,7 @@ from aqka.study.encoding import Encoding
 from aqka.study.method import problem_of, readout_of
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection
-from tests.report.runs import HOSTILE_COLUMNS, finished, hostile, interrupted
+from tests.report.runs import HOSTILE_COLUMNS, finished_run, hostile_run, interrupted_run
 from tests.study.helpers import small, write_study
 
 
@@ -51,7 +51,7 @@ def read_csv(path):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return finished(tmp_path_factory.mktemp("predict"))
+    return finished_run(tmp_path_factory.mktemp("predict"))
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_mistakes_are_told(run, moons, tmp_path):
         predict_new_points(run, tmp_path / "e.txt")
     with pytest.raises(InputError, match="cannot be read"):
         predict_new_points(run, tmp_path / "none.csv")
-    stopped = interrupted(tmp_path / "stopped")
+    stopped = interrupted_run(tmp_path / "stopped")
     with pytest.raises(InputError, match="finish it by 'aqka resume"):
         predict_new_points(stopped, moons)
 
@@ -200,7 +200,7 @@ def test_the_command_prints_and_writes(run, moons, tmp_path, monkeypatch, capsys
 
 def test_three_classes_have_a_value_each(tmp_path, monkeypatch, capsys):
     text = small().replace('"moons"', '"iris"').replace("train = 12", "train = 24")
-    run = finished(tmp_path / "iris", text)
+    run = finished_run(tmp_path / "iris", text)
     table = load_table(DataSection(source="iris"), tmp_path)
     file = write_csv(tmp_path / "new.csv", table.columns, table.X[::20].tolist())
     target = tmp_path / "out.csv"
@@ -212,7 +212,7 @@ def test_three_classes_have_a_value_each(tmp_path, monkeypatch, capsys):
 
 
 def test_a_label_that_looks_like_a_formula_is_inert_in_csv(tmp_path, monkeypatch, capsys):
-    run = hostile(tmp_path / "h")
+    run = hostile_run(tmp_path / "h")
     file = write_csv(tmp_path / "new.csv", HOSTILE_COLUMNS, [[k, k % 5] for k in range(12)])
     target = tmp_path / "out.csv"
     assert call(monkeypatch, capsys, "predict", run, file, "--output", target)[0] == 0

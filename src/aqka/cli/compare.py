@@ -93,7 +93,7 @@ def _as_json(found: "Comparison") -> dict[str, object]:
 def _print(found: "Comparison", page: Path) -> None:
     from rich.table import Table
 
-    from aqka.evaluation.compare.page import overall_rows, verdict_lines
+    from aqka.evaluation.compare.page import aim_lines, overall_rows
 
     table = Table(title="Means over all tasks and budgets")
     table.add_column("allocator + readout")
@@ -103,6 +103,6 @@ def _print(found: "Comparison", page: Path) -> None:
         table.add_row(*row)
     console = Console()
     console.print(table)
-    for line in verdict_lines(found):
+    for line in aim_lines(found):
         console.print(line.replace("`", "").replace("**", ""), markup=False, highlight=False)
     console.print(f"Full tables: {page}", markup=False, highlight=False)

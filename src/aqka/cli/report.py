@@ -62,12 +62,12 @@ def report(
 
 
 def _sentences(reports: "Sequence[RunReport]") -> list[str]:
-    from aqka.report.html_comparison import compared, numbered
-    from aqka.report.verdict import verdict
+    from aqka.report.answers import answer_questions
+    from aqka.report.comparison import comparison_sentences, letter_names
 
     if len(reports) > 1:
-        return [*numbered(reports), *compared(reports)]
-    return [f"{one.question} {one.answer}" for one in verdict(reports[0])]
+        return [*letter_names(reports), *comparison_sentences(reports)]
+    return [f"{one.question} {one.words}" for one in answer_questions(reports[0])]
 
 
 def _report_as_json(reports: "Sequence[RunReport]", target: Path) -> dict[str, Any]:

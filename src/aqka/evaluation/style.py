@@ -9,12 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from aqka._util.colours import BLACK, BLUE, GREEN, GREY, NOTE, ORANGE, PURPLE, SKY, VERMILION
 from aqka.evaluation.results import Estimate, Results
-
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999"
-"""The palette of Okabe and Ito, and a grey: told apart under every common colour-vision deficiency.
-"""
 
 METHODS: dict[str, dict[str, Any]] = {
     "uniform": {"color": BLACK, "marker": "o"},
@@ -30,7 +26,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "shofar": {"color": PURPLE, "marker": "P"},
     "nystrom": {"color": ORANGE, "marker": "<"},
     "nystrom-leverage": {"color": ORANGE, "marker": ">", "ls": "--"},
-    "hybrid": {"color": YELLOW, "marker": "*"},
+    "hybrid": {"color": SKY, "marker": "*", "ls": "--"},
     "aqka-svm": {"color": VERMILION, "marker": "p", "ls": ":"},
     "aqka-svm-soft": {"color": BLUE, "marker": "h", "ls": ":"},
 }
@@ -88,7 +84,7 @@ def level(axes: Axes, height: float, label: str) -> None:
         xytext=(0, 2),
         textcoords="offset points",
         ha="right",
-        color="#666666",
+        color=NOTE,
         fontsize=8,
     )
 

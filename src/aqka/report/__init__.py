@@ -1,1 +1,1 @@
-"""Pictures and tables of results."""
+"""The report of a run: what it says, and how it looks."""

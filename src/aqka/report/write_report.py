@@ -6,11 +6,11 @@ from pathlib import Path
 from aqka._util.files import write_atomically
 from aqka._util.text import inert
 from aqka.errors import InputError
-from aqka.report.html_comparison import comparison_page
-from aqka.report.html_page import run_page
+from aqka.report.comparison_page import LOOKS, comparison_page
+from aqka.report.run_page import run_page
 from aqka.report.run_report import RunReport, run_report
 
-MAX_COMPARED = 6  # more columns and colours than that cannot be told apart
+MAX_COMPARED = len(LOOKS)  # more columns and colours than that cannot be told apart
 
 
 def collect(directories: Sequence[Path]) -> list[RunReport]:

@@ -26,7 +26,7 @@ def ratio_text(ratio: ShotRatio) -> str:
     return f"> {digits}" if ratio.bound else digits
 
 
-def verdict_lines(found: Comparison) -> list[str]:
+def aim_lines(found: Comparison) -> list[str]:
     """Say what was aimed at and what was reached."""
     lines = []
     for baseline, aim in RATIO_AIMS.items():
@@ -66,7 +66,7 @@ def write_comparison(found: Comparison, path: Path) -> None:
         "another data set or split. `auto` was developed on these same tasks, so its figures here "
         "are not those of unseen ones.",
         "",
-        *verdict_lines(found),
+        *aim_lines(found),
         "",
         "## Means over all tasks and budgets",
         "",

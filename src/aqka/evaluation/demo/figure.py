@@ -9,11 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from aqka._util.colours import BLACK, GREY, HEAT_MAP, NOTE
 from aqka.evaluation.demo.demo import ALLOCATORS, HEATMAP_ANCHORS, HEATMAPS, Demo
-
-# Okabe–Ito: told apart under every common colour-vision deficiency.
-COLOURS = ("#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#D55E00", "#0072B2")
-MARKERS = ("o", "s", "^", "v", "D", "P", "X")
+from aqka.evaluation.style import METHODS
 
 
 def draw_demo(demo: Demo, path: Path) -> None:
@@ -37,19 +35,19 @@ def draw_demo(demo: Demo, path: Path) -> None:
 
 def _curves(axes: Axes, demo: Demo, task: str) -> None:
     budgets = sorted({result.shots_per_pair for result in demo.results})
-    for colour, marker, allocator in zip(COLOURS, MARKERS, ALLOCATORS, strict=True):
+    for allocator in ALLOCATORS:
         accuracies = [
             demo.mean(task, "fair", allocator, budget, "accuracy")[0] for budget in budgets
         ]
-        axes.plot(budgets, accuracies, color=colour, marker=marker, ms=5, label=allocator)
+        axes.plot(budgets, accuracies, ms=5, label=allocator, **METHODS[allocator])
     fixed = [demo.mean(task, "paper", "uniform", budget, "accuracy")[0] for budget in budgets]
-    axes.plot(budgets, fixed, color="#000000", ls=":", label="uniform, fixed ridge")
+    axes.plot(budgets, fixed, color=BLACK, ls=":", label="uniform, fixed ridge")
     for height, what in (
         (demo.majority[task], "majority class"),
         (demo.exact[task], "exact kernel"),
     ):
-        axes.axhline(height, color="#999999", lw=1, ls="--")
-        axes.text(budgets[0], height, what, color="#666666", va="bottom")
+        axes.axhline(height, color=GREY, lw=1, ls="--")
+        axes.text(budgets[0], height, what, color=NOTE, va="bottom")
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xscale("log")
     axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
@@ -61,7 +59,7 @@ def _curves(axes: Axes, demo: Demo, task: str) -> None:
 
 def _heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:
     shots = np.ma.masked_equal(demo.heatmaps[name], 0)
-    image = axes.imshow(shots, norm=LogNorm(1, largest), cmap="viridis", interpolation="nearest")
+    image = axes.imshow(shots, norm=LogNorm(1, largest), cmap=HEAT_MAP, interpolation="nearest")
     edge = HEATMAP_ANCHORS - 0.5
     axes.axhline(edge, color="white", lw=1)
     axes.axvline(edge, color="white", lw=1)

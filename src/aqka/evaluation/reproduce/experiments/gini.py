@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from aqka._util import colours
 from aqka._util.arrays import FloatArray
 from aqka.evaluation.reproduce.claims import Claim, above, below, within
 from aqka.evaluation.reproduce.experiment import Experiment, Parameters
@@ -237,7 +238,7 @@ class Gini(Experiment):
             for task, marker in zip(TABLE, "Dos^vPX", strict=True):
                 x = results.mean(column, task=task)
                 y = results.gain("aqka", "uniform", task=task)
-                colour = style.BLUE if task in DATA else style.VERMILION
+                colour = colours.BLUE if task in DATA else colours.VERMILION
                 look: dict[str, Any] = {"color": colour, "marker": marker, "ls": "", "ms": 7}
                 axes.errorbar(x.value, y.value, y.error, x.error, label=task, **look)
             axes.set_xlabel(label)

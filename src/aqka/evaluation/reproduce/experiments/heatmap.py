@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from aqka._util import colours
 from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.schedule import Schedule
@@ -168,7 +169,7 @@ class Heatmap(Experiment):
             pictures[row["method"]] = _as_picture(*row["shots"])
             largest = max(largest, float(np.nanmax(pictures[row["method"]])))
         for axes, (method, picture) in zip(panels, pictures.items(), strict=True):
-            image = axes.imshow(picture, norm=LogNorm(1, largest), cmap="viridis")
+            image = axes.imshow(picture, norm=LogNorm(1, largest), cmap=colours.HEAT_MAP)
             axes.set_title(method)
             for border in (axes.axhline, axes.axvline):
                 border(N_ANCHORS - 0.5, color="white", lw=1)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from aqka._util import colours
 from aqka.allocators.schedule import ONE_SHOT
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, factor, within
 from aqka.evaluation.reproduce.experiment import Experiment, Parameters
@@ -233,9 +234,9 @@ class Live(Experiment):
         figure, panels = style.new_figure(3, sharey=True)
         for axes, name in zip(panels, (SHORT, MIDDLE, LONG), strict=True):
             gains, mean = seed_gains(results.where(configuration=name)), _gain(results, name)
-            axes.bar(range(len(gains)), gains, color=style.VERMILION)
-            axes.axhline(0, color=style.BLACK, lw=0.8)
-            axes.axhline(mean.value, color=style.BLUE, ls="--", label=f"mean {mean}")
+            axes.bar(range(len(gains)), gains, color=colours.VERMILION)
+            axes.axhline(0, color=colours.BLACK, lw=0.8)
+            axes.axhline(mean.value, color=colours.BLUE, ls="--", label=f"mean {mean}")
             axes.set_title(name)
             axes.set_xlabel("seed")
             axes.legend()

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from aqka._util import colours
 from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.shofar import Shofar
@@ -188,10 +189,10 @@ class ShofarTau(Experiment):
         from aqka.evaluation import style
 
         names = sorted({row["method"] for row in results.rows if "shofar" in row["method"]})
-        colours = (style.SKY, style.BLUE, style.PURPLE, style.ORANGE, style.GREEN)
+        palette = (colours.SKY, colours.BLUE, colours.PURPLE, colours.ORANGE, colours.GREEN)
         looks = {
             name: {"color": colour, "marker": "P", "ls": "--"}
-            for name, colour in zip(names, colours, strict=False)
+            for name, colour in zip(names, palette, strict=False)
         }
         methods = ("uniform", *names, "aqka")
         figure = style.method_panels(results, methods, levels=(EXACT, MAJORITY), looks=looks)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from aqka._util import colours
 from aqka.core.problem import Problem
 from aqka.core.reading import PAPER
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, within
@@ -274,10 +275,10 @@ class Sparsity(Experiment):
         anchors = results.unique("anchors")
         rho = {m: results.mean("rho", method=EXACT, anchors=m) for m in anchors}
         ceiling = {m: Estimate(planted_ceiling(N_TRAIN, m)) for m in anchors}
-        style.curve(ratio, rho, "ρ", color=style.BLACK, marker="")
-        style.curve(ratio, ceiling, "ceiling of ρ", color=style.BLACK, marker="", ls="--")
+        style.curve(ratio, rho, "ρ", color=colours.BLACK, marker="")
+        style.curve(ratio, ceiling, "ceiling of ρ", color=colours.BLACK, marker="", ls="--")
         left = {m: Estimate(1.0) - value for m, value in rho.items()}
-        style.curve(fraction, left, "1 - ρ", color=style.BLACK, marker="")
+        style.curve(fraction, left, "1 - ρ", color=colours.BLACK, marker="")
         names = ("accuracy gain over uniform, pts", "excess loss, AQKA / uniform", "1 - ρ")
         for axes, name in zip((gain, ratio, fraction), names, strict=True):
             style.budget_axis(axes, "anchors m")

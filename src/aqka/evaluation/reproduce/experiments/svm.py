@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from aqka._util import colours
 from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.aqka_svm import AqkaSvm
@@ -205,7 +206,7 @@ class Svm(Experiment):
             "shots_per_pair",
             "budget, shots per pair",
             levels=(EXACT, MAJORITY),
-            looks={"svm-oracle": {"color": style.GREEN, "marker": "X"}},
+            looks={"svm-oracle": {"color": colours.GREEN, "marker": "X"}},
         )
         figure.suptitle(f"SVM on the resampled device kernel, m = {N_ANCHORS}")
         return {"accuracy": figure}

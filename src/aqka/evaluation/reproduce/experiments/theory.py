@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from aqka._util import colours
 from aqka.evaluation.reproduce.claims import Claim, Rule, above, at_least, at_most, factor, within
 from aqka.evaluation.reproduce.experiment import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments import _theory_checks as checks
@@ -300,22 +301,22 @@ class Theory(Experiment):
             axes.set_yscale("log")
         points = results.unique("points")[0]
         rho = results.along("anchors", lambda r: r.mean("rho"), method="planted")
-        style.curve(left, rho, "measured", color=style.VERMILION, marker="D")
+        style.curve(left, rho, "measured", color=colours.VERMILION, marker="D")
         m = np.array(list(rho))
-        left.plot(m, 2 * m / (points + 1), color=style.BLACK, label="2m/(N+1)")
-        left.plot(m, (m / points) ** 2, color=style.GREY, ls="--", label="m²/N²")
+        left.plot(m, 2 * m / (points + 1), color=colours.BLACK, label="2m/(N+1)")
+        left.plot(m, (m / points) ** 2, color=colours.GREY, ls="--", label="m²/N²")
         style.budget_axis(left, "anchors m")
         left.set_ylabel("ρ")
         left.set_title(f"Theorem 1, N = {points}")
         left.legend()
         cost = results.along("shots", lambda r: r.mean("multiplier"), method="warm-up")
-        style.curve(middle, cost, "multiplier", color=style.VERMILION, marker="D")
+        style.curve(middle, cost, "multiplier", color=colours.VERMILION, marker="D")
         style.level(middle, 1.0, "known kernel")
         style.budget_axis(middle, "warm-up, shots per pair")
         middle.set_ylabel("plug-in variance / optimal")
         middle.set_title("Theorem 2")
         chosen = results.where(method="remainder")
-        for name, colour in (("leading", style.BLACK), ("remainder", style.VERMILION)):
+        for name, colour in (("leading", colours.BLACK), ("remainder", colours.VERMILION)):
             bias = {x: chosen.mean(name, shots=x) for x in chosen.unique("shots")}
             style.curve(right, bias, name, color=colour, marker="o")
         style.budget_axis(right, "shots per pair")

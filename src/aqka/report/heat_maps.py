@@ -1,13 +1,13 @@
 """The heat maps: every pair's shots, hits and sensitivity, packed for the page's script."""
 
 import base64
-from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka._util.colours import HEAT_MAP_STOPS
 from aqka.report.run_report import RunReport
 
 MAX_CELLS_ACROSS = 1000  # more points are drawn in blocks: the file stays below 12 MB
@@ -18,8 +18,15 @@ PANELS = {
 }
 
 
-def heat_maps(report: RunReport) -> tuple[str, dict[str, Any]]:
-    """Return the panels as HTML, and the data that the script paints them from."""
+class HeatMaps(NamedTuple):
+    """The panels by name with their titles, and the data that the page's script paints."""
+
+    panels: dict[str, str]
+    data: dict[str, Any]
+
+
+def heat_maps(report: RunReport) -> HeatMaps:
+    """Return the maps of a run; without sensitivities there is no map of them."""
     table = report.table
     order = _order(report)
     step = -(-table.n_points // MAX_CELLS_ACROSS)
@@ -31,29 +38,25 @@ def heat_maps(report: RunReport) -> tuple[str, dict[str, Any]]:
         "order": order.tolist(),
         "labels": [report.labels[k] for k in order] if report.labels else [],
         "diagonal": table.diagonal,
-        "shots": _packed_counts(shots),
-        "hits": _packed_counts(hits),
+        "colours": HEAT_MAP_STOPS,
+        "shots": _pack_counts(shots),
+        "hits": _pack_counts(hits),
     }
-    names = ["shots", "kernel"]
-    if report.sensitivity is not None and report.sensitivity.max(initial=0) > 0:
-        relative = report.sensitivity / report.sensitivity.max()
-        matrix = table.square(relative, known_diagonal=0.0)
-        # Of a block, the mean.
-        cells = _cells(matrix, order, step) / _cells(np.ones_like(matrix), order, step)
-        data["sensitivity"] = _packed(cells.astype("<f4"))
-        names.append("sensitivity")
-    panels = "".join(_panel(name, PANELS[name]) for name in names)
-    return f'<div class="maps">{panels}</div>', data
+    relative = _relative_sensitivity(report)
+    if relative is not None:
+        cells = _cells(relative, order, step)
+        in_each = _cells(np.ones_like(relative), order, step)
+        data["sensitivity"] = _pack((cells / in_each).astype("<f4"))
+    panels = {name: title for name, title in PANELS.items() if name == "kernel" or name in data}
+    return HeatMaps(panels, data)
 
 
-def _panel(name: str, title: str) -> str:
-    return (
-        f"<figure><figcaption><h3>{escape(title)}</h3></figcaption>"
-        f'<canvas id="map-{name}" class="map" tabindex="0" role="img" '
-        f'aria-label="Heat map: {escape(title)}; arrow keys move from pair to pair"></canvas>'
-        f'<div class="scale"><span id="low-{name}"></span><i class="ramp"></i>'
-        f'<span id="high-{name}"></span></div></figure>'
-    )
+def _relative_sensitivity(report: RunReport) -> FloatArray | None:
+    """Return |g| over the largest as a matrix; None where it is not known or 0 everywhere."""
+    if report.sensitivity is None or not report.sensitivity.max(initial=0) > 0:
+        return None
+    relative = report.sensitivity / report.sensitivity.max()
+    return report.table.square(relative, known_diagonal=0.0)
 
 
 def _order(report: RunReport) -> NDArray[np.int64]:
@@ -72,13 +75,13 @@ def _cells(matrix: FloatArray, order: NDArray[np.int64], step: int) -> FloatArra
     return np.asarray(sorted_matrix[np.tril_indices(len(sorted_matrix))])
 
 
-def _packed_counts(values: FloatArray) -> dict[str, Any]:
+def _pack_counts(values: FloatArray) -> dict[str, Any]:
     """Return whole numbers in the smallest type that holds them."""
     largest = int(values.max(initial=0))
     kind = "<u1" if largest < 2**8 else "<u2" if largest < 2**16 else "<f8"
-    return _packed(np.rint(values).astype(kind))
+    return _pack(np.rint(values).astype(kind))
 
 
-def _packed(values: NDArray[Any]) -> dict[str, Any]:
+def _pack(values: NDArray[Any]) -> dict[str, Any]:
     kind = f"{values.dtype.kind}{values.dtype.itemsize}"
     return {"type": kind, "base64": base64.b64encode(values.tobytes()).decode()}

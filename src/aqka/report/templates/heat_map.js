@@ -19,9 +19,7 @@
   // The lower triangle by rows.
   const place = (i, j) => (i >= j ? (i * (i + 1)) / 2 + j : (j * (j + 1)) / 2 + i);
 
-  // Cividis: told apart under every common colour-vision deficiency.
-  const stops = [[0, 32, 76], [0, 42, 102], [47, 61, 107], [87, 93, 109], [124, 123, 120],
-    [162, 155, 117], [203, 190, 105], [233, 212, 85], [255, 233, 69]];
+  const stops = data.colours;
   const colour = (value) => {
     const at = Math.min(Math.max(value, 0), 1) * (stops.length - 1);
     const k = Math.min(Math.floor(at), stops.length - 2);
@@ -112,7 +110,7 @@
     show(canvas, inside(i + down), inside(j + right));
   }
 
-  function named(k) {
+  function nameOf(k) {
     if (data.step > 1) {
       return "points " + k * data.step + " to " + (Math.min((k + 1) * data.step, data.points) - 1) +
         " by class";
@@ -120,9 +118,9 @@
     return "point " + data.order[k] + (data.labels.length ? " (" + data.labels[k] + ")" : "");
   }
 
-  function described(i, j) {
+  function describe(i, j) {
     const k = place(i, j);
-    const lines = [named(i) + " × " + named(j)];
+    const lines = [nameOf(i) + " × " + nameOf(j)];
     if (known(i, j)) return [...lines, "K = 1, known without a shot"];
     if (!shots[k]) {
       lines.push("not measured");
@@ -141,7 +139,7 @@
   function show(canvas, i, j) {
     chosen.set(canvas, [i, j]);
     current = canvas;
-    tip.replaceChildren(...described(i, j).map((line) => {
+    tip.replaceChildren(...describe(i, j).map((line) => {
       const row = document.createElement("div");
       row.textContent = line; // text, never markup
       return row;

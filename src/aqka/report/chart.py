@@ -1,0 +1,174 @@
+"""Small line charts: what is drawn where. The templates write them as SVG."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from aqka.report.number_text import axis_text
+
+WIDTH, HEIGHT = 360, 240
+LEFT, RIGHT, TOP, BOTTOM = 48, 12, 10, 40
+TICKS = 5  # about so many numbers on an axis
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From values to a place between two pixels, linear or logarithmic."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    @classmethod
+    def around(cls, values: Sequence[float], log: bool = False) -> "Scale":
+        """Return a scale that holds all the values, with a little room."""
+        usable = [v for v in values if math.isfinite(v) and (v > 0 or not log)] or [1.0]
+        low, high = min(usable), max(usable)
+        if log:
+            return cls(low / 1.3, high * 1.3, True)
+        room = 0.05 * (high - low) or 0.5
+        return cls(low - room, high + room)
+
+    def place(self, value: float) -> float:
+        """Return where a value lies, from 0 to 1; what is outside goes to the edge."""
+        if self.log:
+            value = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        else:
+            value = (value - self.low) / (self.high - self.low)
+        return min(max(value, 0.0), 1.0)
+
+    def ticks(self) -> list[float]:
+        """Return round numbers within the scale.
+
+        Examples
+        --------
+        >>> Scale(0, 1).ticks(), Scale(1, 1000, log=True).ticks()
+        ([0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0], [1.0, 10.0, 100.0, 1000.0])
+        """
+        if self.log:
+            first, last = math.floor(math.log10(self.low)), math.floor(math.log10(self.high))
+            stride = max(1, math.ceil((last - first) / TICKS))
+            factors = (1, 2, 5) if last - first < 2 else (1,)
+            powers = range(first, last + 1, stride)
+            round_numbers = [factor * 10.0**power for power in powers for factor in factors]
+            return [v for v in round_numbers if self.low <= v <= self.high]
+        rough = (self.high - self.low) / TICKS
+        unit = 10.0 ** math.floor(math.log10(rough))
+        step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough * 0.999)
+        lowest = math.ceil(self.low / step - 1e-9)
+        return [k * step for k in range(lowest, math.floor(self.high / step + 1e-9) + 1)]
+
+
+class Key(NamedTuple):
+    """A line of a legend: how something looks, and what it is."""
+
+    look: str
+    name: str
+
+
+class Curve(NamedTuple):
+    """A path in the commands of SVG, and how it looks."""
+
+    look: str
+    path: str
+
+
+class Dot(NamedTuple):
+    """A dot that shows words when pointed at."""
+
+    look: str
+    x: float
+    y: float
+    size: float
+    words: str
+
+
+class Tick(NamedTuple):
+    """A number on an axis, and how many pixels along it."""
+
+    place: float
+    text: str
+
+
+@dataclass
+class Chart:
+    """Axes, and what is drawn between them; a look is a class of the style sheet.
+
+    Attributes
+    ----------
+    heading
+        What stands above it.
+    description
+        What it shows, for those who cannot see it.
+    x, y
+        Scales.
+    x_label, y_label
+        Names of the axes.
+    note
+        An explanation below it.
+    legend, marks
+        What is drawn, by name and in the order of drawing.
+    """
+
+    heading: str
+    description: str
+    x: Scale
+    y: Scale
+    x_label: str
+    y_label: str
+    note: str = ""
+    legend: list[Key] = field(default_factory=list)
+    marks: list[Curve | Dot] = field(default_factory=list)
+
+    width, height = WIDTH, HEIGHT
+    left, right, top, bottom = LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Return the pixel of a point."""
+        across = LEFT + self.x.place(x) * (WIDTH - LEFT - RIGHT)
+        down = TOP + (1 - self.y.place(y)) * (HEIGHT - TOP - BOTTOM)
+        return round(across, 1), round(down, 1)
+
+    def add_key(self, look: str, name: str) -> None:
+        """Name a look in the legend."""
+        self.legend.append(Key(look, name))
+
+    def add_line(self, xs: Sequence[float], ys: Sequence[float], look: str) -> None:
+        """Draw a line through points; through none there is nothing to draw."""
+        if len(xs):
+            self.marks.append(Curve(f"line {look}", self._path(xs, ys)))
+
+    def add_band(
+        self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], look: str
+    ) -> None:
+        """Fill between two lines."""
+        path = self._path([*xs, *xs[::-1]], [*high, *low[::-1]])
+        self.marks.append(Curve(f"band {look}", f"{path}Z"))
+
+    def add_dot(self, x: float, y: float, look: str, words: str, size: float = 3) -> None:
+        """Draw a dot that shows words when pointed at."""
+        self.marks.append(Dot(f"dot {look}", *self.at(x, y), size, words))
+
+    def add_interval(self, x: float, low: float, high: float, look: str) -> None:
+        """Draw an interval of y."""
+        self.add_line([x, x], [low, high], look)
+
+    def add_level(self, y: float, name: str) -> None:
+        """Draw a dashed line right across, and name it in the legend where it has a name."""
+        self.marks.append(Curve("level", self._path([self.x.low, self.x.high], [y, y])))
+        if name:  # in the legend, for beside the line it would stand in what is drawn
+            self.add_key("level", name)
+
+    @property
+    def x_ticks(self) -> list[Tick]:
+        """Numbers of the horizontal axis."""
+        return [Tick(self.at(v, self.y.low)[0], axis_text(v)) for v in self.x.ticks()]
+
+    @property
+    def y_ticks(self) -> list[Tick]:
+        """Numbers of the vertical axis."""
+        return [Tick(self.at(self.x.low, v)[1], axis_text(v)) for v in self.y.ticks()]
+
+    def _path(self, xs: Sequence[float], ys: Sequence[float]) -> str:
+        return "M" + " ".join("{},{}".format(*self.at(x, y)) for x, y in zip(xs, ys, strict=True))

@@ -1,0 +1,74 @@
+"""Several runs on one page: what differs between them, and what it brought."""
+
+from collections.abc import Sequence
+from itertools import cycle
+
+import numpy as np
+
+from aqka.report.chart import Chart, Scale
+from aqka.report.comparison import (
+    compare_figures,
+    comparison_sentences,
+    differing_settings,
+    letter_names,
+)
+from aqka.report.lorenz import lorenz_curve
+from aqka.report.render import render
+from aqka.report.run_report import RunReport
+
+LOOKS = ("c1", "c2 dashed", "c3", "c4 dashed", "c5", "total dashed")
+
+
+def comparison_page(reports: Sequence[RunReport]) -> str:
+    """Return a page that compares runs with the first of them."""
+    names = letter_names(reports)
+    charts = (_accuracies(reports, names), _concentrations(reports, names))
+    return render(
+        "comparison.html",
+        names=names,
+        sentences=comparison_sentences(reports),
+        figures=compare_figures(reports),
+        charts=[chart for chart in charts if chart is not None],
+        settings=differing_settings(reports),
+        pairs=None,
+    )
+
+
+def _accuracies(reports: Sequence[RunReport], names: Sequence[str]) -> Chart | None:
+    curves = [
+        [(float(r.shots), r.accuracy) for r in report.rounds if r.accuracy is not None]
+        for report in reports
+    ]
+    points = [point for curve in curves for point in curve]
+    if not points:
+        return None
+    chart = Chart(
+        "Accuracy by round",
+        "Accuracy by round",
+        Scale(0, max(s for s, _ in points) * 1.05),
+        Scale.around([a for _, a in points]),
+        "training shots",
+        "accuracy, cross-validated",
+    )
+    for curve, name, look in zip(curves, names, cycle(LOOKS), strict=False):
+        chart.add_line([s for s, _ in curve], [a for _, a in curve], look)
+        for s, a in curve:
+            chart.add_dot(s, a, look, f"{name}, {int(s):,} shots: {a:.3f}")
+        chart.add_key(look, name)
+    return chart
+
+
+def _concentrations(reports: Sequence[RunReport], names: Sequence[str]) -> Chart:
+    chart = Chart(
+        "How concentrated the shots are",
+        "How concentrated the shots are",
+        Scale(0, 1),
+        Scale(0, 1),
+        "share of pairs, least first",
+        "share of the shots",
+    )
+    for report, name, look in zip(reports, names, cycle(LOOKS), strict=False):
+        x, y = lorenz_curve(report.table.shots.astype(np.float64))
+        chart.add_line(list(x), list(y), look)
+        chart.add_key(look, name)
+    return chart

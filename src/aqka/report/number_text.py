@@ -1,0 +1,39 @@
+"""Numbers as the pages write them."""
+
+
+def number_text(value: float | int | None) -> str:
+    """Return a number for a table.
+
+    Examples
+    --------
+    >>> number_text(12345), number_text(1234.5), number_text(None)
+    ('12,345', '1,234.50', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def axis_text(value: float) -> str:
+    """Return a number short enough for an axis.
+
+    Examples
+    --------
+    >>> axis_text(20000), axis_text(0.25), axis_text(1e-6), axis_text(1_500_000)
+    ('20k', '0.25', '1e-06', '1.5M')
+    """
+    for size, name in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{name}"
+    return f"{round(value, 10):g}"
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return how many there are of something.
+
+    Examples
+    --------
+    >>> count_text(1, "round"), count_text(3, "round")
+    ('1 round', '3 rounds')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,208 @@
+"""The charts of a run's report; each is None where the run has nothing to draw."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray
+from aqka.insight.diagnostics import gini
+from aqka.report.chart import Chart, Scale
+from aqka.report.lorenz import lorenz_curve
+from aqka.report.point_results import PointResults
+from aqka.report.run_report import RunReport
+
+MAX_DRAWN_POINTS = 300
+SMALL_EIGENVALUE = 1e-6  # of the largest, below which the axis does not reach
+
+
+def accuracy_by_round(report: RunReport) -> Chart | None:
+    """Draw accuracy by cross-validation, and of the test points at the end."""
+    rounds = [(r.shots, r.accuracy) for r in report.rounds if r.accuracy is not None]
+    if not rounds:
+        return None
+    shots, accuracy = [float(s) for s, _ in rounds], np.array([a for _, a in rounds])
+    error = np.sqrt(accuracy * (1 - accuracy) / report.table.n_points)
+    found = report.point_results
+    levels = [] if found is None else [*found.interval, found.majority_accuracy]
+    chart = Chart(
+        "Accuracy by round",
+        "Accuracy by round",
+        Scale(0, max(shots) * 1.08),
+        Scale.around([*(accuracy - error), *(accuracy + error), *levels]),
+        "training shots",
+        "accuracy",
+    )
+    chart.add_band(shots, list(accuracy - error), list(accuracy + error), "c1")
+    chart.add_line(shots, list(accuracy), "c1")
+    chart.add_key("c1", "cross-validated ± SE")
+    for s, a in zip(shots, accuracy, strict=True):
+        chart.add_dot(s, a, "c1", f"{int(s):,} shots: {a:.3f}")
+    if found is not None:
+        _add_test_accuracy(chart, found, beyond=shots[-1])
+    return chart
+
+
+def _add_test_accuracy(chart: Chart, found: PointResults, beyond: float) -> None:
+    chart.add_level(found.majority_accuracy, "majority class, test points")
+    place = beyond * 1.03
+    chart.add_interval(place, *found.interval, "c2")
+    chart.add_dot(place, found.accuracy, "c2", f"test points: {found.accuracy:.3f}", 4)
+    chart.add_key("c2", "test points, 95 % interval")
+
+
+def diagnostics_by_round(report: RunReport) -> Chart | None:
+    """Draw the Gini of the sensitivities and the share of pairs seen."""
+    if not report.rounds:
+        return None
+    shots = [float(r.shots) for r in report.rounds]
+    seen = [r.pairs_seen / report.table.n_pairs for r in report.rounds]
+    chart = Chart(
+        "Diagnostics by round",
+        "Diagnostics by round",
+        Scale(0, max(*shots, 1.0) * 1.05),
+        Scale(0, 1.04),
+        "training shots",
+        "share, Gini",
+    )
+    chart.add_line(shots, seen, "c3")
+    chart.add_key("c3", "share of pairs measured")
+    for s, share in zip(shots, seen, strict=True):
+        chart.add_dot(s, share, "c3", f"{int(s):,} shots: {share:.0%} of pairs")
+    ginis = [(float(r.shots), r.gini) for r in report.rounds if r.gini is not None]
+    if ginis:
+        _add_ginis(chart, ginis)
+    return chart
+
+
+def _add_ginis(chart: Chart, ginis: list[tuple[float, float]]) -> None:
+    chart.add_line([s for s, _ in ginis], [g for _, g in ginis], "c4 dashed")
+    chart.add_key("c4 dashed", "Gini of the sensitivities")
+    for s, g in ginis:
+        chart.add_dot(s, g, "c4", f"{int(s):,} shots: Gini {g:.3f}")
+    chart.note = "Read from counts the Gini is pulled toward 0.6 whatever the truth: a weak hint."
+
+
+def fewer_shots_curve(report: RunReport) -> Chart | None:
+    """Draw accuracy from shares of the shots."""
+    if not report.fewer:
+        return None
+    shots = [part.fraction * report.table.total for part in report.fewer]
+    low = [part.accuracy - part.error for part in report.fewer]
+    high = [part.accuracy + part.error for part in report.fewer]
+    chart = Chart(
+        "Would fewer shots have done?",
+        "Accuracy from fewer shots",
+        Scale.around(shots, log=True),
+        Scale.around([*low, *high]),
+        "training shots kept",
+        "accuracy",
+        note="Shots are left out at random from every pair, without a new one: does accuracy still "
+        "grow at the right end?",
+    )
+    chart.add_band(shots, low, high, "c1")
+    chart.add_line(shots, [part.accuracy for part in report.fewer], "c1")
+    chart.add_key("c1", "cross-validated ± SE")
+    for s, part in zip(shots, report.fewer, strict=True):
+        words = f"{s:,.0f} shots: {part.accuracy:.3f}; all shots give {part.gain:+.3f} more"
+        chart.add_dot(s, part.accuracy, "c1", words)
+    return chart
+
+
+def concentration(report: RunReport) -> Chart:
+    """Draw how concentrated the sensitivities and the shots are."""
+    chart = Chart(
+        "Concentration",
+        "Lorenz curve",
+        Scale(0, 1),
+        Scale(0, 1),
+        "share of pairs, least first",
+        "share of the sum",
+        note="The further a curve hangs below the line, the fewer pairs hold most of it.",
+    )
+    chart.add_line([0, 1], [0, 1], "even")
+    if report.sensitivity is not None:
+        _add_lorenz(chart, report.sensitivity, "c4 dashed", "sensitivity |g|")
+    _add_lorenz(chart, report.table.shots.astype(np.float64), "c2", "shots")
+    chart.add_key("even", "all pairs alike")
+    return chart
+
+
+def _add_lorenz(chart: Chart, values: FloatArray, look: str, name: str) -> None:
+    x, y = lorenz_curve(values)
+    chart.add_line(list(x), list(y), look)
+    chart.add_key(look, f"{name}, Gini {gini(values):.3f}")
+
+
+def spectrum(report: RunReport) -> Chart:
+    """Draw the eigenvalues of the kernel estimate, and how far noise alone reaches."""
+    values, floor = report.eigenvalues, report.noise_floor
+    size = np.maximum(np.abs(values), 1e-12)
+    chart = Chart(
+        "Spectrum of the kernel estimate",
+        "Eigenvalues of the kernel estimate",
+        Scale(1, max(values.size, 2)),
+        Scale.around([*size[size > SMALL_EIGENVALUE * size.max()], floor or size.max()], log=True),
+        "rank",
+        "eigenvalue, size",
+        note=_spectrum_note(values, floor),
+    )
+    for k in np.unique(np.linspace(0, values.size - 1, MAX_DRAWN_POINTS).astype(int)):
+        look = "c2" if values[k] > 0 else "c1 hollow"
+        chart.add_dot(k + 1.0, float(size[k]), look, f"{k + 1}: {values[k]:.4g}", 2.2)
+    chart.add_key("c2", "positive")
+    chart.add_key("c1 hollow", "negative")
+    if floor > 0:
+        chart.add_level(floor, f"noise floor {floor:.2g}")
+    return chart
+
+
+def _spectrum_note(values: FloatArray, floor: float) -> str:
+    above, negative = int(np.sum(values > floor)), int(np.sum(values < 0))
+    return (
+        f"{above} of {values.size} eigenvalues are above what shot noise alone reaches (2σ√N). "
+        f"{negative} are negative, which no exact kernel's are."
+    )
+
+
+def decision_values(found: PointResults) -> Chart:
+    """Draw the decision values of the test points with their intervals."""
+    order = _drawn_points(found)
+    left_out = found.value.size - order.size
+    low = found.low if found.total_low is None else np.minimum(found.low, found.total_low)
+    high = found.high if found.total_high is None else np.maximum(found.high, found.total_high)
+    binary = len(found.classes) == 2
+    chart = Chart(
+        "Decision values",
+        "Test points with intervals",
+        Scale(-1, float(order.size)),
+        Scale.around([*low[order], *high[order], 0.0]),
+        "test points, by decision value",
+        "decision value" if binary else "lead over the next class",
+        note=f"The {left_out} clearest points are not drawn." if left_out else "",
+    )
+    chart.add_key("c2", "right")
+    chart.add_key("c1 hollow", "wrong")
+    chart.add_key("c5", "90 %, test shots")
+    if found.total_low is not None:
+        chart.add_key("total", "90 %, training shots too")
+    chart.add_level(0.0, f"above: {found.classes[1]}" if binary else "")
+    for place, k in enumerate(order):
+        _add_point(chart, found, place, k, size=2.6 if order.size < 120 else 1.6)
+    return chart
+
+
+def _drawn_points(found: PointResults) -> NDArray[np.int64]:
+    """Return the points by their value; of many the closest, for the clearest say least."""
+    closest = np.argsort(np.abs(found.value), kind="stable")[:MAX_DRAWN_POINTS]
+    return closest[np.lexsort((closest, found.value[closest]))]
+
+
+def _add_point(chart: Chart, found: PointResults, place: int, k: int, size: float) -> None:
+    value, low, high = float(found.value[k]), float(found.low[k]), float(found.high[k])
+    if found.total_low is not None and found.total_high is not None:
+        chart.add_interval(place, float(found.total_low[k]), float(found.total_high[k]), "total")
+    chart.add_interval(place, low, high, "c5")
+    words = (
+        f"point {k}: predicted {found.predicted[k]}, is {found.truth[k]}; "
+        f"{value:+.3f}, {low:+.3f} to {high:+.3f}"
+    )
+    chart.add_dot(place, value, "c2" if found.right[k] else "c1 hollow", words, size)

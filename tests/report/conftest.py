@@ -1,0 +1,16 @@
+"""A finished run and its report, for all tests of the room."""
+
+import pytest
+
+from aqka.report.run_report import run_report
+from tests.report.runs import finished_run
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    return finished_run(tmp_path_factory.mktemp("one"))
+
+
+@pytest.fixture(scope="session")
+def report(run):
+    return run_report(run)

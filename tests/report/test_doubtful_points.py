@@ -1,0 +1,75 @@
+"""Which test points the page lists."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aqka.report.doubtful_points import MAX_LISTED_POINTS, doubtful_points
+from aqka.report.run_page import run_page
+
+
+@pytest.fixture
+def found(report):
+    """Six points of which nothing is in doubt."""
+    points = report.point_results
+    yes = np.ones(6, dtype=bool)
+    value = np.array([0.5, -0.4, 0.3, -0.2, 0.1, 0.6])
+    return replace(points, right=yes, settled=yes, could_flip=~yes, value=value)
+
+
+def mark(flags, *places):
+    changed = flags.copy()
+    changed[list(places)] = ~changed[list(places)]
+    return changed
+
+
+def test_no_doubt_no_list(found, report):
+    assert doubtful_points(found) is None
+    assert "none could flip" in run_page(replace(report, point_results=found))
+
+
+def test_each_doubt_is_named_closest_to_the_border_first(found):
+    doubts = doubtful_points(
+        replace(
+            found,
+            right=mark(found.right, 0),
+            settled=mark(found.settled, 0, 3),
+            could_flip=mark(found.could_flip, 4),
+        )
+    )
+    assert doubts.summary == "1 wrong, 2 not settled, 1 could flip: the 3 closest to the border"
+    assert [row[:2] for row in doubts.rows] == [
+        ("4", "could flip"),
+        ("3", "not settled"),
+        ("0", "wrong, not settled"),
+    ]
+    assert all(len(row) == len(doubts.header) for row in doubts.rows)
+
+
+def test_what_could_flip_may_be_unknown(found):
+    doubts = doubtful_points(replace(found, right=mark(found.right, 2), could_flip=None))
+    assert doubts.summary == "1 wrong, 0 not settled: the 1 closest to the border"
+
+
+def test_a_long_list_is_cut(found):
+    def long(values):
+        return np.resize(values, 100)
+
+    texts = ["a"] * 100
+    doubts = doubtful_points(
+        replace(
+            found,
+            truth=texts,
+            predicted=texts,
+            right=np.zeros(100, dtype=bool),
+            settled=long(found.settled),
+            could_flip=None,
+            value=long(found.value),
+            low=long(found.low),
+            high=long(found.high),
+            shots=long(found.shots),
+        )
+    )
+    assert len(doubts.rows) == MAX_LISTED_POINTS
+    assert doubts.summary.endswith(f"the {MAX_LISTED_POINTS} closest to the border, of 100")

@@ -1,0 +1,60 @@
+"""What the page's script gets to paint."""
+
+import base64
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aqka.report import heat_maps as module
+from aqka.report.heat_maps import heat_maps
+
+TYPES = {"u1": "<u1", "u2": "<u2", "f4": "<f4", "f8": "<f8"}
+
+
+def unpack(packed):
+    return np.frombuffer(base64.b64decode(packed["base64"]), TYPES[packed["type"]])
+
+
+def lower_triangle(matrix):
+    return matrix[np.tril_indices(len(matrix))]
+
+
+def test_every_pair_is_there_sorted_by_class(report):
+    table, data = report.table, heat_maps(report).data
+    order = np.argsort(np.array(report.labels), kind="stable")
+    assert data["order"] == order.tolist()
+    assert data["labels"] == sorted(report.labels)
+    for name, counts in (("shots", table.shots), ("hits", table.hits)):
+        matrix = table.square(counts.astype(float), known_diagonal=0.0)[np.ix_(order, order)]
+        assert unpack(data[name]).tolist() == lower_triangle(matrix).tolist()
+    largest = unpack(data["sensitivity"]).max()
+    assert largest == 1
+
+
+@pytest.mark.parametrize(("most", "kind"), [(255, "u1"), (256, "u2"), (65_536, "f8")])
+def test_counts_take_the_smallest_type_that_holds_them(report, most, kind):
+    table = deepcopy(report.table)
+    table.shots[0] = most
+    packed = heat_maps(replace(report, table=table)).data["shots"]
+    assert packed["type"] == kind
+    assert unpack(packed).max() == most
+
+
+def test_without_sensitivities_there_is_no_map_of_them(report):
+    assert list(heat_maps(report).panels) == ["shots", "kernel", "sensitivity"]
+    for nothing in (None, np.zeros_like(report.sensitivity)):
+        maps = heat_maps(replace(report, sensitivity=nothing))
+        assert list(maps.panels) == ["shots", "kernel"]
+        assert "sensitivity" not in maps.data
+
+
+def test_many_points_are_summed_in_blocks(report, monkeypatch):
+    monkeypatch.setattr(module, "MAX_CELLS_ACROSS", 5)
+    data = heat_maps(report).data
+    assert data["step"] == 3  # 12 points in 4 blocks
+    shots = unpack(data["shots"])
+    assert shots.size == 10
+    diagonal = shots[[0, 2, 5, 9]].sum()  # a block on the diagonal holds each of its pairs twice
+    assert diagonal + 2 * (shots.sum() - diagonal) == 2 * report.table.total
