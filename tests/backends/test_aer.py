@@ -19,7 +19,8 @@ from qiskit_aer.noise import (
 )
 from scipy import stats
 
-from aqka.backends._noisy.models import transpile_for
+from aqka.backends._noisy.device_noise import noise_on_circuit
+from aqka.backends._noisy.noisy_circuit import transpile_for_noise
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.core import ShotPlan
@@ -115,9 +116,10 @@ def test_a_heron_device_is_aers(heron, n_qubits):
 def test_a_devices_noise_is_that_of_the_whole_device():
     device = GenericBackendV2(6, seed=3)
     whole = NoiseModel.from_backend(device)
-    _, part = transpile_for(
+    circuit = transpile_for_noise(
         zz_feature_map(3), device, optimization_level=0, initial_layout=[4, 1, 2]
     )
+    part = noise_on_circuit(device, circuit)
     for name, errors in part._local_quantum_errors.items():
         for qubits, error in errors.items():
             assert error == whole._local_quantum_errors[name][qubits]
@@ -325,7 +327,10 @@ def test_a_devices_model_is_cut_to_the_qubits_in_use(heron):
     _, model = heron
     X = points(2, 2)
     backend = AerBackend(X, noise=model, initial_layout=[7, 6])
-    _, part = transpile_for(zz_feature_map(2), model, optimization_level=1, initial_layout=[7, 6])
+    circuit = transpile_for_noise(
+        zz_feature_map(2), model, optimization_level=1, initial_layout=[7, 6]
+    )
+    part = noise_on_circuit(model, circuit)
     assert set(part._local_readout_errors) == {(6,), (7,)}
     assert set(part._local_quantum_errors["cz"]) == {(6, 7), (7, 6)}
     assert len(model._local_readout_errors) == 156

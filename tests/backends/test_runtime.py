@@ -14,9 +14,9 @@ from scipy.stats import binom
 from aqka import InputError, MatrixBackend, acquire
 from aqka._util import optional
 from aqka.backends import AerBackend, JobShape, runtime
-from aqka.backends._jobs import ibm as _ibm
-from aqka.backends._jobs import sender as _jobs
-from aqka.backends._noisy import compact as _compact
+from aqka.backends._jobs import execution_mode, ibm, job_backend, local
+from aqka.backends._jobs.outcomes import all_zero
+from aqka.backends._noisy.device_noise import noisy_simulator, used_qubits
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
 from aqka.errors import JobError, TransientError
@@ -85,7 +85,7 @@ def test_recovery_takes_no_job_of_another_tag_plan_or_data(service, backend):
     assert backend.recover(PLAN, "u") is None
     assert backend.recover(ShotPlan([0], [1], [20]), "t") is None
     assert RuntimeBackend(service, X + 1).recover(PLAN, "t") is None
-    assert backend.find("t") == ["fake000001"]
+    assert [job.job_id() for job in service.jobs(["t"])] == ["fake000001"]
     assert service.submissions == 1
 
 
@@ -216,7 +216,7 @@ def test_two_arms_share_one_session(service):
     assert sum(backend.usage.values()) == 2.0 * service.submissions
 
 
-def ibm(monkeypatch, session_error=None, batch_error=None):
+def ibm_service(monkeypatch, session_error=None, batch_error=None):
     """IBM's client with its two modes replaced."""
 
     def maker(name, error):
@@ -229,7 +229,7 @@ def ibm(monkeypatch, session_error=None, batch_error=None):
 
     monkeypatch.setattr(qiskit_ibm_runtime, "Session", maker("session", session_error))
     monkeypatch.setattr(qiskit_ibm_runtime, "Batch", maker("batch", batch_error))
-    return _ibm.IbmRuntime("device", {})
+    return ibm.IbmService("device", {})
 
 
 OPEN_PLAN = RequestsApiError(
@@ -241,9 +241,15 @@ OPEN_PLAN = RequestsApiError(
 
 def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
     modes = ("session", "batch")
-    assert _ibm.open_best(ibm(monkeypatch), modes) == ("session", "session")
-    assert _ibm.open_best(ibm(monkeypatch, OPEN_PLAN), modes) == ("batch", "batch")
-    assert _ibm.open_best(ibm(monkeypatch, OPEN_PLAN, OPEN_PLAN), modes) == ("job", None)
+    assert execution_mode.open_best(ibm_service(monkeypatch), modes) == ("session", "session")
+    assert execution_mode.open_best(ibm_service(monkeypatch, OPEN_PLAN), modes) == (
+        "batch",
+        "batch",
+    )
+    assert execution_mode.open_best(ibm_service(monkeypatch, OPEN_PLAN, OPEN_PLAN), modes) == (
+        "job",
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,12 +257,12 @@ def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
 )
 def test_other_errors_of_ibm_do_not_fall_back(monkeypatch, error):
     with pytest.raises(type(error)):
-        _ibm.open_best(ibm(monkeypatch, error), ("session", "batch"))
+        execution_mode.open_best(ibm_service(monkeypatch, error), ("session", "batch"))
 
 
 def test_ibm_sampler_carries_tags_and_options():
     device = fake_provider.FakeManilaV2()
-    runtime = _ibm.IbmRuntime(
+    runtime = ibm.IbmService(
         device, {"max_execution_time": 300, "environment": {"job_tags": ["lab"]}}
     )
     for _ in range(2):
@@ -269,7 +275,7 @@ def test_ibm_sampler_carries_tags_and_options():
 def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
     """Budget 400: a warm-up and rounds of target-fill, one job each, one transpilation."""
     calls = {"transpile": 0, "run": 0}
-    transpile, run = _jobs.transpiled, _ibm.LocalRuntime.run
+    transpile, run = job_backend.transpile_circuit, local.LocalService.run
 
     def counting_transpile(*arguments):
         calls["transpile"] += 1
@@ -279,8 +285,8 @@ def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
         calls["run"] += 1
         return run(*arguments, **options)
 
-    monkeypatch.setattr(_jobs, "transpiled", counting_transpile)
-    monkeypatch.setattr(_ibm.LocalRuntime, "run", counting_run)
+    monkeypatch.setattr(job_backend, "transpile_circuit", counting_transpile)
+    monkeypatch.setattr(local.LocalService, "run", counting_run)
     with RuntimeBackend(getattr(fake_provider, name)(), X, seed=2) as backend:
         assert backend.mode == "local"
         session = acquire(backend, Y, budget=400)
@@ -356,7 +362,7 @@ def test_missing_extra(monkeypatch):
         RuntimeBackend(fake_provider.FakeManilaV2(), X)
 
 
-def test_compact_noise_is_the_whole_device_noise():
+def test_noise_of_the_qubits_in_use_is_the_whole_devices():
     """The exact outcome probabilities on three qubits equal those of the whole device."""
     from qiskit_aer import AerSimulator
 
@@ -364,16 +370,15 @@ def test_compact_noise_is_the_whole_device_noise():
     backend = RuntimeBackend(device, X[:, [0, 1, 0]])
     circuit = backend.circuit.assign_parameters(np.arange(6) / 7)
     circuit.remove_final_measurements()
-    small, used = _compact.compact_circuit(circuit)
-    assert small.num_qubits == 3
-    states = []
-    for run, qubits, simulator in (
-        (small, [0, 1, 2], _compact.compact_simulator(device, used)),
-        (circuit, used, AerSimulator.from_backend(device, method="density_matrix")),
-    ):
-        measured = run.copy()
-        measured.save_probabilities(qubits)
-        states.append(simulator.run(measured).result().data()["probabilities"])
+    used = used_qubits(circuit)
+    assert len(used) == 3
+    simulators = (
+        noisy_simulator(device, circuit),
+        AerSimulator.from_backend(device, method="density_matrix"),
+    )
+    assert len(simulators[0].options.noise_model._local_readout_errors) == 3
+    circuit.save_probabilities(used)
+    states = [run.run(circuit).result().data()["probabilities"] for run in simulators]
     np.testing.assert_allclose(states[0], states[1], atol=1e-10)
 
 
@@ -381,9 +386,9 @@ def test_ibm_sampler_runs_our_pub():
     """IBM's client-side sampler in its local mode, as RuntimeBackend calls it on hardware."""
     device = fake_provider.FakeManilaV2()
     backend = RuntimeBackend(device, X)
-    sampler = _ibm.IbmRuntime(device, {}).sampler(None, ["t"], 1)
+    sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
     job = sampler.run([(backend.circuit, np.tile(X[0], (3, 2)))], shots=200)
-    zeros = _jobs.all_zero(job.result(), job.job_id())
+    zeros = all_zero(job.result(), job.job_id())
     assert zeros.shape == (3, 200)
     assert 0.5 < zeros.mean() < 1
 
@@ -394,9 +399,9 @@ def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():
     exact = AerBackend(X[:3], noise=device)
     rows, cols = np.triu_indices(3)
     values = np.concatenate([X[rows], X[cols]], axis=1)
-    sampler = _ibm.IbmRuntime(device, {}).sampler(None, ["t"], 1)
+    sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
     job = sampler.run([(exact.circuit, values)], shots=2000)
-    hits = _jobs.all_zero(job.result(), job.job_id()).sum(axis=1)
+    hits = all_zero(job.result(), job.job_id()).sum(axis=1)
     k = exact.kernel()[rows, cols]
     # Six binomials, each at a false-alarm rate of 10^-6.
     low, high = (binom.ppf(q, 2000, k) for q in (5e-7, 1 - 5e-7))
@@ -414,14 +419,14 @@ def test_ibm_jobs_are_looked_up_by_all_tags():
     class Device:
         service = Service()
 
-    runtime = _ibm.IbmRuntime(Device(), {})
+    runtime = ibm.IbmService(Device(), {})
     assert runtime.jobs(["a", "b"]) == {"job_tags": ["a", "b"], "limit": None}
     assert runtime.job("x") == "x"
 
 
 def test_credentials_are_not_pickled():
     with pytest.raises(InputError, match="its token would be written"):
-        pickle.dumps(_ibm.IbmRuntime("device", {}))
+        pickle.dumps(ibm.IbmService("device", {}))
 
 
 def test_other_points_share_the_session(service):
@@ -436,14 +441,14 @@ def test_other_points_share_the_session(service):
 
 
 def test_rows_of_a_job_are_bounded_by_instructions(backend):
-    limit = backend._shape.max_rows
-    assert limit == _ibm.row_limit(backend.circuit)
+    limit = backend._job_shape.max_rows
+    assert limit == ibm.row_limit(backend.circuit)
     assert 20_000 < limit < 400_000  # 50 to 1000 instructions per qubit and row
 
 
 def test_a_backend_of_the_service_is_sent_to_the_service():
     device = object.__new__(qiskit_ibm_runtime.IBMBackend)
-    assert isinstance(runtime._runtime_of(device, {}), _ibm.IbmRuntime)
+    assert isinstance(runtime._service_of(device, {}), ibm.IbmService)
 
 
 def test_older_clients_have_another_sampler(monkeypatch):
@@ -452,8 +457,8 @@ def test_older_clients_have_another_sampler(monkeypatch):
             raise InputError(module)
         return qiskit_ibm_runtime
 
-    monkeypatch.setattr(_ibm, "require", older)
-    assert _ibm._sampler_class() is qiskit_ibm_runtime.SamplerV2
+    monkeypatch.setattr(ibm, "require", older)
+    assert ibm._sampler_class() is qiskit_ibm_runtime.SamplerV2
 
 
 def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
@@ -465,8 +470,7 @@ def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
         return import_module(module)
 
     monkeypatch.setattr(optional, "import_module", without_aer)
-    circuit, simulator = _ibm._simulated("circuit", fake_provider.FakeManilaV2())
-    assert circuit == "circuit"
+    simulator = local.simulator_for("circuit", fake_provider.FakeManilaV2())
     assert simulator.name == "fake_manila"
     assert "without noise" in caplog.text
 

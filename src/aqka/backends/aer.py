@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, digest
-from aqka.backends._noisy.compile import FidelityProgram
-from aqka.backends._noisy.models import depolarising_noise, used_qubits
-from aqka.backends._noisy.problem import NoisyProblem
+from aqka.backends._noisy.depolarising import depolarising_noise
+from aqka.backends._noisy.device_noise import used_qubits
+from aqka.backends._noisy.fidelity_program import FidelityProgram
+from aqka.backends._noisy.noisy_circuit import NoisyCircuit
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import ExactBackend
 from aqka.errors import InputError
@@ -86,14 +87,14 @@ class AerBackend(ExactBackend):
         initial_layout: list[int] | None = None,
     ) -> None:
         super().__init__(seed)
-        problem = NoisyProblem(X, feature_map, columns, noise, optimization_level, initial_layout)
-        self._rows, self._columns, self._circuit = problem.rows, problem.columns, problem.circuit
-        self._check_size(len(used_qubits(problem.circuit)))
+        noisy = NoisyCircuit(X, feature_map, columns, noise, optimization_level, initial_layout)
+        self._rows, self._columns, self._circuit = noisy.rows, noisy.columns, noisy.circuit
+        self._check_size(len(used_qubits(noisy.circuit)))
         features = self._rows.shape[1]
         self._program: FidelityProgram | None = FidelityProgram(
-            problem.circuit,
-            problem.model,
-            (problem.parameters[:features], problem.parameters[features:]),
+            noisy.circuit,
+            noisy.model,
+            (noisy.parameters[:features], noisy.parameters[features:]),
         )
         self._kernel: FloatArray | None = None
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aqka._util.optional import require
+from aqka.backends.job_service import JobService
 
 REFUSALS = ("refused", "reply lost")
 OPEN_PLAN_MESSAGE = (
@@ -16,7 +17,7 @@ OPEN_PLAN_MESSAGE = (
 )
 
 
-class FakeRuntime:
+class FakeRuntime(JobService):
     """Takes the place of IBM's service for a RuntimeBackend.
 
     Jobs are computed exactly at submission and stored in a directory, so that another process,
@@ -58,8 +59,6 @@ class FakeRuntime:
     (1, array([10]))
     >>> directory.cleanup()
     """
-
-    is_local = False
 
     def __init__(
         self,

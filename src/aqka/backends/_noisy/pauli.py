@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-
-ComplexArray = NDArray[np.complex128]
+from aqka.backends._bulk.gates import ComplexArray
 
 _PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 
@@ -120,7 +118,7 @@ def _on_some(
     return np.ascontiguousarray(moved.reshape(*batch, size, size))
 
 
-def fuse(steps: Iterable[Step]) -> list[Block]:
+def gather_blocks(steps: Iterable[Step]) -> list[Block]:
     """Gather steps into blocks: single-qubit steps join a neighbouring many-qubit one.
 
     Passes over a state are what costs, so there should be one per pair of qubits that meet.
@@ -144,7 +142,7 @@ def fuse(steps: Iterable[Step]) -> list[Block]:
     return blocks
 
 
-def evolve(
+def evolve_paulis(
     start: FloatArray, blocks: Sequence[Block], angles: FloatArray, *, adjoint: bool = False
 ) -> FloatArray:
     """Send one start vector through the blocks for every row of angles at once.
@@ -172,13 +170,13 @@ def evolve(
         if adjoint:
             matrix = matrix.swapaxes(-1, -2)
         rest = [q for q in order if q not in block.qubits]
-        states = matrix @ _reordered(states, order, [*block.qubits, *rest]).reshape(
+        states = matrix @ _reorder(states, order, [*block.qubits, *rest]).reshape(
             count, 4 ** len(block.qubits), -1
         )
         order = [*block.qubits, *rest]
-    return _reordered(states, order, list(range(n_qubits))).reshape(count, -1)
+    return _reorder(states, order, list(range(n_qubits))).reshape(count, -1)
 
 
-def _reordered(states: FloatArray, order: list[int], wanted: list[int]) -> FloatArray:
+def _reorder(states: FloatArray, order: list[int], wanted: list[int]) -> FloatArray:
     axes = [1 + order.index(q) for q in wanted]
     return states.reshape(-1, *[4] * len(order)).transpose(0, *axes)
