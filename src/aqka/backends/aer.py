@@ -113,8 +113,8 @@ class AerBackend(ExactBackend):
             program = self._program
             assert program is not None
             chunk = max(1, _CHUNK_BYTES // (8 * 4 ** len(program.qubits)))
-            states = np.concatenate([program.states(part) for part in _parts(self._rows, chunk)])
-            blocks = [states @ program.outcomes(part).T for part in _parts(self._columns, chunk)]
+            states = np.concatenate([program.states(part) for part in _split(self._rows, chunk)])
+            blocks = [states @ program.outcomes(part).T for part in _split(self._columns, chunk)]
             self._kernel = np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
             self._program = None  # it has served
         return self._kernel
@@ -143,5 +143,5 @@ class AerBackend(ExactBackend):
         return len(self._rows), len(self._columns)
 
 
-def _parts(points: FloatArray, size: int) -> list[FloatArray]:
+def _split(points: FloatArray, size: int) -> list[FloatArray]:
     return [points[k : k + size] for k in range(0, len(points), size)]
