@@ -6,6 +6,7 @@ import textwrap
 import numpy as np
 import pytest
 import qiskit_ibm_runtime
+from qiskit.circuit.library import zz_feature_map
 from qiskit_ibm_runtime import fake_provider
 from qiskit_ibm_runtime.api.exceptions import RequestsApiError
 from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError, IBMRuntimeError
@@ -17,6 +18,7 @@ from aqka.backends import AerBackend, JobShape, runtime
 from aqka.backends._jobs import execution_mode, ibm, job_backend, local
 from aqka.backends._jobs.outcomes import all_zero
 from aqka.backends._noisy.device_noise import noisy_simulator, used_qubits
+from aqka.backends.circuits import circuit_digest
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
 from aqka.errors import JobError, TransientError
@@ -308,6 +310,12 @@ def test_local_hits_depend_on_seed_and_tag_only():
     assert hits(1, "a") == hits(1, "a")
     assert hits(1, "a") != hits(1, "b")
     assert hits(1, "a") != hits(2, "a")
+
+
+def test_a_circuit_that_must_be_routed_is_transpiled_the_same_again():
+    device, crossing = fake_provider.FakeFez(), zz_feature_map(6, entanglement="full")
+    made = [RuntimeBackend(device, np.ones((2, 6)), crossing).circuit for _ in range(3)]
+    assert len({circuit_digest(circuit) for circuit in made}) == 1
 
 
 def test_noise_lowers_the_diagonal():

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 
 def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit":
-    """Return the circuit for a backend, by its pass manager at level 1 or by the given one."""
+    """Return the circuit for a backend, by its pass manager at level 1 or by the given one.
+
+    The transpiler's seed is fixed: a backend made again must have the same circuit, or on a
+    simulator the same seed and tag would not give the same hits.
+    """
     if target is None:
         return circuit
     transpiler = require("qiskit.transpiler", "qiskit")
@@ -24,7 +28,9 @@ def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit
                 f"feature_map needs {circuit.num_qubits} qubits but {name} has {available}; "
                 "reduce the features or choose a larger backend."
             )
-        manager = transpiler.generate_preset_pass_manager(optimization_level=1, backend=target)
+        manager = transpiler.generate_preset_pass_manager(
+            optimization_level=1, backend=target, seed_transpiler=0
+        )
     isa: QuantumCircuit = manager.run(circuit)
     # It has no effect on outcomes, and as an expression of all parameters it slows binding.
     isa.global_phase = 0
