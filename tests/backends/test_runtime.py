@@ -190,8 +190,8 @@ def test_execution_modes_fall_back(tmp_path, allowed, mode, expected):
     with RuntimeBackend(service, X, mode=mode) as backend:
         assert backend.mode == expected
         backend.collect(backend.submit(PLAN, "t"))
-    assert all(opened.closed for opened in service.opened)
-    assert [opened.name for opened in service.opened] == [expected] * (expected != "job")
+    assert all(mode.closed for mode in service.modes)
+    assert [mode.name for mode in service.modes] == [expected] * (expected != "job")
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -205,7 +205,7 @@ def test_the_session_is_closed_whatever_happens(service, error):
 
     with pytest.raises(error):
         interrupted()
-    assert service.opened[0].closed
+    assert service.modes[0].closed
     ticket = backend.recover(PLAN, "t")
     assert backend.collect(ticket)[2] == 10  # what was queued is not lost
 
@@ -214,7 +214,7 @@ def test_two_arms_share_one_session(service):
     with RuntimeBackend(service, X) as backend:
         for allocator in ("uniform", "aqka"):
             assert acquire(backend, Y, 300, allocator).table.total == 300
-    assert len(service.opened) == 1
+    assert len(service.modes) == 1
     assert sum(backend.usage.values()) == 2.0 * service.submissions
 
 
@@ -444,7 +444,7 @@ def test_other_points_share_the_session(service):
         ticket = test.submit(ShotPlan([1], [5], [10]), "t")
         test.collect(ticket)
     assert test.mode == "job"
-    assert len(service.opened) == 1
+    assert len(service.modes) == 1
     assert train.usage[ticket] == 2.0
 
 

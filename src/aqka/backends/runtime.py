@@ -98,10 +98,10 @@ class RuntimeBackend(JobBackend):
         if mode not in MODES:
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
         self._seed = as_count(seed, "seed", minimum=0)
-        self._wanted = MODES[mode]
+        self._modes_to_try = MODES[mode]
         self._service = _service_of(backend, options or {})
         self._mode = ExecutionMode()
-        self._doubtful: set[str] = set()
+        self._doubtful_keys: set[str] = set()
         self._usage: dict[str, float] = {}
         shape = jobs or JobShape(free_shots=self._service.is_local)
         super().__init__(X, feature_map, columns, self._service.target, shape)
@@ -145,7 +145,7 @@ class RuntimeBackend(JobBackend):
     def __enter__(self) -> "RuntimeBackend":
         """Open the best execution mode that the account may use."""
         if not self._service.is_local:
-            self._mode.open(self._service, self._wanted)
+            self._mode.open(self._service, self._modes_to_try)
         return self
 
     def __exit__(
@@ -170,11 +170,14 @@ class RuntimeBackend(JobBackend):
         """
         key = self._submission_key(plan, tag)
         with self._passing_errors():
-            if key in self._doubtful:
-                self._sent[key] = {**self._sent.get(key, {}), **self._find_parts(plan, tag)}
-            self._doubtful.add(key)
+            if key in self._doubtful_keys:
+                self._sent_jobs[key] = {
+                    **self._sent_jobs.get(key, {}),
+                    **self._find_parts(plan, tag),
+                }
+            self._doubtful_keys.add(key)
             ticket = super().submit(plan, tag)
-            self._doubtful.discard(key)
+            self._doubtful_keys.discard(key)
         return ticket
 
     def collect(self, ticket: str) -> IntArray:
@@ -198,7 +201,7 @@ class RuntimeBackend(JobBackend):
             found = self._find_parts(plan, tag)
         if not found:
             return None
-        self._sent[self._submission_key(plan, tag)] = found
+        self._sent_jobs[self._submission_key(plan, tag)] = found
         return self.submit(plan, tag)
 
     def _find_parts(self, plan: ShotPlan, tag: str) -> dict[int, str]:

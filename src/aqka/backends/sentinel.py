@@ -78,7 +78,7 @@ class SentinelBackend(Backend):
             raise InputError(
                 f"points must name at least one of {size} points, got {self.points!r}."
             )
-        self._collected: set[str] = set()
+        self._collected_tickets: set[str] = set()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -142,8 +142,8 @@ class SentinelBackend(Backend):
             raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as returned.")
         hits = self.backend.collect(inner)
         cut = len(hits) - int(count)
-        if int(count) and ticket not in self._collected:
-            self._collected.add(ticket)
+        if int(count) and ticket not in self._collected_tickets:
+            self._collected_tickets.add(ticket)
             self.hits.append(hits[cut:])
             self._warn_of_drift()
         return hits[:cut]

@@ -42,7 +42,7 @@ class FakeRuntime(JobService):
     next_job
         What happens to the next submission: ``"refused"`` (an error, no job), ``"reply lost"``
         (an error, but the job is there), ``"ERROR"``, ``"CANCELLED"``, ``"too long"``, or None.
-    opened
+    modes
         The execution modes that were opened, each with its ``name`` and whether it is
         ``closed``.
 
@@ -79,7 +79,7 @@ class FakeRuntime(JobService):
         self.delay = delay
         self.seconds = seconds
         self.next_job: str | None = None
-        self.opened: list[FakeMode] = []
+        self.modes: list[FakeMode] = []
 
     @property
     def submissions(self) -> int:
@@ -90,8 +90,8 @@ class FakeRuntime(JobService):
         """Open an execution mode, if the account may."""
         if mode not in self.allowed:
             raise require("qiskit_ibm_runtime.exceptions", "ibm").IBMRuntimeError(OPEN_PLAN_MESSAGE)
-        self.opened.append(FakeMode(mode))
-        return self.opened[-1]
+        self.modes.append(FakeMode(mode))
+        return self.modes[-1]
 
     def sampler(self, mode: Any, tags: list[str], seed: int) -> "_FakeSampler":
         """Return a sampler that stores its jobs."""

@@ -50,7 +50,7 @@ class JobBackend(Backend):
         # A transpiler may drop parameters that act on nothing, and decides on their order.
         position = {parameter: k for k, parameter in enumerate(plain.parameters)}
         self._order = np.array([position[parameter] for parameter in self._circuit.parameters])
-        self._sent: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
+        self._sent_jobs: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
         self._hits: dict[str, IntArray] = {}
 
     def with_points(self, X: ArrayLike, columns: ArrayLike | None = None) -> Self:
@@ -67,7 +67,7 @@ class JobBackend(Backend):
                 f"X has {other._rows.shape[1]} features but the circuit encodes "
                 f"{self._rows.shape[1]}; they must agree."
             )
-        other._sent, other._hits = {}, {}
+        other._sent_jobs, other._hits = {}, {}
         return other
 
     @property
@@ -105,13 +105,13 @@ class JobBackend(Backend):
         check_plan(plan, self.shape)
         key = self._submission_key(plan, tag)
         layout = self._job_shape.layout(plan.shots)
-        sent = self._sent.setdefault(key, {})
+        sent = self._sent_jobs.setdefault(key, {})
         chunks = layout.chunks()
         for k, chunk in enumerate(chunks):
             if k not in sent:
                 part = part_name(key, k, len(chunks))
                 sent[k] = self._send(self._values(plan, chunk), chunk.shots, tag, part)
-        del self._sent[key]
+        del self._sent_jobs[key]
         return write_ticket([sent[k] for k in range(len(chunks))], layout)
 
     def collect(self, ticket: str) -> IntArray:

@@ -25,11 +25,11 @@ class LocalService(JobService):
     def __init__(self, backend: Any) -> None:
         self.target = backend
         self._simulator: tuple[Any, Any] | None = None  # and the circuit that it was made for
-        self._pending: dict[str, Any] = {}
+        self._pending_jobs: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the simulator, which is built again, and the jobs of this process."""
-        return {**self.__dict__, "_simulator": None, "_pending": {}}
+        return {**self.__dict__, "_simulator": None, "_pending_jobs": {}}
 
     def open(self, mode: str) -> Any:
         """Refuse: there is nothing to open."""
@@ -44,18 +44,18 @@ class LocalService(JobService):
         if self._simulator is None or self._simulator[0] is not circuit:
             self._simulator = circuit, simulator_for(circuit, self.target)
         job = _sampler_of(self._simulator[1], seed).run([(circuit, values)], shots=shots)
-        self._pending[job.job_id()] = job
+        self._pending_jobs[job.job_id()] = job
         return job
 
     def job(self, job_id: str) -> Any:
         """Return a job of this process."""
-        if job_id not in self._pending:
+        if job_id not in self._pending_jobs:
             raise JobError(
                 f"job {job_id} is not known: a job of a local backend lives in the process that "
                 "submitted it and is let go once collected. Submit the plan again under the same "
                 "tag to get the same hits."
             )
-        return self._pending[job_id]
+        return self._pending_jobs[job_id]
 
     def jobs(self, tags: list[str]) -> list[Any]:
         """Return nothing: local jobs have no tags."""
@@ -63,7 +63,7 @@ class LocalService(JobService):
 
     def forget(self, job_id: str) -> None:
         """Let go of a job."""
-        self._pending.pop(job_id, None)
+        self._pending_jobs.pop(job_id, None)
 
 
 class _LocalSampler:

@@ -12,11 +12,11 @@ from aqka.backends._noisy.pauli import (
     IDENTITY,
     ZERO_STATE,
     Block,
-    Step,
+    PauliStep,
     StepMatrix,
     evolve_paulis,
     gather_blocks,
-    product,
+    tensor_product,
 )
 from aqka.backends.circuits import MIDDLE
 from aqka.errors import InputError
@@ -89,7 +89,7 @@ class FidelityProgram:
         self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
         self._table = NoiseTable(model)
         first, second = _halves(circuit)
-        start = product([ZERO_STATE] * len(self.qubits))
+        start = tensor_product([ZERO_STATE] * len(self.qubits))
         self._forward = self._compile_half(first, parameters[0], start)
         self._backward = self._compile_half(second, parameters[1], self._zero_outcome(second))
 
@@ -104,7 +104,7 @@ class FidelityProgram:
     def _zero_outcome(self, second: list[PlacedInstruction]) -> FloatArray:
         """Return the operator of reading 0 from every measured qubit."""
         measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
-        return product(
+        return tensor_product(
             [
                 self._table.zero_outcome(q, measured) if q in measured else IDENTITY
                 for q in self.qubits
@@ -117,7 +117,7 @@ class FidelityProgram:
         parameters: list["Parameter"],
         start: FloatArray,
     ) -> _Half:
-        steps: list[Step] = []
+        steps: list[PauliStep] = []
         expressions: dict[Any, int] = {}
         for qubits, instruction in instructions:
             operation = instruction.operation
@@ -130,7 +130,7 @@ class FidelityProgram:
                 matrix = _gate_then_error(matrix, error)
             if matrix is not None:
                 # Matrices lead with the gate's last qubit.
-                steps.append(Step(tuple(self._place[q] for q in reversed(qubits)), matrix))
+                steps.append(PauliStep(tuple(self._place[q] for q in reversed(qubits)), matrix))
         angles = list(expressions)
         return _Half(
             gather_blocks(steps), lambda points: evaluate(angles, parameters, points).T, start

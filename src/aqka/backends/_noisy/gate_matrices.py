@@ -1,6 +1,6 @@
 """Gates as matrices on Pauli vectors, for angles that differ from point to point."""
 
-from itertools import product as combinations
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class GateMatrices:
         count = len(operation.params)
         key = (operation.name, count)
         if key not in self._rotations:
-            grid = np.array(list(combinations(_SAMPLES, repeat=count)))
+            grid = np.array(list(itertools.product(_SAMPLES, repeat=count)))
             sampled = np.stack([self._at(operation, angles) for angles in grid])
             found = np.linalg.solve(_harmonic_table(grid), sampled.reshape(len(grid), -1))
             coefficients = np.asarray(found, dtype=np.float64).reshape(

@@ -26,7 +26,7 @@ def zero_outcome(if_zero: float, if_one: float) -> FloatArray:
     return np.asarray(diagonal / np.sqrt(2))
 
 
-def product(factors: Sequence[FloatArray]) -> FloatArray:
+def tensor_product(factors: Sequence[FloatArray]) -> FloatArray:
     """Return the vector of a product of one-qubit operators, the first qubit leading."""
     return reduce(lambda front, behind: np.asarray(np.kron(front, behind)), factors)
 
@@ -54,7 +54,7 @@ StepMatrix = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class Step:
+class PauliStep:
     """A gate or channel of the compiled circuit.
 
     Attributes
@@ -74,7 +74,7 @@ class Block:
     """Neighbouring steps on the same few qubits, applied to the states as one matrix."""
 
     qubits: tuple[int, ...]
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PauliStep] = field(default_factory=list)
 
     def matrix(self, angles: FloatArray) -> FloatArray:
         """Multiply the steps out: (4^k, 4^k), or one such matrix per point."""
@@ -118,14 +118,14 @@ def _on_some(
     return np.ascontiguousarray(moved.reshape(*batch, size, size))
 
 
-def gather_blocks(steps: Iterable[Step]) -> list[Block]:
+def gather_blocks(steps: Iterable[PauliStep]) -> list[Block]:
     """Gather steps into blocks: single-qubit steps join a neighbouring many-qubit one.
 
     Passes over a state are what costs, so there should be one per pair of qubits that meet.
     """
     blocks: list[Block] = []
     open_block: dict[int, Block] = {}
-    waiting: dict[int, list[Step]] = {}
+    waiting: dict[int, list[PauliStep]] = {}
     for step in steps:
         candidates = [open_block.get(q) for q in step.qubits]
         block = candidates[0]
