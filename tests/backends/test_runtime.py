@@ -1,4 +1,3 @@
-import pickle
 import subprocess
 import sys
 import textwrap
@@ -6,19 +5,13 @@ import textwrap
 import numpy as np
 import pytest
 import qiskit_ibm_runtime
-from qiskit.circuit.library import zz_feature_map
 from qiskit_ibm_runtime import fake_provider
-from qiskit_ibm_runtime.api.exceptions import RequestsApiError
-from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError, IBMRuntimeError
-from scipy.stats import binom
+from qiskit_ibm_runtime.exceptions import IBMRuntimeError
 
 from aqka import InputError, MatrixBackend, acquire
 from aqka._util import optional
-from aqka.backends import AerBackend, JobShape, runtime
-from aqka.backends._jobs import execution_mode, ibm, job_backend, local
-from aqka.backends._jobs.outcomes import all_zero
-from aqka.backends._noisy.device_noise import noisy_simulator, used_qubits
-from aqka.backends.circuits import circuit_digest
+from aqka.backends import JobShape, runtime
+from aqka.backends._jobs import ibm
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
 from aqka.errors import JobError, TransientError
@@ -218,126 +211,6 @@ def test_two_arms_share_one_session(service):
     assert sum(backend.usage.values()) == 2.0 * service.submissions
 
 
-def ibm_service(monkeypatch, session_error=None, batch_error=None):
-    """IBM's client with its two modes replaced."""
-
-    def maker(name, error):
-        def make(backend):
-            if error is not None:
-                raise error
-            return name
-
-        return make
-
-    monkeypatch.setattr(qiskit_ibm_runtime, "Session", maker("session", session_error))
-    monkeypatch.setattr(qiskit_ibm_runtime, "Batch", maker("batch", batch_error))
-    return ibm.IbmService("device", {})
-
-
-OPEN_PLAN = RequestsApiError(
-    '400 Client Error. {"errors":[{"code":1352,"message":"You are not authorized to run a '
-    'session when using the open plan."}]}',
-    400,
-)
-
-
-def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
-    modes = ("session", "batch")
-    assert execution_mode.open_best(ibm_service(monkeypatch), modes) == ("session", "session")
-    assert execution_mode.open_best(ibm_service(monkeypatch, OPEN_PLAN), modes) == (
-        "batch",
-        "batch",
-    )
-    assert execution_mode.open_best(ibm_service(monkeypatch, OPEN_PLAN, OPEN_PLAN), modes) == (
-        "job",
-        None,
-    )
-
-
-@pytest.mark.parametrize(
-    "error", [IBMNotAuthorizedError("401 wrong token"), RequestsApiError("500", 500)]
-)
-def test_other_errors_of_ibm_do_not_fall_back(monkeypatch, error):
-    with pytest.raises(type(error)):
-        execution_mode.open_best(ibm_service(monkeypatch, error), ("session", "batch"))
-
-
-def test_ibm_sampler_carries_tags_and_options():
-    device = fake_provider.FakeManilaV2()
-    runtime = ibm.IbmService(
-        device, {"max_execution_time": 300, "environment": {"job_tags": ["lab"]}}
-    )
-    for _ in range(2):
-        options = runtime.sampler(None, ["t", "part"], 1).options
-        assert options.environment.job_tags == ["lab", "t", "part"]
-        assert options.max_execution_time == 300
-
-
-@pytest.mark.parametrize("name", ["FakeFez", "FakeMarrakesh", "FakeTorino"])
-def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
-    """Budget 400: a warm-up and rounds of target-fill, one job each, one transpilation."""
-    calls = {"transpile": 0, "run": 0}
-    transpile, run = job_backend.transpile_circuit, local.LocalService.run
-
-    def counting_transpile(*arguments):
-        calls["transpile"] += 1
-        return transpile(*arguments)
-
-    def counting_run(*arguments, **options):
-        calls["run"] += 1
-        return run(*arguments, **options)
-
-    monkeypatch.setattr(job_backend, "transpile_circuit", counting_transpile)
-    monkeypatch.setattr(local.LocalService, "run", counting_run)
-    with RuntimeBackend(getattr(fake_provider, name)(), X, seed=2) as backend:
-        assert backend.mode == "local"
-        session = acquire(backend, Y, budget=400)
-    assert session.table.total == 400
-    assert session.rounds_total >= 4
-    assert calls == {"transpile": 1, "run": session.rounds_total}
-    assert set(backend.usage.values()) == {0.0}
-
-
-def test_local_hits_depend_on_seed_and_tag_only():
-    device = fake_provider.FakeManilaV2()
-    plan = ShotPlan([0, 1, 2, 3], [1, 2, 3, 4], [200, 201, 202, 203])
-
-    def hits(seed, tag):
-        backend = RuntimeBackend(device, X, seed=seed)
-        backend.submit(plan, "before")
-        return backend.collect(backend.submit(plan, tag)).tolist()
-
-    assert hits(1, "a") == hits(1, "a")
-    assert hits(1, "a") != hits(1, "b")
-    assert hits(1, "a") != hits(2, "a")
-
-
-def test_a_circuit_that_must_be_routed_is_transpiled_the_same_again():
-    device, crossing = fake_provider.FakeFez(), zz_feature_map(6, entanglement="full")
-    made = [RuntimeBackend(device, np.ones((2, 6)), crossing).circuit for _ in range(3)]
-    assert len({circuit_digest(circuit) for circuit in made}) == 1
-
-
-def test_noise_lowers_the_diagonal():
-    backend = RuntimeBackend(fake_provider.FakeManilaV2(), X)
-    hits = backend.collect(backend.submit(ShotPlan([0], [0], [4000]), "t"))
-    assert 2000 < hits[0] < 3990
-
-
-def test_local_backend_pickles():
-    backend = RuntimeBackend(fake_provider.FakeManilaV2(), X)
-    copy = pickle.loads(pickle.dumps(backend))
-    plan = ShotPlan([0, 0], [1, 2], [50, 60])
-    hits = [b.collect(b.submit(plan, "t")).tolist() for b in (backend, copy)]
-    assert hits[0] == hits[1]
-
-
-def test_local_job_of_another_process():
-    ticket = RuntimeBackend(fake_provider.FakeManilaV2(), X).submit(PLAN, "t")
-    with pytest.raises(JobError, match="lives in the process"):
-        RuntimeBackend(fake_provider.FakeManilaV2(), X).collect(ticket)
-
-
 def test_long_tags_are_shortened_and_found(service, backend):
     tag = "t" * 300
     backend.submit(PLAN, tag)
@@ -370,73 +243,6 @@ def test_missing_extra(monkeypatch):
         RuntimeBackend(fake_provider.FakeManilaV2(), X)
 
 
-def test_noise_of_the_qubits_in_use_is_the_whole_devices():
-    """The exact outcome probabilities on three qubits equal those of the whole device."""
-    from qiskit_aer import AerSimulator
-
-    device = fake_provider.FakeManilaV2()
-    backend = RuntimeBackend(device, X[:, [0, 1, 0]])
-    circuit = backend.circuit.assign_parameters(np.arange(6) / 7)
-    circuit.remove_final_measurements()
-    used = used_qubits(circuit)
-    assert len(used) == 3
-    simulators = (
-        noisy_simulator(device, circuit),
-        AerSimulator.from_backend(device, method="density_matrix"),
-    )
-    assert len(simulators[0].options.noise_model._local_readout_errors) == 3
-    circuit.save_probabilities(used)
-    states = [run.run(circuit).result().data()["probabilities"] for run in simulators]
-    np.testing.assert_allclose(states[0], states[1], atol=1e-10)
-
-
-def test_ibm_sampler_runs_our_pub():
-    """IBM's client-side sampler in its local mode, as RuntimeBackend calls it on hardware."""
-    device = fake_provider.FakeManilaV2()
-    backend = RuntimeBackend(device, X)
-    sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
-    job = sampler.run([(backend.circuit, np.tile(X[0], (3, 2)))], shots=200)
-    zeros = all_zero(job.result(), job.job_id())
-    assert zeros.shape == (3, 200)
-    assert 0.5 < zeros.mean() < 1
-
-
-def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():
-    """IBM's own sampler and noise, our circuit: hits must follow the kernel computed exactly."""
-    device = fake_provider.FakeTorino()
-    exact = AerBackend(X[:3], noise=device)
-    rows, cols = np.triu_indices(3)
-    values = np.concatenate([X[rows], X[cols]], axis=1)
-    sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
-    job = sampler.run([(exact.circuit, values)], shots=2000)
-    hits = all_zero(job.result(), job.job_id()).sum(axis=1)
-    k = exact.kernel()[rows, cols]
-    # Six binomials, each at a false-alarm rate of 10^-6.
-    low, high = (binom.ppf(q, 2000, k) for q in (5e-7, 1 - 5e-7))
-    assert np.all((low <= hits) & (hits <= high))
-
-
-def test_ibm_jobs_are_looked_up_by_all_tags():
-    class Service:
-        def jobs(self, **arguments):
-            return arguments
-
-        def job(self, job_id):
-            return job_id
-
-    class Device:
-        service = Service()
-
-    runtime = ibm.IbmService(Device(), {})
-    assert runtime.jobs(["a", "b"]) == {"job_tags": ["a", "b"], "limit": None}
-    assert runtime.job("x") == "x"
-
-
-def test_credentials_are_not_pickled():
-    with pytest.raises(InputError, match="its token would be written"):
-        pickle.dumps(ibm.IbmService("device", {}))
-
-
 def test_other_points_share_the_session(service):
     with RuntimeBackend(service, X) as train:
         test = train.with_points(X[:2] + 0.1, columns=X)
@@ -457,30 +263,6 @@ def test_rows_of_a_job_are_bounded_by_instructions(backend):
 def test_a_backend_of_the_service_is_sent_to_the_service():
     device = object.__new__(qiskit_ibm_runtime.IBMBackend)
     assert isinstance(runtime._service_of(device, {}), ibm.IbmService)
-
-
-def test_older_clients_have_another_sampler(monkeypatch):
-    def older(module, extra):
-        if module.endswith("executor_sampler"):
-            raise InputError(module)
-        return qiskit_ibm_runtime
-
-    monkeypatch.setattr(ibm, "require", older)
-    assert ibm._sampler_class() is qiskit_ibm_runtime.SamplerV2
-
-
-def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
-    import_module = optional.import_module
-
-    def without_aer(module):
-        if module.startswith("qiskit_aer"):
-            raise ImportError(module)
-        return import_module(module)
-
-    monkeypatch.setattr(optional, "import_module", without_aer)
-    simulator = local.simulator_for("circuit", fake_provider.FakeManilaV2())
-    assert simulator.name == "fake_manila"
-    assert "without noise" in caplog.text
 
 
 def test_a_recalibrated_device_is_the_same_run_but_another_device_is_not(tmp_path, monkeypatch):
