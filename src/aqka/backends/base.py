@@ -21,10 +21,10 @@ class Backend(ABC):
 
     Notes
     -----
-    Where jobs outlive the process, write :meth:`recover`. Where the same tag gives the same hits
-    at no cost, set :attr:`replayable`. Where data, circuit or device can differ, write
-    :meth:`fingerprint`. Where the exact kernel can be computed, write :attr:`has_kernel` and
-    :meth:`kernel`, both or none.
+    Where jobs outlive the process, write ``recover``. Where the same tag gives the same hits
+    at no cost, set ``replayable``. Where data, circuit or device can differ, write
+    ``fingerprint``. Where the exact kernel can be computed, write ``has_kernel`` and
+    ``kernel``, both or none.
     """
 
     @property
@@ -38,14 +38,14 @@ class Backend(ABC):
 
         The tag identifies the submission: on a seeded simulator the same tag gives the same
         hits, and another tag gives fresh randomness. A plan that names a point beyond ``shape``
-        is refused with an InputError, as :func:`check_plan` does.
+        is refused with an InputError, as ``aqka.backends.base.check_plan`` does.
         """
 
     @abstractmethod
     def collect(self, ticket: str) -> IntArray:
         """Wait for a submitted plan and return the hits, one count per pair of the plan.
 
-        Raise :class:`aqka.TransientError` for what may pass, and :class:`aqka.JobError` for
+        Raise ``aqka.TransientError`` for what may pass, and ``aqka.JobError`` for
         shots that are lost.
         """
 

@@ -33,7 +33,7 @@ def check_description(make_backend: MakeBackend) -> None:
         )
 
 
-def check_fingerprint(make_backend: MakeBackend) -> None:
+def check_stable_fingerprint(make_backend: MakeBackend) -> None:
     """Assert that the fingerprint stays, whatever was run, and comes again with the backend."""
     backend = make_backend(6)
     before = backend.fingerprint()
