@@ -37,7 +37,7 @@ class Failing(MatrixBackend):
     calls = 0
 
     def collect(self, ticket):
-        plan = self._submitted[ticket]
+        plan = self._plans[ticket]
         hits = super().collect(ticket)
         self.calls += 1
         if self.calls == 2:

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, digest
-from aqka.backends._noisy.compile import FidelityProgram
-from aqka.backends._noisy.models import depolarising_noise, used_qubits
-from aqka.backends._noisy.problem import NoisyProblem
+from aqka.backends._noisy.depolarising import depolarising_noise
+from aqka.backends._noisy.device_noise import used_qubits
+from aqka.backends._noisy.fidelity_program import FidelityProgram
+from aqka.backends._noisy.noisy_circuit import NoisyCircuit
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import ExactBackend
 from aqka.errors import InputError
@@ -86,14 +87,14 @@ class AerBackend(ExactBackend):
         initial_layout: list[int] | None = None,
     ) -> None:
         super().__init__(seed)
-        problem = NoisyProblem(X, feature_map, columns, noise, optimization_level, initial_layout)
-        self._rows, self._columns, self._circuit = problem.rows, problem.columns, problem.circuit
-        self._check_size(len(used_qubits(problem.circuit)))
+        noisy = NoisyCircuit(X, feature_map, columns, noise, optimization_level, initial_layout)
+        self._rows, self._columns, self._circuit = noisy.rows, noisy.columns, noisy.circuit
+        self._check_size(len(used_qubits(noisy.circuit)))
         features = self._rows.shape[1]
         self._program: FidelityProgram | None = FidelityProgram(
-            problem.circuit,
-            problem.model,
-            (problem.parameters[:features], problem.parameters[features:]),
+            noisy.circuit,
+            noisy.model,
+            (noisy.parameters[:features], noisy.parameters[features:]),
         )
         self._kernel: FloatArray | None = None
 
@@ -112,8 +113,8 @@ class AerBackend(ExactBackend):
             program = self._program
             assert program is not None
             chunk = max(1, _CHUNK_BYTES // (8 * 4 ** len(program.qubits)))
-            states = np.concatenate([program.states(part) for part in _parts(self._rows, chunk)])
-            blocks = [states @ program.outcomes(part).T for part in _parts(self._columns, chunk)]
+            states = np.concatenate([program.states(part) for part in _split(self._rows, chunk)])
+            blocks = [states @ program.outcomes(part).T for part in _split(self._columns, chunk)]
             self._kernel = np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
             self._program = None  # it has served
         return self._kernel
@@ -142,5 +143,5 @@ class AerBackend(ExactBackend):
         return len(self._rows), len(self._columns)
 
 
-def _parts(points: FloatArray, size: int) -> list[FloatArray]:
+def _split(points: FloatArray, size: int) -> list[FloatArray]:
     return [points[k : k + size] for k in range(0, len(points), size)]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka._util.optional import require
-from aqka.backends._noisy.problem import NoisyProblem
+from aqka.backends._noisy.noisy_circuit import NoisyCircuit
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend
 from aqka.core.plans import ShotPlan
@@ -64,10 +64,10 @@ class AerSamplingBackend(SimulatedBackend):
         initial_layout: list[int] | None = None,
     ) -> None:
         super().__init__(seed)
-        self._problem = NoisyProblem(
+        self._noisy = NoisyCircuit(
             X, feature_map, columns, noise, optimization_level, initial_layout
         )
-        self._circuit = self._problem.circuit.copy()
+        self._circuit = self._noisy.circuit.copy()
         # It means nothing to the hits, and binding parameters inside Aer needs it to be fixed.
         self._circuit.global_phase = 0
 
@@ -79,21 +79,21 @@ class AerSamplingBackend(SimulatedBackend):
     @property
     def shape(self) -> tuple[int, int]:
         """Points that a plan's rows and columns may name."""
-        return self._problem.shape
+        return self._noisy.shape
 
     def _identity(self) -> list[str]:
         return [
-            f"X={digest(self._problem.rows)}",
-            f"columns={digest(self._problem.columns)}",
+            f"X={digest(self._noisy.rows)}",
+            f"columns={digest(self._noisy.columns)}",
             f"circuit={circuit_digest(self._circuit)}",
-            f"noise={self._problem.model}",
+            f"noise={self._noisy.model}",
         ]
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         hits = np.zeros(len(plan), dtype=np.int64)
         for pairs in _runs(plan.shots):
-            first = self._problem.rows[plan.rows[pairs]]
-            second = self._problem.columns[plan.cols[pairs]]
+            first = self._noisy.rows[plan.rows[pairs]]
+            second = self._noisy.columns[plan.cols[pairs]]
             hits[pairs] = self._run(
                 np.hstack([first, second]), int(plan.shots[pairs[0]]), int(rng.integers(2**62))
             )
@@ -102,7 +102,7 @@ class AerSamplingBackend(SimulatedBackend):
     def _run(self, values: FloatArray, shots: int, seed: int) -> IntArray:
         """Return each row's all-zero outcomes out of ``shots``."""
         options = {
-            "noise_model": self._problem.model,
+            "noise_model": self._noisy.model,
             "method": "density_matrix",
             "runtime_parameter_bind_enable": True,
             # Aer's threads wait for each other by spinning: beside other work on the machine
@@ -111,7 +111,7 @@ class AerSamplingBackend(SimulatedBackend):
         }
         primitives = require("qiskit_aer.primitives", "aer")
         sampler = primitives.SamplerV2(seed=seed, options={"backend_options": options})
-        columns = [self._problem.parameters.index(p) for p in self._circuit.parameters]
+        columns = [self._noisy.parameters.index(p) for p in self._circuit.parameters]
         job = sampler.run([(self._circuit, values[:, columns])], shots=shots)
         outcomes: NDArray[np.uint8] = job.result()[0].data.meas.array
         return np.asarray(np.sum(~outcomes.any(axis=-1), axis=-1), dtype=np.int64)

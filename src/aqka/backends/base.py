@@ -15,8 +15,16 @@ if TYPE_CHECKING:
 class Backend(ABC):
     """Runs the shots of a plan.
 
-    A subclass writes ``shape``, ``submit`` and ``collect``; everything else has a default that
-    says less or costs more, never something wrong.
+    A subclass must write ``shape``, ``submit`` and ``collect``. Everything else has a default
+    that says less or costs more, never something wrong; a subclass that knows better overrides
+    it. :func:`aqka.testing.check_backend` checks all of it.
+
+    Notes
+    -----
+    Where jobs outlive the process, write ``recover``. Where the same tag gives the same hits
+    at no cost, set ``replayable``. Where data, circuit or device can differ, write
+    ``fingerprint``. Where the exact kernel can be computed, write ``has_kernel`` and
+    ``kernel``, both or none.
     """
 
     @property
@@ -29,12 +37,17 @@ class Backend(ABC):
         """Hand in a plan under a tag of the caller's and return a ticket for it.
 
         The tag identifies the submission: on a seeded simulator the same tag gives the same
-        hits, and another tag gives fresh randomness.
+        hits, and another tag gives fresh randomness. A plan that names a point beyond ``shape``
+        is refused with an InputError, as ``aqka.backends.base.check_plan`` does.
         """
 
     @abstractmethod
     def collect(self, ticket: str) -> IntArray:
-        """Wait for a submitted plan and return the hits, one count per pair of the plan."""
+        """Wait for a submitted plan and return the hits, one count per pair of the plan.
+
+        Raise ``aqka.TransientError`` for what may pass, and ``aqka.JobError`` for
+        shots that are lost.
+        """
 
     @property
     def replayable(self) -> bool:
@@ -44,13 +57,17 @@ class Backend(ABC):
     def recover(self, plan: ShotPlan, tag: str) -> str | None:
         """Return the ticket of a plan that a process submitted before it died; None: none known.
 
-        A backend whose jobs outlive the process must look for them, or shots are paid twice.
+        A backend whose jobs outlive the process must look for them, or shots are paid twice. The
+        default knows of none.
         """
         return None
 
     @property
     def usage(self) -> Mapping[str, float]:
-        """QPU seconds of tickets that were collected, as far as the service tells."""
+        """QPU seconds of tickets that were collected, as far as the service tells.
+
+        NaN says that it could not be asked. The default knows of none.
+        """
         return {}
 
     @property
@@ -66,7 +83,8 @@ class Backend(ABC):
     def fingerprint(self) -> str:
         """Return a text that tells backends of other data, another circuit or device apart.
 
-        A run is resumed only on a backend with the same one. The default knows the class alone.
+        A run is resumed only on a backend with the same one, so a backend made again of the same
+        parts must have it too, in every process. The default knows the class alone.
         """
         return type(self).__name__
 

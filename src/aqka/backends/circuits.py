@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MIDDLE = "middle"
 
 
-def as_points(X: ArrayLike, name: str = "X") -> FloatArray:
+def as_data(X: ArrayLike, name: str = "X") -> FloatArray:
     """Return data points as a finite float array, one row per point."""
     points = np.asarray(X)
     if points.ndim != 2 or points.size == 0:
@@ -37,8 +37,8 @@ def as_points(X: ArrayLike, name: str = "X") -> FloatArray:
 
 def as_rows_and_columns(X: ArrayLike, columns: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """Return the points of a kernel's rows and columns; without ``columns`` both are ``X``."""
-    rows = as_points(X)
-    others = rows if columns is None else as_points(columns, "columns")
+    rows = as_data(X)
+    others = rows if columns is None else as_data(columns, "columns")
     if others.shape[1] != rows.shape[1]:
         raise InputError(
             f"columns must have as many features as X, {rows.shape[1]}, got {others.shape[1]}."

@@ -98,12 +98,12 @@ class PennylaneBackend(SimulatedBackend):
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but the operations it records have.
-        recorded = [str(side.operations) for side in self._recorded()]
+        operations = [str(side.operations) for side in self._point_tapes()]
         device = self._device if isinstance(self._device, str) else self._device.__qualname__
         return [
             f"X={digest(self._rows)}",
             f"columns={digest(self._cols)}",
-            f"operations={text_digest(''.join(recorded))}",
+            f"operations={text_digest(''.join(operations))}",
             f"device={device}",
             f"noise={self._noise}",
         ]
@@ -130,12 +130,12 @@ class PennylaneBackend(SimulatedBackend):
 
     def _tape(self, plan: ShotPlan, batch: IntArray) -> Any:
         qml = require("pennylane", EXTRA)
-        rows, cols = self._recorded()
+        rows, cols = self._point_tapes()
         i, j = plan.rows[batch], plan.cols[batch]
         if len(batch) == 1:
             operations = rows.operations[i[0]] + cols.operations[j[0]]
         else:
-            operations = rows.of(i) + cols.of(j)
+            operations = rows.operations_of(i) + cols.operations_of(j)
         tape = qml.tape.QuantumScript(
             operations, [qml.probs(wires=self._wires())], shots=int(plan.shots[batch[0]])
         )
@@ -143,7 +143,7 @@ class PennylaneBackend(SimulatedBackend):
             (tape,), _ = qml.add_noise(tape, self._noise)
         return tape
 
-    def _recorded(self) -> tuple[PointTapes, PointTapes]:
+    def _point_tapes(self) -> tuple[PointTapes, PointTapes]:
         if self._sides is None:
             qml = require("pennylane", EXTRA)
             rows = PointTapes(self._feature_map, self._rows)
@@ -154,12 +154,12 @@ class PennylaneBackend(SimulatedBackend):
         return self._sides
 
     def _wires(self) -> list[Any]:
-        rows, cols = self._recorded()
+        rows, cols = self._point_tapes()
         return list(dict.fromkeys(rows.wires + cols.wires))
 
     def _batch_size(self) -> int:
         """Return how many pairs may share a tape."""
-        rows, cols = self._recorded()
+        rows, cols = self._point_tapes()
         if not (rows.stacks and cols.stacks):
             return 1
         pure = self._device in ("default.qubit", "lightning.qubit")

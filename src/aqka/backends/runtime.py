@@ -1,9 +1,7 @@
 """Shots on IBM hardware, safe against crashes: jobs are tagged, and found by id or by tag."""
 
-import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -11,28 +9,27 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka._util.optional import require
-from aqka.backends._jobs.ibm import EXTRA, IbmRuntime, LocalRuntime, Runtime, open_best, row_limit
+from aqka.backends._jobs.execution_mode import MODES, ExecutionMode
+from aqka.backends._jobs.ibm import EXTRA, IbmService, row_limit
+from aqka.backends._jobs.ibm_errors import (
+    find_job,
+    is_lost,
+    qpu_seconds,
+    tell_passing_errors,
+    wait_for_result,
+)
+from aqka.backends._jobs.job_backend import JobBackend
+from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.sender import JobBackend, part_name
+from aqka.backends._jobs.tickets import part_name, shorten_tag
 from aqka.backends.base import check_plan
+from aqka.backends.job_service import JobService
 from aqka.backends.simulated import tag_seed
 from aqka.core.plans import ShotPlan
-from aqka.errors import InputError, JobError, TransientError
+from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
-
-MODES = {"auto": ("session", "batch"), "session": ("session",), "batch": ("batch",), "job": ()}
-TAG_LENGTH = 80  # IBM limits the length of a job tag
-LOST = ("CANCELLED", "ERROR")
-
-
-@dataclass
-class _Opened:
-    """The execution mode in use, shared by backends of different points."""
-
-    name: str = "job"
-    mode: Any = None
 
 
 class RuntimeBackend(JobBackend):
@@ -48,7 +45,8 @@ class RuntimeBackend(JobBackend):
     ----------
     backend
         A backend of a ``QiskitRuntimeService``; or a fake or Aer backend, which runs in this
-        process with its noise; or a :class:`~aqka.testing.fake_runtime.FakeRuntime`.
+        process with its noise; or a :class:`~aqka.backends.job_service.JobService`, such as
+        :class:`~aqka.testing.fake_runtime.FakeRuntime`.
     X, feature_map, columns
         See :class:`~aqka.backends.SamplerBackend`.
     mode
@@ -100,24 +98,24 @@ class RuntimeBackend(JobBackend):
         if mode not in MODES:
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
         self._seed = as_count(seed, "seed", minimum=0)
-        self._wanted = MODES[mode]
-        self._runtime = _runtime_of(backend, options or {})
-        self._opened = _Opened()
-        self._doubtful: set[str] = set()
+        self._modes_to_try = MODES[mode]
+        self._service = _service_of(backend, options or {})
+        self._mode = ExecutionMode()
+        self._doubtful_keys: set[str] = set()
         self._usage: dict[str, float] = {}
-        shape = jobs or JobShape(free_shots=self._runtime.is_local)
-        super().__init__(X, feature_map, columns, self._runtime.target, shape)
-        if jobs is None and not self._runtime.is_local:
-            self._shape = replace(shape, max_rows=min(shape.max_rows, row_limit(self._circuit)))
+        shape = jobs or JobShape(free_shots=self._service.is_local)
+        super().__init__(X, feature_map, columns, self._service.target, shape)
+        if jobs is None and not self._service.is_local:
+            self._job_shape = replace(shape, max_rows=min(shape.max_rows, row_limit(self._circuit)))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the session, which stays with the process that opened it."""
-        return {**self.__dict__, "_opened": _Opened()}
+        return {**self.__dict__, "_mode": ExecutionMode()}
 
     @property
     def replayable(self) -> bool:
         """Whether a tag can be run again for the same hits, as on a seeded local backend."""
-        return self._runtime.is_local
+        return self._service.is_local
 
     @property
     def usage(self) -> dict[str, float]:
@@ -127,7 +125,7 @@ class RuntimeBackend(JobBackend):
     @property
     def name(self) -> str:
         """Name of the device."""
-        return str(getattr(self._runtime.target, "name", type(self._runtime.target).__name__))
+        return str(getattr(self._service.target, "name", type(self._service.target).__name__))
 
     def _device_name(self) -> str:
         return self.name
@@ -135,19 +133,19 @@ class RuntimeBackend(JobBackend):
     @property
     def calibrated_at(self) -> str | None:
         """When the device was last calibrated, if it says so."""
-        properties = getattr(self._runtime.target, "properties", lambda: None)()
+        properties = getattr(self._service.target, "properties", lambda: None)()
         moment = getattr(properties, "last_update_date", None)
         return None if moment is None else str(moment)
 
     @property
     def mode(self) -> str:
         """How jobs are run now: ``local``, ``session``, ``batch`` or ``job``."""
-        return "local" if self._runtime.is_local else self._opened.name
+        return "local" if self._service.is_local else self._mode.name
 
     def __enter__(self) -> "RuntimeBackend":
         """Open the best execution mode that the account may use."""
-        if not self._runtime.is_local and self._opened.mode is None:
-            self._opened.name, self._opened.mode = open_best(self._runtime, self._wanted)
+        if not self._service.is_local:
+            self._mode.open(self._service, self._modes_to_try)
         return self
 
     def __exit__(
@@ -161,9 +159,7 @@ class RuntimeBackend(JobBackend):
 
     def close(self) -> None:
         """Close the session or batch, which is billed while open; queued jobs still run."""
-        mode, self._opened.mode, self._opened.name = self._opened.mode, None, "job"
-        if mode is not None:
-            mode.close()
+        self._mode.close()
 
     def submit(self, plan: ShotPlan, tag: str) -> str:
         """Submit a plan and return a ticket.
@@ -172,13 +168,16 @@ class RuntimeBackend(JobBackend):
         plan under its tag again therefore looks for its jobs first, and sends only what is
         missing. In a new process call :meth:`recover`.
         """
-        key = self._fingerprint(plan, tag)
+        key = self._submission_key(plan, tag)
         with self._passing_errors():
-            if key in self._doubtful:
-                self._sent[key] = {**self._sent.get(key, {}), **self._find_parts(plan, tag)}
-            self._doubtful.add(key)
+            if key in self._doubtful_keys:
+                self._sent_jobs[key] = {
+                    **self._sent_jobs.get(key, {}),
+                    **self._find_parts(plan, tag),
+                }
+            self._doubtful_keys.add(key)
             ticket = super().submit(plan, tag)
-            self._doubtful.discard(key)
+            self._doubtful_keys.discard(key)
         return ticket
 
     def collect(self, ticket: str) -> IntArray:
@@ -186,29 +185,8 @@ class RuntimeBackend(JobBackend):
         with self._passing_errors():
             return super().collect(ticket)
 
-    @contextmanager
-    def _passing_errors(self) -> Iterator[None]:
-        """Tell errors that may pass, such as the network's, from those that will not."""
-        if self._runtime.is_local:
-            yield
-            return
-        exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
-        api = require("qiskit_ibm_runtime.api.exceptions", EXTRA)
-        final = (
-            exceptions.IBMNotAuthorizedError,
-            exceptions.IBMInputValueError,
-            exceptions.IBMAccountError,
-        )
-        try:
-            yield
-        except final:
-            raise
-        except api.RequestsApiError as error:
-            if 400 <= error.status_code < 500 and error.status_code not in (408, 429):
-                raise JobError(f"IBM refused: {error.message}") from error
-            raise TransientError(f"IBM could not be reached: {error.message}") from error
-        except (OSError, exceptions.IBMError) as error:
-            raise TransientError(f"IBM could not be reached: {error}") from error
+    def _passing_errors(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._service.is_local else tell_passing_errors()
 
     def recover(self, plan: ShotPlan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted but whose ticket was not stored.
@@ -223,106 +201,50 @@ class RuntimeBackend(JobBackend):
             found = self._find_parts(plan, tag)
         if not found:
             return None
-        self._sent[self._fingerprint(plan, tag)] = found
+        self._sent_jobs[self._submission_key(plan, tag)] = found
         return self.submit(plan, tag)
-
-    def find(self, tag: str) -> list[str]:
-        """Return the ids of all jobs that carry a tag, newest first, whatever their data."""
-        return [str(job.job_id()) for job in self._runtime.jobs([_short(tag)])]
 
     def _find_parts(self, plan: ShotPlan, tag: str) -> dict[int, str]:
         """Return the living jobs of a plan, by their place in it."""
-        key = self._fingerprint(plan, tag)
-        parts = len(self._shape.layout(plan.shots).chunks())
+        key = self._submission_key(plan, tag)
+        parts = len(self._job_shape.layout(plan.shots).chunks())
         found = {}
         for k in range(parts):
-            jobs = self._runtime.jobs([_short(tag), part_name(key, k, parts)])
-            living = (str(job.job_id()) for job in jobs if _status(job) not in LOST)
-            for job_id in living:
-                found[k] = job_id
-                break  # the newest
+            jobs = self._service.jobs([shorten_tag(tag), part_name(key, k, parts)])
+            newest = next((job for job in jobs if not is_lost(job)), None)
+            if newest is not None:
+                found[k] = str(newest.job_id())
         return found
 
     def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
         seed = tag_seed(self._seed, f"{tag}/{part}")
-        sampler = self._runtime.sampler(self._opened.mode, [_short(tag), part], seed)
+        sampler = self._service.sampler(self._mode.handle, [shorten_tag(tag), part], seed)
         job = sampler.run([(self._circuit, values)], shots=shots)
         return str(job.job_id())
 
     def _job(self, job_id: str) -> Any:
-        if self._runtime.is_local:
-            return self._runtime.job(job_id)
-        exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
-        try:
-            return self._runtime.job(job_id)
-        except exceptions.RuntimeJobNotFound as error:
-            raise JobError(
-                f"job {job_id} is unknown to the service: it expired, or belongs to another "
-                "account or instance. Open the service with the instance it was sent from; if it "
-                "expired, its shots are lost and the plan has to be submitted again."
-            ) from error
+        return find_job(self._service, job_id)
 
     def _result(self, job: Any) -> Any:
-        if self._runtime.is_local:
-            return job.result()
-        exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
-        job_id = job.job_id()
-        remedy = "Nothing was run again: submit the plan anew when the cause is mended."
-        try:
-            return job.result()
-        except exceptions.RuntimeJobMaxTimeoutError as error:
-            raise JobError(
-                f"job {job_id} ran longer than max_execution_time and was stopped by IBM. Raise "
-                f"options['max_execution_time'] or lower the budget of a round. {remedy}"
-            ) from error
-        except exceptions.RuntimeInvalidStateError as error:
-            raise JobError(f"job {job_id} was cancelled. {remedy}") from error
-        except exceptions.RuntimeJobFailureError as error:
-            raise JobError(f"job {job_id} failed: {error}. {remedy}") from error
+        return wait_for_result(job)
 
     def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
-        if isinstance(self._runtime, LocalRuntime):
-            self._usage[ticket] = 0.0
-            for job_id in jobs:
-                self._runtime.forget(job_id)
-            return
-        exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
-        try:
-            self._usage[ticket] = sum(_seconds(job) for job in jobs.values())
-        except exceptions.IBMError:
-            self._usage[ticket] = float("nan")  # the hits matter more than their bill
+        local = self._service.is_local
+        self._usage[ticket] = 0.0 if local else qpu_seconds(list(jobs.values()))
+        for job_id in jobs:
+            self._service.forget(job_id)
 
 
-def _runtime_of(backend: Any, options: dict[str, Any]) -> Runtime:
+def _service_of(backend: Any, options: dict[str, Any]) -> JobService:
     """Return how a backend's jobs are sent."""
-    # Of the type, because an IBM backend asks the service for attributes it does not have.
-    if all(hasattr(type(backend), name) for name in ("open", "sampler", "job", "jobs")):
-        runtime: Runtime = backend
-        return runtime
+    if isinstance(backend, JobService):
+        return backend
     client = require("qiskit_ibm_runtime", EXTRA)
     if isinstance(backend, client.IBMBackend):
-        return IbmRuntime(backend, options)
+        return IbmService(backend, options)
     if not hasattr(backend, "target"):
         raise InputError(
             "backend must be a backend of QiskitRuntimeService, or a fake one for a local test; "
             f"got {type(backend).__name__}. Pass service.backend(name), not its name."
         )
-    return LocalRuntime(backend)
-
-
-def _short(tag: str) -> str:
-    """Return the tag, shortened where it exceeds what IBM takes."""
-    if len(tag) <= TAG_LENGTH:
-        return tag
-    return f"{tag[: TAG_LENGTH - 17]}-{hashlib.sha256(tag.encode()).hexdigest()[:16]}"
-
-
-def _seconds(job: Any) -> float:
-    """Return QPU seconds: the settled ones, or those counted so far."""
-    return float(job.usage() or job.usage(partial=True) or 0.0)
-
-
-def _status(job: Any) -> str:
-    """Return a job's status as IBM's words, which are names of an enum for some jobs."""
-    status = job.status()
-    return str(getattr(status, "name", status))
+    return LocalService(backend)

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
+from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.sender import JobBackend
 from aqka.backends.simulated import tag_seed
 from aqka.errors import InputError, JobError
 
@@ -70,35 +70,37 @@ class SamplerBackend(JobBackend):
     ) -> None:
         primitives = require("qiskit.primitives", "qiskit")
         self._seed = as_count(seed, "seed", minimum=0)
-        self._make: Callable[[int], Any] | None = None
+        self._make_sampler: Callable[[int], Any] | None = None
         if not isinstance(sampler, primitives.BaseSamplerV2):
             if not callable(sampler):
                 raise InputError(
                     "sampler must be a qiskit BaseSamplerV2 or a function that makes one from a "
                     f"seed, got {type(sampler).__name__}."
                 )
-            self._make = sampler
+            self._make_sampler = sampler
             sampler = sampler(tag_seed(self._seed, ""))
         self._sampler = sampler
         self._check_seed(sampler)
         if target_backend is None:
             target_backend = _backend_of(sampler)
-        self._pending: dict[str, Any] = {}
+        self._pending_jobs: dict[str, Any] = {}
         super().__init__(X, feature_map, columns, target_backend, jobs or JobShape())
 
     @property
     def replayable(self) -> bool:
         """Whether a tag can be run again for the same hits, because a seed makes the sampler."""
-        return self._make is not None
+        return self._make_sampler is not None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out running jobs, which live in their own process."""
-        return {**self.__dict__, "_pending": {}}
+        return {**self.__dict__, "_pending_jobs": {}}
 
     def _check_seed(self, sampler: Any) -> None:
         primitives = require("qiskit.primitives", "qiskit")
         fixed = isinstance(getattr(sampler, "seed", None), int)
-        if fixed and (self._make is None or isinstance(sampler, primitives.StatevectorSampler)):
+        if fixed and (
+            self._make_sampler is None or isinstance(sampler, primitives.StatevectorSampler)
+        ):
             remedy = (
                 "StatevectorSampler(seed=numpy.random.default_rng(seed))"
                 if isinstance(sampler, primitives.StatevectorSampler)
@@ -111,8 +113,8 @@ class SamplerBackend(JobBackend):
 
     def _sampler_for(self, tag: str, part: str) -> Any:
         seed = tag_seed(self._seed, f"{tag}/{part}")
-        if self._make is not None:
-            return self._make(seed)
+        if self._make_sampler is not None:
+            return self._make_sampler(seed)
         options = getattr(self._sampler, "options", None)
         if isinstance(getattr(options, "seed_simulator", None), int):
             # A new sampler, because a job that still waits reads the options when it starts.
@@ -126,17 +128,17 @@ class SamplerBackend(JobBackend):
     def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
         job = self._sampler_for(tag, part).run([(self._circuit, values)], shots=shots)
         job_id: str = job.job_id()
-        self._pending[job_id] = job
+        self._pending_jobs[job_id] = job
         return job_id
 
     def _job(self, job_id: str) -> Any:
-        if job_id not in self._pending:
+        if job_id not in self._pending_jobs:
             raise JobError(
                 f"job {job_id} is not known to this backend: a job of a plain sampler lives in "
                 "the process that submitted it. Submit the plan again, or use RuntimeBackend, "
                 "whose jobs are found by their id."
             )
-        return self._pending[job_id]
+        return self._pending_jobs[job_id]
 
     def _result(self, job: Any) -> Any:
         exceptions = require("qiskit.exceptions", "qiskit")
@@ -150,7 +152,7 @@ class SamplerBackend(JobBackend):
 
     def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
         for job_id in jobs:
-            self._pending.pop(job_id, None)
+            self._pending_jobs.pop(job_id, None)
 
 
 def _backend_of(sampler: Any) -> Any:

@@ -1,8 +1,7 @@
 """Diagonal sentinels: a few shots on K_ii, which is 1 without noise, tell the noise as it is.
 
-Under global depolarising noise that keeps the state with probability p, the fidelity test of n
-qubits measures K_noisy = p K + (1 - p) / 2^n, and on the diagonal p + (1 - p) / 2^n. From the
-diagonal follow p, whether it drifts between rounds, and how to take its effect out again.
+From the diagonal follow the depolarising rate, whether it drifts between rounds, and how to take
+its effect out again.
 """
 
 import warnings
@@ -11,195 +10,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2
 
-from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts
+from aqka._util.arrays import IntArray, as_count, as_counts
 from aqka.backends.base import Backend
+from aqka.backends.drift import Drift, DriftWarning, check_drift
+from aqka.backends.mitigation import Depolarising, estimate_depolarising, mitigate_depolarising
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-EXPECTED_COUNT = 5.0  # below this the chi-square law is too rough, and the test is simulated
-SIMULATIONS = 9999  # at least; more where the false-alarm rate asks for smaller p-values
-
-
-class DriftWarning(UserWarning):
-    """The device's noise changed between rounds."""
-
-
-@dataclass(frozen=True)
-class Depolarising:
-    """An estimated survival probability.
-
-    Attributes
-    ----------
-    survival
-        p, the probability that the state is kept; unclipped, so that it is unbiased.
-    standard_error
-        Its standard error by shot noise.
-    n_qubits
-        Qubits of the circuit.
-    """
-
-    survival: float
-    standard_error: float
-    n_qubits: int
-
-    @property
-    def rate(self) -> float:
-        """Return the depolarising rate 1 - p."""
-        return 1.0 - self.survival
-
-
-def estimate_depolarising(hits: ArrayLike, shots: ArrayLike, n_qubits: int) -> Depolarising:
-    """Return the survival probability from hits of diagonal entries, all pooled.
-
-    The standard error takes half a hit and half a miss more than counted, so that it is not
-    zero where every shot hit.
-
-    Examples
-    --------
-    >>> estimate_depolarising([90, 88], [100, 100], n_qubits=3).survival
-    0.8742857142857143
-    """
-    counts, totals = _checked(hits, shots)
-    floor = 0.5 ** as_count(n_qubits, "n_qubits")
-    total = int(totals.sum())
-    if total == 0:
-        raise InputError("shots must not all be 0; run sentinels first.")
-    hit = int(counts.sum())
-    smooth = (hit + 0.5) / (total + 1)
-    return Depolarising(
-        survival=(hit / total - floor) / (1 - floor),
-        standard_error=float(np.sqrt(smooth * (1 - smooth) / total) / (1 - floor)),
-        n_qubits=n_qubits,
-    )
-
-
-@dataclass(frozen=True)
-class Drift:
-    """Outcome of the test that the diagonal is the same in all rounds.
-
-    Attributes
-    ----------
-    statistic, degrees
-        Pearson's chi-square and its degrees of freedom.
-    p_value
-        Probability of at least this statistic without drift.
-    drifted
-        Whether the p-value is at most the false-alarm rate.
-    """
-
-    statistic: float
-    degrees: int
-    p_value: float
-    drifted: bool
-
-
-def check_drift(hits: ArrayLike, shots: ArrayLike, *, false_alarm: float = 0.01) -> Drift:
-    """Test whether rounds agree: chi-square homogeneity, summed over the sentinels.
-
-    Points may differ from each other; only a change of one point between rounds counts. Where
-    expected counts are below 5, which is common with little noise, the null distribution is
-    simulated given the totals (multivariate hypergeometric), so the false-alarm rate holds.
-
-    Parameters
-    ----------
-    hits, shots
-        One row per round, one column per sentinel.
-    false_alarm
-        Probability of an alarm without drift, for one call. Whoever tests after each of m
-        rounds passes a false-alarm rate divided by m.
-    """
-    counts, totals = _checked(hits, shots, dimensions=2)
-    if not 0 < false_alarm < 1:
-        raise InputError(f"false_alarm must lie between 0 and 1, got {false_alarm!r}.")
-    columns = [(c[s > 0], s[s > 0]) for c, s in zip(counts.T, totals.T, strict=True)]
-    columns = [(c, s) for c, s in columns if len(s) > 1 and 0 < c.sum() < s.sum()]
-    degrees = sum(len(s) - 1 for _, s in columns)
-    if degrees == 0:
-        return Drift(0.0, 0, 1.0, False)
-    statistic = float(sum(_chi_square(c, s) for c, s in columns))
-    if min(_smallest_expected(c, s) for c, s in columns) >= EXPECTED_COUNT:
-        p_value = float(chi2.sf(statistic, degrees))
-    else:
-        p_value = _simulated_p_value(statistic, columns, false_alarm)
-    return Drift(statistic, degrees, p_value, p_value <= false_alarm)
-
-
-def _chi_square(counts: IntArray, totals: IntArray) -> FloatArray:
-    """Return Pearson's statistic of rounds, along the last axis."""
-    q = counts.sum(axis=-1, keepdims=True) / totals.sum()
-    return np.asarray(((counts - totals * q) ** 2 / (totals * q * (1 - q))).sum(axis=-1))
-
-
-def _smallest_expected(counts: IntArray, totals: IntArray) -> float:
-    q = counts.sum() / totals.sum()
-    return float(totals.min() * min(q, 1 - q))
-
-
-def _simulated_p_value(
-    statistic: float, columns: list[tuple[IntArray, IntArray]], false_alarm: float
-) -> float:
-    size = min(max(SIMULATIONS, int(20 / false_alarm)), 1_000_000)
-    rng = np.random.default_rng(0)  # fixed: equal counts give equal p-values
-    simulated = np.zeros(size)
-    for counts, totals in columns:
-        draws = rng.multivariate_hypergeometric(totals, int(counts.sum()), size=size)
-        simulated += _chi_square(draws, totals)
-    above = int(np.sum(simulated >= statistic * (1 - 1e-12)))
-    return (1 + above) / (1 + size)
-
-
-def mitigate_depolarising(
-    kernel: ArrayLike,
-    survival: ArrayLike,
-    n_qubits: int,
-    *,
-    columns: ArrayLike | None = None,
-    clip: bool = True,
-) -> FloatArray:
-    """Take depolarising noise out of a kernel estimate: K = (K_noisy - (1 - p) / 2^n) / p.
-
-    An explicit step, because it has a price: it removes the bias that the model describes and
-    multiplies the shot noise of every entry by 1 / p.
-
-    Parameters
-    ----------
-    kernel
-        Noisy estimate, a matrix.
-    survival
-        One p for all, or one for each point: the pair (i, j) then has sqrt(p_i p_j).
-    n_qubits
-        Qubits of the circuit.
-    columns
-        Survival of the columns' points, for a test-by-train block; None takes ``survival``.
-    clip
-        Whether to clip to [0, 1]. Unclipped values are unbiased.
-
-    Examples
-    --------
-    >>> noisy = 0.8 * np.array([[1.0, 0.3], [0.3, 1.0]]) + 0.2 / 4
-    >>> mitigate_depolarising(noisy, 0.8, n_qubits=2)
-    array([[1. , 0.3],
-           [0.3, 1. ]])
-    """
-    noisy = np.asarray(kernel, dtype=np.float64)
-    if noisy.ndim != 2:
-        raise InputError(f"kernel must be a matrix, got shape {noisy.shape}.")
-    rows = _as_survival(survival, "survival", noisy.shape[0])
-    cols = rows if columns is None else _as_survival(columns, "columns", noisy.shape[1])
-    if len(rows) != noisy.shape[0] or len(cols) != noisy.shape[1]:
-        raise InputError(
-            f"survival must have one entry per row of the {noisy.shape} kernel and columns one "
-            f"per column, got {len(rows)} and {len(cols)}."
-        )
-    p = np.sqrt(np.outer(rows, cols))
-    floor = 0.5 ** as_count(n_qubits, "n_qubits")
-    kernel_estimate = (noisy - (1 - p) * floor) / p
-    return np.asarray(np.clip(kernel_estimate, 0.0, 1.0) if clip else kernel_estimate)
+__all__ = [
+    "Depolarising",
+    "Drift",
+    "DriftWarning",
+    "SentinelBackend",
+    "check_drift",
+    "estimate_depolarising",
+    "mitigate_depolarising",
+]
 
 
 @dataclass
@@ -248,7 +78,7 @@ class SentinelBackend(Backend):
             raise InputError(
                 f"points must name at least one of {size} points, got {self.points!r}."
             )
-        self._collected: set[str] = set()
+        self._collected_tickets: set[str] = set()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -289,16 +119,16 @@ class SentinelBackend(Backend):
 
     def recover(self, plan: ShotPlan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted by a process that died, if there is."""
-        count, extended = self._extended(plan)
+        count, extended = self._with_sentinels(plan)
         ticket = self.backend.recover(extended, tag)
         return None if ticket is None else f"{count}|{ticket}"
 
     def submit(self, plan: ShotPlan, tag: str) -> str:
         """Submit the plan with the sentinels behind it; a plan without shots goes without."""
-        count, extended = self._extended(plan)
+        count, extended = self._with_sentinels(plan)
         return f"{count}|{self.backend.submit(extended, tag)}"
 
-    def _extended(self, plan: ShotPlan) -> tuple[int, ShotPlan]:
+    def _with_sentinels(self, plan: ShotPlan) -> tuple[int, ShotPlan]:
         if plan.total == 0:
             return 0, plan
         count = len(self._points)
@@ -312,10 +142,10 @@ class SentinelBackend(Backend):
             raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as returned.")
         hits = self.backend.collect(inner)
         cut = len(hits) - int(count)
-        if int(count) and ticket not in self._collected:
-            self._collected.add(ticket)
+        if int(count) and ticket not in self._collected_tickets:
+            self._collected_tickets.add(ticket)
             self.hits.append(hits[cut:])
-            self._warn()
+            self._warn_of_drift()
         return hits[:cut]
 
     def estimate(self, n_qubits: int) -> Depolarising:
@@ -330,7 +160,7 @@ class SentinelBackend(Backend):
         level = self.false_alarm if false_alarm is None else false_alarm
         return check_drift(hits, np.full(hits.shape, self.shots), false_alarm=level)
 
-    def _warn(self) -> None:
+    def _warn_of_drift(self) -> None:
         look = len(self.hits) - 1  # the first round has nothing to disagree with
         if look == 0:
             return
@@ -343,30 +173,3 @@ class SentinelBackend(Backend):
                 DriftWarning,
                 stacklevel=3,
             )
-
-
-def _as_survival(values: ArrayLike, name: str, length: int) -> FloatArray:
-    """Return survival probabilities above 0 as a vector; a single one is repeated."""
-    p = np.asarray(values, dtype=np.float64)
-    if p.ndim == 0:
-        p = np.full(length, p)
-    if p.ndim != 1 or not np.all(np.isfinite(p)) or np.any(p <= 0):
-        raise InputError(
-            f"{name} must be finite and above 0, got {values!r}; where nothing survives there is "
-            "no kernel to recover: use fewer gates or more sentinel shots."
-        )
-    return p
-
-
-def _checked(hits: ArrayLike, shots: ArrayLike, dimensions: int = 1) -> tuple[IntArray, IntArray]:
-    """Return hits and shots as counts of one shape that fit each other."""
-    counts, totals = np.asarray(hits), np.asarray(shots)
-    if counts.ndim != dimensions or counts.shape != totals.shape:
-        raise InputError(
-            f"hits and shots must have one shape of {dimensions} dimensions, got "
-            f"{counts.shape} and {totals.shape}."
-        )
-    flat_hits, flat_shots = as_counts(counts.ravel(), "hits"), as_counts(totals.ravel(), "shots")
-    if np.any(flat_hits < 0) or np.any(flat_hits > flat_shots):
-        raise InputError("hits must lie between 0 and shots; check the order of the arguments.")
-    return flat_hits.reshape(counts.shape), flat_shots.reshape(totals.shape)

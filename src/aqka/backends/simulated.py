@@ -36,7 +36,7 @@ class SimulatedBackend(Backend):
 
     def __init__(self, seed: int) -> None:
         self._seed = as_count(seed, "seed", minimum=0)
-        self._submitted: dict[str, ShotPlan] = {}
+        self._plans: dict[str, ShotPlan] = {}
 
     @property
     def replayable(self) -> bool:
@@ -59,22 +59,22 @@ class SimulatedBackend(Backend):
     def submit(self, plan: ShotPlan, tag: str) -> str:
         """Keep the plan; the tag is the ticket."""
         check_plan(plan, self.shape)
-        waiting = self._submitted.get(tag)
+        waiting = self._plans.get(tag)
         if waiting is not None and not waiting.equals(plan):
             raise InputError(
                 f"tag {tag!r} waits with another plan; collect that first, or use another tag."
             )
-        self._submitted[tag] = plan
+        self._plans[tag] = plan
         return tag
 
     def collect(self, ticket: str) -> IntArray:
         """Draw the hits. Each ticket is collected once."""
-        if ticket not in self._submitted:
+        if ticket not in self._plans:
             raise InputError(
                 f"ticket {ticket!r} is unknown or was collected already; submit the plan again "
                 "under the same tag to get the same hits."
             )
-        return self._draw(self._submitted.pop(ticket), tag_generator(self._seed, ticket))
+        return self._draw(self._plans.pop(ticket), tag_generator(self._seed, ticket))
 
 
 class ExactBackend(SimulatedBackend):

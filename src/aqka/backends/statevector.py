@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, digest
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.gates import ComplexArray
-from aqka.backends._qml.functions import simulate_qfunc
+from aqka.backends._qml.function_states import simulate_qfunc
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.fidelity import fidelities
 from aqka.backends.simulated import ExactBackend

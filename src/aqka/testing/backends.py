@@ -1,23 +1,28 @@
 """What every backend must do: a suite to run over your own."""
 
 import pickle
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom, chi2, norm
 
-from aqka._util.arrays import FloatArray, IntArray, as_kernel
-from aqka.backends import Backend
+from aqka._util.arrays import FloatArray, as_kernel
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
+from aqka.testing._plans import every_pair, run_plan, small_plan
+from aqka.testing.backend_parts import (
+    MakeBackend,
+    check_description,
+    check_exact_kernel,
+    check_recovery,
+    check_stable_fingerprint,
+    check_usage,
+)
 
 FALSE_ALARM = 1e-6
 """Chance that a correct backend with fresh randomness fails one of the statistical checks."""
 
 TAGS = 8  # runs that are compared with each other
-
-MakeBackend = Callable[[int], Backend]
 
 
 def check_backend(
@@ -37,7 +42,8 @@ def check_backend(
     exact_kernel
         The probabilities its hits must follow, rows by columns.
     deterministic
-        Whether the same seed and tag must give the same hits; False for hardware.
+        Whether the same seed and tag must give the same hits; False for hardware. A backend that
+        says it is ``replayable`` must in any case.
     shots
         Shots per pair in the statistical checks.
     rows
@@ -58,9 +64,14 @@ def check_backend(
     check_shape(make_backend, kernel)
     check_small_plans(make_backend)
     check_rows_outside(make_backend)
+    check_description(make_backend)
+    check_stable_fingerprint(make_backend)
+    check_recovery(make_backend)
+    check_usage(make_backend)
+    check_exact_kernel(make_backend, kernel)
     check_mean(make_backend, kernel, shots=shots)
     check_fresh_randomness(make_backend, kernel, shots=shots)
-    if deterministic:
+    if deterministic or make_backend(0).replayable:
         check_determinism(make_backend, shots=shots)
     check_pickling(make_backend, same_hits=deterministic)
     check_many_rows(make_backend, kernel, rows=rows)
@@ -75,16 +86,16 @@ def check_shape(make_backend: MakeBackend, kernel: FloatArray) -> None:
 def check_small_plans(make_backend: MakeBackend) -> None:
     """Assert that no pair, one pair, and a pair with no shots all work."""
     backend = make_backend(0)
-    assert len(_run(backend, _plan([], [], []), "empty")) == 0, "an empty plan has no hits"
-    _run(backend, _plan([0], [0], [7]), "one pair")
-    assert _run(backend, _plan([0], [0], [0]), "no shots").tolist() == [0]
+    assert len(run_plan(backend, small_plan([], [], []), "empty")) == 0, "an empty plan has no hits"
+    run_plan(backend, small_plan([0], [0], [7]), "one pair")
+    assert run_plan(backend, small_plan([0], [0], [0]), "no shots").tolist() == [0]
 
 
 def check_rows_outside(make_backend: MakeBackend) -> None:
     """Assert that a plan naming a point the backend does not have is refused at submission."""
     backend = make_backend(0)
     n_rows, n_cols = backend.shape
-    for plan in (_plan([n_rows], [0], [1]), _plan([0], [n_cols], [1])):
+    for plan in (small_plan([n_rows], [0], [1]), small_plan([0], [n_cols], [1])):
         try:
             backend.submit(plan, "outside")
         except InputError:
@@ -99,8 +110,8 @@ def check_mean(make_backend: MakeBackend, kernel: FloatArray, *, shots: int) -> 
     :data:`FALSE_ALARM` the chance of one false alarm among them all; the total against the
     normal quantile, which catches small biases that no single entry shows.
     """
-    plan = _every_pair(kernel, shots)
-    hits = _run(make_backend(1), plan, "mean")
+    plan = every_pair(kernel, shots)
+    hits = run_plan(make_backend(1), plan, "mean")
     values = kernel[plan.rows, plan.cols]
     level = FALSE_ALARM / len(plan) / 2
     low, high = binom.ppf(level, shots, values), binom.isf(level, shots, values)
@@ -124,14 +135,14 @@ def check_fresh_randomness(make_backend: MakeBackend, kernel: FloatArray, *, sho
     times that variance as there are tags: correlated shots show in the first, repeated randomness
     in the second. Both are chi-square tests at half of :data:`FALSE_ALARM`.
     """
-    plan = _every_pair(kernel, shots)
+    plan = every_pair(kernel, shots)
     values = kernel[plan.rows, plan.cols]
     variance = shots * values * (1 - values)
     noisy = variance >= 10  # elsewhere a binomial is not normal, and equal hits prove nothing
     if not noisy.any():
         return
     backend = make_backend(2)
-    hits = np.stack([_run(backend, plan, f"tag {k}") for k in range(TAGS)])[:, noisy]
+    hits = np.stack([run_plan(backend, plan, f"tag {k}") for k in range(TAGS)])[:, noisy]
     assert any(not np.array_equal(hits[0], other) for other in hits[1:]), (
         f"another tag must give fresh hits; {TAGS} tags gave the same"
     )
@@ -149,11 +160,11 @@ def check_fresh_randomness(make_backend: MakeBackend, kernel: FloatArray, *, sho
 
 def check_determinism(make_backend: MakeBackend, *, shots: int) -> None:
     """Assert that seed and tag fix the hits, whatever else the backend has run."""
-    plan = _every_pair(np.zeros(make_backend(0).shape), shots)
-    expected = _run(make_backend(3), plan, "again")
+    plan = every_pair(np.zeros(make_backend(0).shape), shots)
+    expected = run_plan(make_backend(3), plan, "again")
     other = make_backend(3)
-    _run(other, plan, "something else")
-    assert np.array_equal(expected, _run(other, plan, "again")), (
+    run_plan(other, plan, "something else")
+    assert np.array_equal(expected, run_plan(other, plan, "again")), (
         "the same seed and tag must give the same hits"
     )
 
@@ -161,12 +172,12 @@ def check_determinism(make_backend: MakeBackend, *, shots: int) -> None:
 def check_pickling(make_backend: MakeBackend, *, same_hits: bool = True) -> None:
     """Assert that a backend survives pickling, before and after it has run something."""
     backend = make_backend(4)
-    plan = _every_pair(np.zeros(backend.shape), 50)
+    plan = every_pair(np.zeros(backend.shape), 50)
     fresh = pickle.loads(pickle.dumps(backend))
-    hits = _run(backend, plan, "pickled")
+    hits = run_plan(backend, plan, "pickled")
     used = pickle.loads(pickle.dumps(backend))
     for copy in (fresh, used):
-        repeated = _run(copy, plan, "pickled")
+        repeated = run_plan(copy, plan, "pickled")
         assert not same_hits or np.array_equal(hits, repeated), (
             "a pickled backend must give the same hits"
         )
@@ -176,26 +187,4 @@ def check_many_rows(make_backend: MakeBackend, kernel: FloatArray, *, rows: int)
     """Assert that a plan of many pairs, each with its own shots, is served in full."""
     rng = np.random.default_rng(5)
     i, j = rng.integers(kernel.shape[0], size=rows), rng.integers(kernel.shape[1], size=rows)
-    _run(make_backend(5), ShotPlan(i, j, 1 + np.arange(rows) % 3), "many rows")
-
-
-def _plan(rows: list[int], cols: list[int], shots: list[int]) -> ShotPlan:
-    return ShotPlan(
-        np.array(rows, dtype=np.int64),
-        np.array(cols, dtype=np.int64),
-        np.array(shots, dtype=np.int64),
-    )
-
-
-def _every_pair(kernel: FloatArray, shots: int) -> ShotPlan:
-    i, j = np.indices(kernel.shape)
-    return ShotPlan(i.ravel(), j.ravel(), np.full(kernel.size, shots))
-
-
-def _run(backend: Backend, plan: ShotPlan, tag: str) -> IntArray:
-    hits = backend.collect(backend.submit(plan, tag))
-    assert isinstance(hits, np.ndarray), f"hits must be an array, got {type(hits).__name__}"
-    assert hits.dtype.kind in "iu", f"hits must be whole numbers, got dtype {hits.dtype}"
-    assert hits.shape == (len(plan),), f"expected {len(plan)} hits, got shape {hits.shape}"
-    assert np.all((hits >= 0) & (hits <= plan.shots)), "hits must lie within [0, shots]"
-    return hits
+    run_plan(make_backend(5), ShotPlan(i, j, 1 + np.arange(rows) % 3), "many rows")

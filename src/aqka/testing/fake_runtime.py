@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aqka._util.optional import require
+from aqka.backends.job_service import JobService
 
 REFUSALS = ("refused", "reply lost")
 OPEN_PLAN_MESSAGE = (
@@ -16,7 +17,7 @@ OPEN_PLAN_MESSAGE = (
 )
 
 
-class FakeRuntime:
+class FakeRuntime(JobService):
     """Takes the place of IBM's service for a RuntimeBackend.
 
     Jobs are computed exactly at submission and stored in a directory, so that another process,
@@ -41,7 +42,7 @@ class FakeRuntime:
     next_job
         What happens to the next submission: ``"refused"`` (an error, no job), ``"reply lost"``
         (an error, but the job is there), ``"ERROR"``, ``"CANCELLED"``, ``"too long"``, or None.
-    opened
+    modes
         The execution modes that were opened, each with its ``name`` and whether it is
         ``closed``.
 
@@ -58,8 +59,6 @@ class FakeRuntime:
     (1, array([10]))
     >>> directory.cleanup()
     """
-
-    is_local = False
 
     def __init__(
         self,
@@ -80,7 +79,7 @@ class FakeRuntime:
         self.delay = delay
         self.seconds = seconds
         self.next_job: str | None = None
-        self.opened: list[FakeMode] = []
+        self.modes: list[FakeMode] = []
 
     @property
     def submissions(self) -> int:
@@ -91,8 +90,8 @@ class FakeRuntime:
         """Open an execution mode, if the account may."""
         if mode not in self.allowed:
             raise require("qiskit_ibm_runtime.exceptions", "ibm").IBMRuntimeError(OPEN_PLAN_MESSAGE)
-        self.opened.append(FakeMode(mode))
-        return self.opened[-1]
+        self.modes.append(FakeMode(mode))
+        return self.modes[-1]
 
     def sampler(self, mode: Any, tags: list[str], seed: int) -> "_FakeSampler":
         """Return a sampler that stores its jobs."""

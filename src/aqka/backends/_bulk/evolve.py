@@ -7,8 +7,8 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends._bulk.expressions import evaluate
-from aqka.backends._bulk.fuse import Dense, Layer, Monomial, Turn, fuse
 from aqka.backends._bulk.gates import ComplexArray, primitives
+from aqka.backends._bulk.layers import DenseLayer, Layer, MonomialLayer, TurnLayer, fuse_layers
 from aqka.backends._bulk.phases import PhaseTable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def simulate(circuit: "QuantumCircuit", X: FloatArray) -> ComplexArray:
     Column k of ``X`` is the k-th of ``circuit.parameters``.
     """
     n_qubits = circuit.num_qubits
-    layers, angles = fuse(primitives(circuit), n_qubits)
+    layers, angles = fuse_layers(primitives(circuit), n_qubits)
     values = evaluate(angles, list(circuit.parameters), X)
     # Within a chunk the points are the last axis: each gate is then one long vector operation
     # per amplitude, whichever qubits it acts on.
@@ -50,7 +50,7 @@ def _steps(layers: list[Layer]) -> list[Step]:
     tables: list[PhaseTable] = []
     steps: list[Step] = []
     for layer in layers:
-        if isinstance(layer, Monomial) and layer.varies:
+        if isinstance(layer, MonomialLayer) and layer.varies:
             table = PhaseTable(layer)
             known = next((other for other in tables if other.equals(table)), None)
             if known is None:
@@ -63,12 +63,12 @@ def _steps(layers: list[Layer]) -> list[Step]:
 
 
 def _step(layer: Layer) -> Step:
-    if isinstance(layer, Monomial):
+    if isinstance(layer, MonomialLayer):
         return _monomial(layer, PhaseTable(layer))
-    return _dense(layer) if isinstance(layer, Dense) else _turn(layer)
+    return _dense(layer) if isinstance(layer, DenseLayer) else _turn(layer)
 
 
-def _monomial(layer: Monomial, table: PhaseTable) -> Step:
+def _monomial(layer: MonomialLayer, table: PhaseTable) -> Step:
     permutes = not np.array_equal(layer.source, np.arange(len(layer.source)))
 
     def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
@@ -78,7 +78,7 @@ def _monomial(layer: Monomial, table: PhaseTable) -> Step:
     return step
 
 
-def _dense(layer: Dense) -> Step:
+def _dense(layer: DenseLayer) -> Step:
     blocks = layer.merged_blocks()
 
     def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
@@ -112,7 +112,7 @@ def _product(matrix: ComplexArray, states: ComplexArray) -> ComplexArray:
     return np.asarray(np.matmul(np.ascontiguousarray(matrix.real), parts)).view(np.complex128)
 
 
-def _turn(layer: Turn) -> Step:
+def _turn(layer: TurnLayer) -> Step:
     def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
         points = values.shape[1]
         state = np.ascontiguousarray(np.broadcast_to(state, (len(state), points)))

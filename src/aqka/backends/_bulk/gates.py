@@ -39,7 +39,7 @@ class Phases:
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class FixedGate:
     """A gate that is the same for every point."""
 
     qubits: tuple[int, ...]
@@ -59,7 +59,7 @@ class Rotation:
     angle: Angle
 
 
-Primitive = Phases | Fixed | Rotation
+Primitive = Phases | FixedGate | Rotation
 
 
 def local_index(n_qubits: int, qubits: tuple[int, ...]) -> IntArray:
@@ -131,7 +131,7 @@ class _Library:
             yield Rotation((targets[0],), theta)
             yield from _phase(phi, targets)
         elif not varying and (matrix := self._matrix(gate)) is not None:
-            yield Fixed(targets, matrix)
+            yield FixedGate(targets, matrix)
         else:
             yield from self.unfold(self._definition(gate), targets)
 
@@ -196,7 +196,7 @@ def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> Iterator[Primitive]:
     if is_varying(angle):
         yield Phases(qubits, angle, weights)
     elif float(angle) != 0.0:
-        yield Fixed(qubits, np.diag(np.exp(1j * float(angle) * weights)))
+        yield FixedGate(qubits, np.diag(np.exp(1j * float(angle) * weights)))
 
 
 def monomial(matrix: ComplexArray) -> tuple[IntArray, FloatArray] | None:

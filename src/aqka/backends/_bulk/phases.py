@@ -3,8 +3,8 @@
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.backends._bulk.fuse import Monomial
 from aqka.backends._bulk.gates import ComplexArray, local_index
+from aqka.backends._bulk.layers import MonomialLayer
 
 # An exponential costs as much as about ten multiplications of states: with more factors than
 # this, one exponential per amplitude is the faster way.
@@ -21,7 +21,7 @@ class PhaseTable:
     instead of 2^n, and exp(i φ) is the product of the groups' factors.
     """
 
-    def __init__(self, layer: Monomial) -> None:
+    def __init__(self, layer: MonomialLayer) -> None:
         self._layer = layer
         self._constant = _unit(layer.constant[:, None]) if np.any(layer.constant) else None
         self._factors = [_Factor(group, layer) for group in _groups(layer)]
@@ -53,7 +53,7 @@ class PhaseTable:
 class _Factor:
     """exp of one group's share of φ, computed on the group's own qubits."""
 
-    def __init__(self, group: tuple[list[int], tuple[int, ...]], layer: Monomial) -> None:
+    def __init__(self, group: tuple[list[int], tuple[int, ...]], layer: MonomialLayer) -> None:
         self._numbers, qubits = group
         self._weights = np.stack([layer.weights[number] for number in self._numbers], axis=1)
         self._index: IntArray | None = None
@@ -68,7 +68,7 @@ class _Factor:
         return table if self._index is None else table[self._index]
 
 
-def _groups(layer: Monomial) -> list[tuple[list[int], tuple[int, ...]]]:
+def _groups(layer: MonomialLayer) -> list[tuple[list[int], tuple[int, ...]]]:
     """Return groups of angle numbers, and the qubits that each group depends on."""
     n_qubits = len(layer.source).bit_length() - 1
     everything = [(list(layer.weights), tuple(range(n_qubits)))] if layer.weights else []

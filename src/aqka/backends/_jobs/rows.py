@@ -7,7 +7,6 @@ that needs 5q shots therefore stands five times, and a job is one PUB whatever t
 import base64
 import math
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,11 +38,6 @@ class Chunk:
     shots: int
     counted: IntArray | None = None
 
-    @property
-    def executions(self) -> int:
-        """Return all shots of the job."""
-        return len(self.pairs) * self.shots
-
     def hits(self, zeros: BoolArray) -> IntArray:
         """Count each row's all-zero outcomes, given as a matrix of rows by shots.
 
@@ -64,7 +58,7 @@ class Chunk:
         """Return the shots of each row that count."""
         return np.full(len(self.pairs), self.shots) if self.counted is None else self.counted
 
-    def per_pair(self, row_values: IntArray, n_pairs: int) -> IntArray:
+    def per_pair(self, row_values: ArrayLike, n_pairs: int) -> IntArray:
         """Sum a value of each row over the rows of each pair."""
         # Weights are float64, exact for whole numbers up to 2**53.
         sums = np.bincount(self.pairs, row_values, minlength=n_pairs)
@@ -120,10 +114,13 @@ class JobShape:
         if self.free_shots and counts.size and counts.max() <= limit:
             return Layout(counts, 0, self.max_executions, self.max_rows)
         return Layout(
-            counts, self.quantum or self._chosen(counts, limit), self.max_executions, self.max_rows
+            counts,
+            self.quantum or self._choose_quantum(counts, limit),
+            self.max_executions,
+            self.max_rows,
         )
 
-    def _chosen(self, counts: IntArray, limit: int) -> int:
+    def _choose_quantum(self, counts: IntArray, limit: int) -> int:
         """Return the quantum that needs the fewest jobs, and of those the one of fewest rows."""
         quantum = _divisor_at_most(int(np.gcd.reduce(counts)) or 1, limit)
         candidates = [quantum]
@@ -135,7 +132,7 @@ class JobShape:
     def _cost(self, counts: IntArray, quantum: int) -> tuple[int, int]:
         """Return the jobs and the rows of a layout, without laying it out."""
         jobs, total = 0, 0
-        for repeats, shots in _parts(counts, quantum):
+        for repeats, shots in _rows_and_shots(counts, quantum):
             rows = int(repeats.sum())
             jobs += -(-rows // min(self.max_rows, self.max_executions // shots))
             total += rows
@@ -160,7 +157,7 @@ class Layout:
     >>> layout = JobShape().layout([10, 0, 25])
     >>> layout.quantum, [chunk.pairs.tolist() for chunk in layout.chunks()]
     (5, [[0, 0, 2, 2, 2, 2, 2]])
-    >>> layout.combine([[5, 4, 0, 1, 0, 0, 1]])
+    >>> layout.chunks()[0].per_pair([5, 4, 0, 1, 0, 0, 1], n_pairs=3)
     array([9, 0, 2])
     """
 
@@ -176,7 +173,7 @@ class Layout:
         # Two shot counts in one job are deprecated by IBM, so the rest is its own job.
         return [
             chunk
-            for repeats, shots in _parts(self.shots, self.quantum)
+            for repeats, shots in _rows_and_shots(self.shots, self.quantum)
             for chunk in self._split(repeats, shots)
         ]
 
@@ -193,30 +190,6 @@ class Layout:
         size = min(self.max_rows, self.max_executions // most)
         parts = (rows[start : start + size] for start in range(0, len(rows), size))
         return [Chunk(part, most, self.shots[part]) for part in parts]
-
-    def combine(self, row_hits: Sequence[ArrayLike]) -> IntArray:
-        """Return the hits of each pair from the hits of each chunk's rows, in chunk order."""
-        chunks = self.chunks()
-        if len(row_hits) != len(chunks):
-            raise InputError(
-                f"row_hits must hold one array per job: expected {len(chunks)}, "
-                f"got {len(row_hits)}."
-            )
-        hits = np.zeros(len(self.shots), dtype=np.int64)
-        for chunk, entry in zip(chunks, row_hits, strict=True):
-            counts = as_counts(entry, "row_hits")
-            if len(counts) != len(chunk.pairs):
-                raise InputError(
-                    f"row_hits must hold one count per row: expected {len(chunk.pairs)}, "
-                    f"got {len(counts)}."
-                )
-            if counts.size and (counts.min() < 0 or counts.max() > chunk.shots):
-                raise InputError(
-                    f"row_hits must lie within 0 and the {chunk.shots} shots of a row, "
-                    f"got {counts.min()} to {counts.max()}."
-                )
-            hits += chunk.per_pair(counts, len(hits))
-        return hits
 
     def encode(self) -> str:
         """Return the layout as a short text, so that a ticket needs nothing else to be read."""
@@ -238,7 +211,7 @@ class Layout:
         return cls(numbers[3:], quantum, max_executions, max_rows)
 
 
-def _parts(shots: IntArray, quantum: int) -> list[tuple[IntArray, int]]:
+def _rows_and_shots(shots: IntArray, quantum: int) -> list[tuple[IntArray, int]]:
     """Return rows per pair and their shots: those of the quantum, and those of the rest."""
     repeats, rest = np.divmod(shots, quantum)
     rest_quantum = int(np.gcd.reduce(rest)) or 1

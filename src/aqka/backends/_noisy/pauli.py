@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-
-ComplexArray = NDArray[np.complex128]
+from aqka.backends._bulk.gates import ComplexArray
 
 _PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 
@@ -28,7 +26,7 @@ def zero_outcome(if_zero: float, if_one: float) -> FloatArray:
     return np.asarray(diagonal / np.sqrt(2))
 
 
-def product(factors: Sequence[FloatArray]) -> FloatArray:
+def tensor_product(factors: Sequence[FloatArray]) -> FloatArray:
     """Return the vector of a product of one-qubit operators, the first qubit leading."""
     return reduce(lambda front, behind: np.asarray(np.kron(front, behind)), factors)
 
@@ -56,7 +54,7 @@ StepMatrix = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class Step:
+class PauliStep:
     """A gate or channel of the compiled circuit.
 
     Attributes
@@ -76,7 +74,7 @@ class Block:
     """Neighbouring steps on the same few qubits, applied to the states as one matrix."""
 
     qubits: tuple[int, ...]
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PauliStep] = field(default_factory=list)
 
     def matrix(self, angles: FloatArray) -> FloatArray:
         """Multiply the steps out: (4^k, 4^k), or one such matrix per point."""
@@ -120,14 +118,14 @@ def _on_some(
     return np.ascontiguousarray(moved.reshape(*batch, size, size))
 
 
-def fuse(steps: Iterable[Step]) -> list[Block]:
+def gather_blocks(steps: Iterable[PauliStep]) -> list[Block]:
     """Gather steps into blocks: single-qubit steps join a neighbouring many-qubit one.
 
     Passes over a state are what costs, so there should be one per pair of qubits that meet.
     """
     blocks: list[Block] = []
     open_block: dict[int, Block] = {}
-    waiting: dict[int, list[Step]] = {}
+    waiting: dict[int, list[PauliStep]] = {}
     for step in steps:
         candidates = [open_block.get(q) for q in step.qubits]
         block = candidates[0]
@@ -144,7 +142,7 @@ def fuse(steps: Iterable[Step]) -> list[Block]:
     return blocks
 
 
-def evolve(
+def evolve_paulis(
     start: FloatArray, blocks: Sequence[Block], angles: FloatArray, *, adjoint: bool = False
 ) -> FloatArray:
     """Send one start vector through the blocks for every row of angles at once.
@@ -172,13 +170,13 @@ def evolve(
         if adjoint:
             matrix = matrix.swapaxes(-1, -2)
         rest = [q for q in order if q not in block.qubits]
-        states = matrix @ _reordered(states, order, [*block.qubits, *rest]).reshape(
+        states = matrix @ _reorder(states, order, [*block.qubits, *rest]).reshape(
             count, 4 ** len(block.qubits), -1
         )
         order = [*block.qubits, *rest]
-    return _reordered(states, order, list(range(n_qubits))).reshape(count, -1)
+    return _reorder(states, order, list(range(n_qubits))).reshape(count, -1)
 
 
-def _reordered(states: FloatArray, order: list[int], wanted: list[int]) -> FloatArray:
+def _reorder(states: FloatArray, order: list[int], wanted: list[int]) -> FloatArray:
     axes = [1 + order.index(q) for q in wanted]
     return states.reshape(-1, *[4] * len(order)).transpose(0, *axes)

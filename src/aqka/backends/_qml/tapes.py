@@ -40,7 +40,7 @@ class PointTapes:
         """Whether many points can share a tape."""
         return self._parameters is not None
 
-    def of(self, points: IntArray) -> list[Any]:
+    def operations_of(self, points: IntArray) -> list[Any]:
         """Return the operations of these points, broadcast over them."""
         functions = require("pennylane.ops.functions", EXTRA)
         assert self._parameters is not None

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray, digest
-from aqka._util.optional import require
-from aqka.backends._jobs.rows import Chunk, JobShape, Layout
+from aqka._util.arrays import FloatArray, IntArray, digest
+from aqka.backends._jobs.outcomes import all_zero
+from aqka.backends._jobs.rows import Chunk, JobShape
+from aqka.backends._jobs.tickets import part_name, read_ticket, write_ticket
+from aqka.backends._jobs.transpile import transpile_circuit
 from aqka.backends.base import Backend, check_plan
 from aqka.backends.circuits import (
     as_feature_map,
@@ -40,15 +42,15 @@ class JobBackend(Backend):
         jobs: JobShape,
     ) -> None:
         self._rows, self._cols = as_rows_and_columns(X, columns)
-        self._shape = jobs
+        self._job_shape = jobs
         chosen_map = as_feature_map(feature_map, self._rows.shape[1])
         self._feature_map = circuit_digest(chosen_map)
         plain = fidelity_circuit(chosen_map)
-        self._circuit = transpiled(plain, target)
+        self._circuit = transpile_circuit(plain, target)
         # A transpiler may drop parameters that act on nothing, and decides on their order.
         position = {parameter: k for k, parameter in enumerate(plain.parameters)}
         self._order = np.array([position[parameter] for parameter in self._circuit.parameters])
-        self._sent: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
+        self._sent_jobs: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
         self._hits: dict[str, IntArray] = {}
 
     def with_points(self, X: ArrayLike, columns: ArrayLike | None = None) -> Self:
@@ -65,7 +67,7 @@ class JobBackend(Backend):
                 f"X has {other._rows.shape[1]} features but the circuit encodes "
                 f"{self._rows.shape[1]}; they must agree."
             )
-        other._sent, other._hits = {}, {}
+        other._sent_jobs, other._hits = {}, {}
         return other
 
     @property
@@ -101,23 +103,22 @@ class JobBackend(Backend):
         remembered: submitting the same plan under the same tag again sends only the others.
         """
         check_plan(plan, self.shape)
-        key = self._fingerprint(plan, tag)
-        layout = self._shape.layout(plan.shots)
-        sent = self._sent.setdefault(key, {})
+        key = self._submission_key(plan, tag)
+        layout = self._job_shape.layout(plan.shots)
+        sent = self._sent_jobs.setdefault(key, {})
         chunks = layout.chunks()
         for k, chunk in enumerate(chunks):
             if k not in sent:
                 part = part_name(key, k, len(chunks))
                 sent[k] = self._send(self._values(plan, chunk), chunk.shots, tag, part)
-        del self._sent[key]
-        ids = [sent[k] for k in range(len(chunks))]
-        return f"{'+'.join(ids)}:{layout.encode()}"
+        del self._sent_jobs[key]
+        return write_ticket([sent[k] for k in range(len(chunks))], layout)
 
     def collect(self, ticket: str) -> IntArray:
         """Wait for the jobs of a ticket and return the hits, as often as asked."""
         if ticket in self._hits:
             return self._hits[ticket].copy()
-        ids, layout = parse_ticket(ticket)
+        ids, layout = read_ticket(ticket)
         jobs: dict[str, Any] = {}
         hits, shots = np.zeros_like(layout.shots), np.zeros_like(layout.shots)
         failed: JobError | None = None
@@ -155,61 +156,10 @@ class JobBackend(Backend):
         points = (self._rows[plan.rows[chunk.pairs]], self._cols[plan.cols[chunk.pairs]])
         return np.asarray(np.concatenate(points, axis=1)[:, self._order])
 
-    def _fingerprint(self, plan: ShotPlan, tag: str) -> str:
+    def _submission_key(self, plan: ShotPlan, tag: str) -> str:
         """Return a short name of this plan under this tag for these points."""
-        digest = hashlib.sha256(tag.encode())
+        key = hashlib.sha256(tag.encode())
         for array in (self._rows, self._cols, plan.rows, plan.cols):
-            digest.update(array.tobytes())
-        digest.update(self._shape.layout(plan.shots).encode().encode())
-        return digest.hexdigest()[:24]
-
-
-def part_name(fingerprint: str, k: int, parts: int) -> str:
-    """Return the name of the k-th job of a submission."""
-    return f"aqka-{fingerprint}-{k + 1}of{parts}"
-
-
-def parse_ticket(ticket: str) -> tuple[list[str], Layout]:
-    """Return the job ids and the layout of a ticket."""
-    names, colon, text = ticket.rpartition(":")
-    if not colon:
-        raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as it was returned.")
-    ids = names.split("+") if names else []
-    layout = Layout.decode(text)
-    expected = len(layout.chunks())
-    if len(ids) != expected:
-        raise InputError(f"ticket names {len(ids)} jobs but its layout needs {expected}.")
-    return ids, layout
-
-
-def all_zero(result: Any, job_id: str) -> BoolArray:
-    """Return which shots gave all zeros, rows by shots, from the packed bits of a result."""
-    try:
-        bits = result[0].data.meas
-    except (TypeError, IndexError, AttributeError) as error:
-        raise JobError(
-            f"job {job_id} holds no outcomes of the register 'meas'; was it sent by this backend?"
-        ) from error
-    return np.asarray((bits.array == 0).all(axis=-1))
-
-
-def transpiled(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit":
-    """Return the circuit for a backend, by its pass manager at level 1 or by the given one."""
-    if target is None:
-        return circuit
-    transpiler = require("qiskit.transpiler", "qiskit")
-    if isinstance(target, transpiler.PassManager):
-        manager = target
-    else:
-        available = getattr(target, "num_qubits", None)
-        if available is not None and available < circuit.num_qubits:
-            name = getattr(target, "name", type(target).__name__)
-            raise InputError(
-                f"feature_map needs {circuit.num_qubits} qubits but {name} has {available}; "
-                "reduce the features or choose a larger backend."
-            )
-        manager = transpiler.generate_preset_pass_manager(optimization_level=1, backend=target)
-    isa: QuantumCircuit = manager.run(circuit)
-    # It has no effect on outcomes, and as an expression of all parameters it slows binding.
-    isa.global_phase = 0
-    return isa
+            key.update(array.tobytes())
+        key.update(self._job_shape.layout(plan.shots).encode().encode())
+        return key.hexdigest()[:24]

@@ -1,4 +1,4 @@
-"""Fusion: a stream of primitives becomes a few layers that each pass over the states once.
+"""A stream of primitives fused into a few layers that each pass over the states once.
 
 There are three kinds of layer. *Monomial*: any run of diagonal and permutation gates, kept as one
 permutation and one table of phases. *Dense*: fixed gates, multiplied into small blocks. *Turn*:
@@ -16,7 +16,7 @@ from aqka.backends._bulk.gates import (
     DENSE_QUBITS,
     Angle,
     ComplexArray,
-    Fixed,
+    FixedGate,
     Phases,
     Primitive,
     Rotation,
@@ -43,7 +43,7 @@ class Angles:
         return list(self._numbers)
 
 
-class Monomial:
+class MonomialLayer:
     """Output z is exp(i φ(source[z])) times input source[z]; φ is affine in the angles.
 
     Attributes
@@ -74,7 +74,7 @@ class Monomial:
             weight = self.weights.setdefault(number, np.zeros(2**self._n_qubits))
             # Weights are kept by input state: the state that is at z now came from source[z].
             weight[self.source] += gate.weights[local_index(self._n_qubits, gate.qubits)]
-        elif isinstance(gate, Fixed) and gate.monomial is not None:
+        elif isinstance(gate, FixedGate) and gate.monomial is not None:
             self._permute(gate.qubits, *gate.monomial)
         else:
             return False
@@ -90,7 +90,7 @@ class Monomial:
         self.source = self.source[np.arange(len(local)) ^ flips]
 
 
-class Dense:
+class DenseLayer:
     """Fixed gates on few qubits each, as blocks on disjoint qubits in ascending order."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class Dense:
 
     def add(self, gate: Primitive, angles: Angles) -> bool:
         """Append a fixed gate, unless the block it calls for would become too large."""
-        if not isinstance(gate, Fixed):
+        if not isinstance(gate, FixedGate):
             return False
         inside_a_block = any(set(gate.qubits) <= set(block) for block in self.blocks)
         if gate.monomial is not None and not (gate.qubits and inside_a_block):
@@ -131,7 +131,7 @@ class Dense:
         return merged
 
 
-class Turn:
+class TurnLayer:
     """At most one rotation per qubit, with the number of its angle."""
 
     def __init__(self) -> None:
@@ -147,10 +147,10 @@ class Turn:
         return True
 
 
-Layer = Monomial | Dense | Turn
+Layer = MonomialLayer | DenseLayer | TurnLayer
 
 
-def fuse(gates: Iterable[Primitive], n_qubits: int) -> tuple[list[Layer], list[Angle]]:
+def fuse_layers(gates: Iterable[Primitive], n_qubits: int) -> tuple[list[Layer], list[Angle]]:
     """Return the layers of a circuit, and the angles whose numbers they use."""
     layers: list[Layer] = []
     angles = Angles()
@@ -170,10 +170,10 @@ def fuse(gates: Iterable[Primitive], n_qubits: int) -> tuple[list[Layer], list[A
 
 def _new_layer(gate: Primitive, n_qubits: int) -> Layer:
     if isinstance(gate, Rotation):
-        return Turn()
-    if isinstance(gate, Fixed) and gate.monomial is None:
-        return Dense()
-    return Monomial(n_qubits)
+        return TurnLayer()
+    if isinstance(gate, FixedGate) and gate.monomial is None:
+        return DenseLayer()
+    return MonomialLayer(n_qubits)
 
 
 def _embed(matrix: ComplexArray, qubits: tuple[int, ...], onto: tuple[int, ...]) -> ComplexArray:

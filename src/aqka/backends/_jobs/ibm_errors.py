@@ -1,0 +1,84 @@
+"""IBM's errors in our words: what may pass, what is lost, and what to do about it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from aqka._util.optional import require
+from aqka.backends._jobs.ibm import EXTRA
+from aqka.backends.job_service import JobService
+from aqka.errors import JobError, TransientError
+
+LOST = ("CANCELLED", "ERROR")
+
+
+@contextmanager
+def tell_passing_errors() -> Iterator[None]:
+    """Tell errors that may pass, such as the network's, from those that will not."""
+    exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+    api = require("qiskit_ibm_runtime.api.exceptions", EXTRA)
+    final = (
+        exceptions.IBMNotAuthorizedError,
+        exceptions.IBMInputValueError,
+        exceptions.IBMAccountError,
+    )
+    try:
+        yield
+    except final:
+        raise
+    except api.RequestsApiError as error:
+        if 400 <= error.status_code < 500 and error.status_code not in (408, 429):
+            raise JobError(f"IBM refused: {error.message}") from error
+        raise TransientError(f"IBM could not be reached: {error.message}") from error
+    except (OSError, exceptions.IBMError) as error:
+        raise TransientError(f"IBM could not be reached: {error}") from error
+
+
+def find_job(service: JobService, job_id: str) -> Any:
+    """Return a job by its id, or raise a JobError that says why it cannot be found."""
+    exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+    try:
+        return service.job(job_id)
+    except exceptions.RuntimeJobNotFound as error:
+        raise JobError(
+            f"job {job_id} is unknown to the service: it expired, or belongs to another "
+            "account or instance. Open the service with the instance it was sent from; if it "
+            "expired, its shots are lost and the plan has to be submitted again."
+        ) from error
+
+
+def wait_for_result(job: Any) -> Any:
+    """Return a job's result, or raise a JobError that says why there is none."""
+    exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+    job_id = job.job_id()
+    remedy = "Nothing was run again: submit the plan anew when the cause is mended."
+    try:
+        return job.result()
+    except exceptions.RuntimeJobMaxTimeoutError as error:
+        raise JobError(
+            f"job {job_id} ran longer than max_execution_time and was stopped by IBM. Raise "
+            f"options['max_execution_time'] or lower the budget of a round. {remedy}"
+        ) from error
+    except exceptions.RuntimeInvalidStateError as error:
+        raise JobError(f"job {job_id} was cancelled. {remedy}") from error
+    except exceptions.RuntimeJobFailureError as error:
+        raise JobError(f"job {job_id} failed: {error}. {remedy}") from error
+
+
+def is_lost(job: Any) -> bool:
+    """Return whether a job failed or was cancelled."""
+    status = job.status()
+    # IBM's words, which are names of an enum for some jobs.
+    return str(getattr(status, "name", status)) in LOST
+
+
+def qpu_seconds(jobs: list[Any]) -> float:
+    """Return the QPU seconds of jobs: the settled ones, or those counted so far.
+
+    NaN says that IBM could not be asked: the hits matter more than their bill.
+    """
+    exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
+    try:
+        return sum(float(job.usage() or job.usage(partial=True) or 0.0) for job in jobs)
+    except exceptions.IBMError:
+        return float("nan")

@@ -1,0 +1,83 @@
+import pickle
+
+import numpy as np
+import pytest
+import qiskit_ibm_runtime
+from qiskit_ibm_runtime import fake_provider
+from scipy.stats import binom
+
+from aqka import InputError
+from aqka.backends import AerBackend
+from aqka.backends._jobs import ibm
+from aqka.backends._jobs.outcomes import all_zero
+from aqka.backends.runtime import RuntimeBackend
+
+X = np.random.default_rng(7).uniform(0, 1, (6, 2))
+
+
+def test_ibm_sampler_carries_tags_and_options():
+    device = fake_provider.FakeManilaV2()
+    runtime = ibm.IbmService(
+        device, {"max_execution_time": 300, "environment": {"job_tags": ["lab"]}}
+    )
+    for _ in range(2):
+        options = runtime.sampler(None, ["t", "part"], 1).options
+        assert options.environment.job_tags == ["lab", "t", "part"]
+        assert options.max_execution_time == 300
+
+
+def test_ibm_sampler_runs_our_pub():
+    """IBM's client-side sampler in its local mode, as RuntimeBackend calls it on hardware."""
+    device = fake_provider.FakeManilaV2()
+    backend = RuntimeBackend(device, X)
+    sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
+    job = sampler.run([(backend.circuit, np.tile(X[0], (3, 2)))], shots=200)
+    zeros = all_zero(job.result(), job.job_id())
+    assert zeros.shape == (3, 200)
+    assert 0.5 < zeros.mean() < 1
+
+
+def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():
+    """IBM's own sampler and noise, our circuit: hits must follow the kernel computed exactly."""
+    device = fake_provider.FakeTorino()
+    exact = AerBackend(X[:3], noise=device)
+    rows, cols = np.triu_indices(3)
+    values = np.concatenate([X[rows], X[cols]], axis=1)
+    sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
+    job = sampler.run([(exact.circuit, values)], shots=2000)
+    hits = all_zero(job.result(), job.job_id()).sum(axis=1)
+    k = exact.kernel()[rows, cols]
+    # Six binomials, each at a false-alarm rate of 10^-6.
+    low, high = (binom.ppf(q, 2000, k) for q in (5e-7, 1 - 5e-7))
+    assert np.all((low <= hits) & (hits <= high))
+
+
+def test_ibm_jobs_are_looked_up_by_all_tags():
+    class Service:
+        def jobs(self, **arguments):
+            return arguments
+
+        def job(self, job_id):
+            return job_id
+
+    class Device:
+        service = Service()
+
+    runtime = ibm.IbmService(Device(), {})
+    assert runtime.jobs(["a", "b"]) == {"job_tags": ["a", "b"], "limit": None}
+    assert runtime.job("x") == "x"
+
+
+def test_credentials_are_not_pickled():
+    with pytest.raises(InputError, match="its token would be written"):
+        pickle.dumps(ibm.IbmService("device", {}))
+
+
+def test_older_clients_have_another_sampler(monkeypatch):
+    def older(module, extra):
+        if module.endswith("executor_sampler"):
+            raise InputError(module)
+        return qiskit_ibm_runtime
+
+    monkeypatch.setattr(ibm, "require", older)
+    assert ibm._sampler_class() is qiskit_ibm_runtime.SamplerV2

@@ -1,0 +1,89 @@
+import pickle
+
+import numpy as np
+import pytest
+from qiskit_ibm_runtime import fake_provider
+
+from aqka import acquire
+from aqka._util import optional
+from aqka.backends._jobs import job_backend, local
+from aqka.backends.runtime import RuntimeBackend
+from aqka.core import ShotPlan
+from aqka.errors import JobError
+
+X = np.random.default_rng(7).uniform(0, 1, (6, 2))
+Y = [1, 1, 1, -1, -1, -1]
+PLAN = ShotPlan([0, 1, 2], [1, 2, 2], [20, 30, 10])
+
+
+@pytest.mark.parametrize("name", ["FakeFez", "FakeMarrakesh", "FakeTorino"])
+def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
+    """Budget 400: a warm-up and rounds of target-fill, one job each, one transpilation."""
+    calls = {"transpile": 0, "run": 0}
+    transpile, run = job_backend.transpile_circuit, local.LocalService.run
+
+    def counting_transpile(*arguments):
+        calls["transpile"] += 1
+        return transpile(*arguments)
+
+    def counting_run(*arguments, **options):
+        calls["run"] += 1
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(job_backend, "transpile_circuit", counting_transpile)
+    monkeypatch.setattr(local.LocalService, "run", counting_run)
+    with RuntimeBackend(getattr(fake_provider, name)(), X, seed=2) as backend:
+        assert backend.mode == "local"
+        session = acquire(backend, Y, budget=400)
+    assert session.table.total == 400
+    assert session.rounds_total >= 4
+    assert calls == {"transpile": 1, "run": session.rounds_total}
+    assert set(backend.usage.values()) == {0.0}
+
+
+def test_local_hits_depend_on_seed_and_tag_only():
+    device = fake_provider.FakeManilaV2()
+    plan = ShotPlan([0, 1, 2, 3], [1, 2, 3, 4], [200, 201, 202, 203])
+
+    def hits(seed, tag):
+        backend = RuntimeBackend(device, X, seed=seed)
+        backend.submit(plan, "before")
+        return backend.collect(backend.submit(plan, tag)).tolist()
+
+    assert hits(1, "a") == hits(1, "a")
+    assert hits(1, "a") != hits(1, "b")
+    assert hits(1, "a") != hits(2, "a")
+
+
+def test_noise_lowers_the_diagonal():
+    backend = RuntimeBackend(fake_provider.FakeManilaV2(), X)
+    hits = backend.collect(backend.submit(ShotPlan([0], [0], [4000]), "t"))
+    assert 2000 < hits[0] < 3990
+
+
+def test_local_backend_pickles():
+    backend = RuntimeBackend(fake_provider.FakeManilaV2(), X)
+    copy = pickle.loads(pickle.dumps(backend))
+    plan = ShotPlan([0, 0], [1, 2], [50, 60])
+    hits = [b.collect(b.submit(plan, "t")).tolist() for b in (backend, copy)]
+    assert hits[0] == hits[1]
+
+
+def test_local_job_of_another_process():
+    ticket = RuntimeBackend(fake_provider.FakeManilaV2(), X).submit(PLAN, "t")
+    with pytest.raises(JobError, match="lives in the process"):
+        RuntimeBackend(fake_provider.FakeManilaV2(), X).collect(ticket)
+
+
+def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
+    import_module = optional.import_module
+
+    def without_aer(module):
+        if module.startswith("qiskit_aer"):
+            raise ImportError(module)
+        return import_module(module)
+
+    monkeypatch.setattr(optional, "import_module", without_aer)
+    simulator = local.simulator_for("circuit", fake_provider.FakeManilaV2())
+    assert simulator.name == "fake_manila"
+    assert "without noise" in caplog.text
