@@ -1,5 +1,9 @@
 """Aer's own sampler against the exact noisy kernel."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from qiskit_aer.noise import NoiseModel
@@ -62,3 +66,24 @@ def test_sampling_refuses_what_it_cannot_run():
         backend.collect("t")
     with pytest.raises(InputError, match="noise must be"):
         AerSamplingBackend(points(3, 2), noise="heavy")
+
+
+def test_sampling_tells_noise_apart_the_same_in_every_process():
+    code = """
+from aqka.backends import AerSamplingBackend, depolarising_noise
+print(AerSamplingBackend([[0.1, 0.2]], noise=depolarising_noise(0.02)).fingerprint())
+"""
+    prints = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout.strip()
+        for seed in ("1", "2")
+    ]
+    assert prints[0] == prints[1]
+    other = AerSamplingBackend([[0.1, 0.2]], noise=depolarising_noise(0.03)).fingerprint()
+    assert other.partition("noise=")[0] == prints[0].partition("noise=")[0]
+    assert other != prints[0]

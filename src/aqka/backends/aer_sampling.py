@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka._util.optional import require
+from aqka.backends._noisy.noise_table import noise_digest
 from aqka.backends._noisy.noisy_circuit import NoisyCircuit
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend
@@ -86,7 +87,7 @@ class AerSamplingBackend(SimulatedBackend):
             f"X={digest(self._noisy.rows)}",
             f"columns={digest(self._noisy.columns)}",
             f"circuit={circuit_digest(self._circuit)}",
-            f"noise={self._noisy.model}",
+            f"noise={noise_digest(self._noisy.model)}",
         ]
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:

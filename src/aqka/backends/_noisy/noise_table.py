@@ -1,10 +1,11 @@
 """What a noise model of Qiskit Aer does at each instruction, as transfer matrices."""
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.optional import require
 from aqka.backends._noisy.pauli import transfer_matrix, zero_outcome
 from aqka.errors import InputError
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
 
 # Aer leaves out an error's terms that are rarer; so must we, to have the same kernel.
 _RAREST = 1e-10
+
+
+def noise_digest(model: "NoiseModel") -> str:
+    """Return a short digest of a model's errors, the same in every process.
+
+    Not of its text, which names no rates and lists a set, nor with the identifiers that Aer
+    draws for the errors.
+    """
+    errors = [
+        json.dumps({key: value for key, value in error.items() if key != "id"}, sort_keys=True)
+        for error in model.to_dict(serializable=True)["errors"]
+    ]
+    return text_digest("\n".join(sorted(errors)))
 
 
 class NoiseTable:
