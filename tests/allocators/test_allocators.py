@@ -10,7 +10,7 @@ from aqka.allocators.hybrid import Hybrid
 from aqka.allocators.nystrom import Nystrom
 from aqka.allocators.nystrom_leverage import NystromLeverage
 from aqka.allocators.shofar import Shofar
-from aqka.allocators.targets import floored
+from aqka.allocators.targets import raise_to_floor
 from aqka.core import PairTable
 from aqka.maths.sensitivity import krr_gradient, leverage_sums, soft_support, svm_gradient
 from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
@@ -70,7 +70,9 @@ def test_leverage_scores_are_those_of_the_formula():
     k_hat = project_psd(problem.reading.kernel(table))
     scores = np.diag(k_hat @ np.linalg.inv(k_hat + 0.2 * np.eye(9)))
     np.testing.assert_allclose(Spectrum.of(k_hat).leverage(0.2), scores, rtol=1e-9)
-    expected = floored(table.condense(leverage_sums(scores))) * problem.reading.deviation(table)
+    expected = raise_to_floor(table.condense(leverage_sums(scores))) * problem.reading.deviation(
+        table
+    )
     allocator = make_allocator("leverage")
     np.testing.assert_allclose(allocator.score(table, problem), expected, rtol=1e-9)
 
@@ -86,7 +88,7 @@ def test_oracle_follows_the_true_kernel_whatever_was_measured():
     gradient = krr_gradient(alpha, spectrum.solve(alpha, 0.2), 0.2)
     table = problem.new_table()
     k = table.condense(kernel)
-    expected = floored(table.condense(gradient)) * np.sqrt(k * (1 - k))
+    expected = raise_to_floor(table.condense(gradient)) * np.sqrt(k * (1 - k))
     np.testing.assert_allclose(first / first.sum(), expected / expected.sum())
 
 
@@ -179,7 +181,7 @@ def test_svm_allocators_follow_dual_and_soft_support():
     hard, soft = make_allocator("aqka-svm"), make_allocator("aqka-svm-soft")
     machine = solve_dual(projected, y, 2.0)
     weights = hard.weights(machine)
-    expected = floored(table.condense(svm_gradient(weights, y))) * deviation
+    expected = raise_to_floor(table.condense(svm_gradient(weights, y))) * deviation
     np.testing.assert_allclose(hard.score(table, problem), expected)
     flat = soft.weights(machine)
     assert flat.max() == 1.0

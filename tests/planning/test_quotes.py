@@ -227,10 +227,10 @@ def test_mistakes_are_named(arguments, words):
 def test_constants_have_sources_and_can_be_changed():
     assert set(HERON.sources) == set(HERON.__dataclass_fields__)
     assert all(HERON.sources.values())
-    changed = HERON.changed({"max_executions": 1e6, "rep_delay": 1e-4})
+    changed = HERON.with_constants({"max_executions": 1e6, "rep_delay": 1e-4})
     assert changed == replace(HERON, max_executions=1_000_000, rep_delay=1e-4)
     with pytest.raises(InputError, match="Did you mean 'rep_delay'"):
-        HERON.changed({"repdelay": 1e-4})
+        HERON.with_constants({"repdelay": 1e-4})
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_constants_have_sources_and_can_be_changed():
 )
 def test_impossible_constants_are_refused(values, words):
     with pytest.raises(InputError, match=words):
-        HERON.changed(values)
+        HERON.with_constants(values)
 
 
 def messages(offer):

@@ -246,7 +246,7 @@ def _device(constants: list[str]) -> "DeviceModel":
                 f"--set takes NAME=VALUE with a number in seconds (max_executions: a count), "
                 f"got {constant!r}; for example --set rep_delay=1e-4."
             ) from None
-    return HERON.changed(values)
+    return HERON.with_constants(values)
 
 
 @app.command(epilog="Example: aqka bench")

@@ -125,7 +125,7 @@ def _significance(ratio: int, stated: float) -> Claim:
 
 
 def _job(place: str, says: str, stated: float, unit: str, column: str, job: int | None) -> Claim:
-    """Return a claim about the jobs; times are the planner's model, for no device ran."""
+    """Return a claim about the jobs; times are those of a quote, for no device ran."""
 
     def ours(results: Results) -> Estimate:
         if job is None:
@@ -134,7 +134,7 @@ def _job(place: str, says: str, stated: float, unit: str, column: str, job: int 
         return Estimate(named.mean(column).value)
 
     rule = factor(1.1) if unit == "s" else within()
-    because = "The time is the planner's: 2 s a job, and rep_delay, overhead and depth a shot."
+    because = "The time is a quote's: 2 s a job, and rep_delay, overhead and depth a shot."
     return Claim(place, says, Estimate(stated), ours, rule, lambda r: because, unit=unit)
 
 

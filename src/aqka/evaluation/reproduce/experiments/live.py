@@ -103,18 +103,18 @@ def _share(name: str, positive: int) -> Claim:
 
 
 def _qpu_seconds(results: Results) -> Estimate:
-    """Return the planner's QPU time of the paper's 13 runs, both arms."""
+    """Return the quoted QPU time of the paper's 13 runs, both arms."""
     total = 0.0
     for shape in CONFIGURATIONS.values():
         points, budget = shape["points"], shape["ratio"] * n_pairs(shape["points"])
         for schedule in (None, ONE_SHOT):
-            offer = quote(points, budget, schedule=schedule, diagonal="measured")
-            total += shape["seeds"] * offer.qpu_seconds
+            run = quote(points, budget, schedule=schedule, diagonal="measured")
+            total += shape["seeds"] * run.qpu_seconds
     return Estimate(total / 60)
 
 
 def _waiting(results: Results, **options: Any) -> Estimate:
-    """Return the planner's queue time in minutes at N = 30, B = 4 n_pairs."""
+    """Return the quoted queue time in minutes at N = 30, B = 4 n_pairs."""
     return Estimate(quote(30, 4 * n_pairs(30), queue=QUEUE, **options).queue_seconds / 60)
 
 
@@ -158,7 +158,7 @@ CLAIMS = (
         _qpu_seconds,
         factor(2.0),
         lambda r: (
-            "Ours is the planner's time, 2 s a job and 350 µs a shot, for one job a round of one "
+            "Ours is the quoted time, 2 s a job and 350 µs a shot, for one job a round of one "
             "circuit with a row of parameters a shot. The paper does not say how its circuits "
             "were sent; a circuit for each pair is more to load. Only a device can tell."
         ),
@@ -170,7 +170,7 @@ CLAIMS = (
         Estimate(17),
         lambda r: _waiting(r, schedule=ONE_SHOT),
         factor(1.05),
-        lambda r: "The planner's queue time of one submission.",
+        lambda r: "The quoted queue time of one submission.",
         unit="min",
     ),
     Claim(
