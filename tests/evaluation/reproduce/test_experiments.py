@@ -7,7 +7,7 @@ import pytest
 
 from aqka.errors import InputError
 from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
-from aqka.evaluation.reproduce.reproduction import plan, reproduce
+from aqka.evaluation.reproduce.reproduction import reproduce, set_up
 from aqka.evaluation.spending import EXACT, MAJORITY, all_rows, baseline_rows
 from aqka.evaluation.tasks import planted_sparse
 
@@ -34,7 +34,7 @@ def test_an_experiment_is_complete(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("protocol", ["paper", "fair"])
 def test_a_quick_run_writes_everything(tmp_path, name, protocol):
-    made = plan(name, tmp_path, quick=True, seeds=1, protocol=protocol)
+    made = set_up(name, tmp_path, quick=True, seeds=1, protocol=protocol)
     done = reproduce(made, workers=1)
     directory = tmp_path / protocol / name
     assert made.directory == directory
@@ -81,6 +81,6 @@ def test_protocols_differ_and_unknown_ones_are_refused(tmp_path):
     paper, fair = (all_rows(task, ["aqka"], [2000], p, seed=0)[0] for p in ("paper", "fair"))
     assert fair["mse"] < paper["mse"]  # the fixed ridge of 0.01 ignores the shot noise
     with pytest.raises(InputError, match="protocol must be"):
-        plan("synthetic", tmp_path, protocol="practical")
+        set_up("synthetic", tmp_path, protocol="practical")
     with pytest.raises(InputError, match="Did you mean 'synthetic'"):
-        plan("sinthetic", tmp_path)
+        set_up("sinthetic", tmp_path)

@@ -10,9 +10,18 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from aqka.evaluation.demo.demo import ALLOCATORS, HEATMAP_ANCHORS, HEATMAPS, Demo
+from aqka.evaluation.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+)
 
-# Okabe–Ito: told apart under every common colour-vision deficiency.
-COLOURS = ("#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#D55E00", "#0072B2")
+COLOURS = (BLACK, GREEN, PURPLE, ORANGE, SKY, VERMILION, BLUE)
 MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 
 
@@ -24,18 +33,18 @@ def draw_demo(demo: Demo, path: Path) -> None:
         top, bottom = halves
         curves = top.subplots(1, len(demo.majority), sharey=True, squeeze=False)[0]
         for axes, task in zip(curves, demo.majority, strict=True):
-            _curves(axes, demo, task)
+            _draw_curves(axes, demo, task)
         handles, labels = axes.get_legend_handles_labels()
         top.legend(handles, labels, loc="outside lower center", ncols=8, frameon=False)
         panels = bottom.subplots(1, len(HEATMAPS))
         largest = max(shots.max() for shots in demo.heatmaps.values())
         for axes, allocator in zip(panels, HEATMAPS, strict=True):
-            image = _heatmap(axes, demo, allocator, largest)
+            image = _draw_heatmap(axes, demo, allocator, largest)
         bottom.colorbar(image, ax=panels.tolist(), label="shots on the pair", shrink=0.9)
         figure.savefig(path, dpi=130)
 
 
-def _curves(axes: Axes, demo: Demo, task: str) -> None:
+def _draw_curves(axes: Axes, demo: Demo, task: str) -> None:
     budgets = sorted({result.shots_per_pair for result in demo.results})
     for colour, marker, allocator in zip(COLOURS, MARKERS, ALLOCATORS, strict=True):
         accuracies = [
@@ -43,12 +52,12 @@ def _curves(axes: Axes, demo: Demo, task: str) -> None:
         ]
         axes.plot(budgets, accuracies, color=colour, marker=marker, ms=5, label=allocator)
     fixed = [demo.mean(task, "paper", "uniform", budget, "accuracy")[0] for budget in budgets]
-    axes.plot(budgets, fixed, color="#000000", ls=":", label="uniform, fixed ridge")
+    axes.plot(budgets, fixed, color=BLACK, ls=":", label="uniform, fixed ridge")
     for height, what in (
         (demo.majority[task], "majority class"),
         (demo.exact[task], "exact kernel"),
     ):
-        axes.axhline(height, color="#999999", lw=1, ls="--")
+        axes.axhline(height, color=GREY, lw=1, ls="--")
         axes.text(budgets[0], height, what, color="#666666", va="bottom")
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xscale("log")
@@ -59,7 +68,7 @@ def _curves(axes: Axes, demo: Demo, task: str) -> None:
     axes.set_title(f"{task}: same tuned readout for all", fontsize=10)
 
 
-def _heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:
+def _draw_heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:
     shots = np.ma.masked_equal(demo.heatmaps[name], 0)
     image = axes.imshow(shots, norm=LogNorm(1, largest), cmap="viridis", interpolation="nearest")
     edge = HEATMAP_ANCHORS - 0.5

@@ -6,7 +6,7 @@ import pytest
 from aqka import MatrixBackend, Problem
 from aqka.backends.zz import zz_kernel
 from aqka.core import PairTable
-from aqka.evaluation.reproduce.experiments._online import arm_rows, online_task, seed_gains
+from aqka.evaluation.reproduce.experiments._two_arms import arm_rows, online_task
 from aqka.evaluation.reproduce.experiments.svm import SvmOracle, svm_task
 from aqka.evaluation.results import Results
 from aqka.evaluation.spending import all_rows
@@ -40,7 +40,7 @@ def test_gains_are_of_the_same_seed():
         for method, accuracies in (("uniform", (0.5, 0.75)), ("aqka", (0.75, 0.5)))
         for seed, accuracy in enumerate(accuracies)
     ]
-    assert seed_gains(Results(rows, "paper")) == [25.0, -25.0]
+    assert Results(rows, "paper").seed_gains("aqka", "uniform") == [25.0, -25.0]
 
 
 def test_the_svm_oracle_scores_by_the_true_dual():
