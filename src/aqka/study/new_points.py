@@ -19,7 +19,7 @@ from aqka.study.directory import NEW_POINTS_NAME, locked, read_run
 from aqka.study.encoding import Encoding
 from aqka.study.method import problem_of, readout_of
 from aqka.study.progress import read_entries
-from aqka.study.table_files import FORMATS, Table
+from aqka.study.table_files import FORMATS, DataTable
 
 MAX_NEW_POINTS = 10_000
 
@@ -119,7 +119,7 @@ def predict_new_points(
     )
 
 
-def read_new_points(data: Path, encoding: Encoding) -> Table:
+def read_new_points(data: Path, encoding: Encoding) -> DataTable:
     """Read the columns of a file that an encoding was fitted on."""
     reader = READERS.get(data.suffix.lower())
     if reader is None:
