@@ -54,7 +54,7 @@ def ridge_parts(
     return alpha, spectrum.solve(alpha, ridge), spectrum.inverse(ridge)
 
 
-def moved(kernel: FloatArray, i: int, j: int, step: float) -> FloatArray:
+def move_pair(kernel: FloatArray, i: int, j: int, step: float) -> FloatArray:
     """Return the kernel with the pair (i, j) moved by ``step``."""
     shifted = kernel.copy()
     shifted[i, j] += step
@@ -74,7 +74,7 @@ def first_differences(function: object, kernel: FloatArray, step: float) -> Floa
     out = np.zeros((n, n))
     for i in range(n):
         for j in range(i, n):
-            up, down = (function(moved(kernel, i, j, s)) for s in (step, -step))  # type: ignore[operator]
+            up, down = (function(move_pair(kernel, i, j, s)) for s in (step, -step))  # type: ignore[operator]
             out[i, j] = out[j, i] = (up - down) / (2 * step)
     return out
 
@@ -98,7 +98,7 @@ def krr_hessian_check() -> Check:
     for i in range(n):
         for j in range(i, n):
             steps = (-2, -1, 1, 2)
-            values = [training_loss(moved(kernel, i, j, s * step), y, ridge) for s in steps]
+            values = [training_loss(move_pair(kernel, i, j, s * step), y, ridge) for s in steps]
             second = -values[0] + 16 * values[1] - 30 * middle + 16 * values[2] - values[3]
             reference[i, j] = reference[j, i] = second / (12 * step**2)
     hessian = krr_gauss_newton(alpha, inverse, ridge) + krr_remainder(alpha, beta, inverse, ridge)

@@ -50,14 +50,14 @@ def digits(n_train: int = 100, n_test: int = 40, seed: int = 0) -> Task:
     )
 
 
-def trained(task: Task, shots_a_pair: int = TRAINING_SHOTS, seed: int = 0) -> Acquisition:
+def train_equally(task: Task, shots_a_pair: int = TRAINING_SHOTS, seed: int = 0) -> Acquisition:
     """Return a session that spent its shots equally on the training pairs."""
     n_pairs = len(task.y) * (len(task.y) - 1) // 2
     backend = MatrixBackend(task.kernel, seed=seed)
     return acquire(backend, task.y, shots_a_pair * n_pairs, "uniform", ridge=task.ridge, seed=seed)
 
 
-def measured_equally(task: Task, shots_a_pair: int, seed: int) -> BlockTable:
+def measure_equally(task: Task, shots_a_pair: int, seed: int) -> BlockTable:
     """Return a test block with the same shots on every pair."""
     table = BlockTable(*task.test_kernel.shape)
     rows, cols = (axis.ravel() for axis in np.indices(task.test_kernel.shape))
@@ -67,13 +67,13 @@ def measured_equally(task: Task, shots_a_pair: int, seed: int) -> BlockTable:
     return table
 
 
-def spent(head: FittedHead, task: Task, shots: float, error_rate: float, seed: int) -> Prediction:
+def spend(head: FittedHead, task: Task, shots: float, error_rate: float, seed: int) -> Prediction:
     """Return the prediction of one budget, in shots a pair."""
     backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
     return predict(head, backend, int(shots * task.test_kernel.size), error_rate=error_rate)
 
 
-def needed(outcome: Callable[[float, int], tuple[float, float]], splits: int) -> FloatArray:
+def shots_needed(outcome: Callable[[float, int], tuple[float, float]], splits: int) -> FloatArray:
     """Return the mean shots a pair at which each mean agreement is reached, interpolated.
 
     ``outcome`` returns shots a pair and agreement of one budget on one of the splits.
@@ -88,22 +88,22 @@ def needed(outcome: Callable[[float, int], tuple[float, float]], splits: int) ->
 def savings(make_task: Callable[[int], Task], readout: str, splits: int = SPLITS) -> Bar:
     """Return the shots that each way needs for the same agreement with exact test entries."""
     tasks = [make_task(seed) for seed in range(splits)]
-    heads = [trained(task, seed=seed).fit(readout) for seed, task in enumerate(tasks)]
+    heads = [train_equally(task, seed=seed).fit(readout) for seed, task in enumerate(tasks)]
     exact = [h.predict(t.test_kernel) for h, t in zip(heads, tasks, strict=True)]
 
     def equally(n: float, seed: int) -> tuple[float, float]:
-        block = measured_equally(tasks[seed], int(n), seed).estimate(unseen=0.0)
+        block = measure_equally(tasks[seed], int(n), seed).estimate(unseen=0.0)
         return n, float(np.mean(heads[seed].predict(block) == exact[seed]))
 
     def by_session(error_rate: float) -> Callable[[float, int], tuple[float, float]]:
         def outcome(n: float, seed: int) -> tuple[float, float]:
-            found = spent(heads[seed], tasks[seed], n, error_rate, seed)
+            found = spend(heads[seed], tasks[seed], n, error_rate, seed)
             return float(found.table.shots.mean()), float(np.mean(found.labels == exact[seed]))
 
         return outcome
 
     outcomes = (equally, by_session(NEVER), by_session(0.05))
-    ways = zip(*(needed(outcome, splits) for outcome in outcomes), strict=True)
+    ways = zip(*(shots_needed(outcome, splits) for outcome in outcomes), strict=True)
     texts = [
         f"{agreement:.0%}: {equal:.0f} equally, {allocated:.0f} allocated "
         f"({equal / allocated:.1f} × fewer), {stopped:.0f} with stopping "
@@ -113,9 +113,9 @@ def savings(make_task: Callable[[int], Task], readout: str, splits: int = SPLITS
     errors = np.zeros(2)
     for seed, (head, task) in enumerate(zip(heads, tasks, strict=True)):
         f = head.decision_function(task.test_kernel)
-        equal = measured_equally(task, TRAINING_SHOTS, seed).estimate(unseen=0.0)
+        equal = measure_equally(task, TRAINING_SHOTS, seed).estimate(unseen=0.0)
         errors[0] += np.mean((head.decision_function(equal) - f) ** 2)
-        errors[1] += np.mean((spent(head, task, TRAINING_SHOTS, NEVER, seed).f - f) ** 2)
+        errors[1] += np.mean((spend(head, task, TRAINING_SHOTS, NEVER, seed).f - f) ** 2)
     ratio = errors[0] / errors[1]
     return Bar(
         f"{tasks[0].name}, {readout}: test shots a pair for a share of the exact entries' labels",
@@ -125,9 +125,9 @@ def savings(make_task: Callable[[int], Task], readout: str, splits: int = SPLITS
 
 def false_decisions(task: Task, repetitions: int = 40) -> Bar:
     """Return how often a settled class is wrong, over budgets small and large."""
-    head = trained(task).fit()
+    head = train_equally(task).fit()
     exact = head.predict(task.test_kernel)
-    found = [spent(head, task, n, 0.05, seed) for n in (2, 8) for seed in range(repetitions)]
+    found = [spend(head, task, n, 0.05, seed) for n in (2, 8) for seed in range(repetitions)]
     wrong = float(np.mean([np.mean(p.settled & (p.labels != exact)) for p in found]))
     settled = float(np.mean([p.settled.mean() for p in found]))
     return Bar(
@@ -138,17 +138,17 @@ def false_decisions(task: Task, repetitions: int = 40) -> Bar:
     )
 
 
-def covered(low: FloatArray, high: FloatArray, truth: FloatArray) -> float:
+def coverage(low: FloatArray, high: FloatArray, truth: FloatArray) -> float:
     """Return the share of intervals that hold the truth."""
     return float(np.mean((low <= truth) & (truth <= high)))
 
 
 def shot_coverage(task: Task, repetitions: int = 200) -> Bar:
     """Return how often the interval from the test shots covers, at 10 shots a pair."""
-    head = trained(task).fit()
+    head = train_equally(task).fit()
     exact = head.decision_function(task.test_kernel)
-    found = [spent(head, task, 10, 0.05, seed) for seed in range(repetitions)]
-    share = float(np.mean([covered(p.low, p.high, exact) for p in found]))
+    found = [spend(head, task, 10, 0.05, seed) for seed in range(repetitions)]
+    share = float(np.mean([coverage(p.low, p.high, exact) for p in found]))
     return Bar(
         f"{task.name}: 90 % interval from 10 test shots a pair, {repetitions} repetitions",
         f"covers in {share:.1%}",
@@ -163,12 +163,12 @@ def total_coverage(task: Task, readout: str, shots: int, repetitions: int = 200)
     truth = exact.decision_function(task.test_kernel)
     shares = []
     for seed in range(repetitions):
-        session = trained(task, shots, seed)
-        found = spent(session.fit(readout), task, 10, 0.05, seed)
+        session = train_equally(task, shots, seed)
+        found = spend(session.fit(readout), task, 10, 0.05, seed)
         found = with_total_interval(found, session, readout, repetitions=12, seed=seed)
         assert found.total_low is not None
         assert found.total_high is not None
-        shares.append(covered(found.total_low, found.total_high, truth))
+        shares.append(coverage(found.total_low, found.total_high, truth))
     share = float(np.mean(shares))
     return Bar(
         f"{task.name}, {len(task.y)} points, {readout}, {shots} training shots a pair: total 90 % "

@@ -1,11 +1,13 @@
 """One contract suite over all allocators."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import Problem, Schedule, allocator_names
+from aqka import Problem, Schedule, allocator_names, allocators
 from aqka.allocators import make_allocator
 from aqka.allocators.shofar import Shofar
 from aqka.core import PairTable
@@ -13,6 +15,23 @@ from aqka.testing import check_allocator, check_relabelling
 from tests.conftest import make_kernel, make_labels
 
 TARGET_FILL = ["aqka", "aqka-oracle", "aqka-svm", "aqka-svm-soft", "bernoulli", "leverage"]
+SHARED = {"__init__", "_base", "schedule", "targets"}
+"""Files beside the allocators that are none."""
+OF_0_1_0 = {
+    *("uniform", "random", "bernoulli", "leverage", "aqka", "aqka-oracle", "multinomial"),
+    *("multinomial-oracle", "shofar", "nystrom", "nystrom-leverage", "hybrid", "aqka-svm"),
+    *("aqka-svm-soft", "predictive", "auto"),
+}
+"""Names that studies and ledgers may hold."""
+
+
+def test_every_file_is_found_by_its_name():
+    files = {path.stem for path in Path(allocators.__file__).parent.glob("*.py")}
+    assert set(allocator_names()) == {stem.replace("_", "-") for stem in files - SHARED}
+
+
+def test_no_name_that_was_published_is_lost():
+    assert set(allocator_names()) >= OF_0_1_0
 
 
 @st.composite

@@ -27,7 +27,7 @@ def test_the_papers_schedule():
 
 def test_round_robin_explores_the_least_seen():
     spent = np.array([5, 0, 1, 9])
-    added = Schedule(exploration="round-robin").exploring(spent, 3, np.random.default_rng(0))
+    added = Schedule(exploration="round-robin").explore_pairs(spent, 3, np.random.default_rng(0))
     assert added.sum() == 3
     assert added[[0, 3]].sum() == 0
 

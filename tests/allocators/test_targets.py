@@ -5,9 +5,9 @@ from hypothesis.extra.numpy import arrays
 
 from aqka.allocators.targets import (
     fill,
-    floored,
     kkt_targets,
     raise_lowest,
+    raise_to_floor,
     round_exactly,
     sample,
     sample_uniformly,
@@ -89,7 +89,7 @@ def test_samples_spend_exactly_and_avoid_zero_scores(score, shots):
 
 
 def test_floor_is_a_fraction_of_the_largest_size():
-    np.testing.assert_array_equal(floored(np.array([-10.0, 0.1, 2.0])), [10.0, 0.5, 2.0])
+    np.testing.assert_array_equal(raise_to_floor(np.array([-10.0, 0.1, 2.0])), [10.0, 0.5, 2.0])
 
 
 def test_targets_without_any_score_are_equal():

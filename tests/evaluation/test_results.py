@@ -96,3 +96,12 @@ def test_what_is_missing_is_said():
 )
 def test_estimates_read_well(estimate, text):
     assert str(estimate) == text
+
+
+def test_gains_are_of_the_same_seed():
+    rows = [
+        {"method": method, "seed": seed, "accuracy": accuracy}
+        for method, accuracies in (("uniform", (0.5, 0.75)), ("aqka", (0.75, 0.5)))
+        for seed, accuracy in enumerate(accuracies)
+    ]
+    assert Results(rows, "paper").seed_gains("aqka", "uniform") == [25.0, -25.0]

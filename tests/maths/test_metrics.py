@@ -18,3 +18,9 @@ def test_balanced_accuracy_is_the_mean_over_classes_that_are_there():
     truth = np.array(["a", "a", "a", "b", "b", "c"])
     predicted = np.array(["a", "b", "a", "b", "d", "d"])  # d is in no truth
     assert balanced_accuracy(truth, predicted) == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+
+
+def test_balanced_accuracy_weighs_classes_equally():
+    truth = np.array([1, 1, 1, -1.0])
+    assert balanced_accuracy(truth, np.ones(4)) == 0.5
+    assert balanced_accuracy(truth, truth) == 1.0

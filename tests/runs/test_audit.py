@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from aqka import InputError, JobError, LedgerError, MatrixBackend, Problem, acquire, cli
 from aqka._util.arrays import exact_sum
-from aqka.cli.ledger_table import listed
+from aqka.cli.ledger_table import list_entries
 from aqka.readouts import make_readout
 from aqka.runs import ledger
 from aqka.runs.audit import verify
@@ -454,7 +454,7 @@ def test_random_damage_ends_in_an_error_or_not_sound_or_has_no_effect(finished):
         file.write_bytes(damaged)
         try:
             found = verify(run)
-            lines, shown = listed(run)
+            lines, shown = list_entries(run)
         except LedgerError:
             noticed += 1
             continue

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from aqka.cli import run as cli_run
+from aqka.cli import stopping
 from aqka.errors import LedgerError
 from aqka.runs.audit import verify
 from aqka.runs.export import table_of
@@ -139,6 +139,6 @@ def test_two_processes_do_not_work_on_one_run(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_polite_kill_is_a_ctrl_c(number):
     before = signal.getsignal(number)
-    with pytest.raises(KeyboardInterrupt), cli_run._stopped_by_signals():
+    with pytest.raises(KeyboardInterrupt), stopping._stopped_by_signals():
         signal.raise_signal(number)
     assert signal.getsignal(number) is before

@@ -16,7 +16,7 @@ from aqka.dropins import ShotKernel
 from aqka.evaluation.compare import comparison
 from aqka.evaluation.compare.comparison import compare
 from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
-from aqka.evaluation.reproduce.reproduction import plan, reproduce
+from aqka.evaluation.reproduce.reproduction import reproduce, set_up
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
 from aqka.study.carry_out import carry_out
@@ -141,13 +141,13 @@ def nothing_is_measured(monkeypatch):
     def refuse(function, cell):
         raise AssertionError(f"computed again: {function.__module__} {cell}")
 
-    monkeypatch.setattr(sweep_workers, "_measure", refuse)
+    monkeypatch.setattr(sweep_workers, "_compute", refuse)
 
 
 @pytest.mark.usefixtures("same_versions", "nothing_is_measured")
 def test_finished_experiments_are_not_computed_again(written):
     for name in ("theory", "fill"):
-        made = plan(name, written / "sweeps" / "reproduce", quick=True)
+        made = set_up(name, written / "sweeps" / "reproduce", quick=True)
         reproduce(made, workers=1)
 
 

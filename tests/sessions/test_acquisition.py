@@ -161,27 +161,6 @@ def test_shapes_must_agree(kernel, labels):
         acquire(MatrixBackend(kernel), labels, 100, true_kernel=kernel[:5, :5])
 
 
-def test_the_catalogue_is_complete():
-    assert set(allocator_names()) == {
-        "uniform",
-        "random",
-        "bernoulli",
-        "leverage",
-        "aqka",
-        "aqka-oracle",
-        "multinomial",
-        "multinomial-oracle",
-        "shofar",
-        "nystrom",
-        "nystrom-leverage",
-        "hybrid",
-        "aqka-svm",
-        "aqka-svm-soft",
-        "predictive",
-        "auto",
-    }
-
-
 def test_readings_differ_as_documented():
     paper, fair = Problem([0, 1, 1], reading="paper"), Problem([0, 1, 1])
     assert paper.reading is PAPER

@@ -1,12 +1,11 @@
 """Studies on every backend, with feature maps of every kind."""
 
-import io
 import json
 
 import numpy as np
 import pytest
-from qiskit import QuantumCircuit, qasm3, qpy
-from qiskit.circuit import Parameter, ParameterVector
+from qiskit import qasm3, qpy
+from qiskit.circuit import Parameter
 
 from aqka import InputError, StatevectorBackend
 from aqka.backends import AerBackend, depolarising_noise
@@ -16,29 +15,12 @@ from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare, read_points, read_run
 from aqka.study.new_points import predict_new_points
 from aqka.testing.fake_runtime import FakeRuntime
+from tests.study.circuits import encoder, with_map
 from tests.study.helpers import small, write_study
-
-MAP = '[feature_map]\nmap = "{}"\n'
 
 
 def finish(path, **options):
     return carry_out(prepare(path, **options), path.parent / "run", new=True).results
-
-
-def encoder():
-    x = ParameterVector("x", 2)
-    circuit = QuantumCircuit(2)
-    for k in range(2):
-        circuit.ry(x[k], k)
-    circuit.cx(0, 1)
-    circuit.rz(2 * x[0] * x[1], 1)
-    return circuit
-
-
-def with_map(directory, name, **settings):
-    text = small(backend="statevector", **settings)
-    text = text.replace("[feature_map]\nqubits = 2\n", MAP.format(name))
-    return write_study(directory, text)
 
 
 def test_the_exact_backends_measure_the_same_kernel(tmp_path):
@@ -110,69 +92,6 @@ def test_files_and_code_give_the_same_run_as_each_other(tmp_path):
         resumed = carry_out(again, directory / "run", new=False).results
         assert resumed["results"]["shots"] == 1200
     assert np.array_equal(tables["map.qpy"].shots, tables["mine:encoder"].shots)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("def f(): return 3", "must return a QuantumCircuit, got int"),
-        ("def f(): 1 / 0", "failed: ZeroDivisionError"),
-        ("", "failed: AttributeError"),
-    ],
-)
-def test_code_that_gives_no_circuit_is_said(tmp_path, content, words, monkeypatch):
-    path = with_map(tmp_path, f"made_{abs(hash(words))}:f")
-    (tmp_path / f"made_{abs(hash(words))}.py").write_text(content)
-    with pytest.raises(InputError, match=words):
-        prepare(path, allow_code=True)
-
-
-def qpy_bytes(circuit, **options):
-    stream = io.BytesIO()
-    qpy.dump(circuit, stream, **options)
-    return stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("m.qpy", b"", "not a QPY file"),
-        ("m.qpy", b"\x80\x04\x95 pickle", "not a QPY file"),
-        ("m.qpy", b"QISKIT\x0a" + bytes(40), "QPY version 10 is too old to be read safely"),
-        ("m.qpy", b"QISKIT\xff" + bytes(40), "not a usable QPY file"),
-        ("m.qpy", qpy_bytes([encoder(), encoder()]), "holds 2 circuits"),
-        ("m.qpy", qpy_bytes(encoder())[:-40], "not a usable QPY file"),
-        ("m.qpy", qpy_bytes(QuantumCircuit(60)), "has 60 qubits"),
-        ("m.qasm", b"OPENQASM 3; qubit[2] q; h q[", "not a usable OpenQASM 3 file"),
-        ("m.qasm", b"\xff\xfe", "not a usable OpenQASM 3 file"),
-        ("m.qasm", b'OPENQASM 3; include "../../etc/passwd";', "not a usable OpenQASM 3 file"),
-        ("m.qasm", b"OPENQASM 3; qubit[99999999] q;", "cannot be read within|qubits|not a usable"),
-        ("m.qasm", b"(" * 20_000, "not a usable OpenQASM 3 file|cannot be read within"),
-        ("m.qasm", b"/" * 2**21, "the most is"),
-    ],
-)
-def test_strange_circuit_files_are_refused(tmp_path, name, content, words, monkeypatch):
-    monkeypatch.setattr("aqka.study.circuit_files.CPU_SECONDS", 1)
-    path = with_map(tmp_path, name)
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=words):
-        prepare(path)
-
-
-def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("aqka.study.circuit_files.CPU_SECONDS", 1)
-    lines = ['OPENQASM 3; include "stdgates.inc"; input float a;', "gate g0(t) q { rx(t) q; }"]
-    lines += [f"gate g{k}(t) q {{ g{k - 1}(t) q; g{k - 1}(t) q; }}" for k in range(1, 40)]
-    (tmp_path / "m.qasm").write_text("\n".join([*lines, "qubit q; g39(a) q;"]))
-    with pytest.raises(InputError, match=r"unfolds to more than|cannot be read within"):
-        prepare(with_map(tmp_path, "m.qasm"))
-
-
-def test_a_circuit_that_takes_for_ever_to_read_is_given_up(tmp_path, monkeypatch):
-    (tmp_path / "m.qpy").write_bytes(qpy_bytes(encoder()))
-    monkeypatch.setattr("aqka.study.circuit_files.WALL_SECONDS", 0.01)
-    with pytest.raises(InputError, match="takes too long to read"):
-        prepare(with_map(tmp_path, "m.qpy"))
 
 
 class Killed(BaseException):

@@ -6,9 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.decomposition import PCA
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
 
 from aqka import InputError
 from aqka._util.text import spreadsheet_cell
@@ -19,7 +16,6 @@ from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
 from aqka.study.data import load_table
 from aqka.study.directory import prepare, read_points, read_run
-from aqka.study.encoding import Encoding
 from aqka.study.method import problem_of, readout_of
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection
@@ -59,22 +55,6 @@ def moons(tmp_path):
     table = load_table(DataSection(source="moons"), tmp_path)
     rows = [[*point, "unread"] for point in table.X[:8]]
     return write_csv(tmp_path / "new.csv", ["x", "y", "note"], rows)
-
-
-@pytest.mark.parametrize(("width", "features"), [(5, 3), (3, 3)])
-def test_encoding_agrees_with_scikit_learn(width, features):
-    rng = np.random.default_rng(0)
-    train, new = rng.normal(size=(30, width)), 2 * rng.normal(size=(9, width))
-    names = [f"c{k}" for k in range(width)]
-    found = Encoding.fit(train, names, features, [-1.0, 2.0])
-    steps = [PCA(features, svd_solver="full")] if width > features else []
-    pipeline = make_pipeline(*steps, MinMaxScaler((-1, 2), clip=True)).fit(train)
-    for points in (train, new):
-        assert found.features(points) == pytest.approx(pipeline.transform(points), abs=1e-12)
-    again = Encoding.of_arrays(found.arrays(), features)
-    assert np.array_equal(again.features(new), found.features(new))
-    flat = Encoding.fit(np.ones((4, 1)), ["c"], 1, [0.0, 1.0])
-    assert flat.features(np.ones((2, 1))).tolist() == [[0.0], [0.0]]
 
 
 def test_test_points_as_new_points_are_encoded_as_the_run_did(tmp_path):

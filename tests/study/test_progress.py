@@ -218,7 +218,7 @@ def test_scaling_and_components_know_the_training_points_only():
     assert points.train.min(axis=0) == pytest.approx([-1] * 3)
     assert points.train.max(axis=0) == pytest.approx([2] * 3)
     # Test points moved far away change nothing about the training points, and are clipped.
-    _, test = data._split(table, split)
+    _, test = data._split_points(table, split)
     far = table.X.copy()
     far[test] = 1e6
     moved = encode(table._replace(X=far), split, section, 3)

@@ -12,6 +12,11 @@ from scipy.linalg import eigh
 Cell = dict[str, Any]
 
 
+def cells(count: int, **settings: object) -> list[Cell]:
+    """So many cells that differ by their seed."""
+    return [{"seed": seed, **settings} for seed in range(count)]
+
+
 def spectrum(cell: Cell) -> Cell:
     """Linear algebra whose last bits show how many threads or which order computed it."""
     rng = np.random.default_rng(cell["seed"])

@@ -1,4 +1,3 @@
-import json
 import os
 import signal
 import subprocess
@@ -12,12 +11,9 @@ from aqka.errors import InputError
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import Store, to_json
 from tests.sweep import cell_functions
+from tests.sweep.cell_functions import cells
 
 ROOT = Path(__file__).parents[2]
-
-
-def cells(count: int, **settings: object) -> list[dict]:
-    return [{"seed": seed, **settings} for seed in range(count)]
 
 
 def test_same_bits_and_order_for_any_number_of_workers(tmp_path):
@@ -31,30 +27,12 @@ def test_same_bits_and_order_for_any_number_of_workers(tmp_path):
     assert alone[0]["inf"] == float("inf")
 
 
-def test_a_worker_has_one_blas_thread():
-    for result in run_cells(cell_functions.threads, cells(2), workers=2):
-        assert result["threads"]
-        assert set(result["threads"]) == {1}
-
-
 def test_equal_cells_are_computed_once(tmp_path):
     (tmp_path / "traces").mkdir()
     twice = cells(2, traces=str(tmp_path / "traces")) * 2
     results = run_cells(cell_functions.counted, twice, workers=1)
     assert [result["square"] for result in results] == [0, 1, 0, 1]
     assert len(list((tmp_path / "traces").iterdir())) == 2
-
-
-def test_a_store_line_says_where_a_result_comes_from(tmp_path):
-    store = tmp_path / "deep" / "store.jsonl"
-    run_cells(cell_functions.spectrum, cells(1), store, workers=1)
-    (entry,) = map(json.loads, store.read_text().splitlines())
-    assert entry["cell"] == {"seed": 0}
-    assert entry["seed"] == 0
-    assert entry["function"] == "tests.sweep.cell_functions:spectrum"
-    assert set(entry["versions"]) == {"aqka", "numpy", "scipy", "python"}
-    assert entry["seconds"] > 0
-    assert entry["finished"].endswith("Z")
 
 
 def test_what_is_stored_is_not_run_again(tmp_path):
@@ -74,24 +52,11 @@ def test_what_is_stored_is_not_run_again(tmp_path):
     assert seen == [0, 1, 2, 3]
 
 
-def test_cut_damaged_and_foreign_lines_are_computed_again(tmp_path):
-    store = tmp_path / "store.jsonl"
-    wanted = cells(5)
-    first = run_cells(cell_functions.spectrum, wanted, store, workers=1)
-    lines = store.read_text().splitlines()
-    damaged = lines[1].replace('"seed": 1', '"seed": 7', 1)
-    foreign = lines[2].replace('"aqka": "', '"aqka": "9.')
-    store.write_text("\n".join([lines[0], damaged, foreign, lines[3], lines[4][:50]]))
-    again = run_cells(cell_functions.spectrum, wanted, store, workers=1)
-    assert to_json(again) == to_json(first)
-    # The three bad lines stay, and three good ones follow on lines of their own.
-    assert len(store.read_text().splitlines()) == 8
-
-
 SCRIPT = """
 import sys
 from aqka.sweep.cells import run_cells
 from tests.sweep import cell_functions
+from tests.sweep.cell_functions import cells
 if __name__ == "__main__":
     cells = [{"seed": seed, "pause": 0.15} for seed in range(12)]
     run_cells(cell_functions.slow_spectrum, cells, sys.argv[1], workers=2)
@@ -137,20 +102,6 @@ def _wait_until_empty(group: int) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("workers outlive their sweep")
-
-
-def test_a_dead_worker_costs_nothing(tmp_path):
-    wanted = cells(6, mark=str(tmp_path / "mark"))
-    results = run_cells(cell_functions.dies_once, wanted, workers=2)
-    assert (tmp_path / "mark").exists()
-    assert to_json(results) == to_json(run_cells(cell_functions.spectrum, cells(6), workers=1))
-
-
-def test_a_cell_that_always_kills_stops_the_sweep_and_is_named(tmp_path):
-    with pytest.raises(RuntimeError, match=r"worker processes died.*'seed': 2"):
-        run_cells(cell_functions.always_dies, cells(4), tmp_path / "store.jsonl", workers=2)
-    with Store(tmp_path / "store.jsonl"):
-        pass  # the lock is free again
 
 
 @pytest.mark.parametrize("workers", [1, 2])

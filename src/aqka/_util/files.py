@@ -1,11 +1,15 @@
-"""Files named by somebody else: only regular ones, of a bounded size, inside one directory."""
+"""Files: bounded reads of what somebody else named, one atomic write, one lock."""
 
 import json
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from filelock import FileLock, Timeout
 
 from aqka._util.text import inert
 from aqka.errors import InputError
@@ -77,12 +81,22 @@ def read_text(path: Path, limit: int, what: str) -> str:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that at every instant the old or the new content is there, complete."""
+    with open_atomically(path) as stream:
+        stream.write(content)
+
+
+@contextmanager
+def open_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that takes the place of ``path`` when the block ends well.
+
+    At every instant the old or the new content is there, complete.
+    """
     # A name nobody can have put a symbolic link under.
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:
             os.fchmod(stream.fileno(), 0o644)  # as the ledger beside it
-            stream.write(content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(draft, path)
@@ -99,6 +113,27 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+class AlreadyHeldError(Exception):
+    """Another process, or another part of this one, holds the lock."""
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[None]:
+    """Hold the lock file ``path`` during the block, or raise AlreadyHeldError at once.
+
+    The operating system drops the lock when the process ends, however it ends; the file stays.
+    """
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise AlreadyHeldError(str(path)) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def as_json(value: Any) -> bytes:

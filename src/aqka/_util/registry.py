@@ -13,10 +13,10 @@ Thing = TypeVar("Thing")
 
 
 @cache
-def _known(package: str, kind: type) -> dict[str, type]:
-    """Return the classes a package offers: ``AqkaOracle`` of aqka_oracle.py is ``aqka-oracle``.
+def _classes(package: str, kind: type) -> dict[str, type]:
+    """Return the classes of a package by name: ``AqkaOracle`` of aqka_oracle.py is ``aqka-oracle``.
 
-    A module without such a class is no offer, so that what they share can stand beside them.
+    A file without such a class is passed over, so that what they share can stand beside them.
     """
     path: Sequence[str] = import_module(package).__path__
     found = {}
@@ -30,15 +30,15 @@ def _known(package: str, kind: type) -> dict[str, type]:
 
 
 def names(package: str, kind: type) -> list[str]:
-    """Return the names of what a package offers."""
-    return list(_known(package, kind))
+    """Return the names of the classes in a package's files."""
+    return list(_classes(package, kind))
 
 
 def make(package: str, kind: type[Thing], given: object) -> Thing:
     """Return the given object, or the one of that name with its defaults."""
     if isinstance(given, kind):
         return given
-    word, known = kind.__name__, _known(package, kind)  # type: ignore[arg-type]
+    word, known = kind.__name__, _classes(package, kind)  # type: ignore[arg-type]
     if not isinstance(given, str):
         raise InputError(
             f"{word.lower()} must be a name or an instance of {word}, got "

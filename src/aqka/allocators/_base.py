@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray, IntArray, as_fraction
 from aqka.allocators.schedule import Schedule
-from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, floored, kkt_targets, sample
+from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, kkt_targets, raise_to_floor, sample
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
@@ -22,7 +22,7 @@ class Allocation:
     landmarks: Landmarks | None = None
 
 
-def filled(score: FloatArray, table: PairTable, shots: int, rng: Generator) -> Allocation:
+def allocate_toward(score: FloatArray, table: PairTable, shots: int, rng: Generator) -> Allocation:
     """Fill toward shots ∝ ``score`` (Algorithm 1, lines 8 and 9)."""
     # Line 8. The target is cumulative: what the shots so far and these together should look
     # like (docs/errata.md, "B_t").
@@ -93,12 +93,12 @@ class TargetFill(Allocator):
 
     def score(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return |g| sqrt(K(1-K)) per pair, with the floor (Eq. 11)."""
-        sensitivity = floored(self.sensitivity(table, problem), self.floor)
+        sensitivity = raise_to_floor(self.sensitivity(table, problem), self.floor)
         return sensitivity * self.deviation(table, problem)
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Allocate one round's exploitation shots (Algorithm 1, lines 8 and 9)."""
-        return filled(self.score(table, problem), table, shots, rng)
+        return allocate_toward(self.score(table, problem), table, shots, rng)
 
 
 class SampledScore(TargetFill):

@@ -22,14 +22,14 @@ def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
     which keeps the smallest and the largest ridges within floating point.
     """
     spectrum = Spectrum.of(kernel)  # line 5: PSD-project
-    y = _scaled(problem.outputs)
-    alpha = _scaled(spectrum.solve(y, problem.ridge))  # line 6: α = (K̂ + λI)⁻¹ y
-    beta = _scaled(spectrum.solve(alpha, problem.ridge))  #  β = (K̂ + λI)⁻¹ α
+    y = _scale_to_one(problem.outputs)
+    alpha = _scale_to_one(spectrum.solve(y, problem.ridge))  # line 6: α = (K̂ + λI)⁻¹ y
+    beta = _scale_to_one(spectrum.solve(alpha, problem.ridge))  #  β = (K̂ + λI)⁻¹ α
     outputs = zip(alpha.T, beta.T, strict=True)
     return combined(krr_gradient(a, b, ridge=1.0) for a, b in outputs)  # line 7: Lemma 1
 
 
-def _scaled(vector: FloatArray) -> FloatArray:
+def _scale_to_one(vector: FloatArray) -> FloatArray:
     return np.asarray(vector / np.abs(vector).max())
 
 

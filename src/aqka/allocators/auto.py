@@ -6,7 +6,7 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray
-from aqka.allocators._base import Allocation, Allocator, filled
+from aqka.allocators._base import Allocation, Allocator, allocate_toward
 from aqka.allocators.predictive import Predictive, half_uniform
 from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.allocators.targets import raise_lowest
@@ -37,7 +37,7 @@ class Auto(Allocator):
         shares, _ = self._choice(table, problem)
         if shares is None:
             return Allocation(raise_lowest(table.shots, shots, rng))
-        return filled(half_uniform(shares), table, shots, rng)
+        return allocate_toward(half_uniform(shares), table, shots, rng)
 
     def explain(self, table: PairTable, problem: Problem) -> str:
         """Say which way the next shots go, and why."""

@@ -10,7 +10,7 @@ from aqka.allocators._base import Allocation
 from aqka.allocators.aqka import ridge_gradient
 from aqka.allocators.nystrom import Nystrom, landmark_block
 from aqka.allocators.schedule import ONE_LOOK, Schedule
-from aqka.allocators.targets import fill, floored, kkt_targets
+from aqka.allocators.targets import fill, kkt_targets, raise_to_floor
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
@@ -33,7 +33,7 @@ class Hybrid(Nystrom):
         row_sums = sensitivity.sum(axis=1)
         points = np.argsort(-row_sums, kind="stable")[: self.count(table.n_points)]
         block = landmark_block(table, points)
-        score = floored(table.condense(sensitivity)) * problem.reading.deviation(table)
+        score = raise_to_floor(table.condense(sensitivity)) * problem.reading.deviation(table)
         if not score[block].any():
             score = np.ones_like(score)
         targets = kkt_targets(np.where(block, score, 0.0), table.total + shots)

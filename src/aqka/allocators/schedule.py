@@ -79,8 +79,8 @@ class Schedule:
         # The product is taken off its last bits first: 0.2 * 5 must not become 2.
         return min(round_shots, math.ceil(round(self.explore * round_shots, 9)))
 
-    def exploring(self, spent: IntArray, shots: int, rng: Generator) -> IntArray:
-        """Return exploration shots per pair, given the shots each pair has."""
+    def explore_pairs(self, spent: IntArray, shots: int, rng: Generator) -> IntArray:
+        """Return how many exploration shots each pair gets, given the shots it has."""
         if self.exploration == "round-robin":
             return raise_lowest(spent, shots, rng)
         return sample_uniformly(len(spent), shots, rng)

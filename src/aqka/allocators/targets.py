@@ -12,7 +12,7 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray
 SENSITIVITY_FLOOR = 0.05  # the paper's Table 1: 5 % of the largest
 
 
-def floored(sensitivity: FloatArray, fraction: float = SENSITIVITY_FLOOR) -> FloatArray:
+def raise_to_floor(sensitivity: FloatArray, fraction: float = SENSITIVITY_FLOOR) -> FloatArray:
     """Return |sensitivity|, raised to ``fraction`` of its maximum."""
     size = np.abs(sensitivity)
     return np.asarray(np.maximum(size, fraction * size.max()))

@@ -12,12 +12,12 @@ from aqka.runs.audit import Audit
 
 app = typer.Typer(help="Check, show and export the ledger of a run.", no_args_is_help=True)
 
-Run = Annotated[Path, typer.Argument(help="Directory of a run, or the ledger in it.")]
+RunOrLedger = Annotated[Path, typer.Argument(help="Directory of a run, or the ledger in it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 @app.command(epilog="Example: aqka ledger verify runs/first")
-def verify(run: Run, as_json: AsJson = False) -> None:
+def verify(run: RunOrLedger, as_json: AsJson = False) -> None:
     """Check a ledger without its backend. Exit code 0: sound, 1: not sound, 2: not readable."""
     from aqka.runs.audit import verify as check
 
@@ -30,27 +30,27 @@ def verify(run: Run, as_json: AsJson = False) -> None:
             typer.echo(f"QPU time: {found.qpu_seconds:.6g} s")
         for problem in found.problems[1:]:
             typer.echo(f"  also: {problem}")
-    _leave(found)
+    _exit_by(found)
 
 
 @app.command(epilog="Example: aqka ledger show runs/first")
-def show(run: Run, as_json: AsJson = False) -> None:
+def show(run: RunOrLedger, as_json: AsJson = False) -> None:
     """List the entries of a ledger, as far as it can be read. Exit codes: as verify."""
-    from aqka.cli.ledger_table import listed, print_lines
+    from aqka.cli.ledger_table import list_entries, print_lines
 
-    lines, found = listed(run)
+    lines, found = list_entries(run)
     if as_json:
         entries = [asdict(line) for line in lines]
         typer.echo(json.dumps({"entries": entries, "summary": found.summary}, indent=2))
     else:
         print_lines(lines, Console())
         typer.echo(found.summary)
-    _leave(found)
+    _exit_by(found)
 
 
 @app.command(epilog="Example: aqka ledger export runs/first counts.csv")
 def export(
-    run: Run,
+    run: RunOrLedger,
     target: Annotated[Path, typer.Argument(help="File ending in .csv, .npz or .parquet.")],
 ) -> None:
     """Write the counts of a run: round, row, col, shots, hits. Exit codes: as verify."""
@@ -61,10 +61,10 @@ def export(
     found = check(run)
     if not found.sound:
         typer.echo(f"error: {found.summary}; nothing is exported.", err=True)
-        _leave(found)
+        _exit_by(found)
     rows = write(run, target)
     typer.echo(f"{inert(target, limit=None)}: {rows} rows")
 
 
-def _leave(found: Audit) -> NoReturn:
+def _exit_by(found: Audit) -> NoReturn:
     raise typer.Exit(0 if found.sound else 1)

@@ -20,7 +20,7 @@ MAX_FACTS = 12  # of one entry; ours have fewer
 
 
 @dataclass(frozen=True)
-class Line:
+class LedgerLine:
     """One entry in short: texts that are safe to print, none longer than 40 characters."""
 
     number: int
@@ -30,20 +30,20 @@ class Line:
     facts: dict[str, str]
 
 
-def listed(path: str | Path) -> tuple[list[Line], Audit]:
+def list_entries(path: str | Path) -> tuple[list[LedgerLine], Audit]:
     """Return the entries that can be read, and what an audit says of the whole."""
-    lines: list[Line] = []
+    lines: list[LedgerLine] = []
 
-    def noted(entries: Iterator[Entry]) -> Iterator[Entry]:
+    def note_lines(entries: Iterator[Entry]) -> Iterator[Entry]:
         for entry in entries:
-            lines.append(_line(entry))
+            lines.append(_ledger_line(entry))
             yield entry
 
     with Ledger(ledger_path(path)) as ledger:
-        return lines, Audit.of(fold(noted(ledger.entries()), keep_rounds=False))
+        return lines, Audit.of(fold(note_lines(ledger.entries()), keep_rounds=False))
 
 
-def print_lines(lines: list[Line], console: Console) -> None:
+def print_lines(lines: list[LedgerLine], console: Console) -> None:
     """Print one row per entry; nothing in it is taken for markup."""
     table = Table()
     table.add_column("entry", justify="right", no_wrap=True)
@@ -59,8 +59,8 @@ def print_lines(lines: list[Line], console: Console) -> None:
     console.print(table)
 
 
-def _line(entry: Entry) -> Line:
-    return Line(entry.number, _time(entry.at), inert(entry.kind), entry.round, _facts(entry))
+def _ledger_line(entry: Entry) -> LedgerLine:
+    return LedgerLine(entry.number, _time(entry.at), inert(entry.kind), entry.round, _facts(entry))
 
 
 def _facts(entry: Entry) -> dict[str, str]:

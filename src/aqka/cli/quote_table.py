@@ -8,16 +8,16 @@ from aqka.planning.device import DeviceModel
 from aqka.planning.quotes import Quote
 
 
-def print_quote(offer: Quote, device: DeviceModel, rate: float | None, console: Console) -> None:
+def print_quote(quote: Quote, device: DeviceModel, rate: float | None, console: Console) -> None:
     """Print the figures with their notes, then warnings and advice."""
-    table = Table(title=f"{offer.n_points} points, {offer.shots:,} shots")
+    table = Table(title=f"{quote.n_points} points, {quote.shots:,} shots")
     table.add_column("figure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("how")
-    for row in quote_rows(offer, device, rate):
+    for row in quote_rows(quote, device, rate):
         table.add_row(*row)
     console.print(table)
-    for title, sentences in (("Warning", offer.warnings), ("Advice", offer.advice)):
+    for title, sentences in (("Warning", quote.warnings), ("Advice", quote.advice)):
         for sentence in sentences:
             console.print(f"{title}: {sentence}", highlight=False, markup=False, soft_wrap=True)
     console.print(
@@ -28,43 +28,43 @@ def print_quote(offer: Quote, device: DeviceModel, rate: float | None, console: 
     )
 
 
-def quote_rows(offer: Quote, device: DeviceModel, rate: float | None) -> list[tuple[str, str, str]]:
+def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tuple[str, str, str]]:
     """Return name, value and derivation of each figure."""
-    n, times = offer.n_points, offer.submissions
-    measured = offer.n_pairs > n * (n - 1) // 2
+    n, times = quote.n_points, quote.submissions
+    measured = quote.n_pairs > n * (n - 1) // 2
     rows = [
-        ("pairs", f"{offer.n_pairs:,}", "N(N+1)/2" if measured else "N(N-1)/2, diagonal known"),
-        ("shots", f"{offer.shots:,}", "one shot is one execution"),
-        ("shots per pair", f"{offer.shots_per_pair:.3g}", "mean"),
+        ("pairs", f"{quote.n_pairs:,}", "N(N+1)/2" if measured else "N(N-1)/2, diagonal known"),
+        ("shots", f"{quote.shots:,}", "one shot is one execution"),
+        ("shots per pair", f"{quote.shots_per_pair:.3g}", "mean"),
         ("submissions", f"{times}", "warm-up and rounds, without empty ones"),
-        ("shots per round", _span(offer.shots_per_round), "smallest to largest"),
-        ("jobs", f"{offer.jobs}", f"{_span(offer.jobs_per_round)} per round"),
+        ("shots per round", _span(quote.shots_per_round), "smallest to largest"),
+        ("jobs", f"{quote.jobs}", f"{_span(quote.jobs_per_round)} per round"),
         (
             "one execution",
-            duration(offer.execution_seconds),
+            duration(quote.execution_seconds),
             f"rep_delay {duration(device.rep_delay)} + {duration(device.execution_overhead)} + "
-            f"depth {offer.depth} × {duration(device.layer_time)}",
+            f"depth {quote.depth} × {duration(device.layer_time)}",
         ),
         (
             "QPU time",
-            duration(offer.qpu_seconds),
+            duration(quote.qpu_seconds),
             f"jobs × {duration(device.job_overhead)} + shots × one execution",
         ),
         (
             "queue time",
-            duration(offer.queue_seconds),
+            duration(quote.queue_seconds),
             f"submissions × waiting jobs × {duration(device.queued_job_seconds)}",
         ),
-        ("classical time", duration(offer.classical_seconds), "between two submissions, ∝ N³"),
+        ("classical time", duration(quote.classical_seconds), "between two submissions, ∝ N³"),
         (
             "wall time",
-            duration(offer.wall_seconds),
-            f"transpile once ({duration(offer.transpile_seconds)}) + queue + QPU + classical",
+            duration(quote.wall_seconds),
+            f"transpile once ({duration(quote.transpile_seconds)}) + queue + QPU + classical",
         ),
-        ("session time", duration(offer.session_seconds), "QPU + classical: billed in a session"),
+        ("session time", duration(quote.session_seconds), "QPU + classical: billed in a session"),
     ]
-    if offer.cost is not None:
-        price = f"{offer.cost:,.2f} {offer.currency}".strip()
+    if quote.cost is not None:
+        price = f"{quote.cost:,.2f} {quote.currency}".strip()
         rows.append(("cost", price, f"QPU time at {rate:g} per minute, outside a session"))
     return rows
 

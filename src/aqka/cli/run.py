@@ -1,24 +1,22 @@
-"""The commands around a run: init, run, resume, status, watch, doctor. They parse, call, print."""
+"""The commands around a run: init, run, resume, status, watch. They parse, call, print."""
 
 import json
 import math
-import os
 import shlex
-import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from aqka._util.text import inert
-from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.cli.options import AsJson, Run
+from aqka.cli.stopping import leaving_resumable
+from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     from aqka.planning.quotes import Quote
@@ -26,13 +24,9 @@ if TYPE_CHECKING:
     from aqka.study.progress import Progress
     from aqka.study.study_run import StudyRun
 
-INTERRUPTED, FAILED = 3, 4
-"""Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
 LOOK_SECONDS = 0.5
 
 app = typer.Typer()
-Run = Annotated[Path, typer.Argument(help="Directory of a run.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @app.command(epilog="Example: aqka init study.toml && aqka run study.toml")
@@ -99,7 +93,7 @@ def status(run: Run, as_json: AsJson = False) -> None:
 
     now = progress(run)
     if as_json:
-        typer.echo(json.dumps(_as_json(now), indent=2))
+        typer.echo(json.dumps(_progress_facts(now), indent=2))
         return
     Console().print(progress_table(str(run), now))
     if now.resumable:
@@ -124,7 +118,7 @@ def watch(
         with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
             while True:
                 if as_json:
-                    typer.echo(json.dumps(_as_json(now)))
+                    typer.echo(json.dumps(_progress_facts(now)))
                 if now.state in ("finished", "interrupted", "stopped"):
                     break
                 time.sleep(every)
@@ -132,29 +126,6 @@ def watch(
                 live.update(progress_table(str(run), now))
     except KeyboardInterrupt:
         return  # the watcher goes, the run goes on
-
-
-@app.command(epilog="Example: aqka doctor")
-def doctor(as_json: AsJson = False) -> None:
-    """Say which extras are installed, and the command that brings the others."""
-    from rich.table import Table
-
-    from aqka._util.optional import examine, platform_facts
-
-    facts, extras = platform_facts(), examine()
-    if as_json:
-        found = {"versions": facts, "extras": [asdict(extra) for extra in extras]}
-        typer.echo(json.dumps(found, indent=2))
-        return
-    console = Console()
-    console.print(", ".join(f"{name} {version}" for name, version in facts.items()))
-    table = Table()
-    for heading in ("extra", "for", "installed", "to install"):
-        table.add_column(heading)
-    for extra in extras:
-        there = ", ".join(f"{name} {version}" for name, version in extra.installed.items())
-        table.add_row(extra.name, extra.purpose, there, extra.command.replace("[", "\\["))
-    console.print(table)
 
 
 def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: bool) -> None:
@@ -210,33 +181,16 @@ def _write_report(done: "StudyRun", errors: Console) -> Path | None:
         return None
 
 
-@contextmanager
-def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
-    """Turn a stop by the user or the backend into its exit code, and say how to go on."""
-    try:
-        with _stopped_by_signals():
-            yield
-    except KeyboardInterrupt:
-        _leave(directory, "interrupted", INTERRUPTED, again)
-    except (JobError, TransientError) as error:
-        _leave(directory, inert(error, limit=None), FAILED, again)
-    except Exception as error:
-        if not type(error).__module__.startswith(("qiskit_ibm_runtime", "requests", "urllib3")):
-            raise
-        # Only the kind of error is told: its text may repeat a token.
-        _leave(directory, f"IBM's service refused ({type(error).__name__})", FAILED, again)
-
-
-def _announce(offer: "Quote", test_shots: int, directory: Path, errors: Console) -> None:
+def _announce(quote: "Quote", test_shots: int, directory: Path, errors: Console) -> None:
     errors.print(
-        f"{inert(directory, 300)}: {offer.shots:,} shots for {offer.n_pairs:,} pairs of "
-        f"{offer.n_points} points in {offer.submissions} submissions, then {test_shots:,} for "
+        f"{inert(directory, 300)}: {quote.shots:,} shots for {quote.n_pairs:,} pairs of "
+        f"{quote.n_points} points in {quote.submissions} submissions, then {test_shots:,} for "
         "predictions.",
         highlight=False,
         markup=False,
         soft_wrap=True,
     )
-    for sentence in offer.warnings:
+    for sentence in quote.warnings:
         errors.print(f"Warning: {sentence}", highlight=False, markup=False, soft_wrap=True)
 
 
@@ -277,36 +231,7 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
         yield look
 
 
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Let a closed terminal and a polite kill stop a run as Ctrl-C does."""
-
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
-        if number == getattr(signal, "SIGHUP", None):
-            # Nobody is there to read, and writing to a closed terminal fails.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            for stream in (sys.stdout, sys.stderr):
-                os.dup2(nowhere, stream.fileno())
-        raise KeyboardInterrupt
-
-    numbers = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
-    before = {number: signal.signal(number, stop) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _leave(directory: Path, reason: str, code: int, again: str) -> NoReturn:
-    if directory.exists():
-        typer.echo(f"{reason}; go on with: {again}", err=True)
-    else:
-        typer.echo(f"{reason}; nothing was spent or written", err=True)
-    raise typer.Exit(code)
-
-
-def _as_json(now: "Progress") -> dict[str, Any]:
+def _progress_facts(now: "Progress") -> dict[str, Any]:
     derived = {"shots_left": now.shots_left, "resumable": now.resumable}
     return asdict(now) | derived
 

@@ -4,7 +4,6 @@ A request is written before its first shot. Its folder then holds the points, wh
 not, and the ledger; so any process can finish it, and knows what has been measured.
 """
 
-import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, as_array
+from aqka._util.files import open_atomically
 from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.uniform import Uniform
 from aqka.core.problem import Problem, as_targets
@@ -144,12 +144,8 @@ def save(directory: Path, request: Request) -> Path:
     number = int(present[-1].name.split("-")[0]) + 1 if present else 1
     folder = directory / f"{number:04d}-{request.kind}"
     folder.mkdir()
-    part = folder / f"{FILE_NAME}.part"
-    with part.open("wb") as file:
+    with open_atomically(folder / FILE_NAME) as file:
         np.savez(file, **request.arrays())  # type: ignore[arg-type]
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(folder / FILE_NAME)
     return folder
 
 

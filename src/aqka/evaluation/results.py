@@ -82,7 +82,7 @@ class Results:
         """Return the rows that meet all conditions: a value, or a function that says yes."""
         kept = [row for row in self.rows if all(_meets(row, *item) for item in conditions.items())]
         if not kept:
-            raise MissingError(f"no row with {_described(conditions)}")
+            raise MissingError(f"no row with {_describe(conditions)}")
         return Results(kept, self.protocol, self.seconds)
 
     def unique(self, column: str) -> list[Any]:
@@ -107,10 +107,15 @@ class Results:
         self, method: str, baseline: str, measure: str = "accuracy", **conditions: Any
     ) -> Estimate:
         """Return by how much a method beats another, paired by seed, in percentage points."""
+        return Estimate.of(self.seed_gains(method, baseline, measure, **conditions))
+
+    def seed_gains(
+        self, method: str, baseline: str, measure: str = "accuracy", **conditions: Any
+    ) -> list[float]:
+        """Return the gain of every seed that both methods have."""
         ours = self.where(method=method, **conditions).by_seed(measure)
         theirs = self.where(method=baseline, **conditions).by_seed(measure)
-        common = [100 * (ours[seed] - theirs[seed]) for seed in ours if seed in theirs]
-        return Estimate.of(common)
+        return [100 * (ours[seed] - theirs[seed]) for seed in ours if seed in theirs]
 
     def ratio(self, measure: str, method: str, baseline: str, **conditions: Any) -> Estimate:
         """Return the ratio of two methods' means, with a jackknife error over seeds."""
@@ -159,7 +164,7 @@ def _meets(row: Row, column: str, wanted: Any) -> bool:
     return bool(row.get(column) == wanted)
 
 
-def _described(conditions: dict[str, Any]) -> str:
+def _describe(conditions: dict[str, Any]) -> str:
     return ", ".join(
         f"{column} in the range asked for" if callable(wanted) else f"{column} {wanted}"
         for column, wanted in conditions.items()

@@ -9,7 +9,7 @@ from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend
 from aqka.core.problem import Problem
-from aqka.evaluation.reproduce.experiment import reading_of
+from aqka.evaluation.protocols import reading_of
 from aqka.evaluation.results import Row
 from aqka.evaluation.tasks import Task
 from aqka.maths.metrics import balanced_accuracy
@@ -41,7 +41,7 @@ def all_rows(
     for name, method in chosen.items():
         for budget in budgets:
             session = spend(task, method, budget, protocol, seed, backend=backend)
-            row = measured(task, session, exact, readout)
+            row = session_row(task, session, exact, readout)
             rows.append(row | {"method": name, "budget": budget})
     return rows
 
@@ -92,7 +92,7 @@ def spend(
     )
 
 
-def measured(
+def session_row(
     task: Task, session: Acquisition, exact: FloatArray, readout: str | None = None
 ) -> Row:
     """Return how well the session's head does on the test points, and what share of pairs it saw.

@@ -165,7 +165,9 @@ def method_means(
     return results.along(column, lambda r: r.mean(measure), method=method)
 
 
-def save(figures: Mapping[str, Figure], directory: Any, endings: Sequence[str]) -> list[str]:
+def save_figures(
+    figures: Mapping[str, Figure], directory: Any, endings: Sequence[str]
+) -> list[str]:
     """Save every figure with every ending; return the file names."""
     names = [f"{name}.{ending}" for name in figures for ending in endings]
     for name, figure in figures.items():

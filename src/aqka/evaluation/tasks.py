@@ -178,8 +178,8 @@ def breast_cancer(n_train: int = 80, n_test: int = 30, seed: int = 0, ridge: flo
 
     features, labels = load_breast_cancer(return_X_y=True)
     steps = (PCA(4, random_state=0), MinMaxScaler((0, np.pi), clip=True))
-    split = _split(features, labels == 1, steps, n_train, n_test, seed)
-    return _labelled("breast cancer, ZZ kernel", zz_kernel, split, ridge)
+    split = _split_and_scale(features, labels == 1, steps, n_train, n_test, seed)
+    return _labelled_task("breast cancer, ZZ kernel", zz_kernel, split, ridge)
 
 
 def breast_cancer_rbf(
@@ -196,8 +196,8 @@ def breast_cancer_rbf(
     from sklearn.preprocessing import StandardScaler
 
     features, labels = load_breast_cancer(return_X_y=True)
-    split = _split(features, labels == 1, (StandardScaler(),), n_train, n_test, seed)
-    return _labelled("breast cancer, RBF kernel", _rbf(0.02), split, ridge)
+    split = _split_and_scale(features, labels == 1, (StandardScaler(),), n_train, n_test, seed)
+    return _labelled_task("breast cancer, RBF kernel", _rbf(0.02), split, ridge)
 
 
 def digits_rbf(
@@ -220,8 +220,10 @@ def digits_rbf(
     features, labels = load_digits(return_X_y=True)
     chosen = np.isin(labels, (first, second))
     steps = (StandardScaler(), PCA(16, random_state=0))
-    split = _split(features[chosen], labels[chosen] == second, steps, n_train, n_test, seed)
-    return _labelled(f"digits {first} and {second}, RBF kernel", _rbf(0.05), split, ridge)
+    split = _split_and_scale(
+        features[chosen], labels[chosen] == second, steps, n_train, n_test, seed
+    )
+    return _labelled_task(f"digits {first} and {second}, RBF kernel", _rbf(0.05), split, ridge)
 
 
 def _rbf(gamma: float) -> Callable[..., FloatArray]:
@@ -232,7 +234,7 @@ def _rbf(gamma: float) -> Callable[..., FloatArray]:
     return kernel
 
 
-def _split(
+def _split_and_scale(
     features: FloatArray,
     positive: BoolArray,
     steps: Sequence[Any],
@@ -256,7 +258,7 @@ def _split(
     return [scaling.fit_transform(train_x), scaling.transform(test_x), train_y, test_y]
 
 
-def _labelled(
+def _labelled_task(
     name: str, kernel: Callable[..., FloatArray], split: list[FloatArray], ridge: float
 ) -> Task:
     train_x, test_x, y, test_labels = split

@@ -16,57 +16,57 @@ SPARSE_SHOTS_PER_PAIR = 0.5
 NOTABLE_OVERHEAD = 0.2
 
 
-def warn(offer: "Quote", device: DeviceModel) -> tuple[str, ...]:
-    """Return the limits of the device that the offer would hit."""
+def warn(quote: "Quote", device: DeviceModel) -> tuple[str, ...]:
+    """Return the limits of the device that the run would hit."""
     found = []
-    most = max(offer.jobs_per_round)
+    most = max(quote.jobs_per_round)
     if most > 1:
         found.append(
             f"A job holds at most {device.max_executions:,} executions: the largest round is sent "
             f"as {most} jobs."
         )
-    longest = device.job_overhead + offer.execution_seconds * min(
-        device.max_executions, max(offer.shots_per_round)
+    longest = device.job_overhead + quote.execution_seconds * min(
+        device.max_executions, max(quote.shots_per_round)
     )
     if longest > device.max_job_seconds:
         found.append(
             f"The longest job takes {duration(longest)}, and jobs are cancelled after "
             f"{duration(device.max_job_seconds)}: lower max_executions so that rounds are split."
         )
-    if offer.session_seconds > device.session_seconds:
+    if quote.session_seconds > device.session_seconds:
         found.append(
-            f"The rounds take {duration(offer.session_seconds)} even without queues, and a session "
+            f"The rounds take {duration(quote.session_seconds)} even without queues, and a session "
             f"ends after {duration(device.session_seconds)}: the run needs several sessions."
         )
-    elif offer.wall_seconds > device.session_seconds:
+    elif quote.wall_seconds > device.session_seconds:
         found.append(
-            f"Queued one by one the rounds take {duration(offer.wall_seconds)}, longer than the "
+            f"Queued one by one the rounds take {duration(quote.wall_seconds)}, longer than the "
             f"{duration(device.session_seconds)} of a session: the device may be recalibrated "
             "between them."
         )
-    if offer.submissions > 1 and offer.classical_seconds > device.interactive_gap:
+    if quote.submissions > 1 and quote.classical_seconds > device.interactive_gap:
         found.append(
-            f"The classical work between rounds takes about {duration(offer.classical_seconds)}, "
+            f"The classical work between rounds takes about {duration(quote.classical_seconds)}, "
             f"and a session is put aside after {duration(device.interactive_gap)} without a job: "
             "each round would queue again."
         )
     return tuple(found)
 
 
-def advise(offer: "Quote", device: DeviceModel, rate: float | None) -> tuple[str, ...]:
+def advise(quote: "Quote", device: DeviceModel, rate: float | None) -> tuple[str, ...]:
     """Return what rounds cost and whether they are worth it."""
     found = []
-    extra = offer.submissions - 1
-    wait = offer.queue_seconds / offer.submissions
-    if offer.shots_per_pair > SATURATED_SHOTS_PER_PAIR:
+    extra = quote.submissions - 1
+    wait = quote.queue_seconds / quote.submissions
+    if quote.shots_per_pair > SATURATED_SHOTS_PER_PAIR:
         found.append(
             f"Above {SATURATED_SHOTS_PER_PAIR} shots a pair uniform does as well as adaptive "
             "shots (the paper's regime map): "
             + ("one round is enough, or fewer shots." if extra else "fewer may be enough.")
         )
-    if extra and offer.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
+    if extra and quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
         found.append(
-            f"With {offer.shots_per_pair:.2g} shots a pair, 1 or 2 rounds do: the paper puts the "
+            f"With {quote.shots_per_pair:.2g} shots a pair, 1 or 2 rounds do: the paper puts the "
             "cost at about 3 points of accuracy (Appendix C.9)."
         )
     if extra:
@@ -75,7 +75,7 @@ def advise(offer: "Quote", device: DeviceModel, rate: float | None) -> tuple[str
         if rate is not None:
             costs.append(f"{price(device.job_overhead, rate):,.2f} in money")
         found.append(f"Each further round costs {', '.join(costs)}.")
-    overhead = offer.jobs * device.job_overhead / offer.qpu_seconds
+    overhead = quote.jobs * device.job_overhead / quote.qpu_seconds
     if extra and overhead > NOTABLE_OVERHEAD:
         found.append(
             f"Starting jobs takes {overhead:.0%} of the QPU time: fewer rounds leave more for "
@@ -84,7 +84,7 @@ def advise(offer: "Quote", device: DeviceModel, rate: float | None) -> tuple[str
     if extra and wait > 0:
         found.append(
             f"A session queues once, which saves {duration(extra * wait)}; it is billed from its "
-            f"first job to its last result, about {duration(offer.session_seconds)}. The open plan "
+            f"first job to its last result, about {duration(quote.session_seconds)}. The open plan "
             "has none."
         )
     return tuple(found)

@@ -113,12 +113,12 @@ class DeviceModel:
         """Return the QPU time of one execution of a circuit of that depth."""
         return self.rep_delay + self.execution_overhead + depth * self.layer_time
 
-    def changed(self, values: Mapping[str, float]) -> "DeviceModel":
+    def with_constants(self, values: Mapping[str, float]) -> "DeviceModel":
         """Return a copy with other constants; a name that does not exist is refused.
 
         Examples
         --------
-        >>> DeviceModel().changed({"rep_delay": 1e-4}).rep_delay
+        >>> DeviceModel().with_constants({"rep_delay": 1e-4}).rep_delay
         0.0001
         """
         for name in values:

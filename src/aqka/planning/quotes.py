@@ -131,12 +131,12 @@ def quote(
 
     Examples
     --------
-    >>> offer = quote(150, "5 min", queue=50, rate=96)
-    >>> offer.n_pairs, offer.shots, offer.submissions
+    >>> ours = quote(150, "5 min", queue=50, rate=96)
+    >>> ours.n_pairs, ours.shots, ours.submissions
     (11175, 826540, 5)
-    >>> f"{offer.qpu_seconds:.1f} s of QPU, {offer.queue_seconds / 60:.0f} min in queues"
+    >>> f"{ours.qpu_seconds:.1f} s of QPU, {ours.queue_seconds / 60:.0f} min in queues"
     '300.0 s of QPU, 83 min in queues'
-    >>> round(offer.cost)
+    >>> round(ours.cost)
     480
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
@@ -145,21 +145,17 @@ def quote(
     queue = _as_bounded(queue, "queue", 0, MAX_QUEUE)
     schedule = schedule or Schedule()
     _as_bounded(schedule.rounds, "rounds", 1, MAX_ROUNDS)
-    if diagonal not in ("known", "measured"):
-        raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
-    if rate is not None and as_positive(rate, "rate") > MAX_RATE:
-        raise InputError(f"rate must be at most {MAX_RATE:.0e} per QPU minute, got {rate}.")
+    _check_rate(rate)
+    n_pairs = _count_pairs(n_points, diagonal)
     budget = _as_budget(budget)
 
     usage = Usage(schedule, device, device.execution_seconds(depth))
     shots = affordable_shots(budget, usage, rate)
-    rounds = usage.rounds(shots)
-    n_pairs = n_points * (n_points + (1 if diagonal == "measured" else -1)) // 2
-    qpu = usage.seconds(shots)
+    rounds, qpu = usage.rounds(shots), usage.seconds(shots)
     classical = device.classical_per_cube * n_points**3
     queued = len(rounds) * queue * device.queued_job_seconds
     session = qpu + (len(rounds) - 1) * classical
-    offer = Quote(
+    made = Quote(
         n_points=n_points,
         n_qubits=n_qubits,
         depth=depth,
@@ -179,7 +175,18 @@ def quote(
         currency=budget.currency if isinstance(budget, Money) else "",
     )
     # Advice reads the figures above, so it is added once they stand.
-    return replace(offer, warnings=warn(offer, device), advice=advise(offer, device, rate))
+    return replace(made, warnings=warn(made, device), advice=advise(made, device, rate))
+
+
+def _count_pairs(n_points: int, diagonal: Diagonal) -> int:
+    if diagonal not in ("known", "measured"):
+        raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
+    return n_points * (n_points + (1 if diagonal == "measured" else -1)) // 2
+
+
+def _check_rate(rate: float | None) -> None:
+    if rate is not None and as_positive(rate, "rate") > MAX_RATE:
+        raise InputError(f"rate must be at most {MAX_RATE:.0e} per QPU minute, got {rate}.")
 
 
 def _as_bounded(value: int, name: str, minimum: int, maximum: int) -> int:

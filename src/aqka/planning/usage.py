@@ -47,7 +47,7 @@ def affordable_shots(budget: Budget, usage: Usage, rate: float | None) -> int:
         return budget.count
     if isinstance(budget, QpuTime):
         seconds = budget.seconds
-        return _largest(lambda shots: usage.seconds(shots) <= seconds, usage)
+        return _most_shots(lambda shots: usage.seconds(shots) <= seconds, usage)
     if rate is None:
         prices = ", ".join(f"{usd:g} {plan}" for plan, usd in IBM_LIST_PRICES.items())
         raise InputError(
@@ -56,10 +56,10 @@ def affordable_shots(budget: Budget, usage: Usage, rate: float | None) -> int:
             f"IBM's list prices in May 2026 were, in USD: {prices}."
         )
     amount = budget.amount
-    return _largest(lambda shots: price(usage.seconds(shots), rate) <= amount, usage)
+    return _most_shots(lambda shots: price(usage.seconds(shots), rate) <= amount, usage)
 
 
-def _largest(affordable: Callable[[int], bool], usage: Usage) -> int:
+def _most_shots(affordable: Callable[[int], bool], usage: Usage) -> int:
     """Return the largest number of shots that is affordable, by bisection."""
     if not affordable(1):
         raise InputError(

@@ -1,6 +1,5 @@
 """What a ledger recorded, for analyses that need no new shot."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -8,6 +7,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from aqka._util.arrays import IntArray
+from aqka._util.files import open_atomically
 from aqka._util.text import inert
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
@@ -126,14 +126,9 @@ def export(path: str | Path, target: str | Path) -> int:
     if writer is _write_parquet:
         _pyarrow()  # say that it is missing before reading anything
     found = measurements(path)
-    partial = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        try:
-            with partial.open("wb") as stream:
-                writer(found, stream)
-            partial.replace(file)
-        finally:
-            partial.unlink(missing_ok=True)
+        with open_atomically(file) as stream:
+            writer(found, stream)
     except (OSError, ValueError) as error:
         raise InputError(
             f"target {inert(target, 300)} cannot be written: {error}; name another."

@@ -139,12 +139,12 @@ class Acquisition(Session):
         warm = self._milestones[0] if self.schedule.has_warmup(self.budget) else 0
         if self.shots_spent < warm:
             round_shots = warm - self.shots_spent
-            shots, landmarks = self.schedule.exploring(spent, round_shots, rng), None  # line 3
+            shots, landmarks = self.schedule.explore_pairs(spent, round_shots, rng), None  # line 3
         else:
             explore = self.schedule.exploration_shots(round_shots)
             allocation = self._allocate(round_shots - explore, rng)  # lines 5 to 9
             shots, landmarks = allocation.shots, allocation.landmarks
-            shots = shots + self.schedule.exploring(spent + shots, explore, rng)  # line 10
+            shots = shots + self.schedule.explore_pairs(spent + shots, explore, rng)  # line 10
         if self.schedule.quantum > 1:
             shots = round_to_multiples(shots, self.schedule.quantum, rng)
         index = np.flatnonzero(shots)

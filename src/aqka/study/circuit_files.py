@@ -47,19 +47,18 @@ def load_circuit(path: Path) -> "QuantumCircuit":
             raise InputError(f"{name}: {error}") from None
     else:
         require("qiskit_qasm3_import", "qasm")
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "aqka.study.circuit_files",
-        path.suffix,
-        str(CPU_SECONDS),
-    ]
+    _try_in_a_process(content, path.suffix, name)
+    return read_circuit(content, path.suffix)
+
+
+def _try_in_a_process(content: bytes, suffix: str, name: str) -> None:
+    """Read a circuit in a process under limits, and say what went wrong there."""
+    command = [sys.executable, "-P", "-m", "aqka.study.circuit_files", suffix, str(CPU_SECONDS)]
     source = str(Path(__file__).resolve().parents[2])
     found = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found}
     try:
-        checked = subprocess.run(
+        ended = subprocess.run(
             command,
             input=content,
             env=environment,
@@ -69,13 +68,12 @@ def load_circuit(path: Path) -> "QuantumCircuit":
         )
     except subprocess.TimeoutExpired:
         raise InputError(f"{name} takes too long to read; it is not used.") from None
-    if checked.returncode == 1:
-        raise InputError(f"{name}: {inert(checked.stdout.decode(errors='replace'), 300)}")
-    if checked.returncode:
+    if ended.returncode == 1:
+        raise InputError(f"{name}: {inert(ended.stdout.decode(errors='replace'), 300)}")
+    if ended.returncode:
         raise InputError(
             f"{name} cannot be read within the limits of time and memory; it is not used."
         )
-    return read_circuit(content, path.suffix)
 
 
 def read_circuit(content: bytes, suffix: str) -> "QuantumCircuit":

@@ -18,7 +18,7 @@ from aqka.study.directory import NEW_POINTS_NAME, hold_run, read_run
 from aqka.study.encoding import Encoding
 from aqka.study.method import new_session, readout_of
 from aqka.study.progress import read_begun_history
-from aqka.study.table_files import FORMATS, Table
+from aqka.study.table_files import FORMATS, DataTable
 
 MAX_NEW_POINTS = 10_000
 
@@ -120,7 +120,7 @@ def predict_new_points(
     return NewPoints(prediction.result(), place, budget, used, int(outside.any(axis=1).sum()))
 
 
-def read_new_points(data: Path, encoding: Encoding) -> Table:
+def read_new_points(data: Path, encoding: Encoding) -> DataTable:
     """Read the columns of a file that an encoding was fitted on."""
     reader = READERS.get(data.suffix.lower())
     if reader is None:

@@ -141,8 +141,8 @@ class BackendSection(Section):
     Attributes
     ----------
     name
-        ``exact`` (the map zz in numpy, needs no extra), ``statevector`` (any circuit),
-        ``aer`` (with noise) or ``ibm`` (hardware, or a fake device in this process).
+        ``statevector`` (any circuit; its own map zz needs no extra), ``aer`` (with noise) or
+        ``ibm`` (hardware, or a fake device in this process).
     noise
         Of ``aer``: depolarising rates of one- and two-qubit gates.
     device

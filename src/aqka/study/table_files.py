@@ -6,7 +6,7 @@ import math
 import zipfile
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -29,7 +29,7 @@ FORMATS = (".csv", ".parquet", ".npz")
 REMEDY = "drop those rows or fill the gaps first"
 
 
-class Table(NamedTuple):
+class DataTable(NamedTuple):
     """Points as they are in a file.
 
     Attributes
@@ -49,26 +49,19 @@ class Table(NamedTuple):
 
 def read_csv(
     path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
-) -> Table:
+) -> DataTable:
     """Return the table of a CSV file with a header, separated by comma, semicolon or tab.
 
     Points that are not ``labelled`` have empty labels.
     """
     text = read_text(path, MAX_BYTES, "data file")
     name = inert(path.name)
-    if "\0" in text:
-        raise InputError(f"{name} holds NUL bytes, so it is not a CSV file; save it as UTF-8 text.")
-    first = text.partition("\n")[0]
-    if not first.strip():
-        raise InputError(f"{name} is empty or has no header; the first line names the columns.")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, name))
+    values, labels = array("d"), []
     try:
         header = [cell.strip() for cell in next(reader)]
         chosen, label = _choose(header, target, features, name, labelled)
-        values, labels = array("d"), []
-        for row in reader:
-            if not row:
-                continue  # a blank line
+        for row in filter(None, reader):  # without blank lines
             where = f"{name}, line {reader.line_num}"
             if len(row) != len(header):
                 raise InputError(
@@ -84,55 +77,68 @@ def read_csv(
             f"{name}, line {reader.line_num} is not readable CSV: {error}. Is a quote left open?"
         ) from None
     X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(chosen)).copy()
-    return _checked(X, labels, [header[k] for k in chosen], name, labelled)
+    return _as_table(X, labels, [header[k] for k in chosen], name, labelled)
+
+
+def _delimiter(text: str, name: str) -> str:
+    """Return the character of the header that separates columns; refuse what is no CSV file."""
+    if "\0" in text:
+        raise InputError(f"{name} holds NUL bytes, so it is not a CSV file; save it as UTF-8 text.")
+    header = text.partition("\n")[0]
+    if not header.strip():
+        raise InputError(f"{name} is empty or has no header; the first line names the columns.")
+    return max(",;\t", key=header.count)
 
 
 def read_parquet(
     path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
-) -> Table:
+) -> DataTable:
     """Return the table of a Parquet file."""
+    parquet = _parquet_reader()
+    check_file(path, MAX_BYTES, "data file")
+    name = inert(path.name)
+    try:
+        with parquet.ParquetFile(path, memory_map=False) as file:
+            _check_declared_size(file.metadata, name)
+            header = [str(column) for column in file.schema_arrow.names]
+            chosen, label = _choose(header, target, features, name, labelled)
+            if file.metadata.num_rows * len(chosen) > MAX_CELLS:
+                raise _too_large(name)
+            wanted = [header[k] for k in chosen] + ([] if label is None else [header[label]])
+            columns = file.read(columns=wanted, use_threads=False).to_pydict()
+    except InputError:
+        raise
+    except Exception as error:  # pyarrow raises many kinds, and the file may be anyone's
+        raise InputError(f"{name} is not a readable Parquet file: {inert(error, 100)}.") from None
+    names = [header[k] for k in chosen]
+    X = np.column_stack([_numbers(columns[column], column, name) for column in names])
+    labels = [""] * len(X)
+    if label is not None:
+        labels = _labels(columns[header[label]], header[label], name)
+    return _as_table(X, labels, names, name, labelled)
+
+
+def _parquet_reader() -> Any:
+    """Return pyarrow's reader, or say how to get it."""
     try:
         from pyarrow import parquet
     except ImportError as error:
         raise InputError(
             "a .parquet file needs pyarrow: pip install 'aqka[parquet]', or save it as CSV."
         ) from error
-    check_file(path, MAX_BYTES, "data file")
-    name = inert(path.name)
-    try:
-        with parquet.ParquetFile(path, memory_map=False) as file:
-            about = file.metadata
-            declared = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
-            if about.num_rows > MAX_ROWS or about.num_columns > MAX_COLUMNS:
-                raise _too_large(name)
-            if declared > 8 * MAX_BYTES:
-                raise _too_large(name)
-            header = [str(column) for column in file.schema_arrow.names]
-            chosen, label = _choose(header, target, features, name, labelled)
-            if about.num_rows * len(chosen) > MAX_CELLS:
-                raise _too_large(name)
-            wanted = [header[k] for k in (*chosen, *(() if label is None else (label,)))]
-            columns = file.read(columns=wanted, use_threads=False).to_pydict()
-    except InputError:
-        raise
-    except Exception as error:  # pyarrow raises many kinds, and the file may be anyone's
-        raise InputError(f"{name} is not a readable Parquet file: {inert(error, 100)}.") from None
-    X = np.empty((len(columns[wanted[0]]), len(chosen)))
-    for position, k in enumerate(chosen):
-        for row, value in enumerate(columns[header[k]]):
-            X[row, position] = _number(value, header[k], f"{name}, row {row + 1}")
-    labels = [""] * len(X)
-    if label is not None:
-        labels = [
-            _label(value, header[label], f"{name}, row {row + 1}")
-            for row, value in enumerate(columns[header[label]])
-        ]
-    return _checked(X, labels, [header[k] for k in chosen], name, labelled)
+    return parquet
+
+
+def _check_declared_size(about: Any, name: str) -> None:
+    """Refuse a Parquet file that says it unpacks to too much, before it does."""
+    declared = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+    if about.num_rows > MAX_ROWS or about.num_columns > MAX_COLUMNS or declared > 8 * MAX_BYTES:
+        raise _too_large(name)
 
 
 def read_npz(
     path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
-) -> Table:
+) -> DataTable:
     """Return the table of an npz file with a 2-D array ``X`` and the labels."""
     if features is not None and labelled:
         raise InputError("data.features is for columns; of an .npz the array X is used whole.")
@@ -151,15 +157,15 @@ def read_npz(
         )
     columns = [f"X[{k}]" for k in range(X.shape[1])]
     if not labelled:
-        return _checked(X.astype(np.float64), [""] * len(X), columns, name, labelled)
+        return _as_table(X.astype(np.float64), [""] * len(X), columns, name, labelled)
     y = arrays[label]
     if y.shape != (len(X),) or y.dtype.kind not in "buifU":
         raise InputError(
             f"{name}: {inert(label)} must be 1-D with one label for each of the {len(X)} rows of "
             f"X, got shape {y.shape} of {y.dtype}."
         )
-    labels = [_label(value, label, f"{name}, row {row + 1}") for row, value in enumerate(y)]
-    return _checked(X.astype(np.float64), labels, columns, name, labelled)
+    labels = _labels(y, label, name)
+    return _as_table(X.astype(np.float64), labels, columns, name, labelled)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -249,6 +255,19 @@ def _number(value: Any, column: str, where: str) -> float:
     return number
 
 
+def _numbers(values: Iterable[Any], column: str, name: str) -> FloatArray:
+    """Return a column of cells as numbers."""
+    return np.array(
+        [_number(value, column, f"{name}, row {row}") for row, value in enumerate(values, 1)],
+        dtype=np.float64,
+    )
+
+
+def _labels(values: Iterable[Any], column: str, name: str) -> list[str]:
+    """Return a column of cells as labels."""
+    return [_label(value, column, f"{name}, row {row}") for row, value in enumerate(values, 1)]
+
+
 def _label(value: Any, column: str, where: str) -> str:
     """Return a label as text: what kind of labels these are is seen from all of them."""
     text = "" if value is None else str(value).strip()
@@ -259,9 +278,9 @@ def _label(value: Any, column: str, where: str) -> str:
     return text
 
 
-def _checked(
+def _as_table(
     X: FloatArray, labels: list[str], columns: list[str], name: str, labelled: bool
-) -> Table:
+) -> DataTable:
     fewest = 4 if labelled else 1
     if len(labels) < fewest:
         raise InputError(f"{name} has {len(labels)} points; it needs at least {fewest}.")
@@ -276,10 +295,10 @@ def _checked(
     if X.size > MAX_CELLS or len(labels) * max(map(len, labels)) > MAX_CELLS:
         raise _too_large(name)
     texts = np.array(labels)
-    return Table(X, _typed(texts, name) if labelled else texts, columns)
+    return DataTable(X, _as_classes(texts, name) if labelled else texts, columns)
 
 
-def _typed(labels: NDArray[Any], name: str) -> NDArray[Any]:
+def _as_classes(labels: NDArray[Any], name: str) -> NDArray[Any]:
     """Return whole numbers as int, other labels as text; refuse real targets."""
     try:
         numbers = labels.astype(np.float64)

@@ -9,14 +9,14 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqka._util.arrays import as_count
 from aqka.errors import InputError
 from aqka.sweep.store import Cell, Result, Store, cell_key, entries, to_json, versions
-from aqka.sweep.workers import Measured, in_this_process, on_cluster, on_local_cores
+from aqka.sweep.workers import CellOutcome, in_this_process, on_cluster, on_local_cores
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -67,37 +67,43 @@ def run_cells(
     >>> run_cells(dict, [{"seed": 2}, {"seed": 1}], workers=1)
     [{'seed': 2}, {'seed': 1}]
     """
-    name = _importable(function)
+    name = _importable_name(function)
     keys = [cell_key(name, cell) for cell in cells]
     results: dict[str, Result] = {}
-    with ExitStack() as stack:
-        kept = None if store is None else stack.enter_context(Store(Path(store)))
-        waiting: dict[str, Cell] = {}
+    waiting: dict[str, Cell] = {}
+
+    def keep(key: str, cell: Cell, result: Result) -> None:
+        if key not in results and on_cell:
+            on_cell(cell, result)
+        results[key] = result
+
+    with nullcontext() if store is None else Store(Path(store)) as kept:
         for key, cell in zip(keys, cells, strict=True):
             found = kept.find(key) if kept else None
             if found is None:
                 waiting[key] = cell
-            elif key not in results:
-                results[key] = found
-                if on_cell:
-                    on_cell(cell, found)
+            else:
+                keep(key, cell, found)
         # Closed at once if anything goes wrong, so that no worker outlives the error.
-        measuring = stack.enter_context(closing(_measured(function, waiting, workers, scheduler)))
-        for key, measured in measuring:
-            if measured.versions != versions():
-                raise InputError(
-                    f"a worker has {measured.versions} but this process {versions()}; "
-                    "install the same versions on both."
-                )
-            # Through JSON, so that a fresh result is the same object as one read back.
-            result: Result = json.loads(to_json(measured.result))
-            if kept:
-                seconds = (measured.seconds, measured.cpu_seconds)
-                kept.add(key, name, waiting[key], result, seconds)
-            results[key] = result
-            if on_cell:
-                on_cell(waiting[key], result)
+        with closing(_outcomes(function, waiting, workers, scheduler)) as outcomes:
+            for key, outcome in outcomes:
+                result = _as_read_back(outcome)
+                if kept:
+                    seconds = (outcome.seconds, outcome.cpu_seconds)
+                    kept.add(key, name, waiting[key], result, seconds)
+                keep(key, waiting[key], result)
     return [results[key] for key in keys]
+
+
+def _as_read_back(outcome: CellOutcome) -> Result:
+    """Return a fresh result through JSON, so that it is the same object as one read back."""
+    if outcome.versions != versions():
+        raise InputError(
+            f"a worker has {outcome.versions} but this process {versions()}; "
+            "install the same versions on both."
+        )
+    result: Result = json.loads(to_json(outcome.result))
+    return result
 
 
 def cell_seconds(
@@ -107,17 +113,17 @@ def cell_seconds(
 
     Times stand beside the results and not in them, for no two runs have the same.
     """
-    name = _importable(function)
+    name = _importable_name(function)
     seconds = {entry["key"]: float(entry["cpu_seconds"]) for entry in entries(Path(store))}
     return [seconds[cell_key(name, cell)] for cell in cells]
 
 
-def _measured(
+def _outcomes(
     function: Callable[[Cell], Result],
     waiting: dict[str, Cell],
     workers: int | None,
     scheduler: "str | Client | None",
-) -> Generator[tuple[str, Measured]]:
+) -> Generator[tuple[str, CellOutcome]]:
     if scheduler is not None and workers is not None:
         raise InputError("workers is for this machine; with a scheduler, the cluster decides.")
     if scheduler is not None and waiting:
@@ -136,7 +142,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _importable(function: Callable[..., Any]) -> str:
+def _importable_name(function: Callable[..., Any]) -> str:
     """Return the name of a function that another process can import: its stable name if it has
     one (:func:`~aqka.sweep.store.stable_name`), else ``module:name``."""
     module = getattr(function, "__module__", None)

@@ -4,15 +4,16 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy
-from filelock import FileLock, Timeout
 
 from aqka._util.arrays import text_digest
+from aqka._util.files import AlreadyHeldError, hold_lock
 from aqka.errors import InputError
 from aqka.version import __version__
 
@@ -78,15 +79,14 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The operating system drops the lock when the process dies.
-        self._lock = FileLock(f"{path}.lock")
+        self._held = ExitStack()
         self._results: dict[str, str] = {}
 
     def __enter__(self) -> "Store":
         """Lock the file and read it."""
         try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
+            self._held.enter_context(hold_lock(Path(f"{self._path}.lock")))
+        except AlreadyHeldError:
             raise InputError(
                 f"store {str(self._path)!r} is being written by another process; "
                 "wait for it, or name another."
@@ -106,7 +106,7 @@ class Store:
     ) -> None:
         """Close the file and let others write."""
         self._file.close()
-        self._lock.release()
+        self._held.close()
 
     def find(self, key: str) -> Result | None:
         """Return the stored result of that key, if there is one."""

@@ -1,4 +1,4 @@
-"""Where cells are measured: this process, processes on this machine, or a Dask cluster."""
+"""Where cells are computed: this process, processes on this machine, or a Dask cluster."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
-class Measured:
+class CellOutcome:
     """A result, how long it took by the clock and of the processor, and by which versions."""
 
     result: Result
@@ -35,24 +35,24 @@ class Measured:
 
 def in_this_process(
     function: Callable[[Cell], Result], waiting: dict[str, Cell]
-) -> Generator[tuple[str, Measured]]:
-    """Measure one cell after the other."""
+) -> Generator[tuple[str, CellOutcome]]:
+    """Compute one cell after the other."""
     from threadpoolctl import threadpool_limits
 
     for key, cell in waiting.items():
         with threadpool_limits(1):
-            measured = _measure(function, cell)
-        yield key, measured
+            outcome = _compute(function, cell)
+        yield key, outcome
 
 
 def on_local_cores(
     function: Callable[[Cell], Result], waiting: dict[str, Cell], count: int
-) -> Generator[tuple[str, Measured]]:
-    """Measure in ``count`` processes; when one dies, go on with new ones."""
+) -> Generator[tuple[str, CellOutcome]]:
+    """Compute in ``count`` processes; when one dies, go on with new ones."""
     left = dict(waiting)
     deaths: Counter[str] = Counter()
     while left:
-        running: dict[Future[Measured], str] = {}
+        running: dict[Future[CellOutcome], str] = {}
         others = set(multiprocessing.active_children())
         # Spawned, because a fork copies the locks of BLAS threads in whatever state they are.
         context = multiprocessing.get_context("spawn")
@@ -63,13 +63,13 @@ def on_local_cores(
                 # No more than there are workers: then whoever a death interrupts was running.
                 while len(running) < count and (following := next(queue, None)):
                     key, cell = following
-                    running[pool.submit(_measure_in_worker, function, cell)] = key
+                    running[pool.submit(_compute_in_worker, function, cell)] = key
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    measured = future.result()
+                    outcome = future.result()
                     key = running.pop(future)
                     del left[key]
-                    yield key, measured
+                    yield key, outcome
         except BrokenProcessPool:
             suspects = [key for future, key in running.items() if _died(future)]
             deaths.update(suspects)
@@ -90,8 +90,8 @@ def on_cluster(
     function: Callable[[Cell], Result],
     waiting: dict[str, Cell],
     scheduler: "str | Client",
-) -> Generator[tuple[str, Measured]]:
-    """Measure on a Dask cluster, which runs the cells of a dead worker again by itself."""
+) -> Generator[tuple[str, CellOutcome]]:
+    """Compute on a Dask cluster, which runs the cells of a dead worker again by itself."""
     try:
         distributed: Any = import_module("distributed")  # its functions carry no types
     except ImportError as error:
@@ -110,7 +110,7 @@ def on_cluster(
     try:
         for key, cell in waiting.items():
             # Not pure: two sweeps of one cluster must not share or cancel each other's cells.
-            futures[client.submit(_measure_in_worker, function, cell, pure=False)] = key
+            futures[client.submit(_compute_in_worker, function, cell, pure=False)] = key
         for future in distributed.as_completed(list(futures)):
             yield futures[future], future.result()
     finally:
@@ -119,11 +119,11 @@ def on_cluster(
             client.close()
 
 
-def _died(future: "Future[Measured]") -> bool:
+def _died(future: "Future[CellOutcome]") -> bool:
     return not future.done() or isinstance(future.exception(), BrokenProcessPool)
 
 
-def _measure(function: Callable[[Cell], Result], cell: Cell) -> Measured:
+def _compute(function: Callable[[Cell], Result], cell: Cell) -> CellOutcome:
     start, cpu_start = time.perf_counter(), time.thread_time()
     try:
         result = function(cell)
@@ -131,15 +131,15 @@ def _measure(function: Callable[[Cell], Result], cell: Cell) -> Measured:
         error.add_note(f"in the cell {cell}")
         raise
     seconds, cpu_seconds = time.perf_counter() - start, time.thread_time() - cpu_start
-    return Measured(result, seconds, cpu_seconds, versions())
+    return CellOutcome(result, seconds, cpu_seconds, versions())
 
 
-def _measure_in_worker(function: Callable[[Cell], Result], cell: Cell) -> Measured:
+def _compute_in_worker(function: Callable[[Cell], Result], cell: Cell) -> CellOutcome:
     from threadpoolctl import threadpool_limits
 
     # For good, not in a with-block: Dask may run several cells in threads of one process.
     threadpool_limits(1)
-    return _measure(function, cell)
+    return _compute(function, cell)
 
 
 def _start_worker() -> None:

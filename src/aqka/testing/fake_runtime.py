@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aqka._util.files import write_atomically
 from aqka._util.optional import require
 from aqka.backends.job_service import JobService
 
@@ -138,9 +139,7 @@ class FakeRuntime(JobService):
             "seconds": self.seconds,
         }
         # Taken or not taken, nothing in between, even if the process is killed here.
-        draft = self.directory / f"{job_id}.draft"
-        draft.write_text(json.dumps(record))
-        draft.rename(self.directory / f"{job_id}.json")
+        write_atomically(self.directory / f"{job_id}.json", json.dumps(record).encode())
         if fate == "reply lost":
             raise exceptions.IBMRuntimeError("Failed to run program: the connection was reset.")
         return FakeJob(self.directory, job_id)

@@ -1,10 +1,6 @@
-import json
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from aqka.cli.app import app
 from aqka.evaluation.compare.comparison import (
     FIXED,
     METHODS,
@@ -13,29 +9,7 @@ from aqka.evaluation.compare.comparison import (
     Comparison,
     compare,
 )
-from aqka.evaluation.compare.tasks import TASKS
 from aqka.evaluation.results import Results
-
-
-@pytest.mark.parametrize("name", list(TASKS))
-def test_tasks_are_sound_and_differ_by_seed(name):
-    task, other = TASKS[name](0), TASKS[name](1)
-    n_train, n_test = len(task.y), len(task.test_labels)
-    assert task.kernel.shape == (n_train, n_train)
-    assert task.test_kernel.shape == (n_test, n_train)
-    assert n_test == 150
-    np.testing.assert_allclose(task.kernel.diagonal(), 1)
-    np.testing.assert_allclose(task.kernel, task.kernel.T)
-    assert np.linalg.eigvalsh(task.kernel)[0] > -1e-8
-    assert set(np.unique(task.test_labels)) == {-1.0, 1.0}
-    assert not np.array_equal(task.kernel, other.kernel)
-    assert np.array_equal(task.kernel, TASKS[name](0).kernel)
-
-
-def test_the_ad_hoc_labels_are_learnable_from_the_exact_kernel():
-    task = TASKS["ad hoc, ZZ 2 qubits"](3)
-    alpha = np.linalg.solve(task.kernel + 0.01 * np.eye(len(task.y)), task.y)
-    assert np.mean(np.sign(task.test_kernel @ alpha) == task.test_labels) > 0.95
 
 
 def planted_comparison():
@@ -109,14 +83,3 @@ def test_a_small_comparison_is_reproducible_and_complete(tmp_path):
     assert found.overall(OURS, "correlation").value > found.overall(FIXED, "correlation").value
     best = found.best_in_hindsight("correlation").value
     assert best >= found.overall("aqka + ridge-kfold", "correlation").value
-
-
-def test_the_command_writes_its_page(tmp_path):
-    arguments = ["compare", "--quick", "--seeds", "2", "--json", "--workers", "1"]
-    done = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "c")])
-    printed = json.loads(done.stdout)
-    assert {row["method"] for row in printed["means"]} > set(METHODS)
-    assert set(printed["shot_ratios"]) == {FIXED, TUNED}
-    page = (tmp_path / "c-quick" / "comparison.md").read_text()
-    assert "## moons, ZZ 2 qubits" in page
-    assert "balanced accuracy" in page

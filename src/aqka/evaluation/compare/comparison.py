@@ -10,12 +10,10 @@ import numpy as np
 from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import make_allocator
 from aqka.backends import MatrixBackend
-from aqka.core.problem import Problem
 from aqka.evaluation.compare.tasks import TASKS
 from aqka.evaluation.results import Estimate, MissingError, Results, Row
-from aqka.evaluation.spending import EXACT, MAJORITY, decision_row
+from aqka.evaluation.spending import EXACT, MAJORITY, decision_row, exact_decision
 from aqka.evaluation.tasks import Task
-from aqka.readouts import make_readout
 from aqka.sessions.acquisition import acquire
 from aqka.sweep.cells import OnCell, run_cells
 from aqka.sweep.store import Cell, Result, stable_name
@@ -54,7 +52,7 @@ SEEDS = 20
 def measure(cell: Cell) -> Result:
     """Measure one seed of one task: every method at every budget."""
     task = TASKS[cell["task"]](cell["seed"])
-    exact = _exact_decision(task)
+    exact = exact_decision(task, "ridge-kfold")  # what all shots could buy
     rows: list[Row] = [
         {"method": EXACT} | decision_row(task, exact, exact),
         {
@@ -73,11 +71,11 @@ def measure(cell: Cell) -> Result:
         if allocator == "uniform":
             wanted |= set(cell["baseline_budgets"])
         for per_pair in sorted(wanted):
-            rows += _rows(task, allocator, readouts, per_pair, cell, exact)
+            rows += _method_rows(task, allocator, readouts, per_pair, cell, exact)
     return {"rows": rows}
 
 
-def _rows(
+def _method_rows(
     task: Task,
     allocator: str,
     readouts: Sequence[str],
@@ -103,12 +101,6 @@ def _rows(
             row = decision_row(task, decision, exact)
             rows.append(row | {"method": method, "budget": per_pair})
     return rows
-
-
-def _exact_decision(task: Task) -> FloatArray:
-    """Return f of a ridge tuned on the exact kernel: what all shots could buy."""
-    head = make_readout("ridge-kfold").fit_kernel(task.kernel, Problem(task.y))
-    return head.decision_function(task.test_kernel)
 
 
 def compare(
@@ -159,7 +151,9 @@ class Comparison:
 
     def overall(self, method: str, measure: str) -> Estimate:
         """Return a measure's mean over tasks and budgets; seeds are what the error counts."""
-        conditions: dict[str, Any] = {} if method in (EXACT, MAJORITY) else {"budget": self._asked}
+        conditions: dict[str, Any] = (
+            {} if method in (EXACT, MAJORITY) else {"budget": self._is_asked_for}
+        )
         return self.results.mean(measure, method=method, **conditions)
 
     def best_in_hindsight(self, measure: str) -> Estimate:
@@ -215,5 +209,5 @@ class Comparison:
                         lost.append({"task": task, "budget": budget, "method": method, "by": gap})
         return lost
 
-    def _asked(self, budget: float) -> bool:
+    def _is_asked_for(self, budget: float) -> bool:
         return budget in self.budgets

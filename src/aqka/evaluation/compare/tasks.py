@@ -13,13 +13,13 @@ N_TEST = 150
 DATA_RIDGE = 0.5  # what the paper fixes for its real data (Appendix C.6)
 
 
-def digits_rbf(seed: int) -> Task:
+def digits_pixels_rbf(seed: int) -> Task:
     """Return digits 3 against 5 under an RBF kernel on all 64 pixels."""
     X, y = _digits((3,), (5,))
-    X, y = _shuffled(X, y, 150, seed)
+    X, y = _shuffle(X, y, 150, seed)
     X = (X - X[:150].mean(axis=0)) / np.maximum(X[:150].std(axis=0), 1e-6)
     kernel = np.exp(-cdist(X, X, "sqeuclidean") / X.shape[1])
-    return _task("digits 3/5, RBF", kernel, y, 150)
+    return _first_points_task("digits 3/5, RBF", kernel, y, 150)
 
 
 def digits_zz(seed: int) -> Task:
@@ -28,10 +28,10 @@ def digits_zz(seed: int) -> Task:
     from sklearn.preprocessing import MinMaxScaler
 
     X, y = _digits((0, 1, 2, 3, 4), (5, 6, 7, 8, 9))
-    X, y = _shuffled(X, y, 150, seed)
+    X, y = _shuffle(X, y, 150, seed)
     X = PCA(6, random_state=0).fit(X[:150]).transform(X)
     X = MinMaxScaler((0, np.pi), clip=True).fit(X[:150]).transform(X)
-    return _task("digits low/high, ZZ 6 qubits", zz_kernel(X), y, 150)
+    return _first_points_task("digits low/high, ZZ 6 qubits", zz_kernel(X), y, 150)
 
 
 def moons_zz(seed: int) -> Task:
@@ -41,7 +41,7 @@ def moons_zz(seed: int) -> Task:
 
     X, y = make_moons(120 + N_TEST, noise=0.15, random_state=seed)
     X = MinMaxScaler((0, np.pi), clip=True).fit(X[:120]).transform(X)
-    return _task("moons, ZZ 2 qubits", zz_kernel(X), np.where(y == 1, 1.0, -1.0), 120)
+    return _first_points_task("moons, ZZ 2 qubits", zz_kernel(X), np.where(y == 1, 1.0, -1.0), 120)
 
 
 def adhoc_zz(seed: int) -> Task:
@@ -58,7 +58,7 @@ def adhoc_zz(seed: int) -> Task:
     parity = np.array([1.0, -1.0, -1.0, 1.0])
     value = np.abs(states) ** 2 @ parity
     kept = np.flatnonzero(np.abs(value) > 0.3)[: 120 + N_TEST]
-    return _task("ad hoc, ZZ 2 qubits", zz_kernel(X[kept]), np.sign(value[kept]), 120)
+    return _first_points_task("ad hoc, ZZ 2 qubits", zz_kernel(X[kept]), np.sign(value[kept]), 120)
 
 
 TASKS: dict[str, Callable[[int], Task]] = {
@@ -70,7 +70,7 @@ TASKS: dict[str, Callable[[int], Task]] = {
     ),
     "planted ZZ 4 qubits": lambda seed: planted_zz(150, N_TEST, 10, seed),
     "breast cancer, ZZ 4 qubits": lambda seed: breast_cancer(100, N_TEST, seed),
-    "digits 3/5, RBF": digits_rbf,
+    "digits 3/5, RBF": digits_pixels_rbf,
     "digits low/high, ZZ 6 qubits": digits_zz,
     "moons, ZZ 2 qubits": moons_zz,
     "ad hoc, ZZ 2 qubits": adhoc_zz,
@@ -85,14 +85,14 @@ def _digits(negative: tuple[int, ...], positive: tuple[int, ...]) -> tuple[Float
     return X[kept], np.where(np.isin(digit[kept], positive), 1.0, -1.0)
 
 
-def _shuffled(
+def _shuffle(
     X: FloatArray, y: FloatArray, n_train: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     order = np.random.default_rng(seed).permutation(len(X))[: n_train + N_TEST]
     return X[order], y[order]
 
 
-def _task(name: str, kernel: FloatArray, y: FloatArray, n_train: int) -> Task:
+def _first_points_task(name: str, kernel: FloatArray, y: FloatArray, n_train: int) -> Task:
     return Task(
         name=name,
         kernel=kernel[:n_train, :n_train],

@@ -8,6 +8,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends import MatrixBackend
+from aqka.evaluation.spending import decision_row, exact_decision, n_pairs
 from aqka.evaluation.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.maths.metrics import balanced_accuracy
@@ -26,7 +27,7 @@ TABLE_SHOTS_PER_PAIR = 4.0
 
 
 @dataclass(frozen=True)
-class Result:
+class DemoRun:
     """One run: who spent how many shots on what, and how well the head then did."""
 
     task: str
@@ -43,7 +44,7 @@ class Result:
 class Demo:
     """All results, and what the table and the picture need besides, by task name."""
 
-    results: list[Result] = field(default_factory=list)
+    results: list[DemoRun] = field(default_factory=list)
     majority: dict[str, float] = field(default_factory=dict)
     exact: dict[str, float] = field(default_factory=dict)
     diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
@@ -73,7 +74,7 @@ def count_runs(seeds: int) -> int:
     return len(TASKS) * len(READINGS) * len(ALLOCATORS) * len(SHOTS_PER_PAIR) * seeds
 
 
-def run_demo(seeds: int, on_run: Callable[[Result], None]) -> Demo:
+def run_demo(seeds: int, on_run: Callable[[DemoRun], None]) -> Demo:
     """Run every task, reading, allocator and budget for a number of seeds."""
     demo = Demo()
     for make_task in TASKS:
@@ -82,7 +83,7 @@ def run_demo(seeds: int, on_run: Callable[[Result], None]) -> Demo:
         demo.majority[name] = float(np.mean([task.majority_accuracy for task in tasks]))
         demo.exact[name] = float(np.mean([_exact_accuracy(task) for task in tasks]))
         for seed, task in enumerate(tasks):
-            for result, session in _runs(task, seed):
+            for result, session in _spend_budgets(task, seed):
                 demo.results.append(result)
                 on_run(result)
                 wanted = ("fair", "aqka", TABLE_SHOTS_PER_PAIR, 0)
@@ -95,14 +96,13 @@ def run_demo(seeds: int, on_run: Callable[[Result], None]) -> Demo:
     return demo
 
 
-def _runs(task: Task, seed: int) -> Iterator[tuple[Result, Acquisition]]:
+def _spend_budgets(task: Task, seed: int) -> Iterator[tuple[DemoRun, Acquisition]]:
     backend = MatrixBackend(task.kernel, seed=seed)
-    n_pairs = len(task.y) * (len(task.y) + 1) // 2
     for reading, allocator, shots_per_pair in product(READINGS, ALLOCATORS, SHOTS_PER_PAIR):
         session = acquire(
             backend,
             task.y,
-            int(shots_per_pair * n_pairs),
+            int(shots_per_pair * n_pairs(len(task.y))),
             allocator,
             ridge=task.ridge,
             reading=reading,
@@ -110,7 +110,7 @@ def _runs(task: Task, seed: int) -> Iterator[tuple[Result, Acquisition]]:
             seed=seed,
         )
         predicted = session.fit().predict(task.test_kernel)
-        result = Result(
+        result = DemoRun(
             task=task.name,
             reading=reading,
             allocator=allocator,
@@ -124,12 +124,12 @@ def _runs(task: Task, seed: int) -> Iterator[tuple[Result, Acquisition]]:
 
 
 def _small_planted_shots(allocator: str) -> FloatArray:
-    """Shots per pair of the paper's heat map (its Fig. 4: 30 points, 4 anchors, 10 a pair)."""
+    """Return the shots of the paper's heat map (its Fig. 4: 30 points, 4 anchors, 10 a pair)."""
     task = planted_sparse(n_train=30, n_anchors=HEATMAP_ANCHORS)
     session = acquire(
         MatrixBackend(task.kernel),
         task.y,
-        10 * 465,
+        10 * n_pairs(len(task.y)),
         allocator,
         ridge=task.ridge,
         reading="paper",
@@ -142,6 +142,6 @@ def _small_planted_shots(allocator: str) -> FloatArray:
 
 
 def _exact_accuracy(task: Task) -> float:
-    """Accuracy of the same head on the exact kernel, at the task's ridge."""
-    alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
-    return float(np.mean(np.where(task.test_kernel @ alpha >= 0, 1.0, -1.0) == task.test_labels))
+    """Return the accuracy of the same head on the exact kernel, at the task's ridge."""
+    exact = exact_decision(task)
+    return float(decision_row(task, exact, exact)["accuracy"])

@@ -22,18 +22,18 @@ def draw_demo(demo: Demo, path: Path) -> None:
         top, bottom = halves
         curves = top.subplots(1, len(demo.majority), sharey=True, squeeze=False)[0]
         for axes, task in zip(curves, demo.majority, strict=True):
-            _curves(axes, demo, task)
+            _draw_curves(axes, demo, task)
         handles, labels = axes.get_legend_handles_labels()
         top.legend(handles, labels, loc="outside lower center", ncols=8, frameon=False)
         panels = bottom.subplots(1, len(HEATMAPS))
         largest = max(shots.max() for shots in demo.heatmaps.values())
         for axes, allocator in zip(panels, HEATMAPS, strict=True):
-            image = _heatmap(axes, demo, allocator, largest)
+            image = _draw_heatmap(axes, demo, allocator, largest)
         bottom.colorbar(image, ax=panels.tolist(), label="shots on the pair", shrink=0.9)
         figure.savefig(path, dpi=130)
 
 
-def _curves(axes: Axes, demo: Demo, task: str) -> None:
+def _draw_curves(axes: Axes, demo: Demo, task: str) -> None:
     budgets = sorted({result.shots_per_pair for result in demo.results})
     for allocator in ALLOCATORS:
         accuracies = [
@@ -57,7 +57,7 @@ def _curves(axes: Axes, demo: Demo, task: str) -> None:
     axes.set_title(f"{task}: same tuned readout for all", fontsize=10)
 
 
-def _heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:
+def _draw_heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:
     shots = np.ma.masked_equal(demo.heatmaps[name], 0)
     image = axes.imshow(shots, norm=LogNorm(1, largest), cmap=HEAT_MAP, interpolation="nearest")
     edge = HEATMAP_ANCHORS - 0.5

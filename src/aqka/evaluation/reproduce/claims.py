@@ -11,7 +11,7 @@ from typing import Literal
 
 from aqka.evaluation.results import Estimate, MissingError, Results
 
-Verdict = Literal["reproduced", "direction only", "not reproduced", "not testable here"]
+ClaimVerdict = Literal["reproduced", "direction only", "not reproduced", "not testable here"]
 
 STANDARD_ERRORS = 2.0
 """How many standard errors count as agreement, and as a difference from nothing."""
@@ -43,7 +43,7 @@ def within(tolerance: float = 0.0) -> Rule:
     """Agree within two standard errors of the difference, or within ``tolerance``."""
 
     def holds(ours: Estimate, paper: Estimate) -> bool:
-        noise = STANDARD_ERRORS * math.hypot(_known(ours.error), _known(paper.error))
+        noise = STANDARD_ERRORS * math.hypot(_or_zero(ours.error), _or_zero(paper.error))
         return abs(ours.value - paper.value) <= max(tolerance, noise)
 
     return Rule("", f"within 2 SE or {tolerance:g}" if tolerance else "within 2 SE", holds)
@@ -57,7 +57,7 @@ def one_draw() -> Rule:
     """
 
     def holds(ours: Estimate, paper: Estimate) -> bool:
-        error = _known(ours.error)
+        error = _or_zero(ours.error)
         noise = STANDARD_ERRORS * math.hypot(error, error * ours.count**0.5)
         return abs(ours.value - paper.value) <= noise
 
@@ -97,7 +97,7 @@ def above() -> Rule:
     """Lie above the claim's number by two standard errors: for claims of a direction."""
 
     def holds(ours: Estimate, paper: Estimate) -> bool:
-        return ours.value - STANDARD_ERRORS * _known(ours.error) > paper.value
+        return ours.value - STANDARD_ERRORS * _or_zero(ours.error) > paper.value
 
     return Rule("> ", "above by 2 SE", holds)
 
@@ -106,7 +106,7 @@ def below() -> Rule:
     """Lie below the claim's number by two standard errors: for claims of a direction."""
 
     def holds(ours: Estimate, paper: Estimate) -> bool:
-        return ours.value + STANDARD_ERRORS * _known(ours.error) < paper.value
+        return ours.value + STANDARD_ERRORS * _or_zero(ours.error) < paper.value
 
     return Rule("< ", "below by 2 SE", holds)
 
@@ -161,7 +161,7 @@ class Claim:
             reason = f"This run has {error.args[0]}; the full run has."
             return Judgement(self, None, "not testable here", reason)
         agrees = self.rule.holds(ours, _with_error(self.paper, ours))
-        verdict: Verdict = "reproduced" if agrees else "not reproduced"
+        verdict: ClaimVerdict = "reproduced" if agrees else "not reproduced"
         remark = ""
         if self.reference is not None:
             if not _same_side(ours, self.paper, self.reference):
@@ -195,7 +195,7 @@ class Judgement:
 
     claim: Claim
     ours: Estimate | None
-    verdict: Verdict
+    verdict: ClaimVerdict
     explanation: str = ""
     remark: str = ""
 
@@ -203,7 +203,7 @@ class Judgement:
 def _same_side(ours: Estimate, paper: Estimate, reference: float) -> bool:
     """Whether ours lies on the paper's side of the reference by two standard errors."""
     distance = (ours.value - reference) * math.copysign(1.0, paper.value - reference)
-    return distance > STANDARD_ERRORS * _known(ours.error)
+    return distance > STANDARD_ERRORS * _or_zero(ours.error)
 
 
 def _relative(ours: Estimate, paper: Estimate, reference: float) -> float:
@@ -218,5 +218,5 @@ def _with_error(paper: Estimate, ours: Estimate) -> Estimate:
     return replace(paper, error=ours.error * (ours.count / paper.count) ** 0.5)
 
 
-def _known(error: float) -> float:
+def _or_zero(error: float) -> float:
     return error if math.isfinite(error) else 0.0

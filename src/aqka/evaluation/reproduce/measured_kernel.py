@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, text_digest
+from aqka._util.files import open_atomically
 from aqka.backends import JobShape
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
@@ -71,22 +72,21 @@ class MeasuredKernel:
         ]
 
     def batch_seconds(self, circuits: int) -> float:
-        """Return the QPU time of a job, as the planner models it."""
+        """Return the QPU time of a job, as a quote models it."""
         executions = circuits * (self.shots or SHOTS)
         return HERON.job_overhead + executions * HERON.execution_seconds(self.depth)
 
     def save(self, path: Path) -> None:
         """Write an npz file that :func:`load_kernel` reads, in one step."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}.npz")
-        np.savez_compressed(draft, **asdict(self))
-        draft.replace(path)
+        with open_atomically(path) as stream:
+            np.savez_compressed(stream, **asdict(self))
 
 
 def measured_kernel(source: dict[str, Any]) -> MeasuredKernel:
     """Return the kernel of a source: a ``device`` and number of ``points``, or a ``file``."""
     if "file" in source:
-        return _loaded(source["file"], source["sha256"])
+        return _load_unchanged(source["file"], source["sha256"])
     return _of_fake_device(source["device"], source["points"])
 
 
@@ -157,14 +157,14 @@ def measure_kernel(backend: Any, points: int, *, seed: int = 0) -> MeasuredKerne
         ticket = runtime.recover(plan, TAG) or runtime.submit(plan, TAG)
         hits = runtime.collect(ticket)
         depth, name = runtime.circuit.depth(), runtime.name
-        readout = _readout(runtime.circuit, backend)
+        readout = _readout_success(runtime.circuit, backend)
     k = np.zeros((points + N_TEST, points))
     k[rows, cols] = hits / SHOTS
     train = np.triu(k[:points]) + np.triu(k[:points], 1).T
     return MeasuredKernel(train, k[points:], name, SHOTS, depth, readout)
 
 
-def _readout(circuit: Any, backend: Any) -> float:
+def _readout_success(circuit: Any, backend: Any) -> float:
     """Return the probability that no qubit in use is misread."""
     measured = [step.qubits[0] for step in circuit.data if step.name == "measure"]
     # The target of a FakeRuntime is the device behind it.
@@ -198,7 +198,7 @@ def cache_directory() -> Path:
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: str, sha256: str) -> MeasuredKernel:
+def _load_unchanged(path: str, sha256: str) -> MeasuredKernel:
     if _sha256(Path(path)) != sha256:
         raise InputError(f"kernel file {path!r} has changed since the run was planned; start anew.")
     return load_kernel(Path(path))

@@ -14,9 +14,9 @@ PROTOCOL_TEXT = {
 }
 
 
-def write_report(done: Reproduction, path: Path) -> None:
+def write_experiment_report(done: Reproduction, path: Path) -> None:
     """Write one experiment's report, with its figures and its table of means."""
-    lines = [f"# {done.plan.experiment.title}", "", *_section(done)]
+    lines = [f"# {done.setup.experiment.title}", "", *_section(done)]
     for picture in (name for name in done.pictures if name.endswith(".png")):
         lines += [f"![{picture.removesuffix('.png')}]({picture})", ""]
     lines += ["## Means ± standard errors", "", *_summary(done.summary)]
@@ -39,15 +39,15 @@ def write_overview(reproductions: Sequence[Reproduction], path: Path) -> None:
         "",
     ]
     for done in reproductions:
-        lines += [f"## {done.plan.name}: {done.plan.experiment.title}", "", *_section(done)]
+        lines += [f"## {done.setup.name}: {done.setup.experiment.title}", "", *_section(done)]
     path.write_text("\n".join(lines).rstrip() + "\n")
 
 
 def _section(done: Reproduction) -> list[str]:
-    plan = done.plan
+    setup = done.setup
     lines = [
-        f"{plan.experiment.place}. Protocol: {PROTOCOL_TEXT[plan.protocol]}. "
-        f"{plan.parameters['seeds']} seeds"
+        f"{setup.experiment.place}. Protocol: {PROTOCOL_TEXT[setup.protocol]}. "
+        f"{setup.parameters['seeds']} seeds"
         + (". **A quick run**: too small for its verdicts to count." if _quick(done) else ".")
         + f" {sum(done.results.seconds):.0f} s on one core.",
         "",
@@ -65,8 +65,8 @@ def _section(done: Reproduction) -> list[str]:
 
 
 def _quick(done: Reproduction) -> bool:
-    quick, full = done.plan.experiment.quick, done.plan.experiment.full
-    chosen = {**done.plan.parameters, "seeds": None}
+    quick, full = done.setup.experiment.quick, done.setup.experiment.full
+    chosen = {**done.setup.parameters, "seeds": None}
     return chosen == {**quick, "seeds": None} != {**full, "seeds": None}
 
 

@@ -1,7 +1,7 @@
 """The paper's figures and tables, one file each; the file's name is the experiment's name."""
 
 from aqka._util import registry
-from aqka.evaluation.reproduce.experiment import Experiment, as_parameters, reading_of
+from aqka.evaluation.reproduce.experiments._base import Experiment, as_parameters
 from aqka.evaluation.reproduce.measured_kernel import measure_kernel
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "experiment_names",
     "make_experiment",
     "measure_kernel",
-    "reading_of",
 ]
 
 

@@ -15,7 +15,7 @@ def levels_note(results: Results, methods: Sequence[str], **conditions: Any) -> 
         if name not in ("budget", "shots_per_pair")
     }
     majority = results.mean("accuracy", method=MAJORITY, **task)
-    told = "; ".join(
+    words = "; ".join(
         f"{method} {results.mean('accuracy', method=method, **conditions)}, "
         f"{results.mean('balanced_accuracy', method=method, **conditions)} and "
         f"{results.mean('correlation', method=method, **conditions)}"
@@ -24,7 +24,7 @@ def levels_note(results: Results, methods: Sequence[str], **conditions: Any) -> 
     text = (
         f"Always answering the larger class is right on {majority} of the test points. Accuracy, "
         f"balanced accuracy and correlation with the exact predictor over the budgets in question: "
-        f"{told}."
+        f"{words}."
     )
     if results.protocol == "fair":
         text += (

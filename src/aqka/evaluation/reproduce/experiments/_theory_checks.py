@@ -61,7 +61,7 @@ def lemma_rows(task: Task, rng: Generator) -> list[Row]:
     hessian = gauss_newton + remainder
     errors = []
     for i, j in rng.integers(0, len(y), (30, 2)):
-        moved = [training_loss(_moved(kernel, i, j, s * STEP), y, ridge) for s in (-1, 0, 1)]
+        moved = [training_loss(_move_pair(kernel, i, j, s * STEP), y, ridge) for s in (-1, 0, 1)]
         first, second = (moved[2] - moved[0]) / (2 * STEP), moved[2] - 2 * moved[1] + moved[0]
         errors.append((first - gradient[i, j], second / STEP**2 - hessian[i, j]))
     worst = np.abs(errors).max(axis=0) / [np.abs(gradient).max(), np.abs(hessian).max()]
@@ -260,7 +260,7 @@ def _weights(
     return variance_weights(gradient, np.clip(table.condense(kernel), 0, 1))
 
 
-def _moved(kernel: FloatArray, i: int, j: int, step: float) -> FloatArray:
+def _move_pair(kernel: FloatArray, i: int, j: int, step: float) -> FloatArray:
     moved = kernel.copy()
     moved[i, j] += step
     moved[j, i] = moved[i, j]

@@ -7,8 +7,9 @@ import numpy as np
 
 from aqka.allocators.aqka import ridge_gradient
 from aqka.core.problem import Problem
+from aqka.evaluation.protocols import reading_of
 from aqka.evaluation.reproduce.claims import Claim, above, at_most, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters, reading_of
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._real import CHOSEN, DATA, real_task
 from aqka.evaluation.reproduce.experiments._stated import (
@@ -70,10 +71,10 @@ def _why(data: str) -> Callable[[Results], str]:
     """Say every gain on a data set, and what stands beside the accuracies."""
 
     def why(results: Results) -> str:
-        told = ", ".join(f"{gain} ({ratio:g})" for ratio, gain in _gains(data)(results).items())
+        words = ", ".join(f"{gain} ({ratio:g})" for ratio, gain in _gains(data)(results).items())
         levels = levels_note(results.where(data=data), ("uniform", "aqka"))
         return (
-            f"AQKA's gains in pts (at shots per pair): {told}. {levels} What made the paper's "
+            f"AQKA's gains in pts (at shots per pair): {words}. {levels} What made the paper's "
             "differ is not separated here."
         )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, below, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._planted import (
     BUDGETS,
@@ -22,7 +22,7 @@ from aqka.evaluation.spending import (
     MAJORITY,
     baseline_rows,
     exact_decision,
-    measured,
+    session_row,
     spend,
 )
 from aqka.evaluation.tasks import planted_zz
@@ -50,7 +50,7 @@ def measure(cell: Cell) -> Result:
     for method, allocator in METHODS.items():
         for budget in cell["budgets"]:
             session = spend(task, allocator, budget, cell["protocol"], cell["seed"])
-            row = measured(task, session, exact)
+            row = session_row(task, session, exact)
             row["fewest"] = float(session.table.shots.min())
             rows.append(row | {"method": method, "budget": budget})
     return {"rows": rows}
@@ -96,12 +96,12 @@ def _gaps(results: Results, budget: int) -> str:
         ("aqka, no floor", "multinomial"),
         ("aqka-oracle, no floor", "multinomial"),
     )
-    told = "; ".join(f"{a} - {b} {_gap(a, b, budget)(results)}" for a, b in pairs)
+    words = "; ".join(f"{a} - {b} {_gap(a, b, budget)(results)}" for a, b in pairs)
     note = levels_note(results, ("uniform", "multinomial", "aqka"), task="rbf", budget=budget)
-    return f"Gaps at B = {budget:,}, in pts: {told}. {note}"
+    return f"Gaps at B = {budget:,}, in pts: {words}. {note}"
 
 
-def _estimated(budget: int, points: float) -> Claim:
+def _estimated_gap(budget: int, points: float) -> Claim:
     says = f"B = {budget:,}, estimated sensitivity: target-fill - multinomial is {points:+g} pts"
     gap = _gap("aqka", "multinomial", budget)
     return stated_gain(PLACE, says, points, gap, lambda r: _gaps(r, budget), seeds=SEEDS)
@@ -147,7 +147,7 @@ def _dip(budget: int) -> bool:
 
 ORACLE_GAPS = {10_000: 5.4, 30_000: 7.5, 100_000: -2.6, LARGEST: -14.7}
 CLAIMS = (
-    *(_estimated(*stated) for stated in ((10_000, -2.7), (30_000, 7.5), (100_000, 3.5))),
+    *(_estimated_gap(*stated) for stated in ((10_000, -2.7), (30_000, 7.5), (100_000, 3.5))),
     *(
         _oracle(*stated, "multinomial", "multinomial with estimates (caption)")
         for stated in ORACLE_GAPS.items()

@@ -8,9 +8,9 @@ import numpy as np
 from aqka._util import colours
 from aqka._util.arrays import FloatArray
 from aqka.evaluation.reproduce.claims import Claim, above, below, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._real import CHOSEN, DATA, real_task
-from aqka.evaluation.reproduce.experiments._stated import direction
+from aqka.evaluation.reproduce.experiments._stated import Because, direction
 from aqka.evaluation.results import Estimate, Results, Row
 from aqka.evaluation.spending import EXACT, MAJORITY, baseline_rows, n_pairs, rows_per_pair, spend
 from aqka.evaluation.tasks import Task, planted_sparse
@@ -28,7 +28,7 @@ PLACE = "App. C.16, Table 4"
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedLine:
     """A line of the paper's table."""
 
     gini: float
@@ -39,25 +39,25 @@ class Stated:
 
 
 TABLE = {
-    "planted m=10": Stated(0.97, 0.01, 1.00, 20.0, 4.4),
-    "planted m=5": Stated(0.99, 0.01, 1.00, 11.1, 2.8),
-    "planted m=50": Stated(0.88, 0.07, 1.00, 12.4, 6.3),
-    "breast-cancer": Stated(0.71, 0.17, 0.97, 7.1, 5.6),
-    "planted m=200": Stated(0.63, 0.27, 1.00, 15.6, 4.6),
-    "digits 3-vs-5": Stated(0.57, 0.19, 0.98, -1.1, 0.6),
-    "digits 0-vs-8": Stated(0.52, 0.27, 1.00, -19.3, 3.0),
+    "planted m=10": StatedLine(0.97, 0.01, 1.00, 20.0, 4.4),
+    "planted m=5": StatedLine(0.99, 0.01, 1.00, 11.1, 2.8),
+    "planted m=50": StatedLine(0.88, 0.07, 1.00, 12.4, 6.3),
+    "breast-cancer": StatedLine(0.71, 0.17, 0.97, 7.1, 5.6),
+    "planted m=200": StatedLine(0.63, 0.27, 1.00, 15.6, 4.6),
+    "digits 3-vs-5": StatedLine(0.57, 0.19, 0.98, -1.1, 0.6),
+    "digits 0-vs-8": StatedLine(0.52, 0.27, 1.00, -19.3, 3.0),
 }
 
 
 @stable_name("aqka.experiments.gini:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one task."""
-    task, protocol, seed = _task(cell), cell["protocol"], cell["seed"]
+    task, protocol, seed = _gini_task(cell), cell["protocol"], cell["seed"]
     rows = [_concentration(task, protocol, seed), *baseline_rows(task, protocol)]
     return {"rows": rows + rows_per_pair(task, ("uniform", "aqka"), [RATIO], protocol, seed)}
 
 
-def _task(cell: Cell) -> Task:
+def _gini_task(cell: Cell) -> Task:
     if cell["task"] in DATA:
         return real_task(cell["task"], cell["seed"], cell["n_train"])
     anchors, points = int(cell["task"].partition("=")[2]), cell["n_train"] or 225
@@ -81,7 +81,7 @@ def _correlation(results: Results, column: str = "gini") -> Estimate:
     """Return Pearson's r of the tasks' mean Gini and mean gain, with a jackknife over seeds."""
     tasks = results.unique("task")
     gini = np.array([list(results.where(task=t).by_seed(column).values()) for t in tasks])
-    gain = np.array([_seed_gains(results.where(task=t)) for t in tasks])
+    gain = np.array([results.seed_gains("aqka", "uniform", task=t) for t in tasks])
     count = gini.shape[1]
     everything = _pearson(gini.mean(axis=1), gain.mean(axis=1))
     if count == 1:
@@ -91,12 +91,6 @@ def _correlation(results: Results, column: str = "gini") -> Estimate:
         for k in range(count)
     ]
     return Estimate(everything, float(np.std(left_out) * (count - 1) ** 0.5), count)
-
-
-def _seed_gains(results: Results) -> list[float]:
-    ours = results.where(method="aqka").by_seed("accuracy")
-    theirs = results.where(method="uniform").by_seed("accuracy")
-    return [100 * (ours[seed] - theirs[seed]) for seed in ours]
 
 
 def _pearson(x: FloatArray, y: FloatArray) -> float:
@@ -109,19 +103,19 @@ def _extreme_gain(results: Results, tasks: list[str], largest: bool) -> Estimate
     return pick(gains, key=lambda gain: gain.value)
 
 
-def _accuracies(task: str, results: Results) -> str:
+def _accuracies_note(task: str, results: Results) -> str:
     """Say what stands beside a task's gain."""
     chosen = results.where(task=task)
-    told = "; ".join(
+    words = "; ".join(
         f"{method} {chosen.mean('accuracy', method=method)} "
         f"(balanced {chosen.mean('balanced_accuracy', method=method)})"
         for method in ("uniform", "aqka", EXACT, MAJORITY)
     )
-    return f"Accuracies on {task}: {told}. What made the paper's differ is not separated here."
+    return f"Accuracies on {task}: {words}. What made the paper's differ is not separated here."
 
 
 def _all_gains(results: Results) -> str:
-    told = ", ".join(
+    words = ", ".join(
         f"{task} {results.mean('gini', task=task).value:.2f} and "
         f"{results.gain('aqka', 'uniform', task=task)}"
         for task in TABLE
@@ -130,42 +124,43 @@ def _all_gains(results: Results) -> str:
         f"{results.mean('warm_up_gini', task=task).value:.2f} ({task})" for task in TABLE
     )
     return (
-        f"Gini and gain in pts: {told}. The Gini read from a warm-up, which is what a user has: "
+        f"Gini and gain in pts: {words}. The Gini read from a warm-up, which is what a user has: "
         f"{seen}; its r with the gain is {_correlation(results, 'warm_up_gini')}."
     )
 
 
-def _line(task: str, stated: Stated) -> tuple[Claim, ...]:
-    """Return the four claims of a line of the table."""
-    chosen = CHOSEN if task in DATA else ""
-    settings = (
-        "The paper does not say how its tasks were scaled, nor γ of each; where the exact kernel "
-        "differs, the task does."
+def _kernel_claim(
+    task: str, what: str, number: float, tolerance: float, because: Because, **column: Any
+) -> Claim:
+    """Return the claim of a number of the task's exact kernel."""
+    return Claim(
+        PLACE,
+        f"{task}: {what}{CHOSEN if task in DATA else ''}",
+        Estimate(number, count=SEEDS),
+        lambda r: r.mean(**column, task=task),
+        within(tolerance),
+        because,
     )
+
+
+def _line_claims(task: str, stated: StatedLine) -> tuple[Claim, ...]:
+    """Return the four claims of a line of the table."""
+
+    def settings(results: Results) -> str:
+        return (
+            "The paper does not say how its tasks were scaled, nor γ of each; where the exact "
+            "kernel differs, the task does."
+        )
+
+    def accuracies(results: Results) -> str:
+        return _accuracies_note(task, results)
+
+    exact = {"measure": "accuracy", "method": EXACT}
     return (
-        Claim(
-            PLACE,
-            f"{task}: Gini{chosen}",
-            Estimate(stated.gini, count=SEEDS),
-            lambda r: r.mean("gini", task=task),
-            within(0.02),
-            lambda r: settings,
-        ),
-        Claim(
-            PLACE,
-            f"{task}: ρ{chosen}",
-            Estimate(stated.rho, count=SEEDS),
-            lambda r: r.mean("rho", task=task),
-            within(0.02),
-            lambda r: settings,
-        ),
-        Claim(
-            PLACE,
-            f"{task}: accuracy of the exact kernel{chosen}",
-            Estimate(stated.oracle, count=SEEDS),
-            lambda r: r.mean("accuracy", task=task, method=EXACT),
-            within(0.01),
-            lambda r: _accuracies(task, r),
+        _kernel_claim(task, "Gini", stated.gini, 0.02, settings, measure="gini"),
+        _kernel_claim(task, "ρ", stated.rho, 0.02, settings, measure="rho"),
+        _kernel_claim(
+            task, "accuracy of the exact kernel", stated.oracle, 0.01, accuracies, **exact
         ),
         Claim(
             PLACE,
@@ -173,7 +168,7 @@ def _line(task: str, stated: Stated) -> tuple[Claim, ...]:
             Estimate(stated.gain, stated.error, SEEDS),
             lambda r: r.gain("aqka", "uniform", task=task),
             within(),
-            lambda r: _accuracies(task, r),
+            accuracies,
             reference=0.0 if abs(stated.gain) > 2 * stated.error else None,
             unit="pts",
         ),
@@ -181,7 +176,7 @@ def _line(task: str, stated: Stated) -> tuple[Claim, ...]:
 
 
 CLAIMS = (
-    *(claim for task, stated in TABLE.items() for claim in _line(task, stated)),
+    *(claim for task, stated in TABLE.items() for claim in _line_claims(task, stated)),
     Claim(
         "Abstract; Sec. 7; App. C.16",
         "Pearson's r of Gini and gain over the seven tasks is +0.72",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from aqka.evaluation.reproduce.claims import Claim, below, factor, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_level
 from aqka.evaluation.reproduce.measured_kernel import (
@@ -62,7 +62,7 @@ def _kernel_rows(measured: MeasuredKernel) -> list[Row]:
     ]
 
 
-def _saturated(shots_per_pair: float) -> bool:
+def _is_saturated(shots_per_pair: float) -> bool:
     return shots_per_pair >= 16
 
 
@@ -80,7 +80,7 @@ def _why(results: Results, shots_per_pair: Any) -> str:
     )
 
 
-def _described(results: Results) -> str:
+def _diagonal_note(results: Results) -> str:
     about = results.where(method=KERNEL)
     text = f"Measured as every pair, the diagonal is {about.mean('diagonal').value:.3f}"
     if any(row.get("readout") for row in about.rows):
@@ -125,7 +125,7 @@ def _significance(ratio: int, stated: float) -> Claim:
 
 
 def _job(place: str, says: str, stated: float, unit: str, column: str, job: int | None) -> Claim:
-    """Return a claim about the jobs; times are the planner's model, for no device ran."""
+    """Return a claim about the jobs; times are those of a quote, for no device ran."""
 
     def ours(results: Results) -> Estimate:
         if job is None:
@@ -134,7 +134,7 @@ def _job(place: str, says: str, stated: float, unit: str, column: str, job: int 
         return Estimate(named.mean(column).value)
 
     rule = factor(1.1) if unit == "s" else within()
-    because = "The time is the planner's: 2 s a job, and rep_delay, overhead and depth a shot."
+    because = "The time is a quote's: 2 s a job, and rep_delay, overhead and depth a shot."
     return Claim(place, says, Estimate(stated), ours, rule, lambda r: because, unit=unit)
 
 
@@ -145,7 +145,7 @@ def _about(place: str, says: str, stated: float, column: str, tolerance: float) 
         Estimate(stated),
         lambda r: Estimate(r.mean(column, method=KERNEL).value),
         within(tolerance),
-        _described,
+        _diagonal_note,
     )
 
 
@@ -157,9 +157,9 @@ CLAIMS = (
     direction(
         "Sec. 5.4; Fig. 3, caption",
         "from B = 16 n_pairs AQKA over-concentrates, producing a regret",
-        lambda r: r.gain("aqka", "uniform", shots_per_pair=_saturated),
+        lambda r: r.gain("aqka", "uniform", shots_per_pair=_is_saturated),
         below(),
-        lambda r: _why(r, _saturated),
+        lambda r: _why(r, _is_saturated),
     ),
     Claim(
         "Fig. 3, caption",
@@ -173,7 +173,7 @@ CLAIMS = (
             * 100
         ),
         within(5.0),
-        lambda r: _why(r, _saturated),
+        lambda r: _why(r, _is_saturated),
         unit="pts",
     ),
     stated_level(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka.evaluation.reproduce.claims import Claim, factor, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.results import Estimate, Results, Row, highest, lowest
 from aqka.evaluation.spending import (
     EXACT,
@@ -77,7 +77,7 @@ def _why(head: str) -> Callable[[Results], str]:
                 "points", lambda r: r.mean("accuracy"), method=MORE
             ).items()
         )
-        told = ", ".join(f"{m} {a}" for m, a in _at_largest(results, head).items())
+        words = ", ".join(f"{m} {a}" for m, a in _at_largest(results, head).items())
         exact = chosen.mean("accuracy", method=EXACT)
         return (
             f"Without any shot noise the accuracy at {N_TRAIN} training points is "
@@ -86,7 +86,7 @@ def _why(head: str) -> Callable[[Results], str]:
             f"The label is a linear function of |φ⟩⟨φ|, so it lies in the kernel's space of at "
             f"most 256 dimensions (docs/errata.md); {N_TRAIN} points are too few to find it, "
             "whatever the shots. "
-            f"At {LARGEST:,} shots: {told}; the majority class "
+            f"At {LARGEST:,} shots: {words}; the majority class "
             f"{chosen.mean('accuracy', method=MAJORITY)}. Single problems, of another unitary "
             f"each, scatter by {exact.error * exact.count**0.5:.2f} about their mean; the paper "
             "does not say how many it took, nor its number of test points (ours: 40)."

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aqka.evaluation.reproduce.claims import Claim, Rule, above, factor, one_draw, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._planted import BUDGETS, LARGEST
 from aqka.evaluation.reproduce.experiments._stated import (
@@ -110,7 +110,7 @@ def _border(method: str, which: str, accuracy: float) -> Claim:
                 lambda s: s.mean("accuracy"),
                 panel=QUANTUM,
                 method=method,
-                budget=_saturating,
+                budget=_is_saturating,
             )
         ),
         within(),
@@ -135,7 +135,7 @@ def _lead(
     )
 
 
-def _saturating(budget: int) -> bool:
+def _is_saturating(budget: int) -> bool:
     return budget >= 30_000
 
 
@@ -166,7 +166,7 @@ CLAIMS = (
         "nystrom",
         "aqka",
         above(),
-        budget=_saturating,
+        budget=_is_saturating,
     ),
     *stated_span(
         f"{PLACE}; Sec. 6",

@@ -10,7 +10,7 @@ from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.uniform import Uniform
 from aqka.evaluation.reproduce.claims import Claim, at_most, factor, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.results import Estimate, Results, Row
 from aqka.evaluation.spending import spend
 from aqka.evaluation.tasks import planted_sparse

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar
 
 from aqka.evaluation.reproduce.claims import Claim, above
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._planted import BUDGETS, LARGEST, planted_rows
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_gain
@@ -27,11 +27,11 @@ def measure(cell: Cell) -> Result:
     return {"rows": planted_rows(cell, METHODS)}
 
 
-def _limited(budget: int) -> bool:
+def _is_limited(budget: int) -> bool:
     return 3000 <= budget <= 100_000
 
 
-def _saturating(budget: int) -> bool:
+def _is_saturating(budget: int) -> bool:
     return budget >= 300_000
 
 
@@ -41,18 +41,18 @@ def _smallest_lead(results: Results) -> Estimate:
         {
             (component, budget): results.gain("hybrid", component, budget=budget)
             for component in COMPONENTS
-            for budget in results.where(budget=_limited).unique("budget")
+            for budget in results.where(budget=_is_limited).unique("budget")
         }
     )
 
 
 def _leads(results: Results) -> str:
-    told = "; ".join(
+    words = "; ".join(
         f"{budget:,} shots {results.gain('hybrid', 'aqka', budget=budget)} and "
         f"{results.gain('hybrid', 'nystrom', budget=budget)}"
         for budget in results.unique("budget")
     )
-    return f"The hybrid's lead over AQKA and over Nyström, in pts: {told}."
+    return f"The hybrid's lead over AQKA and over Nyström, in pts: {words}."
 
 
 def _levels(results: Results) -> str:
@@ -75,7 +75,7 @@ def _improvement(component: str) -> Claim:
     return direction(
         "App. C.11; App. Fig. 12, caption",
         f"the hybrid improves over {component} for B in [3 × 10³, 10⁵], on average",
-        lambda r: r.gain("hybrid", component, budget=_limited),
+        lambda r: r.gain("hybrid", component, budget=_is_limited),
         above(),
         _levels,
     )
@@ -99,7 +99,7 @@ CLAIMS = (
     direction(
         "App. C.11; App. Fig. 12, caption",
         "AQKA reclaims the lead over the hybrid for B ≥ 3 × 10⁵",
-        lambda r: r.gain("aqka", "hybrid", budget=_saturating),
+        lambda r: r.gain("aqka", "hybrid", budget=_is_saturating),
         above(),
         _levels,
     ),

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from aqka.allocators.schedule import Schedule
 from aqka.evaluation.reproduce.claims import Claim, at_least, at_most
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._planted import planted_task
 from aqka.evaluation.reproduce.experiments._stated import direction, largest_size, stated_gain
 from aqka.evaluation.results import Estimate, Results, Row, highest, lowest
-from aqka.evaluation.spending import baseline_rows, exact_decision, measured, spend
+from aqka.evaluation.spending import baseline_rows, exact_decision, session_row, spend
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def measure(cell: Cell) -> Result:
     rows = baseline_rows(task, cell["protocol"])
     for budget in cell["budgets"]:
         uniform = spend(task, "uniform", budget, cell["protocol"], cell["seed"])
-        rows.append(measured(task, uniform, exact) | {"method": "uniform", "budget": budget})
+        rows.append(session_row(task, uniform, exact) | {"method": "uniform", "budget": budget})
         for schedule in schedules:
             session = spend(task, "aqka", budget, cell["protocol"], cell["seed"], schedule)
             row: Row = {"method": _name(schedule), "budget": budget}
-            rows.append(row | measured(task, session, exact))
+            rows.append(row | session_row(task, session, exact))
     return {"rows": rows}
 
 
@@ -83,21 +83,21 @@ def _against_default(results: Results, names: list[str]) -> Estimate:
 
 
 def _table(results: Results) -> str:
-    told = "; ".join(
+    words = "; ".join(
         f"({warmup}, {explore}) {gain}" for (warmup, explore), gain in _gains(results).items()
     )
     note = levels_note(results, ("uniform", _name(DEFAULT)), budget=BUDGET)
-    return f"Gains over uniform by (η_w, η_e), in pts: {told}. {note}"
+    return f"Gains over uniform by (η_w, η_e), in pts: {words}. {note}"
 
 
 def _by_rounds(results: Results) -> str:
-    told = "; ".join(
+    words = "; ".join(
         f"T = {rounds}: {results.gain(_rounds(rounds), 'uniform', budget=budget)}"
         f" at {budget:,} shots"
         for budget in (LOW, BUDGET)
         for rounds in (1, 2, 4, 8)
     )
-    return f"Gains over uniform, in pts: {told}."
+    return f"Gains over uniform, in pts: {words}."
 
 
 def _cell(warmup: float, explore: float) -> Claim:

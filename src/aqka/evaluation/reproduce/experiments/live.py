@@ -8,10 +8,10 @@ import numpy as np
 from aqka._util import colours
 from aqka.allocators.schedule import ONE_SHOT
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, factor, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
-from aqka.evaluation.reproduce.experiments._online import ARMS, arm_rows, online_task, seed_gains
 from aqka.evaluation.reproduce.experiments._stated import direction
+from aqka.evaluation.reproduce.experiments._two_arms import ARMS, arm_rows, online_task
 from aqka.evaluation.reproduce.measured_kernel import FAKE_HERON
 from aqka.evaluation.results import Estimate, Results
 from aqka.evaluation.spending import baseline_rows, n_pairs
@@ -53,21 +53,25 @@ def _gain(results: Results, name: str) -> Estimate:
     return results.gain("aqka", "uniform", configuration=name)
 
 
+def _seed_gains(results: Results, name: str) -> list[float]:
+    return results.seed_gains("aqka", "uniform", configuration=name)
+
+
 def _positive(results: Results, name: str) -> Estimate:
     """Return the share of seeds on which AQKA is better."""
-    return Estimate.of([float(gain > 0) for gain in seed_gains(results.where(configuration=name))])
+    return Estimate.of([float(gain > 0) for gain in _seed_gains(results, name)])
 
 
 def _spread(results: Results) -> Estimate:
     """Return the scatter of the seeds' gains at N = 30 over the one at N = 20."""
-    wide, narrow = (np.std(seed_gains(results.where(configuration=c))) for c in (MIDDLE, SHORT))
+    wide, narrow = (np.std(_seed_gains(results, c)) for c in (MIDDLE, SHORT))
     return Estimate(float(wide / narrow) if narrow else 0.0)
 
 
 def _why(name: str) -> Callable[[Results], str]:
     def why(results: Results) -> str:
         chosen = results.where(configuration=name)
-        gains = ", ".join(f"{gain:+.1f}" for gain in seed_gains(chosen))
+        gains = ", ".join(f"{gain:+.1f}" for gain in _seed_gains(results, name))
         return (
             f"{name}: gains of the seeds in pts: {gains}. {levels_note(chosen, ARMS)} Our device "
             "is a fake Heron, whose noise is calibrated but does not drift."
@@ -76,7 +80,7 @@ def _why(name: str) -> Callable[[Results], str]:
     return why
 
 
-def _stated(name: str, stated: float, error: float) -> Claim:
+def _stated_gain(name: str, stated: float, error: float) -> Claim:
     seeds = CONFIGURATIONS[name]["seeds"]
     return Claim(
         f"Abstract; Sec. 1; {PLACE}",
@@ -103,26 +107,26 @@ def _share(name: str, positive: int) -> Claim:
     )
 
 
-def _qpu_seconds(results: Results) -> Estimate:
-    """Return the planner's QPU time of the paper's 13 runs, both arms."""
+def _qpu_minutes(results: Results) -> Estimate:
+    """Return the quoted QPU time of the paper's 13 runs, both arms."""
     total = 0.0
     for shape in CONFIGURATIONS.values():
         points, budget = shape["points"], shape["ratio"] * n_pairs(shape["points"])
         for schedule in (None, ONE_SHOT):
-            offer = quote(points, budget, schedule=schedule, diagonal="measured")
-            total += shape["seeds"] * offer.qpu_seconds
+            run = quote(points, budget, schedule=schedule, diagonal="measured")
+            total += shape["seeds"] * run.qpu_seconds
     return Estimate(total / 60)
 
 
-def _waiting(results: Results, **options: Any) -> Estimate:
-    """Return the planner's queue time in minutes at N = 30, B = 4 n_pairs."""
+def _queue_minutes(results: Results, **options: Any) -> Estimate:
+    """Return the quoted queue time in minutes at N = 30, B = 4 n_pairs."""
     return Estimate(quote(30, 4 * n_pairs(30), queue=QUEUE, **options).queue_seconds / 60)
 
 
 CLAIMS = (
-    _stated(SHORT, 17.0, 4.8),
-    _stated(MIDDLE, 7.8, 10.5),
-    _stated(LONG, 14.0, 8.5),
+    _stated_gain(SHORT, 17.0, 4.8),
+    _stated_gain(MIDDLE, 7.8, 10.5),
+    _stated_gain(LONG, 14.0, 8.5),
     _share(SHORT, 4),
     _share(MIDDLE, 1),
     _share(LONG, 3),
@@ -130,7 +134,7 @@ CLAIMS = (
         "App. C.9",
         f"{SHORT}: no seed loses meaningfully (5 pts): the worst",
         Estimate(-5.0),
-        lambda r: Estimate(min(seed_gains(r.where(configuration=SHORT)))),
+        lambda r: Estimate(min(_seed_gains(r, SHORT))),
         at_least(),
         _why(SHORT),
         unit="pts",
@@ -156,10 +160,10 @@ CLAIMS = (
         "App. B.5; App. C.9",
         "all 13 live runs took about 68 minutes of QPU time",
         Estimate(68),
-        _qpu_seconds,
+        _qpu_minutes,
         factor(2.0),
         lambda r: (
-            "Ours is the planner's time, 2 s a job and 350 µs a shot, for one job a round of one "
+            "Ours is the quoted time, 2 s a job and 350 µs a shot, for one job a round of one "
             "circuit with a row of parameters a shot. The paper does not say how its circuits "
             "were sent; a circuit for each pair is more to load. Only a device can tell."
         ),
@@ -169,16 +173,16 @@ CLAIMS = (
         "App. C.9",
         "50 waiting jobs of 20 s are a wait of about 17 minutes",
         Estimate(17),
-        lambda r: _waiting(r, schedule=ONE_SHOT),
+        lambda r: _queue_minutes(r, schedule=ONE_SHOT),
         factor(1.05),
-        lambda r: "The planner's queue time of one submission.",
+        lambda r: "The quoted queue time of one submission.",
         unit="min",
     ),
     Claim(
         "App. C.9",
         "a loop of T = 4 waits about 68 minutes",
         Estimate(68),
-        _waiting,
+        _queue_minutes,
         factor(1.05),
         lambda r: "The warm-up is a submission too, the fifth that waits (docs/errata.md).",
         unit="min",
@@ -233,7 +237,7 @@ class Live(Experiment):
 
         figure, panels = style.new_figure(3, sharey=True)
         for axes, name in zip(panels, (SHORT, MIDDLE, LONG), strict=True):
-            gains, mean = seed_gains(results.where(configuration=name)), _gain(results, name)
+            gains, mean = _seed_gains(results, name), _gain(results, name)
             axes.bar(range(len(gains)), gains, color=colours.VERMILION)
             axes.axhline(0, color=colours.BLACK, lw=0.8)
             axes.axhline(mean.value, color=colours.BLUE, ls="--", label=f"mean {mean}")

@@ -8,7 +8,7 @@ from aqka.allocators.nystrom import Nystrom
 from aqka.allocators.nystrom_leverage import NystromLeverage
 from aqka.allocators.uniform import Uniform
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._planted import LARGEST, planted_rows
 from aqka.evaluation.reproduce.experiments._stated import (
@@ -87,20 +87,20 @@ def _lead_of_default(variant: str, results: Results) -> Estimate:
 
 def _by_count(results: Results) -> str:
     """Say the accuracies at the middle budget, and the majority's."""
-    told = "; ".join(
+    words = "; ".join(
         f"{row_name} {results.mean('accuracy', method=row_name, budget=MIDDLE)}"
         for row_name in results.where(budget=MIDDLE).unique("method")
     )
     methods = ("aqka", *(_name(variant) for variant in VARIANTS))
-    return f"Accuracies at B = {MIDDLE:,}: {told}. {levels_note(results, methods, budget=MIDDLE)}"
+    return f"Accuracies at B = {MIDDLE:,}: {words}. {levels_note(results, methods, budget=MIDDLE)}"
 
 
 def _by_budget(results: Results) -> str:
-    told = "; ".join(
+    words = "; ".join(
         f"{variant} at {budget:,} shots {gain}"
         for (variant, budget), gain in _differences(results).items()
     )
-    return f"AQKA less the best count of each variant, in pts: {told}."
+    return f"AQKA less the best count of each variant, in pts: {words}."
 
 
 def _optimal(variant: str) -> Claim:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka.evaluation.reproduce.claims import Claim, factor, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
-from aqka.evaluation.reproduce.experiments._online import ARMS, arm_rows, online_task
+from aqka.evaluation.reproduce.experiments._two_arms import ARMS, arm_rows, online_task
 from aqka.evaluation.reproduce.measured_kernel import FAKE_HERON
 from aqka.evaluation.results import Estimate, Results
 from aqka.evaluation.spending import EXACT, MAJORITY, baseline_rows, n_pairs

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka.evaluation.reproduce.claims import Claim, above, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._planted import BUDGETS, LARGEST
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_span
@@ -34,31 +34,31 @@ def measure(cell: Cell) -> Result:
     return {"rows": [exact, majority, *runs]}
 
 
-def _limited(budget: int) -> bool:
+def _is_limited(budget: int) -> bool:
     """Whether a budget lies in "all budgets up to B ≈ 10⁵"."""
     return budget <= 100_000
 
 
 def _gains(results: Results) -> dict[int, Estimate]:
-    return results.along("budget", lambda r: r.gain("aqka", "uniform"), budget=_limited)
+    return results.along("budget", lambda r: r.gain("aqka", "uniform"), budget=_is_limited)
 
 
 def _lead(results: Results) -> Estimate:
     """Return AQKA's mean lead over the best method without an oracle at those budgets."""
-    return lowest({rival: results.gain("aqka", rival, budget=_limited) for rival in RIVALS})
+    return lowest({rival: results.gain("aqka", rival, budget=_is_limited) for rival in RIVALS})
 
 
 def _levels(results: Results) -> str:
-    return levels_note(results, METHODS, budget=_limited)
+    return levels_note(results, METHODS, budget=_is_limited)
 
 
 def _errors(results: Results) -> str:
-    told = "; ".join(
+    words = "; ".join(
         f"{budget:,} shots: {results.mean('mse', method='aqka', budget=budget)} and "
         f"{results.mean('mse', method='uniform', budget=budget)}"
         for budget in results.unique("budget")
     )
-    return f"Mean squared errors of AQKA and of uniform: {told}."
+    return f"Mean squared errors of AQKA and of uniform: {words}."
 
 
 CLAIMS = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka.evaluation.reproduce.claims import Claim, above, at_most, factor, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._planted import LARGEST, planted_task
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_gain
 from aqka.evaluation.results import Estimate, Results
@@ -52,11 +52,11 @@ def measure(cell: Cell) -> Result:
     return {"rows": rows}
 
 
-def _limited(budget: int) -> bool:
+def _is_mid(budget: int) -> bool:
     return 10_000 <= budget <= 100_000
 
 
-def _saturating(budget: int) -> bool:
+def _is_saturating(budget: int) -> bool:
     return budget >= 300_000
 
 
@@ -97,20 +97,20 @@ def _at_the_end(results: Results) -> str:
 
 
 def _by_readout(results: Results) -> str:
-    told = "; ".join(
-        f"{name}: {results.mean('accuracy', method='uniform', readout=name, budget=_limited)} and "
-        f"{results.mean('accuracy', method='aqka', readout=name, budget=_limited)}, gain "
-        f"{results.gain('aqka', 'uniform', readout=name, budget=_limited)} pts"
+    words = "; ".join(
+        f"{name}: {results.mean('accuracy', method='uniform', readout=name, budget=_is_mid)} and "
+        f"{results.mean('accuracy', method='aqka', readout=name, budget=_is_mid)}, gain "
+        f"{results.gain('aqka', 'uniform', readout=name, budget=_is_mid)} pts"
         for name in READOUTS
     )
-    return f"Accuracy of uniform and of AQKA for B in [10⁴, 10⁵], by readout: {told}."
+    return f"Accuracy of uniform and of AQKA for B in [10⁴, 10⁵], by readout: {words}."
 
 
 def _because(results: Results) -> str:
     return f"{_at_the_end(results)} {_by_readout(results)}"
 
 
-def _stated(budget: int) -> Claim:
+def _stated_gain(budget: int) -> Claim:
     points = STATED[budget]
     return stated_gain(
         "App. C.17",
@@ -122,23 +122,23 @@ def _stated(budget: int) -> Claim:
     )
 
 
-def _preserved(readout: str) -> Claim:
+def _preserved_lead(readout: str) -> Claim:
     return direction(
         "App. C.17; Sec. 1, contribution 3",
         f"AQKA's lead in the mid-budget regime [10⁴, 10⁵] survives tuning; {readout}",
-        lambda r: r.gain("aqka", "uniform", readout=readout, budget=_limited),
+        lambda r: r.gain("aqka", "uniform", readout=readout, budget=_is_mid),
         above(),
         _because,
     )
 
 
 CLAIMS = (
-    *(_stated(budget) for budget in STATED),
-    *(_preserved(readout) for readout in (TUNED, WIDE)),
+    *(_stated_gain(budget) for budget in STATED),
+    *(_preserved_lead(readout) for readout in (TUNED, WIDE)),
     direction(
         "App. C.17; App. Fig. 16, caption",
         "for B ≥ 3 × 10⁵ tuned uniform catches up: AQKA's mean lead",
-        lambda r: r.gain("aqka", "uniform", readout=TUNED, budget=_saturating),
+        lambda r: r.gain("aqka", "uniform", readout=TUNED, budget=_is_saturating),
         at_most(),
         _because,
     ),

@@ -13,7 +13,7 @@ from aqka.allocators.uniform import Uniform
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.results import Estimate, Results, highest, lowest
 from aqka.evaluation.spending import MAJORITY, all_rows, baseline_rows, n_pairs
 from aqka.evaluation.tasks import planted_sparse
@@ -54,19 +54,19 @@ def measure(cell: Cell) -> Result:
     return {"rows": all_rows(task, METHODS, [budget], cell["protocol"], cell["seed"])}
 
 
-def _limited(shots_per_pair: float) -> bool:
+def _is_limited(shots_per_pair: float) -> bool:
     """Whether a budget lies in the regime the paper speaks of, B/n_pairs in [1, 30]."""
     return 1 <= shots_per_pair <= 30
 
 
 def _gains(results: Results, size: int) -> dict[float, Estimate]:
     """Return AQKA's gain over uniform at every budget of that regime."""
-    chosen = results.where(points=size, shots_per_pair=_limited)
+    chosen = results.where(points=size, shots_per_pair=_is_limited)
     return chosen.along("shots_per_pair", lambda r: r.gain("aqka", "uniform"))
 
 
 def _mean_gain(results: Results, size: int) -> Estimate:
-    return results.gain("aqka", "uniform", points=size, shots_per_pair=_limited)
+    return results.gain("aqka", "uniform", points=size, shots_per_pair=_is_limited)
 
 
 def _run_time(results: Results) -> Estimate:
@@ -78,7 +78,7 @@ def _run_time(results: Results) -> Estimate:
 def _why(results: Results) -> str:
     """Say what stands behind every gain of this experiment."""
     if results.protocol == "fair":
-        uniform = results.mean("accuracy", method="uniform", shots_per_pair=_limited)
+        uniform = results.mean("accuracy", method="uniform", shots_per_pair=_is_limited)
         return (
             f"Under the fair protocol uniform itself reaches {uniform} over "
             "all sizes: little is left to gain."
@@ -89,7 +89,7 @@ def _why(results: Results) -> str:
     )
     largest = max(results.unique("points"))
     balanced = results.gain(
-        "aqka", "uniform", "balanced_accuracy", points=largest, shots_per_pair=_limited
+        "aqka", "uniform", "balanced_accuracy", points=largest, shots_per_pair=_is_limited
     )
     return (
         f"Always answering the larger class is right on {shares} of the test points, so the draw "
@@ -168,7 +168,7 @@ def _flat_bernoulli(size: int) -> Claim:
     )
 
 
-def _saturated(method: str) -> Claim:
+def _saturated_gain(method: str) -> Claim:
     return Claim(
         "App. C.7",
         f"N = 1000: {method} gains +27 pts at B/n_pairs = 30",
@@ -209,7 +209,7 @@ CLAIMS = (
     ),
     *(_headline_gain(size, stated) for size, stated in ((225, 8.0), (1000, 25.0))),
     *(_flat_bernoulli(size) for size in (225, 500, 1000)),
-    *(_saturated(method) for method in ("aqka", "bernoulli")),
+    *(_saturated_gain(method) for method in ("aqka", "bernoulli")),
     _pairs(225, 25_425),
     _pairs(1000, 500_500),
     Claim(

@@ -8,7 +8,7 @@ from aqka.allocators.aqka import Aqka
 from aqka.allocators.shofar import Shofar
 from aqka.allocators.uniform import Uniform
 from aqka.evaluation.reproduce.claims import Claim, at_least, at_most
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._planted import BUDGETS, LARGEST, planted_rows
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_gain
@@ -64,13 +64,13 @@ def _margins(results: Results, least: int) -> dict[int, Estimate]:
 
 def _table(results: Results) -> str:
     """Say our version of the paper's Table 2."""
-    told = "; ".join(
+    words = "; ".join(
         f"{budget:,} shots: {_best(results, budget)} gains "
         f"{results.gain(_best(results, budget), 'uniform', budget=budget)}, AQKA "
         f"{results.gain('aqka', 'uniform', budget=budget)}"
         for budget in results.unique("budget")
     )
-    return f"Our best threshold at each budget, gains over uniform in pts: {told}."
+    return f"Our best threshold at each budget, gains over uniform in pts: {words}."
 
 
 def _why(results: Results, budget: int) -> str:

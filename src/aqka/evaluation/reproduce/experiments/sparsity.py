@@ -9,7 +9,7 @@ from aqka._util import colours
 from aqka.core.problem import Problem
 from aqka.core.reading import PAPER
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._planted import (
     N_ANCHORS,
@@ -19,7 +19,7 @@ from aqka.evaluation.reproduce.experiments._planted import (
 )
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_gain, stated_span
 from aqka.evaluation.results import Estimate, Results, Row, highest, lowest
-from aqka.evaluation.spending import EXACT, baseline_rows, exact_decision, measured, spend
+from aqka.evaluation.spending import EXACT, baseline_rows, exact_decision, session_row, spend
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.theory import planted_ceiling, training_loss
 from aqka.sweep.store import Cell, Result, stable_name
@@ -49,7 +49,7 @@ def measure(cell: Cell) -> Result:
             session = spend(task, allocator, budget, cell["protocol"], cell["seed"])
             noisy = training_loss(session.fit().kernel, task.y, task.ridge)
             row: Row = {"method": method, "budget": budget, "excess_loss": noisy - loss}
-            rows.append(row | measured(task, session, decision))
+            rows.append(row | session_row(task, session, decision))
     return {"rows": rows}
 
 
@@ -112,21 +112,21 @@ def _levels(results: Results) -> str:
 
 def _ratios(results: Results) -> str:
     """Say ρ, its ceiling and the measured ratio of excess losses for each m."""
-    told = "; ".join(
+    by_m = "; ".join(
         f"{m}: {results.mean('rho', method=EXACT, anchors=m)}, {planted_ceiling(N_TRAIN, m):.3f} "
         f"and {ratio}"
         for m, ratio in _loss_ratios(results, LOW).items()
     )
     return (
         f"ρ of the exact kernel, its ceiling, and AQKA's excess training loss over uniform's at "
-        f"B = {LOW:,}, by m: {told}. A ratio above 1 means that AQKA raises the training loss more "
+        f"B = {LOW:,}, by m: {by_m}. A ratio above 1 means that AQKA raises the training loss more "
         "than uniform does, where first-order theory has it lower it by the factor ρ."
     )
 
 
 def _floor(results: Results) -> str:
     """Say what the floor does to the oracle."""
-    told = "; ".join(
+    by_m = "; ".join(
         f"{name} {results.gain(name, 'uniform', budget=lambda b: b is not None)}"
         for name in list(METHODS)[1:]
     )
@@ -135,7 +135,7 @@ def _floor(results: Results) -> str:
     return (
         "Most true sensitivities of a planted task are 0, so with the 5 % floor of Table 1 most of "
         f"the oracle's shots go where the floor is. Mean gains over all m and budgets, in pts: "
-        f"{told}. At m = {N_ANCHORS}, B = {LOW:,}: {ten}."
+        f"{by_m}. At m = {N_ANCHORS}, B = {LOW:,}: {ten}."
     )
 
 

@@ -15,7 +15,7 @@ from aqka.allocators.uniform import Uniform
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, below
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_gain, stated_level
 from aqka.evaluation.reproduce.measured_kernel import (

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, factor, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._planted import (
     LARGEST,
     N_ANCHORS,
@@ -82,21 +82,21 @@ def _levels(results: Results) -> str:
 
 def _same_gains(results: Results) -> str:
     """Say which methods gain alike."""
-    told = ", ".join(
+    words = ", ".join(
         f"{method} {results.gain(method, 'uniform', budget=beyond_a_shot_a_pair)}"
         for method in ("aqka", "bernoulli", "leverage", "aqka-oracle")
     )
-    return f"Mean gains beyond one shot a pair, in pts: {told}."
+    return f"Mean gains beyond one shot a pair, in pts: {words}."
 
 
 def _few_seen(results: Results) -> str:
     """Say why a low-budget error measures how few pairs are seen."""
-    told = [
+    words = [
         f"{method} sees {results.mean('seen', method=method, budget=3000) * 100} % of the pairs "
         f"and errs by {results.mean('mse', method=method, budget=3000)}"
         for method in ("uniform", "aqka", "aqka-oracle")
     ]
-    return f"At this budget most pairs are unseen: {'; '.join(told)}. " + (
+    return f"At this budget most pairs are unseen: {'; '.join(words)}. " + (
         "Read as 0, the diagonal too, with a ridge of 0.01, an unseen row gives α = y/0.01, so "
         "the error follows how little is seen, and AQKA, which repeats pairs, sees least. We do "
         "not know what gave the paper's factor."
@@ -105,7 +105,7 @@ def _few_seen(results: Results) -> str:
     )
 
 
-def _tuned(results: Results, otherwise: str) -> str:
+def _tuning_note(results: Results, otherwise: str) -> str:
     if results.protocol == "fair":
         return "The cross-validated ridge is not the one that the targets were planted with."
     return otherwise
@@ -114,12 +114,12 @@ def _tuned(results: Results, otherwise: str) -> str:
 def _errors(results: Results) -> str:
     """Say AQKA's and uniform's errors at every budget from one shot a pair."""
     chosen = results.where(budget=beyond_a_shot_a_pair)
-    told = "; ".join(
+    words = "; ".join(
         f"{budget:,} shots: {chosen.mean('mse', method='aqka', budget=budget)} and "
         f"{chosen.mean('mse', method='uniform', budget=budget)}"
         for budget in chosen.unique("budget")
     )
-    return f"Mean squared errors of AQKA and of uniform: {told}."
+    return f"Mean squared errors of AQKA and of uniform: {words}."
 
 
 def _rise(results: Results) -> Estimate:
@@ -158,7 +158,7 @@ CLAIMS = (
         Estimate(1.0),
         lambda r: r.mean("accuracy", method=EXACT),
         within(0.005),
-        lambda r: _tuned(r, "The head should find the planted coefficients and does not."),
+        lambda r: _tuning_note(r, "The head should find the planted coefficients and does not."),
     ),
     Claim(
         "Sec. 5.1; Fig. 1, caption",
@@ -263,7 +263,7 @@ CLAIMS = (
         Estimate(1e-10),
         lambda r: r.mean("mse", method=EXACT),
         at_most(),
-        lambda r: _tuned(r, "Raising small eigenvalues to 1e-6 moves the solution."),
+        lambda r: _tuning_note(r, "Raising small eigenvalues to 1e-6 moves the solution."),
     ),
     Claim(
         "Sec. 5.1",

@@ -7,8 +7,8 @@ import numpy as np
 
 from aqka._util import colours
 from aqka.evaluation.reproduce.claims import Claim, Rule, above, at_least, at_most, factor, within
-from aqka.evaluation.reproduce.experiment import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments import _theory_checks as checks
+from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.results import Estimate, Results, highest, lowest
 from aqka.evaluation.tasks import planted_sparse
 from aqka.sweep.store import Cell, Result, stable_name
@@ -93,13 +93,13 @@ def _spread(results: Results) -> Estimate:
 
 def _ratios(results: Results) -> str:
     """Say how ρ compares with its ceiling for every number of anchors."""
-    told = ", ".join(
+    words = ", ".join(
         f"{ratio} (m = {m})"
         for m, ratio in results.along(
             "anchors", lambda r: r.mean("over_shorthand"), method="planted"
         ).items()
     )
-    return f"ρ over 2m/(N+1): {told}."
+    return f"ρ over 2m/(N+1): {words}."
 
 
 CLAIMS = (

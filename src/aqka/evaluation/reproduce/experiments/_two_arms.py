@@ -7,8 +7,8 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
 from aqka.backends.zz import zz_kernel
-from aqka.evaluation.results import Results, Row
-from aqka.evaluation.spending import exact_decision, measured, n_pairs, spend
+from aqka.evaluation.results import Row
+from aqka.evaluation.spending import exact_decision, n_pairs, session_row, spend
 from aqka.evaluation.tasks import Task, plant
 
 ARMS = ("uniform", "aqka")
@@ -39,7 +39,7 @@ def arm_rows(
             session = spend(task, method, budget, protocol, seed, backend=backend)
             k_hat = session.problem.reading.kernel(session.table)
             rows.append(
-                measured(task, session, exact)
+                session_row(task, session, exact)
                 | {
                     "method": method,
                     "budget": budget,
@@ -48,10 +48,3 @@ def arm_rows(
                 }
             )
     return rows
-
-
-def seed_gains(results: Results) -> list[float]:
-    """Return AQKA's gain of every seed, in pts."""
-    ours = results.where(method="aqka").by_seed("accuracy")
-    theirs = results.where(method="uniform").by_seed("accuracy")
-    return [100 * (ours[seed] - theirs[seed]) for seed in ours]

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aqka._util.arrays import as_count
-from aqka.core.reading import FAIR, PAPER, Reading
-from aqka.errors import InputError
 from aqka.evaluation.reproduce.claims import Claim
 from aqka.evaluation.results import Results
 from aqka.sweep.store import Cell, Result
@@ -17,17 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Parameters = dict[str, Any]
-
-PROTOCOLS = {"paper": PAPER, "fair": FAIR}
-"""``paper``: diagonal measured, unseen pairs read 0, the paper's fixed ridge. ``fair``: diagonal
-known, and every method gets the same cross-validated ridge."""
-
-
-def reading_of(name: str) -> Reading:
-    """Return how counts are read under an experiment's protocol."""
-    if name not in PROTOCOLS:
-        raise InputError(f"protocol must be one of {sorted(PROTOCOLS)}, got {name!r}.")
-    return PROTOCOLS[name]
 
 
 class Experiment(ABC):

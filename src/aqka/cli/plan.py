@@ -1,0 +1,105 @@
+"""The command ``aqka plan``: parse, call, print."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from aqka.planning.device import DeviceModel
+    from aqka.planning.quotes import Quote
+
+
+def plan(
+    points: Annotated[int | None, typer.Option(min=2, help="Number of training points N.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Shots (20000), QPU time (300 s, 5 min) or money ($100, 50 EUR)."),
+    ] = None,
+    study: Annotated[
+        Path | None, typer.Option(help="Take all but --set from a study file instead.")
+    ] = None,
+    qubits: Annotated[int, typer.Option(min=1, help="Qubits of the feature map.")] = 4,
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, help="Depth of the fidelity circuit; default: the ZZ map's."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds T after the warm-up.")] = 4,
+    warmup: Annotated[float, typer.Option(help="Fraction of the budget for the warm-up.")] = 0.2,
+    queue: Annotated[int, typer.Option(min=0, help="Jobs waiting before each of ours.")] = 0,
+    rate: Annotated[float | None, typer.Option(help="Price of a QPU minute.")] = None,
+    measure_diagonal: Annotated[
+        bool, typer.Option("--measure-diagonal", help="Spend shots on the diagonal too.")
+    ] = False,
+    constants: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a constant of the device."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Quote a run before paying for it: shots, jobs, QPU time, queues, cost."""
+    from aqka.allocators.schedule import Schedule
+    from aqka.planning.quotes import quote
+
+    device = _device(constants or [])
+    if study is not None:
+        if points is not None or budget is not None:
+            raise InputError("--study has its own points and budget; leave the options out.")
+        _show_quote(*_quote_study(study, device), device, as_json)
+        return
+    if points is None or budget is None:
+        raise InputError("--points and --budget are needed, or --study with a study file.")
+    made = quote(
+        points,
+        budget,
+        n_qubits=qubits,
+        depth=depth,
+        schedule=Schedule(warmup=warmup, rounds=rounds),
+        queue=queue,
+        rate=rate,
+        diagonal="measured" if measure_diagonal else "known",
+        device=device,
+    )
+    _show_quote(made, rate, device, as_json)
+
+
+def _quote_study(path: Path, device: "DeviceModel") -> "tuple[Quote, float | None]":
+    """Return the quote of a study file, and the rate that it names."""
+    from aqka.study.carry_out import study_quote
+    from aqka.study.directory import prepare
+
+    prepared = prepare(path)
+    return study_quote(prepared, device=device), prepared.study.budget.rate
+
+
+def _show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_json: bool) -> None:
+    from aqka.cli.quote_table import print_quote
+
+    if as_json:
+        derived = {"submissions": quote.submissions, "jobs": quote.jobs}
+        model = {"device": asdict(device), "sources": device.sources}
+        typer.echo(json.dumps(asdict(quote) | derived | model, indent=2))
+    else:
+        print_quote(quote, device, rate, Console())
+
+
+def _device(constants: list[str]) -> "DeviceModel":
+    """Return the default device with ``name=value`` constants changed."""
+    from aqka.planning.device import HERON
+
+    values = {}
+    for constant in constants:
+        name, _, text = constant.partition("=")
+        try:
+            values[name.strip()] = float(text)
+        except ValueError:
+            raise InputError(
+                f"--set takes NAME=VALUE with a number in seconds (max_executions: a count), "
+                f"got {constant!r}; for example --set rep_delay=1e-4."
+            ) from None
+    return HERON.with_constants(values)

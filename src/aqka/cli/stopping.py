@@ -1,0 +1,83 @@
+"""How a command ends that was stopped half-way: its exit code, and how to go on."""
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import typer
+
+from aqka._util.text import inert
+from aqka.errors import JobError, TransientError
+
+INTERRUPTED, FAILED = 3, 4
+"""Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
+STOPPED_SWEEP = 130
+"""Exit code of a sweep that Ctrl-C stopped, as shells have it."""
+
+
+def this_command() -> str:
+    """Return the command that was given, for a shell to take again."""
+    return shlex.join(["aqka", *sys.argv[1:]])
+
+
+@contextmanager
+def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
+    """Turn a stop by the user or the backend into its exit code, and say how to go on."""
+    try:
+        with _stopped_by_signals():
+            yield
+    except KeyboardInterrupt:
+        _leave(directory, "interrupted", INTERRUPTED, again)
+    except (JobError, TransientError) as error:
+        _leave(directory, inert(error, limit=None), FAILED, again)
+    except Exception as error:
+        if not type(error).__module__.startswith(("qiskit_ibm_runtime", "requests", "urllib3")):
+            raise
+        # Only the kind of error is told: its text may repeat a token.
+        _leave(directory, f"IBM's service refused ({type(error).__name__})", FAILED, again)
+
+
+@contextmanager
+def keeping_finished_cells() -> Iterator[None]:
+    """Turn Ctrl-C in a sweep into its exit code, and say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        words = "Stopped; what is finished is kept. To go on:"
+        typer.echo(f"\n{words}\n  {this_command()}", err=True)
+        raise typer.Exit(STOPPED_SWEEP) from None
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Let a closed terminal and a polite kill stop a run as Ctrl-C does."""
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        if number == getattr(signal, "SIGHUP", None):
+            # Nobody is there to read, and writing to a closed terminal fails.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for stream in (sys.stdout, sys.stderr):
+                os.dup2(nowhere, stream.fileno())
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(directory: Path, reason: str, code: int, again: str) -> NoReturn:
+    if directory.exists():
+        typer.echo(f"{reason}; go on with: {again}", err=True)
+    else:
+        typer.echo(f"{reason}; nothing was spent or written", err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,36 @@
+"""The feature map of a study: built in, from a file, from code."""
+
+import pytest
+from qiskit.quantum_info import Statevector
+
+from aqka import InputError
+from aqka.study.circuit_files import read_circuit
+from aqka.study.directory import prepare
+from aqka.study.feature_maps import as_qpy, built_in
+from tests.study.circuits import with_map
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("def f(): return 3", "must return a QuantumCircuit, got int"),
+        ("def f(): 1 / 0", "failed: ZeroDivisionError"),
+        ("", "failed: AttributeError"),
+    ],
+)
+def test_code_that_gives_no_circuit_is_said(tmp_path, content, words, monkeypatch):
+    path = with_map(tmp_path, f"made_{abs(hash(words))}:f")
+    (tmp_path / f"made_{abs(hash(words))}.py").write_text(content)
+    with pytest.raises(InputError, match=words):
+        prepare(path, allow_code=True)
+
+
+@pytest.mark.parametrize("name", ["zz", "zz-full", "z"])
+def test_a_built_in_map_has_a_qubit_per_feature_and_survives_a_file(name):
+    circuit = built_in(name, 3)
+    assert (circuit.num_qubits, circuit.num_parameters) == (3, 3)
+    again = read_circuit(as_qpy(circuit), ".qpy")
+    values = [0.1, 0.7, 2.0]
+    assert Statevector(again.assign_parameters(values)).equiv(
+        Statevector(circuit.assign_parameters(values))
+    )

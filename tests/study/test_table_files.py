@@ -1,0 +1,65 @@
+"""Tables as people keep them; hostile ones are in tests/scenarios/test_hostile_files.py."""
+
+import numpy as np
+import pytest
+
+from aqka.errors import InputError
+from aqka.study.table_files import read_csv, read_npz, read_parquet
+
+ROWS = [(0.5, 1.0, "a"), (1.5, -2.0, "b"), (2.5, 3.0, "a"), (-3.5, 4.0, "b")]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_csv_file_with_any_usual_separator(tmp_path, separator):
+    path = tmp_path / "data.csv"
+    lines = [separator.join(map(str, row)) for row in ROWS]
+    path.write_text(separator.join(("x", " y ", "kind")) + "\n\n" + "\n".join(lines) + "\n\n")
+    table = read_csv(path, "kind", None)
+    assert table.columns == ["x", "y"]
+    assert table.X.tolist() == [list(row[:2]) for row in ROWS]
+    assert table.y.tolist() == ["a", "b", "a", "b"]
+
+
+def test_columns_are_chosen_in_the_order_they_are_named(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,label,c\n" + "1,2,0,3\n4,5,1,6\n" * 2)
+    assert read_csv(path, "label", ["c", "a"]).X.tolist() == [[3, 1], [6, 4]] * 2
+    unlabelled = read_csv(path, None, ["b"], labelled=False)
+    assert unlabelled.X.ravel().tolist() == [2, 5, 2, 5]
+    assert set(unlabelled.y) == {""}
+
+
+def test_whole_numbers_are_int_labels_and_other_numbers_are_none(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,label\n" + "1,0\n2,1.0\n" * 2)
+    assert read_csv(path, "label", None).y.dtype == np.int64
+    path.write_text("x,label\n" + "1,0.5\n2,1.0\n" * 2)
+    with pytest.raises(InputError, match="the target holds real numbers, 2 different ones"):
+        read_csv(path, "label", None)
+
+
+def test_parquet_and_npz_say_the_same_as_csv(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    x, y, kind = zip(*ROWS, strict=True)
+    parquet.write_table(pyarrow.table({"x": x, "y": y, "kind": kind}), tmp_path / "data.parquet")
+    np.savez(tmp_path / "data.npz", X=np.column_stack([x, y]), y=np.array(kind))
+    (tmp_path / "data.csv").write_text("x,y,kind\n" + "".join(f"{a},{b},{c}\n" for a, b, c in ROWS))
+    expected = read_csv(tmp_path / "data.csv", "kind", None)
+    for table in (
+        read_parquet(tmp_path / "data.parquet", "kind", None),
+        read_npz(tmp_path / "data.npz", None, None),
+    ):
+        assert np.array_equal(table.X, expected.X)
+        assert np.array_equal(table.y, expected.y)
+
+
+def test_a_cell_that_is_no_number_is_named_with_its_row(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"x": [1.0, 2.0, None, 4.0], "label": ["a", "b", "a", "b"]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "data.parquet")
+    with pytest.raises(InputError, match=r"data\.parquet, row 3: column 'x' is empty"):
+        read_parquet(tmp_path / "data.parquet", "label", None)

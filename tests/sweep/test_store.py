@@ -1,0 +1,34 @@
+"""The file of finished cells: what a line says, and which lines count."""
+
+import json
+
+from aqka.sweep.cells import run_cells
+from aqka.sweep.store import to_json
+from tests.sweep import cell_functions
+from tests.sweep.cell_functions import cells
+
+
+def test_a_store_line_says_where_a_result_comes_from(tmp_path):
+    store = tmp_path / "deep" / "store.jsonl"
+    run_cells(cell_functions.spectrum, cells(1), store, workers=1)
+    (entry,) = map(json.loads, store.read_text().splitlines())
+    assert entry["cell"] == {"seed": 0}
+    assert entry["seed"] == 0
+    assert entry["function"] == "tests.sweep.cell_functions:spectrum"
+    assert set(entry["versions"]) == {"aqka", "numpy", "scipy", "python"}
+    assert entry["seconds"] > 0
+    assert entry["finished"].endswith("Z")
+
+
+def test_cut_damaged_and_foreign_lines_are_computed_again(tmp_path):
+    store = tmp_path / "store.jsonl"
+    wanted = cells(5)
+    first = run_cells(cell_functions.spectrum, wanted, store, workers=1)
+    lines = store.read_text().splitlines()
+    damaged = lines[1].replace('"seed": 1', '"seed": 7', 1)
+    foreign = lines[2].replace('"aqka": "', '"aqka": "9.')
+    store.write_text("\n".join([lines[0], damaged, foreign, lines[3], lines[4][:50]]))
+    again = run_cells(cell_functions.spectrum, wanted, store, workers=1)
+    assert to_json(again) == to_json(first)
+    # The three bad lines stay, and three good ones follow on lines of their own.
+    assert len(store.read_text().splitlines()) == 8
