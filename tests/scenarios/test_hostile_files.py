@@ -22,7 +22,7 @@ from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.study.carry_out import carry_out, stored_quote
 from aqka.study.data import encode, load_table
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.directory import prepare, read_points, read_results, read_run
 from aqka.study.example import example
 from aqka.study.progress import progress
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study
@@ -360,7 +360,7 @@ def test_run_directories(cases, finished, record_property, tmp_path):
         with cases.case():
             progress(run)
         with cases.case():
-            stored_quote(run)
+            stored_quote(read_results(run))
         with cases.case():
             carry_out(read_run(run), run, new=False)
     cases.told("run directories", record_property)
