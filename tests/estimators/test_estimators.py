@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aqka import (
+    Backend,
     BackendFactory,
     InputError,
     MatrixBackend,
@@ -261,10 +262,13 @@ def test_bad_parameters_are_named(moons, change, message):
 def test_a_backend_without_exact_entries_asks_for_a_budget(moons):
     X, y, X_test, _ = moons
 
-    class Hardware:
+    class Hardware(Backend):
         def __init__(self, X, feature_map, columns, seed):
             self.inner = StatevectorBackend(X, feature_map, columns=columns, seed=seed)
-            self.shape = self.inner.shape
+
+        @property
+        def shape(self):
+            return self.inner.shape
 
         def submit(self, plan, tag):
             return self.inner.submit(plan, tag)

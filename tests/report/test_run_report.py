@@ -12,7 +12,7 @@ import pytest
 from aqka import InputError, LedgerError, MatrixBackend, acquire
 from aqka.cli import app as cli
 from aqka.insight.hindsight import FewerShots, Steering
-from aqka.insight.intervals import noise_floor
+from aqka.insight.redraw import noise_floor
 from aqka.report.html_comparison import compared, comparison_page
 from aqka.report.html_document import safe_json
 from aqka.report.html_figures import lorenz

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
+from aqka.core.defaults import DEFAULT_C
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, Reading, as_reading
 from aqka.errors import InputError
@@ -94,7 +95,7 @@ class Problem:
 
     y: FloatArray
     ridge: float = 0.01
-    C: float = 5.0
+    C: float = DEFAULT_C
     reading: Reading = field(default=FAIR)
     true_kernel: FloatArray | None = None
     classes: NDArray[Any] = field(init=False)

@@ -20,7 +20,7 @@ from aqka.sessions.sequential_test import WinnerTest, draw_shots
 ROUNDS = 12
 
 
-def class_columns(head: FittedHead) -> tuple[FloatArray, FloatArray]:
+def coefficients_per_class(head: FittedHead) -> tuple[FloatArray, FloatArray]:
     """Return coefficients and intercepts with a column per class: of two classes, 0 and f."""
     alpha = np.asarray(head.alpha, dtype=np.float64).reshape(len(head.alpha), -1)
     if not np.all(np.isfinite(alpha)):
@@ -95,7 +95,7 @@ class PredictionSession(Session):
             )
         self.rounds = min(as_count(rounds, "rounds"), self.budget)
         self.seed = as_count(seed, "seed", minimum=0)
-        self._alpha, self._intercept = class_columns(head)
+        self._alpha, self._intercept = coefficients_per_class(head)
         self.table = BlockTable(self.n_points, len(self._alpha))
         first = min(self.budget / self.rounds, float(self.table.shots.size))
         ends = np.geomspace(self.budget, first, self.rounds)[::-1]  # of one round, the budget

@@ -109,7 +109,7 @@ def _runs(task: Task, seed: int) -> Iterator[tuple[Result, Acquisition]]:
             true_kernel=task.kernel,
             seed=seed,
         )
-        predicted = session.fit().predict(task.test_kernel)
+        predicted = session.fit(session.problem.reading.readout).predict(task.test_kernel)
         result = Result(
             task=task.name,
             reading=reading,

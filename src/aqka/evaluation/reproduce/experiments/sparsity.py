@@ -46,7 +46,9 @@ def measure(cell: Cell) -> Result:
     for method, allocator in METHODS.items():
         for budget in cell["budgets"]:
             session = spend(task, allocator, budget, cell["protocol"], cell["seed"])
-            noisy = training_loss(session.fit().kernel, task.y, task.ridge)
+            noisy = training_loss(
+                session.fit(session.problem.reading.readout).kernel, task.y, task.ridge
+            )
             row: Row = {"method": method, "budget": budget, "excess_loss": noisy - loss}
             rows.append(row | measured(task, session, decision))
     return {"rows": rows}
