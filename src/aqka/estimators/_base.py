@@ -194,5 +194,5 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
 
         Without a budget and without ``test_shots`` a simulator's exact entries are taken.
         """
-        numbers = self.head_.labels(self._decision(X, budget))
-        return np.asarray(self.classes_[numbers])
+        decision = self._decision(X, budget)
+        return np.asarray(self.classes_[self.head_.labels(decision)])
