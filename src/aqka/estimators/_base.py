@@ -134,7 +134,9 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             directory=own_directory(self.directory, "predict", identity),
         )
         if total:
-            assert self.session_ is not None  # whoever has a test backend bought its training kernel
+            assert (
+                self.session_ is not None
+            )  # whoever has a test backend bought its training kernel
             found = with_total_interval(found, self.session_, self._chosen_readout())
         return found
 

@@ -21,8 +21,7 @@ def held_out_decisions(kernel: FloatArray, y: FloatArray, ridge: float) -> Float
 def score_per_class(decision: FloatArray) -> FloatArray:
     """Return decision values as a column per class: f of two classes becomes (-f, f) / 2.
 
-    A prediction session has another form for two classes, 0 and f: there the columns are
-    coefficients, whose difference alone matters, and here scores that are centred.
+    Centred, so that one temperature scales two classes as it does more.
     """
     if decision.ndim == 2 and decision.shape[1] > 1:
         return decision
