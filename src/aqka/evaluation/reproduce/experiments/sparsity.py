@@ -46,9 +46,8 @@ def measure(cell: Cell) -> Result:
     for method, allocator in METHODS.items():
         for budget in cell["budgets"]:
             session = spend(task, allocator, budget, cell["protocol"], cell["seed"])
-            noisy = training_loss(
-                session.fit(session.problem.reading.readout).kernel, task.y, task.ridge
-            )
+            head = session.fit(session.problem.reading.readout)
+            noisy = training_loss(head.kernel, task.y, task.ridge)
             row: Row = {"method": method, "budget": budget, "excess_loss": noisy - loss}
             rows.append(row | measured(task, session, decision))
     return {"rows": rows}
