@@ -125,7 +125,7 @@ def savings(make_task: Callable[[int], Task], readout: str, splits: int = SPLITS
 
 def false_decisions(task: Task, repetitions: int = 40) -> Bar:
     """Return how often a settled class is wrong, over budgets small and large."""
-    head = train_equally(task).fit()
+    head = train_equally(task).fit("ridge-kfold")
     exact = head.predict(task.test_kernel)
     found = [spend(head, task, n, 0.05, seed) for n in (2, 8) for seed in range(repetitions)]
     wrong = float(np.mean([np.mean(p.settled & (p.labels != exact)) for p in found]))
@@ -145,7 +145,7 @@ def coverage(low: FloatArray, high: FloatArray, truth: FloatArray) -> float:
 
 def shot_coverage(task: Task, repetitions: int = 200) -> Bar:
     """Return how often the interval from the test shots covers, at 10 shots a pair."""
-    head = train_equally(task).fit()
+    head = train_equally(task).fit("ridge-kfold")
     exact = head.decision_function(task.test_kernel)
     found = [spend(head, task, 10, 0.05, seed) for seed in range(repetitions)]
     share = float(np.mean([coverage(p.low, p.high, exact) for p in found]))

@@ -28,6 +28,13 @@ def make_kernel(n_points, seed=0, scale=0.3):
     return np.exp(-scale * np.sum((x[:, None] - x) ** 2, axis=2))
 
 
+def make_noisy_kernel(n_points=20, seed=0, shots=10):
+    """A kernel of measured entries, symmetric but not positive."""
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.binomial(shots, make_kernel(n_points)) / shots)
+    return upper + np.triu(upper, 1).T
+
+
 def make_labels(n_points):
     return np.where(np.arange(n_points) % 2, 1.0, -1.0)
 

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError, JobError, LedgerError
 from aqka.backends.zz import zz_kernel
-from aqka.dropins import ShotKernel, shot_kernel
+from aqka.dropins import ShotKernel, _purchases, shot_kernel
 from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.driver import drive
@@ -279,7 +279,7 @@ def test_a_request_that_broke_off_is_finished_first(factory, tmp_path, monkeypat
     def impatient(session, backend, directory):
         drive(session, backend, directory, Patience(failed_rounds=1))
 
-    monkeypatch.setattr(shot_kernel, "drive", impatient)
+    monkeypatch.setattr(_purchases, "drive", impatient)
     kernel = make(factory, directory=tmp_path if kept else None, test_budget=12_000)
     kernel.matrix(X)
     Counting.fail_next = True

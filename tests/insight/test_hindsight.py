@@ -6,7 +6,7 @@ import pytest
 from aqka import Problem
 from aqka.allocators.predictive import Predictive
 from aqka.core.pairs import PairTable
-from aqka.insight.hindsight import fewer_shots, steering, thinned
+from aqka.insight.hindsight import fewer_shots, steering, thin_counts
 from aqka.readouts import make_readout
 from aqka.readouts.auto import Auto
 from tests.conftest import make_kernel, make_labels
@@ -71,13 +71,13 @@ def test_thinned_counts_are_those_of_fewer_shots():
     table = PairTable(150)
     table.shots[:] = 40
     table.hits[:] = rng.binomial(40, 0.3, table.n_pairs)
-    part = thinned(table, 0.5, rng)
+    part = thin_counts(table, 0.5, rng)
     assert (part.shots == 20).all()
     assert part.hits.mean() == pytest.approx(6, abs=4 * np.sqrt(4.2 / table.n_pairs))
     assert part.hits.var() == pytest.approx(20 * 0.3 * 0.7, rel=0.06)
     rest = table.hits - part.hits
     assert abs(np.corrcoef(part.hits, rest)[0, 1]) < 0.04  # the halves are independent
-    odd = thinned(measured(make_kernel(30), 3, rng), 0.25, rng)
+    odd = thin_counts(measured(make_kernel(30), 3, rng), 0.25, rng)
     assert set(np.unique(odd.shots)) == {0, 1}
     assert odd.shots.mean() == pytest.approx(0.75, abs=0.1)
 

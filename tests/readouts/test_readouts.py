@@ -4,38 +4,18 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 from aqka import InputError, MatrixBackend, Problem, Schedule, acquire
-from aqka.core.plans import Landmarks
-from aqka.maths.nystrom import reconstruct
-from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
+from aqka.maths.folds import split_folds
+from aqka.maths.spectrum import Spectrum, project_psd
 from aqka.readouts import make_readout
-from aqka.readouts.ridge_kfold import FOLD_SEED, RidgeKfold, kfold_errors
+from aqka.readouts.ridge_kfold import RidgeKfold, kfold_errors
 from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo, loo_residuals
-from tests.conftest import make_kernel, make_labels
-
-
-def noisy_kernel(n_points=20, seed=0, shots=10):
-    rng = np.random.default_rng(seed)
-    upper = np.triu(rng.binomial(shots, make_kernel(n_points)) / shots)
-    return upper + np.triu(upper, 1).T
-
-
-def test_projection_is_the_nearest_positive_matrix():
-    noisy = noisy_kernel(shots=1)
-    projected = project_psd(noisy)
-    values, vectors = np.linalg.eigh(noisy)
-    assert values.min() < -0.1
-    expected = (vectors * np.maximum(values, EIGENVALUE_FLOOR)) @ vectors.T
-    np.testing.assert_allclose(projected, expected, atol=1e-12)
-    assert np.linalg.eigvalsh(projected).min() >= EIGENVALUE_FLOOR * (1 - 1e-6)
-    # Nearest in Frobenius norm: the distance is the norm of what was cut off.
-    cut = np.linalg.norm(np.minimum(values - EIGENVALUE_FLOOR, 0))
-    assert np.linalg.norm(projected - noisy) == pytest.approx(cut)
+from tests.conftest import make_kernel, make_labels, make_noisy_kernel
 
 
 @pytest.mark.parametrize("ridge", [0.01, 1.0])
 def test_fixed_ridge_agrees_with_scikit_learn(ridge):
     problem = Problem(make_labels(20), ridge=ridge)
-    head = make_readout("ridge").fit_kernel(noisy_kernel(), problem)
+    head = make_readout("ridge").fit_kernel(make_noisy_kernel(), problem)
     other = KernelRidge(alpha=ridge, kernel="precomputed").fit(head.kernel, problem.y)
     np.testing.assert_allclose(head.alpha, other.dual_coef_, rtol=1e-6)
     test = make_kernel(25)[20:, :20]
@@ -44,7 +24,7 @@ def test_fixed_ridge_agrees_with_scikit_learn(ridge):
 
 
 def test_loo_residuals_are_those_of_leaving_points_out():
-    kernel, y = project_psd(noisy_kernel()), make_labels(20)
+    kernel, y = project_psd(make_noisy_kernel()), make_labels(20)
     ridges = np.array([0.03, 2.0])
     closed = loo_residuals(Spectrum.of(kernel), y, ridges)
     for column, ridge in enumerate(ridges):
@@ -55,12 +35,10 @@ def test_loo_residuals_are_those_of_leaving_points_out():
 
 
 def test_kfold_errors_are_those_of_holding_folds_out():
-    kernel, y = noisy_kernel(), make_labels(20)
+    kernel, y = make_noisy_kernel(), make_labels(20)
     errors = kfold_errors(kernel, y[:, None], np.array([0.5]), folds=4)
-    order = np.random.default_rng(FOLD_SEED).permutation(20)
     squared = 0.0
-    for held in np.split(order, 4):
-        kept = np.setdiff1d(np.arange(20), held)
+    for kept, held in split_folds(20, 4):
         train = project_psd(kernel[np.ix_(kept, kept)])
         model = KernelRidge(alpha=0.5, kernel="precomputed").fit(train, y[kept])
         squared += np.sum((model.predict(kernel[np.ix_(held, kept)]) - y[held]) ** 2)
@@ -69,7 +47,7 @@ def test_kfold_errors_are_those_of_holding_folds_out():
 
 @pytest.mark.parametrize("readout", ["ridge", "svm"])
 def test_three_classes_are_three_heads_on_one_kernel(readout):
-    kernel, labels = project_psd(noisy_kernel(21)), np.array(list("abc") * 7)
+    kernel, labels = project_psd(make_noisy_kernel(21)), np.array(list("abc") * 7)
     head = make_readout(readout).fit_kernel(kernel, Problem(labels))
     decision = head.decision_function(kernel)
     for column, label in enumerate("abc"):
@@ -98,34 +76,13 @@ def test_tuned_ridges_grow_with_the_noise(readout):
 
 def test_svm_agrees_with_scikit_learn():
     problem = Problem(make_labels(20), C=2.0)
-    head = make_readout("svm").fit_kernel(noisy_kernel(), problem)
+    head = make_readout("svm").fit_kernel(make_noisy_kernel(), problem)
     machine = SVC(kernel="precomputed", C=2.0).fit(head.kernel, problem.y)
     test = make_kernel(30)[20:, :20]
     np.testing.assert_allclose(
         head.decision_function(test), machine.decision_function(test), atol=2e-3
     )
     np.testing.assert_array_equal(head.predict(test), machine.predict(test))
-
-
-@pytest.mark.parametrize("keep_block", [False, True])
-def test_nystrom_formula(keep_block):
-    kernel, points = noisy_kernel(), np.array([3, 11, 7])
-    full = reconstruct(kernel, Landmarks(points, keep_block), ridge=0.1)
-    inverse = np.linalg.inv(kernel[np.ix_(points, points)] + 0.1 * np.eye(3))
-    expected = np.clip(kernel[:, points] @ inverse @ kernel[points], 0, 1)
-    if keep_block:
-        expected[:, points] = kernel[:, points]
-        expected[points] = kernel[points]
-    np.testing.assert_allclose(full, expected, atol=1e-12)
-    np.testing.assert_allclose(full, full.T)
-
-
-def test_nystrom_recovers_a_low_rank_kernel_from_few_rows():
-    features = np.random.default_rng(0).normal(size=(30, 3))
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
-    kernel = (features @ features.T) ** 2  # rank 6
-    landmarks = Landmarks(np.arange(8), keep_block=False)
-    np.testing.assert_allclose(reconstruct(kernel, landmarks, 1e-9), kernel, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["nystrom", "nystrom-leverage", "hybrid"])
@@ -150,12 +107,6 @@ def test_bad_readouts_and_test_kernels_are_refused():
         head.decision_function(np.ones((4, 3)))
 
 
-def test_nystrom_of_a_singular_block_stays_a_kernel():
-    kernel = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.5, 0.5, 0.0]])
-    full = reconstruct(kernel, Landmarks(np.array([0, 1]), keep_block=False), ridge=1.0)
-    assert np.all((full >= 0) & (full <= 1))
-
-
 def test_bad_grids_and_folds_are_refused():
     for make in (RidgeLoo, RidgeKfold):
         for grid in ((), (-1.0,), (float("nan"), 1.0)):
@@ -178,3 +129,10 @@ def test_two_points_can_be_read():
     for name in ("ridge", "ridge-loo", "ridge-kfold", "svm"):
         head = make_readout(name).fit(session.table, session.problem)
         np.testing.assert_array_equal(head.predict(make_kernel(2)), [0, 1])
+
+
+def test_of_f_the_sign_decides_and_of_columns_the_largest():
+    two = make_readout("ridge").fit_kernel(make_kernel(4), Problem(list("baab")))
+    assert two.labels(np.array([-0.1, 0.0, 0.1])).tolist() == ["a", "b", "b"]
+    three = make_readout("ridge").fit_kernel(make_kernel(6), Problem(list("abcabc")))
+    assert three.labels(np.array([[0.0, 2.0, 1.0], [-1.0, -3.0, -2.0]])).tolist() == ["b", "a"]

@@ -51,7 +51,9 @@ class Failing(MatrixBackend):
 
 @pytest.fixture
 def finished(tmp_path):
-    return acquire(MatrixBackend(KERNEL), Y, 500, directory=tmp_path / "run"), tmp_path / "run"
+    return acquire(
+        MatrixBackend(KERNEL), Y, 500, "aqka", directory=tmp_path / "run"
+    ), tmp_path / "run"
 
 
 @pytest.fixture
@@ -148,7 +150,7 @@ def test_a_finished_run_is_sound_and_the_audit_changes_nothing(finished):
 
 @pytest.mark.filterwarnings("ignore:round . failed")
 def test_failed_and_interrupted_runs_are_sound(tmp_path):
-    session = acquire(Failing(KERNEL), Y, 500, directory=tmp_path / "failed")
+    session = acquire(Failing(KERNEL), Y, 500, "aqka", directory=tmp_path / "failed")
     found = verify(tmp_path / "failed")
     assert found.summary == "sound: 5 rounds, 500 of 500 shots, finished"
     assert measurements(tmp_path / "failed").hits.sum() == session.table.hits.sum()
@@ -157,7 +159,7 @@ def test_failed_and_interrupted_runs_are_sound(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        acquire(MatrixBackend(KERNEL), Y, 500, directory=tmp_path / "cut", on_round=stop)
+        acquire(MatrixBackend(KERNEL), Y, 500, "aqka", directory=tmp_path / "cut", on_round=stop)
     assert verify(tmp_path / "cut").summary == "sound: 1 round, 100 of 500 shots, not finished"
 
 
@@ -185,7 +187,7 @@ def test_a_run_in_a_directory_that_cannot_be_written_is_read_all_the_same(finish
 def test_a_run_can_be_audited_while_it_is_written(tmp_path):
     seen = []
     acquire(
-        *(MatrixBackend(KERNEL), Y, 500),
+        *(MatrixBackend(KERNEL), Y, 500, "aqka"),
         directory=tmp_path,
         on_round=lambda session: seen.append(verify(tmp_path).shots == session.table.total),
     )

@@ -57,8 +57,8 @@ class Stumbling(MatrixBackend):
 
 
 def test_a_ledger_changes_nothing_and_tells_the_whole_story(tmp_path):
-    plain = acquire(MatrixBackend(KERNEL), Y, 500, seed=2)
-    kept = acquire(MatrixBackend(KERNEL), Y, 500, seed=2, directory=tmp_path)
+    plain = acquire(MatrixBackend(KERNEL), Y, 500, "aqka", seed=2)
+    kept = acquire(MatrixBackend(KERNEL), Y, 500, "aqka", seed=2, directory=tmp_path)
     np.testing.assert_array_equal(kept.table.hits, plain.table.hits)
     story = ["started", *["planned", "submitted", "collected"] * 5, "finished"]
     assert kinds(tmp_path) == story
@@ -127,7 +127,7 @@ def test_the_fingerprint_tells_circuits_and_data_apart():
 @pytest.mark.parametrize("step", ["submit", "collect"])
 def test_passing_errors_are_waited_out(tmp_path, step):
     backend = Stumbling(step, [TransientError("network")] * 3)
-    session = acquire(backend, Y, 500, directory=tmp_path, patience=QUICK)
+    session = acquire(backend, Y, 500, "aqka", directory=tmp_path, patience=QUICK)
     assert session.done
     assert backend.calls == 5 + 3
     assert kinds(tmp_path).count("planned") == 5
@@ -146,12 +146,12 @@ def test_a_failed_rounds_shots_go_to_the_next(tmp_path):
     backend = Stumbling("collect", [None, JobError("cancelled"), None])
     totals = []
     session = acquire(
-        backend, Y, 500, directory=tmp_path, on_round=lambda s: totals.append(s.table.total)
+        backend, Y, 500, "aqka", directory=tmp_path, on_round=lambda s: totals.append(s.table.total)
     )
     assert totals == [100, 100, 300, 400, 500]
     assert session.done
     assert kinds(tmp_path).count("failed") == 1
-    again = acquire(Stumbling("", []), Y, 500, directory=tmp_path)
+    again = acquire(Stumbling("", []), Y, 500, "aqka", directory=tmp_path)
     np.testing.assert_array_equal(again.table.hits, session.table.hits)
 
 
@@ -187,11 +187,11 @@ def test_a_job_that_finishes_while_nobody_watches_is_collected_not_run_again(tmp
             raise SystemExit("the process dies while the job runs")
 
     with pytest.raises(SystemExit):
-        acquire(Dying(service, points()), labels, 300, directory=tmp_path / "run")
+        acquire(Dying(service, points()), labels, 300, "aqka", directory=tmp_path / "run")
     assert service.submissions == 1
     other = RuntimeBackend(FakeRuntime(tmp_path / "service"), points())
     other.fingerprint = Dying(service, points()).fingerprint
-    session = acquire(other, labels, 300, directory=tmp_path / "run")
+    session = acquire(other, labels, 300, "aqka", directory=tmp_path / "run")
     assert session.table.total == 300
     assert service.submissions == 5
 
@@ -211,7 +211,7 @@ def test_what_a_failed_round_did_bring_is_kept(tmp_path):
         return collect(ticket)
 
     backend.collect = cancel_once
-    session = acquire(backend, labels, 300, directory=tmp_path / "run")
+    session = acquire(backend, labels, 300, "aqka", directory=tmp_path / "run")
     with Ledger(tmp_path / "run" / LEDGER_NAME) as ledger:
         (failed,) = (e for e in ledger.read() if e.kind == "failed")
     # The warm-up's 60 shots were two jobs, of 40 and of 20; the second was cancelled.
@@ -237,15 +237,15 @@ def test_a_run_with_sentinels_is_resumed_too(tmp_path):
     service = FakeRuntime(tmp_path / "service")
     watched = SentinelBackend(DyingOnce(service, points()), [0, 1], shots=5)
     with pytest.raises(SystemExit):
-        acquire(watched, make_labels(6), 100, directory=tmp_path / "run")
+        acquire(watched, make_labels(6), 100, "aqka", directory=tmp_path / "run")
     assert service.submissions == 2
     again = SentinelBackend(DyingOnce(FakeRuntime(tmp_path / "service"), points()), [0, 1], shots=5)
     again.backend.submits = 2
-    session = acquire(again, make_labels(6), 100, directory=tmp_path / "run")
+    session = acquire(again, make_labels(6), 100, "aqka", directory=tmp_path / "run")
     assert session.table.total == 100
     assert service.submissions == 5
     plain = SentinelBackend(MatrixBackend(KERNEL), [0], shots=5)
-    assert acquire(plain, Y, 100, directory=tmp_path / "plain").done
+    assert acquire(plain, Y, 100, "aqka", directory=tmp_path / "plain").done
 
 
 def test_a_token_is_never_written(tmp_path):

@@ -81,7 +81,7 @@ def test_a_stopped_run_goes_on_to_the_same_counts(written, expected, name):
 
 
 def test_a_stopped_prediction_goes_on_to_the_same_counts(written, expected):
-    head = acquire(MatrixBackend(KERNEL, seed=4), Y, 600, "aqka", seed=3).fit()
+    head = acquire(MatrixBackend(KERNEL, seed=4), Y, 600, "aqka", seed=3).fit("ridge-kfold")
     directory = written / "ledgers" / "predict"
     before = verify(directory)
     backend = Counting(KERNEL[:5], rectangular=True, seed=4)

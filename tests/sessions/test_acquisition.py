@@ -17,7 +17,7 @@ def answered(session, kernel):
 
 
 def test_algorithm_1_has_a_warm_up_and_four_rounds(kernel, labels):
-    session = Acquisition(Problem(labels), budget=1000)
+    session = Acquisition(Problem(labels), 1000, "aqka")
     totals = []
     while not session.done:
         session.tell(answered(session, kernel))
@@ -32,12 +32,12 @@ def test_a_session_rebuilt_from_its_hits_goes_on_bit_for_bit(kernel, labels):
             session.ask()
             session.tell(answer)
 
-    whole = Acquisition(Problem(labels), 1000, seed=3)
+    whole = Acquisition(Problem(labels), 1000, "aqka", seed=3)
     hits = []
     while not whole.done:
         hits.append(answered(whole, kernel))
         whole.tell(hits[-1])
-    resumed = Acquisition(Problem(labels), 1000, seed=3)
+    resumed = Acquisition(Problem(labels), 1000, "aqka", seed=3)
     play(resumed, hits[:3])
     np.testing.assert_array_equal(resumed.ask().shots, session_after(labels, hits[:3]).ask().shots)
     play(resumed, hits[3:])
@@ -46,7 +46,7 @@ def test_a_session_rebuilt_from_its_hits_goes_on_bit_for_bit(kernel, labels):
 
 
 def session_after(labels, hits):
-    session = Acquisition(Problem(labels), 1000, seed=3)
+    session = Acquisition(Problem(labels), 1000, "aqka", seed=3)
     for answer in hits:
         session.ask()
         session.tell(answer)
@@ -55,9 +55,8 @@ def session_after(labels, hits):
 
 def test_acquire_drives_the_same_session_on_a_backend(kernel, labels):
     seen = []
-    session = acquire(
-        MatrixBackend(kernel, seed=1), labels, 700, on_round=lambda s: seen.append(s.table.total)
-    )
+    backend = MatrixBackend(kernel, seed=1)
+    session = acquire(backend, labels, 700, "aqka", on_round=lambda s: seen.append(s.table.total))
     assert session.done
     assert seen == [140, 280, 420, 560, 700]
     with pytest.raises(InputError, match="budget of 700 shots is spent"):
@@ -207,7 +206,7 @@ def test_a_plan_cannot_be_changed_after_it_was_asked(labels):
 
 
 def test_a_cut_round_is_told_and_its_rest_is_spent_later(labels):
-    session = Acquisition(Problem(labels), 1000)
+    session = Acquisition(Problem(labels), 1000, "aqka")
     plan = session.ask()
     done = plan.shots // 2
     with pytest.raises(InputError, match="shots must be"):
@@ -235,9 +234,10 @@ def test_landmarks_hold_when_a_round_is_cut(name, labels):
     assert session.table.total == 1000
 
 
-def test_fit_uses_the_readings_readout_unless_one_is_named(kernel, labels):
+def test_fit_uses_the_default_readout_unless_one_is_named(kernel, labels):
     session = acquire(MatrixBackend(kernel), labels, 2000, reading="paper")
-    assert session.fit().regularisation == 0.01
+    np.testing.assert_array_equal(session.fit().alpha, session.fit("auto").alpha)
+    assert session.fit(session.problem.reading.readout).regularisation == 0.01
     assert session.fit("svm").regularisation == 5.0
     named = make_readout("ridge-loo").fit(session.table, session.problem)
     np.testing.assert_array_equal(session.fit("ridge-loo").alpha, named.alpha)

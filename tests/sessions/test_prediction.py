@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import InputError, JobError, LedgerError, MatrixBackend, acquire
-from aqka.insight.intervals import with_total_interval
+from aqka import InputError, JobError, LedgerError, MatrixBackend
 from aqka.readouts import FittedHead
 from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.export import measurements, table_of
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.sessions.prediction import PredictionSession, predict
-from tests.conftest import make_kernel, make_labels
 
 TRAIN, TEST = 12, 6
 
@@ -275,32 +273,3 @@ def test_ask_and_tell_out_of_turn_change_nothing():
     play(session, make_block())
     with pytest.raises(InputError, match="100 of 100 shots are spent"):
         session.ask()
-
-
-def test_total_intervals_need_the_session_and_readout_of_the_head():
-    session = acquire(MatrixBackend(make_kernel(12)), make_labels(12), 2000)
-    found = predict(session.fit("ridge"), MatrixBackend(make_block(), rectangular=True), 2000)
-    assert found.could_flip is None
-    with pytest.raises(InputError, match="do not give the head of the prediction"):
-        with_total_interval(found, session)
-    with pytest.raises(InputError, match="repetitions must be a whole number of at least 2"):
-        with_total_interval(found, session, "ridge", repetitions=1)
-    total = with_total_interval(found, session, "ridge", repetitions=30, seed=1)
-    crosses = (total.total_low <= 0) & (total.total_high >= 0)
-    np.testing.assert_array_equal(total.could_flip, crosses)
-    np.testing.assert_array_equal(total.f, found.f)
-
-
-def test_of_several_classes_the_flag_compares_the_leader_with_each_other():
-    kernel, y = make_kernel(24), np.repeat(list("abc"), 8)
-    session = acquire(MatrixBackend(kernel), y, 24 * 23 * 50, "uniform")
-    block = make_kernel(30)[24:, :24]
-    found = predict(session.fit(), MatrixBackend(block, rectangular=True), 10_000)
-    total = with_total_interval(found, session, repetitions=30)
-    assert total.total_low.shape == total.f.shape == (6, 3)
-    assert total.could_flip.shape == (6,)
-    # A narrow lead could flip; one of 100 beyond any noise could not.
-    far, close = np.argsort(np.ptp(np.sort(total.f, axis=1)[:, -2:], axis=1))[[-1, 0]]
-    assert total.could_flip[close]
-    shifted = replace(found, f=found.f + 100.0 * (np.arange(3) == found.f[far].argmax()))
-    assert not with_total_interval(shifted, session, repetitions=5).could_flip.any()

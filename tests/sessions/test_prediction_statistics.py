@@ -105,7 +105,7 @@ TASKS = {
 @pytest.mark.parametrize("shots_a_pair", [10, 40])
 def test_the_interval_from_equal_test_shots_covers_in_85_to_95_percent(name, shots_a_pair):
     task = TASKS[name]
-    head, block = trained(task, 16).fit(), task.test_kernel
+    head, block = trained(task, 16).fit("ridge-kfold"), task.test_kernel
     rows, cols = (axis.ravel() for axis in np.indices(block.shape))
     plan = ShotPlan(rows, cols, np.full(rows.size, shots_a_pair))
     rng, found = np.random.default_rng(0), []
@@ -120,7 +120,7 @@ def test_the_interval_from_equal_test_shots_covers_in_85_to_95_percent(name, sho
 @pytest.mark.parametrize(("name", "shots_a_pair"), [("zz", 10), ("planted", 10), ("zz", 40)])
 def test_the_interval_covers_in_85_to_95_percent_with_allocation_and_stopping(name, shots_a_pair):
     task = TASKS[name]
-    head, block = trained(task, 16).fit(), task.test_kernel
+    head, block = trained(task, 16).fit("ridge-kfold"), task.test_kernel
     found = []
     for seed in range(200):
         backend = MatrixBackend(block, rectangular=True, seed=seed)

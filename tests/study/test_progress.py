@@ -8,17 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.kernel_ridge import KernelRidge
 
-from aqka import MatrixBackend, Problem, acquire
+from aqka import MatrixBackend, acquire
 from aqka._util.files import as_json, write_atomically
 from aqka._util.optional import EXTRAS, examine
 from aqka.cli import app as cli
 from aqka.cli.live_view import progress_rows
 from aqka.errors import InputError, LedgerError
-from aqka.insight.cross_validation import cross_validated_accuracy
-from aqka.readouts import make_readout
-from aqka.readouts.ridge_kfold import FOLD_SEED
 from aqka.study import data
 from aqka.study.carry_out import carry_out, stored_quote
 from aqka.study.data import BUILT_IN, encode, load_table
@@ -190,25 +186,6 @@ def test_doctor_knows_the_extras_of_the_package(monkeypatch, capsys):
     assert "'aqka[parquet]'" in shown.out
     code, shown = call(monkeypatch, capsys, "doctor", "--json")
     assert json.loads(shown.out)["extras"][1]["missing"] == ["pyarrow"]
-
-
-def test_cross_validation_agrees_with_scikit_learn():
-    labels = make_labels(40)
-    kernel = make_kernel(40)
-    labels[:5] *= -1
-    order = np.random.default_rng(FOLD_SEED).permutation(40)
-    right = 0
-    for held in np.array_split(order, 5):
-        kept = np.setdiff1d(order, held)
-        model = KernelRidge(alpha=0.3, kernel="precomputed")
-        model.fit(kernel[np.ix_(kept, kept)], labels[kept])
-        right += np.sum(np.sign(model.predict(kernel[np.ix_(held, kept)])) == labels[held])
-    problem = Problem(labels, ridge=0.3)
-    found = cross_validated_accuracy(kernel, labels, make_readout("ridge"), problem)
-    assert found == right / 40
-    alone = np.array([1, 0, 0, 0])
-    readout = make_readout("ridge")
-    assert cross_validated_accuracy(np.eye(4), alone, readout, Problem(alone)) is None
 
 
 def test_scaling_and_components_know_the_training_points_only():

@@ -9,14 +9,14 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.maths.sensitivity import combined, krr_gradient
+from aqka.maths.sensitivity import combine_outputs, krr_gradient
 from aqka.maths.spectrum import Spectrum
 
 
 def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
     """Return |g| of kernel ridge regression on ``kernel``, up to a factor (lines 5 to 7).
 
-    The gradients of several outputs are combined as :func:`~aqka.maths.sensitivity.combined` says.
+    Those of several outputs are combined by :func:`~aqka.maths.sensitivity.combine_outputs`.
 
     Only ratios matter to targets, so labels and coefficients are scaled to a largest of 1,
     which keeps the smallest and the largest ridges within floating point.
@@ -26,7 +26,7 @@ def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
     alpha = _scale_to_one(spectrum.solve(y, problem.ridge))  # line 6: α = (K̂ + λI)⁻¹ y
     beta = _scale_to_one(spectrum.solve(alpha, problem.ridge))  #  β = (K̂ + λI)⁻¹ α
     outputs = zip(alpha.T, beta.T, strict=True)
-    return combined(krr_gradient(a, b, ridge=1.0) for a, b in outputs)  # line 7: Lemma 1
+    return combine_outputs(krr_gradient(a, b, ridge=1.0) for a, b in outputs)  # line 7: Lemma 1
 
 
 def _scale_to_one(vector: FloatArray) -> FloatArray:

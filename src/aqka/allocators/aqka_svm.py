@@ -9,7 +9,7 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.maths.sensitivity import combined, svm_gradient
+from aqka.maths.sensitivity import combine_outputs, svm_gradient
 from aqka.maths.spectrum import project_psd
 from aqka.maths.svm import SvmSolution, solve_dual
 
@@ -33,4 +33,4 @@ class AqkaSvm(TargetFill):
         kernel = project_psd(problem.reading.kernel(table))
         machines = (solve_dual(kernel, signs, problem.C) for signs in problem.signs.T)
         weights = (self.weights(machine) for machine in machines)
-        return table.condense(combined(svm_gradient(w, np.ones_like(w)) for w in weights))
+        return table.condense(combine_outputs(svm_gradient(w, np.ones_like(w)) for w in weights))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
+from aqka.core.defaults import DEFAULT_C
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, Reading, as_reading
 from aqka.errors import InputError
@@ -30,29 +31,7 @@ def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
     >>> as_targets([0.5, 2.0, -1.0])
     (array([ 0.5,  2. , -1. ]), array([-1.,  1.]))
     """
-    if isinstance(y, np.ma.MaskedArray) and np.any(y.mask):
-        raise InputError("y has masked entries; drop or impute those points first.")
-    labels = as_array(y, "y")
-    if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):
-        # numpy turns a mixed list into strings, NaN among them; see the values as they are.
-        labels = np.array(y, dtype=object)
-    if labels.ndim != 1:
-        raise InputError(f"y must be one-dimensional, got shape {labels.shape}.")
-    if labels.size < 2:
-        raise InputError(f"y must label at least 2 points, got {labels.size}: no pair to measure.")
-    if labels.dtype.kind in "fc" and not np.all(np.isfinite(labels)):
-        raise InputError(
-            f"y holds {int(np.sum(~np.isfinite(labels)))} NaN or infinite values; "
-            "drop or impute those points first."
-        )
-    if labels.dtype.kind == "O":
-        if any(value is None or value != value for value in labels):
-            raise InputError("y holds missing values; drop or impute those points first.")
-        if len({type(value) for value in labels}) > 1:
-            raise InputError("y mixes labels of several types; use one, such as str or int.")
-        labels = np.array(labels.tolist())
-    if labels.dtype.kind not in "buifUS":
-        raise InputError(f"y must hold labels or real targets, got dtype {labels.dtype}.")
+    labels = _as_labels(y)
     values = np.unique(labels)
     if values.size == 1:
         raise InputError(
@@ -69,6 +48,39 @@ def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
             "points, less than two points a class; for regression on whole numbers pass floats."
         )
     return np.where(labels[:, None] == values, 1.0, -1.0), values
+
+
+def _as_labels(y: ArrayLike) -> NDArray[Any]:
+    """Return at least two labels or real targets of one type, none of them missing."""
+    if isinstance(y, np.ma.MaskedArray) and np.any(y.mask):
+        raise InputError("y has masked entries; drop or impute those points first.")
+    labels = as_array(y, "y")
+    if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):
+        # numpy turns a mixed list into strings, NaN among them; see the values as they are.
+        labels = np.array(y, dtype=object)
+    if labels.ndim != 1:
+        raise InputError(f"y must be one-dimensional, got shape {labels.shape}.")
+    if labels.size < 2:
+        raise InputError(f"y must label at least 2 points, got {labels.size}: no pair to measure.")
+    if labels.dtype.kind in "fc" and not np.all(np.isfinite(labels)):
+        raise InputError(
+            f"y holds {int(np.sum(~np.isfinite(labels)))} NaN or infinite values; "
+            "drop or impute those points first."
+        )
+    if labels.dtype.kind == "O":
+        labels = _of_one_type(labels)
+    if labels.dtype.kind not in "buifUS":
+        raise InputError(f"y must hold labels or real targets, got dtype {labels.dtype}.")
+    return labels
+
+
+def _of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of objects as one of their common type."""
+    if any(value is None or value != value for value in labels):
+        raise InputError("y holds missing values; drop or impute those points first.")
+    if len({type(value) for value in labels}) > 1:
+        raise InputError("y mixes labels of several types; use one, such as str or int.")
+    return np.array(labels.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +106,7 @@ class Problem:
 
     y: FloatArray
     ridge: float = 0.01
-    C: float = 5.0
+    C: float = DEFAULT_C
     reading: Reading = field(default=FAIR)
     true_kernel: FloatArray | None = None
     classes: NDArray[Any] = field(init=False)

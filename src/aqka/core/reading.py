@@ -23,7 +23,7 @@ class Reading:
     unseen
         What a pair without shots reads: ``"zero"``, or the ``"mean"`` of the seen pairs.
     readout
-        The readout used when none is named.
+        The readout that an experiment reads its runs by; a session's own default is ``auto``.
     """
 
     name: str

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from aqka._util.arrays import FloatArray, IntArray, as_array
 from aqka._util.files import open_atomically
 from aqka.allocators import Allocator, make_allocator
+from aqka.allocators.auto import Auto
 from aqka.allocators.uniform import Uniform
 from aqka.core.problem import Problem, as_targets
 from aqka.dropins._even_pairs import EvenPairs
@@ -29,7 +30,7 @@ class Settings(NamedTuple):
     """What the session of a training kernel depends on besides its points and labels."""
 
     budget: int
-    allocator: str | Allocator | None
+    allocator: str | Allocator
     seed: int
 
 
@@ -41,7 +42,7 @@ class Values(NamedTuple):
     values: FloatArray
 
 
-def encoded(y: ArrayLike) -> NDArray[Any]:
+def labels_as_numbers(y: ArrayLike) -> NDArray[Any]:
     """Return checked labels as numbers, which a file can hold whatever they are."""
     as_targets(y)
     labels = as_array(y, "y")
@@ -74,19 +75,14 @@ class TrainingRequest:
 
     def session(self, settings: Settings) -> Acquisition:
         """Return a new session."""
-        if self.labels is not None:
-            allocator = make_allocator(settings.allocator or "auto")
+        if self.labels is None:
+            # A problem has labels; even shots do not look at them.
+            problem = Problem(np.where(np.arange(len(self.rows)) % 2, 1.0, -1.0))
+            allocator = _even_allocator(settings.allocator)
+        else:
             problem = Problem(self.labels[self._first()])
-            return Acquisition(problem, settings.budget, allocator, seed=settings.seed)
-        allocator = make_allocator(settings.allocator or "uniform")
-        if not isinstance(allocator, Uniform):
-            raise InputError(
-                f"allocator {settings.allocator!r} is steered by labels and there are none: pass "
-                "y=… (or call prepare(X, y)), or leave the allocator out for even shots."
-            )
-        # A problem has labels; even shots do not look at them.
-        any_labels = Problem(np.where(np.arange(len(self.rows)) % 2, 1.0, -1.0))
-        return Acquisition(any_labels, settings.budget, allocator, seed=settings.seed)
+            allocator = make_allocator(settings.allocator)
+        return Acquisition(problem, settings.budget, allocator, seed=settings.seed)
 
     def values(self, session: Acquisition) -> Values:
         """Return the kernel as measured; a pair without shots as the problem reads it."""
@@ -131,6 +127,19 @@ class PairsRequest:
 
 
 Request = TrainingRequest | PairsRequest
+
+
+def _even_allocator(allocator: str | Allocator) -> Allocator:
+    """Return even shots, which are all there is without labels; refuse what needs some."""
+    made = make_allocator(allocator)
+    if isinstance(made, Auto):
+        return Uniform()
+    if not isinstance(made, Uniform):
+        raise InputError(
+            f"allocator {allocator!r} is steered by labels and there are none: pass y=… (or call "
+            "prepare(X, y)), or leave the allocator out for even shots."
+        )
+    return made
 
 
 def folders(directory: Path) -> list[Path]:

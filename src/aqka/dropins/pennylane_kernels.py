@@ -32,7 +32,7 @@ def square_kernel_matrix(
     >>> square_kernel_matrix(X, kernel).diagonal(), kernel.shots_used
     (array([1., 1., 1.]), 300)
     """
-    return _checked(kernel).matrix(X)
+    return _as_shot_kernel(kernel).matrix(X)
 
 
 def kernel_matrix(X1: ArrayLike, X2: ArrayLike, kernel: ShotKernel) -> FloatArray:
@@ -44,10 +44,10 @@ def kernel_matrix(X1: ArrayLike, X2: ArrayLike, kernel: ShotKernel) -> FloatArra
     >>> kernel_matrix([[0.1, 0.2], [0.4, 0.9]], [[1.0, 0.3]], kernel).shape, kernel.shots_used
     ((2, 1), 200)
     """
-    return _checked(kernel).matrix(X1, X2)
+    return _as_shot_kernel(kernel).matrix(X1, X2)
 
 
-def _checked(kernel: Any) -> ShotKernel:
+def _as_shot_kernel(kernel: Any) -> ShotKernel:
     if not isinstance(kernel, ShotKernel):
         raise InputError(
             f"kernel must be a ShotKernel, got {type(kernel).__name__}; for a plain function of "

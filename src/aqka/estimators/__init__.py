@@ -1,5 +1,6 @@
 """Estimators in scikit-learn's manner."""
 
-from aqka.estimators.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
+from aqka.estimators.ridge import QuantumRidge, QuantumRidgeClassifier
+from aqka.estimators.svc import QuantumSVC
 
 __all__ = ["QuantumRidge", "QuantumRidgeClassifier", "QuantumSVC"]

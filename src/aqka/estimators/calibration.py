@@ -5,25 +5,24 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from aqka._util.arrays import FloatArray
+from aqka.maths.folds import split_folds
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts.ridge_kfold import FOLD_SEED
-
-FOLDS = 5
 
 
 def held_out_decisions(kernel: FloatArray, y: FloatArray, ridge: float) -> FloatArray:
     """Return the decision values of points that ridge regression has not seen; y has columns."""
-    order = np.random.default_rng(FOLD_SEED).permutation(len(y))
     decisions = np.empty_like(y)
-    for held in np.array_split(order, min(FOLDS, len(y))):
-        kept = np.setdiff1d(order, held)
+    for kept, held in split_folds(len(y)):
         alpha = Spectrum.of(kernel[np.ix_(kept, kept)]).solve(y[kept], ridge)
         decisions[held] = kernel[np.ix_(held, kept)] @ alpha
     return decisions
 
 
-def as_class_columns(decision: FloatArray) -> FloatArray:
-    """Return decision values with a column per class: f of two classes becomes (-f, f) / 2."""
+def score_per_class(decision: FloatArray) -> FloatArray:
+    """Return decision values as a column per class: f of two classes becomes (-f, f) / 2.
+
+    Centred, so that one temperature scales two classes as it does more.
+    """
     if decision.ndim == 2 and decision.shape[1] > 1:
         return decision
     f = decision.reshape(-1)
@@ -56,4 +55,4 @@ def fit_temperature(decision: FloatArray, winner: FloatArray) -> float:
 
 def probabilities(decision: FloatArray, temperature: float) -> FloatArray:
     """Return softmax(t · decision), a column per class."""
-    return np.asarray(softmax(temperature * as_class_columns(decision), axis=1))
+    return np.asarray(softmax(temperature * score_per_class(decision), axis=1))

@@ -100,7 +100,8 @@ def session_row(
     ``exact`` is the decision function without shot noise (:func:`exact_decision`); the mean
     squared error and the correlation are against it.
     """
-    row = decision_row(task, session.fit(readout).decision_function(task.test_kernel), exact)
+    head = session.fit(readout or session.problem.reading.readout)
+    row = decision_row(task, head.decision_function(task.test_kernel), exact)
     return row | {"seen": float(np.mean(session.table.shots > 0))}
 
 

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from aqka._util.arrays import BoolArray, FloatArray
 from aqka.core.problem import Problem
 from aqka.errors import InputError
+from aqka.maths.folds import split_folds
 from aqka.readouts import Readout
-from aqka.readouts.ridge_kfold import FOLD_SEED
 
 
 def cross_validated_accuracy(
-    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem, folds: int = 5
+    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem
 ) -> float | None:
     """Return the share of held-out points that a head trained on the others gets right.
 
@@ -27,18 +27,16 @@ def cross_validated_accuracy(
     >>> cross_validated_accuracy(kernel, labels, make_readout("ridge"), Problem(labels))
     1.0
     """
-    right = cross_validated_right(kernel, labels, readout, problem, folds)
+    right = cross_validated_right(kernel, labels, readout, problem)
     return None if right is None else float(right.mean())
 
 
 def cross_validated_right(
-    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem, folds: int = 5
+    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem
 ) -> BoolArray | None:
     """Return for each point whether a head trained without its fold gets it right."""
-    order = np.random.default_rng(FOLD_SEED).permutation(len(labels))
     right = np.zeros(len(labels), dtype=np.bool_)
-    for held in np.array_split(order, min(folds, len(labels))):
-        kept = np.setdiff1d(order, held)
+    for kept, held in split_folds(len(labels)):
         try:
             part = Problem(labels[kept], problem.ridge, problem.C, problem.reading)
         except InputError:  # too few classes are left

@@ -15,7 +15,7 @@ from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.cross_validation import cross_validated_right
-from aqka.insight.intervals import denoised
+from aqka.insight.redraw import hit_chances, redraw_counts
 from aqka.maths.theory import cauchy_schwarz_ratio
 from aqka.readouts import Readout
 
@@ -66,13 +66,8 @@ def steering(
     if repetitions == 0:
         return Steering(ratio, None, best)
     rng = np.random.default_rng(seed)
-    chances = np.clip(table.condense(denoised(table, problem, None)), 0.0, 1.0)
-    drawn = PairTable(table.n_points, table.diagonal)
-    drawn.shots[:] = table.shots
-    others = []
-    for _ in range(repetitions):
-        drawn.hits[:] = rng.binomial(table.shots, chances)
-        others.append(_ratios(drawn, problem)[0])
+    chances = hit_chances(table, problem)
+    others = [_ratios(redraw_counts(table, chances, rng), problem)[0] for _ in range(repetitions)]
     return Steering(ratio, float(np.sqrt(np.mean((np.array(others) - ratio) ** 2))), best)
 
 
@@ -147,7 +142,7 @@ def fewer_shots(
     rng = np.random.default_rng(seed)
     points = []
     for fraction in FRACTIONS:
-        draws = np.array([right(thinned(table, fraction, rng)) for _ in range(repetitions)])
+        draws = np.array([right(thin_counts(table, fraction, rng)) for _ in range(repetitions)])
         points.append((fraction, draws.mean(axis=0), _standard_error(draws.mean(axis=1))))
     return [
         FewerShots(
@@ -161,7 +156,7 @@ def fewer_shots(
     ]
 
 
-def thinned(table: PairTable, fraction: float, rng: Generator) -> PairTable:
+def thin_counts(table: PairTable, fraction: float, rng: Generator) -> PairTable:
     """Return a random share of the shots of each pair, as if no others had been run.
 
     Which of the shots were hits does not matter to their order, so the hits among those that

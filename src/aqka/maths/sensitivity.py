@@ -78,7 +78,7 @@ def prediction_sensitivity(spectrum: Spectrum, alpha: FloatArray, ridge: float) 
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
 
-def combined(gradients: Iterable[FloatArray]) -> FloatArray:
+def combine_outputs(gradients: Iterable[FloatArray]) -> FloatArray:
     """Return sqrt(Σ_k g_k²) over the outputs k that one kernel serves, such as several classes.
 
     To first order the noise of a pair adds g_k² K(1-K)/s to the variance of output k's loss, so

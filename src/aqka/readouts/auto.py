@@ -10,12 +10,11 @@ from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
+from aqka.maths.folds import split_folds
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts._base import FittedHead, Readout
 from aqka.readouts._sparse import sparse_coefficients
-from aqka.readouts.ridge_kfold import FOLD_SEED
 
-FOLDS = 5
 RIDGES = 14
 PENALTIES = (0.0, 0.3, 1.0, 2.0)  # of the targets' standard deviation, on the l1 norm of α
 SMALLEST_NOISE = 2e-3  # the noise that a kernel without any is taken to have
@@ -64,9 +63,7 @@ class Auto(Readout):
         noise = max(noise, SMALLEST_NOISE)
         ridges = np.geomspace(LOWEST_RIDGE * noise, max(n_points, 20 * noise), RIDGES)
         errors = np.zeros((n_points, len(PENALTIES) * RIDGES))
-        order = np.random.default_rng(FOLD_SEED).permutation(n_points)
-        for held in np.array_split(order, min(FOLDS, n_points)):
-            kept = np.setdiff1d(order, held)
+        for kept, held in split_folds(n_points):
             spectrum = Spectrum.of(kernel[np.ix_(kept, kept)])
             for output in y.T:
                 alpha = _candidates(spectrum, output[kept], ridges)

@@ -6,12 +6,11 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.core.problem import Problem
+from aqka.maths.folds import FOLDS, split_folds
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts._base import FittedHead, Readout
 from aqka.readouts.ridge import fit_ridge
 from aqka.readouts.ridge_loo import RIDGE_GRID, check_grid
-
-FOLD_SEED = 0  # folds are part of the method, not of the experiment: always the same
 
 
 def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray, folds: int) -> FloatArray:
@@ -19,10 +18,8 @@ def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray, folds: i
 
     The training block is projected, the held-out rows are used as measured.
     """
-    order = np.random.default_rng(FOLD_SEED).permutation(len(y))
     squared = np.zeros(len(ridges))
-    for held in np.array_split(order, min(folds, len(y))):
-        kept = np.setdiff1d(order, held)
+    for kept, held in split_folds(len(y), folds):
         spectrum = Spectrum.of(kernel[np.ix_(kept, kept)])
         shrunk = 1.0 / (spectrum.values[:, None] + ridges)
         rows = kernel[np.ix_(held, kept)] @ spectrum.vectors
@@ -45,7 +42,7 @@ class RidgeKfold(Readout):
     """
 
     grid: tuple[float, ...] = RIDGE_GRID
-    folds: int = 5
+    folds: int = FOLDS
 
     def __post_init__(self) -> None:
         """Check the grid and the number of folds."""

@@ -15,7 +15,7 @@ from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
-from aqka.insight.intervals import noise_floor
+from aqka.insight.redraw import noise_floor
 from aqka.report.point_results import PointResults, point_results
 from aqka.runs.audit import Audit
 from aqka.runs.history import History

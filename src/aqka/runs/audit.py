@@ -91,7 +91,7 @@ def verify(path: str | Path) -> Audit:
     >>> directory = tempfile.mkdtemp()
     >>> session = acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=directory)
     >>> verify(directory).summary
-    'sound: 5 rounds, 50 of 50 shots, finished'
+    'sound: 3 rounds, 50 of 50 shots, finished'
     """
     with Ledger(ledger_path(path)) as ledger:
         return Audit.of(fold(ledger.entries(), keep_rounds=False))

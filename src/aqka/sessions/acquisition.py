@@ -11,6 +11,7 @@ from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import round_to_multiples
 from aqka.backends.base import Backend, as_backend
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR, Reading
@@ -54,7 +55,7 @@ class Acquisition(Session):
         self,
         problem: Problem,
         budget: int,
-        allocator: str | Allocator = "aqka",
+        allocator: str | Allocator = DEFAULT_ALLOCATOR,
         schedule: Schedule | None = None,
         seed: int = 0,
     ) -> None:
@@ -122,10 +123,9 @@ class Acquisition(Session):
         if self.allocator.chooses_once and self.landmarks is not None:
             self._unfinished = planned.without(measured)
 
-    def fit(self, readout: str | Readout | None = None) -> FittedHead:
-        """Train a head on what was measured, by the reading's readout if none is named."""
-        chosen = make_readout(readout or self.problem.reading.readout)
-        return chosen.fit(self.table, self.problem, self.landmarks)
+    def fit(self, readout: str | Readout = DEFAULT_READOUT) -> FittedHead:
+        """Train a head on what was measured."""
+        return make_readout(readout).fit(self.table, self.problem, self.landmarks)
 
     def _next_plan(self) -> ShotPlan:
         if self._unfinished is not None and self._unfinished.total:
@@ -179,10 +179,10 @@ def acquire(
     backend: Backend,
     y: ArrayLike,
     budget: int,
-    allocator: str | Allocator = "aqka",
+    allocator: str | Allocator = DEFAULT_ALLOCATOR,
     *,
     ridge: float = 0.01,
-    C: float = 5.0,
+    C: float = DEFAULT_C,
     reading: str | Reading = FAIR,
     schedule: Schedule | None = None,
     true_kernel: FloatArray | None = None,

@@ -1,7 +1,6 @@
 """Prediction: decision values of test points, their intervals, and what is settled."""
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -96,4 +95,6 @@ def normal_quantile(level: float) -> float:
     >>> round(normal_quantile(0.9), 3)
     1.645
     """
-    return NormalDist().inv_cdf((1 + level) / 2)
+    from scipy.special import ndtri  # imported here: `import aqka` need not wait for it
+
+    return float(ndtri((1 + level) / 2))

@@ -20,8 +20,11 @@ from aqka.sessions.sequential_test import WinnerTest, draw_shots
 ROUNDS = 12
 
 
-def class_columns(head: FittedHead) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and intercepts with a column per class: of two classes, 0 and f."""
+def coefficients_per_class(head: FittedHead) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients and intercepts with a column per class: of two classes, 0 and f.
+
+    Only differences between classes are tested, so that one of two may stand at 0.
+    """
     alpha = np.asarray(head.alpha, dtype=np.float64).reshape(len(head.alpha), -1)
     if not np.all(np.isfinite(alpha)):
         raise InputError("head has coefficients that are NaN or infinite; fit it anew.")
@@ -94,7 +97,7 @@ class PredictionSession(Session):
             )
         self.rounds = min(as_count(rounds, "rounds"), self.budget)
         self.seed = as_count(seed, "seed", minimum=0)
-        self._alpha, self._intercept = class_columns(head)
+        self._alpha, self._intercept = coefficients_per_class(head)
         self.table = BlockTable(self.n_points, len(self._alpha))
         first = min(self.budget / self.rounds, float(self.table.shots.size))
         ends = np.geomspace(self.budget, first, self.rounds)[::-1]  # of one round, the budget
@@ -240,8 +243,8 @@ def predict(
     >>> task = planted_sparse(60, 40, 4, seed=3, largest_class=0.7)
     >>> head = acquire(MatrixBackend(task.kernel), task.y, 20_000).fit()
     >>> test = MatrixBackend(task.test_kernel, rectangular=True)
-    >>> found = predict(head, test, budget=40_000)
-    >>> bool(found.settled.mean() > 0.5), bool(found.shots.sum() <= 40_000)
+    >>> found = predict(head, test, budget=100_000)
+    >>> bool(found.settled.mean() > 0.5), bool(found.shots.sum() <= 100_000)
     (True, True)
     >>> agree = found.labels == head.predict(task.test_kernel)
     >>> bool(agree[found.settled].mean() > 0.95)

@@ -95,11 +95,6 @@ class WinnerTest:
         """Points whose winner is declared."""
         return self.winner >= 0
 
-    @property
-    def rejected(self) -> BoolArray:
-        """Statements "c scores at least as high as w" that are rejected, by [w, c, point]."""
-        return np.asarray(self._best >= self._threshold)
-
     def update(
         self, plan: ShotPlan, hits: IntArray, guesses: FloatArray, chances: FloatArray
     ) -> None:

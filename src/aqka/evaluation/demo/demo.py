@@ -109,7 +109,7 @@ def _spend_budgets(task: Task, seed: int) -> Iterator[tuple[DemoRun, Acquisition
             true_kernel=task.kernel,
             seed=seed,
         )
-        predicted = session.fit().predict(task.test_kernel)
+        predicted = session.fit(session.problem.reading.readout).predict(task.test_kernel)
         result = DemoRun(
             task=task.name,
             reading=reading,

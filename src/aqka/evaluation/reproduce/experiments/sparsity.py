@@ -47,7 +47,8 @@ def measure(cell: Cell) -> Result:
     for method, allocator in METHODS.items():
         for budget in cell["budgets"]:
             session = spend(task, allocator, budget, cell["protocol"], cell["seed"])
-            noisy = training_loss(session.fit().kernel, task.y, task.ridge)
+            head = session.fit(session.problem.reading.readout)
+            noisy = training_loss(head.kernel, task.y, task.ridge)
             row: Row = {"method": method, "budget": budget, "excess_loss": noisy - loss}
             rows.append(row | session_row(task, session, decision))
     return {"rows": rows}

@@ -1,0 +1,6 @@
+"""What is used where nothing is named: the same in every entrance to the package."""
+
+DEFAULT_ALLOCATOR = "auto"
+DEFAULT_READOUT = "auto"
+DEFAULT_C = 5.0
+"""Box of the SVM dual."""

@@ -1,0 +1,200 @@
+"""What the estimators share: from points to a fitted head, and from there to predictions."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from aqka._util.arrays import FloatArray, as_count
+from aqka.backends.factory import STATEVECTOR
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
+from aqka.core.problem import Problem
+from aqka.errors import InputError
+from aqka.estimators._bought_kernel import Purchase, own_directory
+from aqka.estimators.kernel_source import is_precomputed, kernel_source
+from aqka.insight.intervals import with_total_interval
+from aqka.readouts import Readout, make_readout
+from aqka.sessions.predicted import Prediction
+from aqka.sessions.prediction import predict as predict_by_shots
+
+
+class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
+    """What the estimators share: the kernel's way from shots to a fitted head, and predictions.
+
+    Parameters
+    ----------
+    feature_map
+        What the backend takes as one, such as a Qiskit circuit; None for the ZZ map, one qubit
+        per feature.
+    backend
+        ``"statevector"``; a :class:`~aqka.BackendFactory` for any other backend; or a kernel that
+        costs no shots: ``"precomputed"``, where X is the kernel itself (in ``predict`` the
+        test-by-train block), or a finished run (its directory, session or
+        :class:`~aqka.core.PairTable`), where X is one column of its point numbers.
+    budget
+        Training shots: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16 a pair.
+    allocator, readout
+        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`.
+    test_shots
+        Shots a point that ``predict`` may spend where it is given no budget. None takes exact
+        entries from a simulator.
+    directory
+        Where each fit and each prediction keeps its ledger, in a folder of its own. What was
+        measured there before, with the same data and settings, is not bought again.
+    seed
+        Of every draw.
+    """
+
+    def __init__(
+        self,
+        feature_map: Any = None,
+        backend: Any = STATEVECTOR,
+        budget: int | str | None = None,
+        allocator: Any = DEFAULT_ALLOCATOR,
+        readout: Any = DEFAULT_READOUT,
+        *,
+        test_shots: int | None = None,
+        directory: str | Path | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.feature_map = feature_map
+        self.backend = backend
+        self.budget = budget
+        self.allocator = allocator
+        self.readout = readout
+        self.test_shots = test_shots
+        self.directory = directory
+        self.seed = seed
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that a precomputed kernel is cut by rows and columns."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self.backend)
+        return tags
+
+    def _chosen_readout(self) -> Readout:
+        return make_readout(self.readout)
+
+    def _fit_problem(self, X: NDArray[Any], problem: Problem) -> None:
+        """Measure or take the kernel of X, and train the head on it."""
+        readout = self._chosen_readout()
+        purchase = Purchase(
+            self.feature_map, self.budget, self.allocator, self.directory, self.seed
+        )
+        self.source_ = kernel_source(self.backend, X, purchase)
+        training = self.source_.training_kernel(problem)
+        self.problem_ = problem
+        self.session_, self.table_ = training.session, training.table
+        self.ledger_path_ = training.ledger_path
+        self.shots_used_ = training.shots
+        self.allocation_reason_ = training.reason
+        self.kernel_, self.kernel_variance_ = training.kernel, training.variance
+        self.head_ = training.fit(readout, problem)
+        self.diagnostics_ = training.diagnose(problem)
+
+    def prediction(
+        self,
+        X: Any,
+        budget: int | None = None,
+        *,
+        error_rate: float = 0.05,
+        level: float = 0.9,
+        total: bool = False,
+    ) -> Prediction:
+        """Predict by shots, and say what is settled and how uncertain the rest is.
+
+        Parameters
+        ----------
+        X
+            Test points.
+        budget
+            Shots in all; ``test_shots`` a point if None.
+        error_rate, level
+            See :func:`~aqka.predict`.
+        total
+            Also give intervals that count the training shots, and say which labels could flip;
+            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
+        """
+        check_is_fitted(self)
+        points = validate_data(self, X, reset=False)
+        backend = self.source_.test_backend(points)
+        shots = self._test_budget(len(points)) if budget is None else budget
+        identity = repr(((backend.fingerprint(), shots), error_rate, self.head_.alpha.tolist()))
+        found = predict_by_shots(
+            self.head_,
+            backend,
+            shots,
+            error_rate=error_rate,
+            level=level,
+            seed=self.seed,
+            directory=own_directory(self.directory, "predict", identity),
+        )
+        if total:
+            assert (
+                self.session_ is not None
+            )  # whoever has a test backend bought its training kernel
+            found = with_total_interval(found, self.session_, self._chosen_readout())
+        return found
+
+    def _test_budget(self, n_points: int) -> int:
+        if self.test_shots is None:
+            raise InputError("budget is needed: predict(X, budget=…), or test_shots=… when made.")
+        return as_count(self.test_shots, "test_shots") * n_points
+
+    def _decision(self, X: Any, budget: int | None) -> FloatArray:
+        """Return f of the test points, by shots or from exact or given entries."""
+        check_is_fitted(self)
+        by_default = self.source_.takes_shots and self.test_shots is not None
+        if budget is not None or by_default:
+            return self.prediction(X, budget).f
+        points = validate_data(self, X, reset=False)
+        return self.head_.decision_function(self.source_.test_entries(points, self.problem_))
+
+
+class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignore[misc]
+    """What the classifiers share."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that the ZZ map, unlike the head, may suit given data poorly.
+
+        On scikit-learn's three blobs even its exact kernel separates only 57 % of the points.
+        """
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _make_problem(self, y: NDArray[np.int64]) -> Problem:
+        return Problem(y)  # type: ignore[arg-type]
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Measure the training kernel under the budget and train the head."""
+        points, labels = validate_data(self, X, y, ensure_min_samples=2)
+        check_classification_targets(labels)
+        self.classes_, numbers = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"y has a single class, {self.classes_[0]}; a classifier needs two or more."
+            )
+        # The head knows the classes by their numbers, the estimator by their labels.
+        self._fit_problem(points, self._make_problem(numbers.astype(np.int64)))
+        self._after_fit(numbers)
+        return self
+
+    def _after_fit(self, numbers: NDArray[Any]) -> None:
+        """Do what a head needs besides; ``numbers`` are those of the points' classes."""
+
+    def decision_function(self, X: Any, budget: int | None = None) -> FloatArray:
+        """Return f: positive for the second of two classes, or a column per class."""
+        return self._decision(X, budget)
+
+    def predict(self, X: Any, budget: int | None = None) -> NDArray[Any]:
+        """Return the classes of test points, spending at most ``budget`` shots on them.
+
+        Without a budget and without ``test_shots`` a simulator's exact entries are taken.
+        """
+        decision = self._decision(X, budget)
+        return np.asarray(self.classes_[self.head_.labels(decision)])

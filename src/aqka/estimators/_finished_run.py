@@ -1,0 +1,65 @@
+"""A kernel that was measured before: some points of a finished run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
+from aqka.errors import InputError
+from aqka.estimators._training_kernel import KernelSource, TrainingKernel
+from aqka.runs.export import table_of
+from aqka.runs.ledger import LEDGER_NAME
+from aqka.sessions.acquisition import Acquisition
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRun(KernelSource):
+    """The counts of a run, where X is one column of its point numbers; no new shots."""
+
+    table: PairTable
+    X: NDArray[Any]
+
+    def training_kernel(self, problem: Problem) -> TrainingKernel:
+        """Return what was measured among the training points."""
+        part = self.table.subset(point_numbers(self.X, self.table.n_points))
+        reason = "No shots: the kernel was measured before."
+        return TrainingKernel.of_counts(part, problem, reason)
+
+    def test_entries(self, X: NDArray[Any], problem: Problem) -> FloatArray:
+        """Return what was measured between other points of the run and the training points."""
+        kernel = problem.reading.kernel(self.table)
+        rows, columns = (point_numbers(points, self.table.n_points) for points in (X, self.X))
+        return np.asarray(kernel[np.ix_(rows, columns)])
+
+
+def table_of_run(run: Any) -> PairTable | None:
+    """Return the counts of a run, given as its table, session or directory; None of all else."""
+    if isinstance(run, PairTable):
+        return run
+    if isinstance(run, Acquisition):
+        return run.table
+    if isinstance(run, str | Path) and Path(run).exists():
+        path = Path(run)
+        return table_of(path / LEDGER_NAME if path.is_dir() else path).table
+    return None
+
+
+def point_numbers(X: NDArray[Any], n_points: int) -> IntArray:
+    """Return a column of point numbers, which is what X is where a finished run is the kernel."""
+    points = np.asarray(X)
+    if points.ndim != 2 or points.shape[1] != 1 or np.any(points != np.rint(points)):
+        raise InputError(
+            "X must be one column of point numbers where backend is a finished run, such as "
+            f"numpy.arange({n_points}).reshape(-1, 1); got shape {points.shape}."
+        )
+    if points.size and (points.min() < 0 or points.max() >= n_points):
+        raise InputError(
+            f"X must name points 0 to {n_points - 1} of the run, got {points.min()} to "
+            f"{points.max()}."
+        )
+    return points[:, 0].astype(np.int64)

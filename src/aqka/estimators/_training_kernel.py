@@ -1,0 +1,105 @@
+"""The contract of a kernel source, and the training kernel that it gives."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray
+from aqka.backends import Backend
+from aqka.core.pairs import PairTable
+from aqka.core.prior import KernelPrior
+from aqka.core.problem import Problem
+from aqka.errors import InputError
+from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.readouts import FittedHead, Readout
+from aqka.sessions.acquisition import Acquisition
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingKernel:
+    """What a head is trained on.
+
+    Attributes
+    ----------
+    kernel, variance
+        The entries, and the variance that each has from its shots.
+    reason
+        Why the shots were spent as they were, in a sentence.
+    table
+        The counts; None of a kernel that was given.
+    session
+        The session that bought the counts; None if there was nothing to buy.
+    ledger_path
+        Where that session kept its ledger, if anywhere.
+    """
+
+    kernel: FloatArray
+    variance: FloatArray
+    reason: str
+    table: PairTable | None = None
+    session: Acquisition | None = None
+    ledger_path: Path | None = None
+
+    @classmethod
+    def of_counts(
+        cls,
+        table: PairTable,
+        problem: Problem,
+        reason: str,
+        session: Acquisition | None = None,
+        ledger_path: Path | None = None,
+    ) -> "TrainingKernel":
+        """Read a table of counts, with the variances that the prior gives."""
+        prior = KernelPrior.of(table)
+        variance = prior.variance(prior.posterior_mean(table), table.shots)
+        return cls(
+            problem.reading.kernel(table),
+            table.square(variance, known_diagonal=0.0),
+            reason,
+            table,
+            session,
+            ledger_path,
+        )
+
+    @property
+    def shots(self) -> int:
+        """Shots that were bought for it."""
+        return 0 if self.session is None else self.session.table.total
+
+    def fit(self, readout: Readout, problem: Problem) -> FittedHead:
+        """Train a head."""
+        if self.table is None:
+            return readout.fit_kernel(self.kernel, problem)
+        landmarks = None if self.session is None else self.session.landmarks
+        return readout.fit(self.table, problem, landmarks)
+
+    def diagnose(self, problem: Problem) -> Diagnostics:
+        """Say whether adaptive shots are worth it on this kernel."""
+        if self.table is None:
+            return diagnose(problem.new_table(), problem, self.kernel)
+        return diagnose(self.table, problem)
+
+
+class KernelSource(ABC):
+    """Where the entries of one training set come from, and those of test points with it."""
+
+    takes_shots: bool = False
+    """Whether entries of test points can be bought."""
+
+    @abstractmethod
+    def training_kernel(self, problem: Problem) -> TrainingKernel:
+        """Return the kernel of the training points, measured now if need be."""
+
+    @abstractmethod
+    def test_entries(self, X: NDArray[Any], problem: Problem) -> FloatArray:
+        """Return the test-by-train block without spending a shot."""
+
+    def test_backend(self, X: NDArray[Any]) -> Backend:
+        """Return who measures the test-by-train block."""
+        raise InputError(
+            "budget: this kernel was given, so there is nothing to measure; call predict(X) "
+            "without one."
+        )

@@ -1,0 +1,81 @@
+"""Kernel ridge regression and classification under a shot budget."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from aqka._util.arrays import FloatArray
+from aqka.core.problem import Problem
+from aqka.errors import InputError
+from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
+from aqka.estimators.calibration import (
+    fit_temperature,
+    held_out_decisions,
+    probabilities,
+    score_per_class,
+)
+
+
+class QuantumRidgeClassifier(QuantumClassifier):
+    """Kernel ridge classification under a shot budget.
+
+    More than two classes are separated each from the rest, by heads that share one kernel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> X = minmax_scale(X, (1.5, 3.1))
+    >>> model = QuantumRidgeClassifier(budget=20_000).fit(X[:60], y[:60])
+    >>> model.shots_used_
+    20000
+    >>> bool(model.score(X[60:], y[60:]) > 0.8)
+    True
+    >>> model.prediction(X[60:], budget=40_000).settled.dtype
+    dtype('bool')
+    """
+
+    def _after_fit(self, numbers: NDArray[Any]) -> None:
+        """Scale decision values to probabilities, by points held out of the measured kernel."""
+        held_out = held_out_decisions(
+            self.kernel_, self.problem_.outputs, self.head_.regularisation
+        )
+        self.temperature_ = fit_temperature(score_per_class(held_out), numbers)
+
+    def predict_proba(self, X: Any, budget: int | None = None) -> FloatArray:
+        """Return the probability of each class, calibrated on held-out training points."""
+        return probabilities(self._decision(X, budget), self.temperature_)
+
+
+class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc]
+    """Kernel ridge regression under a shot budget; the target's mean is the intercept.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 3, 40).reshape(-1, 1)
+    >>> y = np.cos(2 * X[:, 0]) + 4
+    >>> model = QuantumRidge(budget=50_000).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    def fit(self, X: Any, y: Any) -> "QuantumRidge":
+        """Measure the training kernel under the budget and train the head."""
+        points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
+        targets = targets.astype(np.float64)
+        # Two values become -1 and +1 in a Problem, which is what this makes of them already.
+        two = np.unique(targets).size == 2
+        self.intercept_ = float((targets.min() + targets.max()) / 2 if two else targets.mean())
+        self.scale_ = float(np.abs(targets - self.intercept_).max())
+        if self.scale_ == 0:
+            raise InputError(f"y has a single value, {targets[0]}; there is nothing to learn.")
+        self._fit_problem(points, Problem((targets - self.intercept_) / self.scale_))
+        return self
+
+    def predict(self, X: Any, budget: int | None = None) -> FloatArray:
+        """Return the targets of test points, spending at most ``budget`` shots on them."""
+        return self._decision(X, budget) * self.scale_ + self.intercept_

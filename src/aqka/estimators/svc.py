@@ -1,0 +1,65 @@
+"""Support vector classification under a shot budget."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka.backends.factory import STATEVECTOR
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C
+from aqka.core.problem import Problem
+from aqka.estimators._base import QuantumClassifier
+from aqka.readouts import Readout
+from aqka.readouts.svm import Svm
+
+
+class QuantumSVC(QuantumClassifier):
+    """Support vector classification under a shot budget.
+
+    More than two classes are separated each from the rest, by machines that share one kernel.
+
+    Parameters
+    ----------
+    C
+        Box of the dual.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> X = minmax_scale(X, (1.5, 3.1))
+    >>> model = QuantumSVC(budget=20_000).fit(X[:60], y[:60])
+    >>> bool(model.score(X[60:], y[60:]) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        feature_map: Any = None,
+        backend: Any = STATEVECTOR,
+        budget: int | str | None = None,
+        allocator: Any = DEFAULT_ALLOCATOR,
+        C: float = DEFAULT_C,
+        *,
+        test_shots: int | None = None,
+        directory: str | Path | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            feature_map,
+            backend,
+            budget,
+            allocator,
+            test_shots=test_shots,
+            directory=directory,
+            seed=seed,
+        )
+        self.C = C
+
+    def _chosen_readout(self) -> Readout:
+        return Svm()
+
+    def _make_problem(self, y: NDArray[np.int64]) -> Problem:
+        return Problem(y, C=self.C)  # type: ignore[arg-type]

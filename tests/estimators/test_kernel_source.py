@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from aqka import (
+    Backend,
+    BackendFactory,
+    InputError,
+    Problem,
+    QuantumRidgeClassifier,
+    StatevectorBackend,
+    acquire,
+)
+from aqka.backends.zz import zz_kernel
+from aqka.estimators._bought_kernel import Purchase
+from aqka.estimators.kernel_source import kernel_source
+from tests.estimators.counting import Counting
+
+
+def test_budgets_may_be_time_or_money(moons):
+    X, y, *_ = moons
+    assert QuantumRidgeClassifier(budget="60 s").fit(X, y).shots_used_ > 100_000
+    with pytest.raises(InputError, match="budget"):
+        QuantumRidgeClassifier(budget="5 parsecs").fit(X, y)
+    assert QuantumRidgeClassifier().fit(X, y).shots_used_ == 16 * 60 * 59 // 2
+
+
+def test_a_precomputed_kernel_is_tuned_without_a_shot(moons):
+    X, y, *_ = moons
+    grid = {"readout": ["ridge", "ridge-loo", "auto"]}
+    made = QuantumRidgeClassifier(backend="precomputed")
+    search = GridSearchCV(made, grid, cv=3).fit(zz_kernel(X), y)
+    assert search.best_estimator_.shots_used_ == 0
+
+
+def test_a_finished_run_is_tuned_without_a_shot(moons, tmp_path):
+    X, y, *_ = moons
+    session = acquire(StatevectorBackend(X), y, 40_000, directory=tmp_path / "run")
+    points = np.arange(60).reshape(-1, 1)
+    for run in (session, session.table, tmp_path / "run", str(tmp_path / "run")):
+        made = QuantumRidgeClassifier(backend=run)
+        grid = {"readout": ["ridge", "ridge-kfold", "auto"]}
+        search = GridSearchCV(made, grid, cv=3, error_score="raise").fit(points, y)
+        assert search.best_estimator_.shots_used_ == 0
+        whole = made.fit(points, y)
+        np.testing.assert_allclose(whole.head_.alpha, session.fit("auto").alpha)
+    with pytest.raises(InputError, match="one column of point numbers"):
+        QuantumRidgeClassifier(backend=session).fit(X, y)
+
+
+def test_a_part_of_a_run_is_the_run_of_a_part(moons):
+    X, y, *_ = moons
+    table = acquire(StatevectorBackend(X), y, 40_000).table
+    some = np.array([7, 3, 50, 12])
+    part = table.subset(some)
+    whole = table.square(table.estimate())
+    np.testing.assert_array_equal(part.square(part.estimate()), whole[np.ix_(some, some)])
+    with pytest.raises(InputError, match="twice"):
+        table.subset([1, 1])
+    with pytest.raises(InputError, match="between 0 and 59"):
+        table.subset([1, 60])
+
+
+def test_a_directory_keeps_what_was_measured(moons, counted, tmp_path):
+    X, y, X_test, _ = moons
+    model = QuantumRidgeClassifier(backend=counted, budget=5_000, directory=tmp_path)
+    first = model.fit(X, y).predict(X_test, budget=3_000)
+    assert model.ledger_path_.is_file()
+    spent = Counting.spent
+    # Another readout on the same measurements: nothing is bought again.
+    again = clone(model).set_params(readout="ridge-loo").fit(X, y)
+    assert Counting.spent == spent
+    assert again.ledger_path_ == model.ledger_path_
+    assert np.array_equal(clone(model).fit(X, y).predict(X_test, budget=3_000), first)
+    assert Counting.spent == spent
+    clone(model).fit(X[:50], y[:50])  # other data have a ledger of their own
+    assert Counting.spent == spent + 5_000
+
+
+def test_a_backend_without_exact_entries_asks_for_a_budget(moons):
+    X, y, X_test, _ = moons
+
+    class Hardware(Backend):
+        def __init__(self, X, feature_map, columns, seed):
+            self.inner = StatevectorBackend(X, feature_map, columns=columns, seed=seed)
+
+        @property
+        def shape(self):
+            return self.inner.shape
+
+        def submit(self, plan, tag):
+            return self.inner.submit(plan, tag)
+
+        def collect(self, ticket):
+            return self.inner.collect(ticket)
+
+    model = QuantumRidgeClassifier(backend=BackendFactory(Hardware), budget=2_000).fit(X, y)
+    with pytest.raises(InputError, match="budget is needed: Hardware has no exact entries"):
+        model.predict(X_test)
+    assert len(model.predict(X_test, budget=1_000)) == len(X_test)
+    given = QuantumRidgeClassifier(backend="precomputed").fit(zz_kernel(X), y)
+    with pytest.raises(InputError, match="nothing to measure"):
+        given.predict(zz_kernel(X), budget=10)
+    with pytest.raises(InputError, match="the estimator sets them"):
+        BackendFactory(StatevectorBackend, seed=3)
+
+
+def test_every_source_gives_the_same_entries_of_the_same_kernel(moons):
+    X, y, *_ = moons
+    train, test = np.arange(40), np.arange(40, 60)
+    problem = Problem(y[train])
+    exact = zz_kernel(X)
+    run = acquire(StatevectorBackend(X), y, 10**12, "uniform")
+    purchase = Purchase(None, 10**12, "uniform", None, 0)
+    numbers = np.arange(60).reshape(-1, 1)
+    sources = {
+        "bought": (kernel_source("statevector", X[train], purchase), X[test]),
+        "given": (
+            kernel_source("precomputed", exact[np.ix_(train, train)], purchase),
+            exact[np.ix_(test, train)],
+        ),
+        "run": (kernel_source(run, numbers[train], purchase), numbers[test]),
+    }
+    for name, (source, points) in sources.items():
+        training = source.training_kernel(problem)
+        np.testing.assert_allclose(training.kernel, exact[np.ix_(train, train)], atol=1e-3)
+        assert np.all(training.variance < 1e-8)
+        entries = source.test_entries(points, problem)
+        np.testing.assert_allclose(entries, exact[np.ix_(test, train)], atol=1e-3)
+        assert (training.shots > 0) == source.takes_shots == (name == "bought")
+        if not source.takes_shots:
+            with pytest.raises(InputError, match="nothing to measure"):
+                source.test_backend(points)
+
+
+def test_points_of_a_run_must_be_among_its_own(moons):
+    X, y, *_ = moons
+    run = acquire(StatevectorBackend(X), y, 2_000)
+    with pytest.raises(InputError, match="points 0 to 59 of the run, got 0 to 60"):
+        QuantumRidgeClassifier(backend=run).fit(np.array([[0], [60], [1]]), [0, 1, 1])
+
+
+def test_a_factory_of_what_is_no_backend_is_refused(moons):
+    X, y, *_ = moons
+    with pytest.raises(InputError, match=r"derive it from aqka\.Backend"):
+        QuantumRidgeClassifier(backend=BackendFactory(lambda **options: object())).fit(X, y)

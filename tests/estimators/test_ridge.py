@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.preprocessing import MinMaxScaler
+
+from aqka import InputError, QuantumRidge, QuantumRidgeClassifier
+from aqka.backends.zz import zz_kernel
+from tests.estimators.counting import Counting
+
+
+def test_three_classes_share_one_kernel(counted):
+    X, y = load_iris(return_X_y=True)
+    X = MinMaxScaler((0, np.pi / 4)).fit_transform(X)
+    keep = np.random.default_rng(0).permutation(150)
+    train, test = keep[:60], keep[60:]
+    model = QuantumRidgeClassifier(backend=counted, budget=60_000).fit(X[train], y[train])
+    assert Counting.spent == 60_000
+    assert model.decision_function(X[test]).shape == (90, 3)
+    assert model.predict_proba(X[test]).shape == (90, 3)
+    assert model.score(X[test], y[test]) > 0.8
+    found = model.prediction(X[test], budget=300_000)
+    exact = model.predict(X[test])
+    assert np.mean(model.classes_[found.labels][found.settled] == exact[found.settled]) > 0.95
+
+
+def test_regression_agrees_with_scikit_learn_in_the_limit_of_many_shots():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 3, (40, 2))
+    y = np.cos(X[:, 0]) * X[:, 1] + 5
+    kernel = zz_kernel(X)
+    model = QuantumRidge(backend="precomputed", readout="ridge").fit(kernel, y)
+    reference = KernelRidge(alpha=0.01, kernel="precomputed").fit(kernel, y - y.mean())
+    np.testing.assert_allclose(
+        model.predict(kernel), reference.predict(kernel) + y.mean(), rtol=1e-4
+    )
+    shots = QuantumRidge(budget=10**12, readout="ridge").fit(X, y)
+    assert np.corrcoef(shots.predict(X), model.predict(kernel))[0, 1] > 0.99
+    two = QuantumRidge(backend="precomputed").fit(kernel, np.where(y > 5, 7.0, 3.0))
+    assert 2 < two.predict(kernel).min() < two.predict(kernel).max() < 8
+
+
+def test_a_single_target_cannot_be_learnt():
+    with pytest.raises(InputError, match=r"y has a single value, 3\.0"):
+        QuantumRidge().fit(np.ones((4, 2)), np.full(4, 3.0))
