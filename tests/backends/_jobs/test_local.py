@@ -34,7 +34,7 @@ def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
     monkeypatch.setattr(local.LocalService, "run", counting_run)
     with RuntimeBackend(getattr(fake_provider, name)(), X, seed=2) as backend:
         assert backend.mode == "local"
-        session = acquire(backend, Y, budget=400)
+        session = acquire(backend, Y, 400, "aqka")
     assert session.table.total == 400
     assert session.rounds_total >= 4
     assert calls == {"transpile": 1, "run": session.rounds_total}
