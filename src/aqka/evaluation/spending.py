@@ -13,11 +13,14 @@ from aqka.evaluation.protocols import reading_of
 from aqka.evaluation.results import Row
 from aqka.evaluation.tasks import Task
 from aqka.maths.metrics import balanced_accuracy
-from aqka.readouts import make_readout
+from aqka.readouts import labels_of, make_readout
 from aqka.sessions.acquisition import Acquisition, acquire
 
 EXACT, MAJORITY = "exact kernel", "majority class"
 """Methods of the two rows that every task has besides: no shot noise, and no learning."""
+
+SIGNS = np.array([-1.0, 1.0])
+"""The two classes of a task."""
 
 
 def all_rows(
@@ -107,7 +110,7 @@ def session_row(
 
 def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
     """Return accuracy, balanced accuracy, error and correlation of a decision function."""
-    predicted = np.where(decision >= 0, 1.0, -1.0)
+    predicted = labels_of(decision, SIGNS)
     constant = np.ptp(decision) == 0 or np.ptp(exact) == 0
     return {
         "accuracy": float(np.mean(predicted == task.test_labels)),

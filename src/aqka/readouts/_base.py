@@ -60,8 +60,21 @@ class FittedHead:
 
     def labels(self, decision: FloatArray) -> NDArray[Any]:
         """Return the classes that values of f stand for."""
-        winner = decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes[winner.astype(np.intp)])
+        return labels_of(decision, self.classes)
+
+
+def labels_of(decision: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the class of each decision value: by its sign, or by the largest of its columns.
+
+    The one rule from decision values to labels.
+
+    Examples
+    --------
+    >>> labels_of(np.array([-0.2, 0.0, 3.0]), np.array(["no", "yes"])).tolist()
+    ['no', 'yes', 'yes']
+    """
+    winner = decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1)
+    return np.asarray(classes[winner.astype(np.intp)])
 
 
 class Readout(ABC):

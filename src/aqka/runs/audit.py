@@ -102,9 +102,19 @@ def sound_history(path: str | Path, *, write: bool = False) -> History:
 
     Opened to ``write``, a ledger that a kill left in the middle of a write is mended first.
     """
+    history = begun_history(path, write=write)
+    if history is None:
+        raise LedgerError(f"{inert(path, 300)} holds a ledger without an entry: no run has begun.")
+    return history
+
+
+def begun_history(path: str | Path, *, write: bool = False) -> History | None:
+    """Return the same, and None for a ledger in which nothing was written yet."""
     file = ledger_path(path)
     with Ledger(file, write=write) as ledger:
         history = fold(ledger.entries())
+    if history.empty:
+        return None
     check_sound(history, file)
     return history
 

@@ -8,10 +8,10 @@ import numpy as np
 from aqka._util.text import inert
 from aqka.core.pairs import PairTable
 from aqka.errors import InputError, LedgerError
-from aqka.runs.audit import check_sound
+from aqka.runs.audit import begun_history
 from aqka.runs.head import read_head
-from aqka.runs.history import History, fold
-from aqka.runs.ledger import LEDGER_NAME, Ledger
+from aqka.runs.history import History
+from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.directory import check_directory, is_held, read_points, read_results
 from aqka.study.method import problem_of, readout_of, schedule_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
@@ -178,11 +178,9 @@ def read_begun_history(directory: Path, *, write: bool = False) -> History | Non
     if not path.exists() or path.stat().st_size == 0:
         _check_never_begun(directory)
         return None
-    with Ledger(path, write=write) as ledger:
-        history = fold(ledger.entries())
-    if history.empty:
+    history = begun_history(path, write=write)
+    if history is None:
         return None
-    check_sound(history, path)
     check_seal(directory, history)
     named = read_results(directory).get("run_id", history.run_id)
     if history.files is not None and named != history.run_id:

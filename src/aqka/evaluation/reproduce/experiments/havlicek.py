@@ -12,6 +12,7 @@ from aqka.evaluation.results import Estimate, Results, Row, highest, lowest
 from aqka.evaluation.spending import (
     EXACT,
     MAJORITY,
+    SIGNS,
     all_rows,
     baseline_rows,
     decision_row,
@@ -19,6 +20,7 @@ from aqka.evaluation.spending import (
     n_pairs,
 )
 from aqka.evaluation.tasks import Task, ad_hoc
+from aqka.readouts import labels_of
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def measure(cell: Cell) -> Result:
 def _training_accuracy(task: Task, readout: str | None) -> float:
     """Return the accuracy of the exact kernel on the points it was trained on."""
     at_home = exact_decision(replace(task, test_kernel=task.kernel), readout)
-    return float(np.mean(np.where(at_home >= 0, 1.0, -1.0) == task.y))
+    return float(np.mean(labels_of(at_home, SIGNS) == task.y))
 
 
 def _at_largest(results: Results, head: str) -> dict[str, Estimate]:
