@@ -1,12 +1,15 @@
 """The documentation site: it builds, fetches nothing, and tells no stories."""
 
+import pkgutil
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,10 +19,9 @@ from matplotlib.image import imread, imsave
 from sphinx.util.inventory import InventoryFile
 
 import aqka
-import aqka.backends
-import aqka.dropins
-import aqka.testing
 from aqka.cli.app import app as cli
+from aqka.core import Problem
+from aqka.testing import check_allocator
 from docs._ext.generated_pages import commands
 from docs.conftest import check_figure
 
@@ -27,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if "generated" not in p.parts)
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+ROOMS = sorted(p.parent.name for p in (ROOT / "src" / "aqka").glob("*/__init__.py"))
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +98,74 @@ def test_every_public_name_is_in_the_reference(site):
     with (site / "objects.inv").open("rb") as stream:
         inventory = InventoryFile.load(stream, "", lambda base, path: path)
     known = {name for kind in inventory.values() for name in kind}
-    modules = (aqka, aqka.backends, aqka.dropins, aqka.testing)
-    names = [(module.__name__, name) for module in modules for name in module.__all__]
+    rooms = [room for room in ROOMS if room != "cli"]  # commands have a page of their own
+    modules = [aqka, *(import_module(f"aqka.{room}") for room in rooms)]
+    names = [
+        (module.__name__, name) for module in modules for name in vars(module).get("__all__", ())
+    ]
     missing = [
         f"{module}.{name}"
         for module, name in names
         if name != "__version__" and not {f"{module}.{name}", f"aqka.{name}"} & known
     ]
     assert missing == [], "add them to docs/reference/api.md"
+
+
+def mentioned(pattern):
+    """What matches on any page, with the page's name."""
+    return sorted(
+        {
+            (found, text.name)
+            for text in TEXTS
+            for found in re.findall(pattern, text.read_text(encoding="utf-8"))
+        }
+    )
+
+
+def test_every_module_and_name_that_pages_mention_exists():
+    names = mentioned(r"(?<![\w/])aqka(?:\.\w+)+")
+    assert len(names) > 50
+    missing = []
+    for name, page in names:
+        if name.startswith("aqka.allocators.cautious"):  # the one that contributors write
+            continue
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            missing.append((name, page))
+    assert missing == []
+
+
+def test_every_file_that_pages_mention_exists():
+    paths = mentioned(r"(?<![\w/.])(?:src|tests|docs|benchmarks)/[\w/.-]*\w")
+    assert len(paths) > 20
+    assert [(path, page) for path, page in paths if not (ROOT / path).exists()] == []
+
+
+def first_column(text, heading):
+    """The names in code of the first column of a section's table, sorted."""
+    section = text.read_text(encoding="utf-8").partition(heading)[2].partition("\n## ")[0]
+    rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
+    return sorted(re.findall(r"`([^`]+)`", " ".join(rows)))
+
+
+@pytest.mark.parametrize(
+    ("text", "heading"),
+    [
+        (ROOT / "README.md", "## Where is what"),
+        (DOCS / "explanation" / "design.md", "## The rooms"),
+    ],
+    ids=["readme", "design"],
+)
+def test_the_table_of_rooms_has_them_all(text, heading):
+    assert first_column(text, heading) == ROOMS
+
+
+def test_the_allocator_of_the_contributors_guide_keeps_the_contract():
+    code = re.search(r"```python\n(.*?)```", TEXTS[1].read_text(encoding="utf-8"), re.DOTALL)[1]
+    module = ModuleType("aqka.allocators.cautious")
+    exec(code, vars(module))
+    check_allocator(module.Cautious(), Problem([1, 1, -1, -1]), 0.3 + 0.7 * np.eye(4), budget=100)
 
 
 def code_lines(text):
@@ -137,9 +200,7 @@ def test_links_out_of_the_readme_lead_somewhere():
 
 
 def test_the_table_of_allocators_has_them_all():
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Allocators")[2]
-    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
-    assert sorted(re.findall(r"`([^`]+)`", " ".join(rows))) == sorted(aqka.allocator_names())
+    assert first_column(ROOT / "README.md", "## Allocators") == sorted(aqka.allocator_names())
 
 
 def files_in(page):
