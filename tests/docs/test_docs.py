@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import typer
 from filelock import FileLock
-from matplotlib.image import imread, imsave
 from sphinx.util.inventory import InventoryFile
 
 import aqka
@@ -23,7 +22,7 @@ from aqka.cli.app import app as cli
 from aqka.core import Problem
 from aqka.testing import check_allocator
 from docs._ext.generated_pages import commands
-from docs.conftest import check_figure
+from docs.conftest import check_figure, read_figure, write_figure
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -234,10 +233,53 @@ def test_every_figure_is_drawn_and_shown_by_one_page():
     assert sorted(name for _, name in drawn) == sorted(p.name for p in DOCS.glob("figures/*"))
 
 
-def test_a_figure_that_has_changed_is_noticed(tmp_path):
-    kept = DOCS / "figures" / "gini.png"
-    picture = imread(kept)
+def flipped(picture, words):
+    return np.flip(picture, axis=1), words
+
+
+def curves_changed_places(picture, words):
+    return picture[..., [0, 2, 1]], words
+
+
+def without_labels(picture, words):
+    return picture, {**words, "texts": words["texts"][1:]}
+
+
+def with_other_margins(picture, words):
+    return picture, {**words, "axes": [[0.2, *place[1:]] for place in words["axes"]]}
+
+
+def cut_off(picture, words):
+    return picture[:-4], words
+
+
+def with_the_data_of_another(picture, words):
+    other, _ = read_figure(DOCS / "figures" / "gini.png")
+    height, width = picture.shape[:2]
+    return np.resize(other[:height, :width], picture.shape), words
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        flipped,
+        curves_changed_places,
+        without_labels,
+        with_other_margins,
+        cut_off,
+        with_the_data_of_another,
+    ],
+)
+def test_a_figure_that_has_changed_is_noticed(change, tmp_path):
+    kept = DOCS / "figures" / "regimes.png"
     check_figure(kept, kept)
-    imsave(tmp_path / "drawn.png", np.flip(picture, axis=1))
-    with pytest.raises(AssertionError, match=r"another docs/figures/gini\.png"):
+    write_figure(*change(*read_figure(kept)), tmp_path / "drawn.png")
+    with pytest.raises(AssertionError, match=r"another docs/figures/regimes\.png"):
         check_figure(tmp_path / "drawn.png", kept)
+
+
+def test_a_figure_of_other_draws_is_the_same_figure(tmp_path):
+    kept = DOCS / "figures" / "regimes.png"
+    picture, words = read_figure(kept)
+    write_figure(np.roll(picture, 3, axis=(0, 1)), words, tmp_path / "drawn.png")
+    check_figure(tmp_path / "drawn.png", kept)
