@@ -1,1 +1,1 @@
-"""Measurements: how right and how fast. ``python -m benchmarks`` writes docs/benchmarks.md."""
+"""How right and how fast. ``python -m benchmarks`` writes docs/measured/benchmarks.md."""

@@ -1,4 +1,4 @@
-"""Measure everything and write docs/benchmarks.md."""
+"""Measure everything and write docs/measured/benchmarks.md."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ SECTIONS = {
     "Noisy kernels, one thread": noisy,
     "Shots for prediction": prediction,
 }
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs" / "measured" / "benchmarks.md"
 
 
 def machine() -> str:

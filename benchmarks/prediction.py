@@ -208,7 +208,7 @@ def measure() -> list[Bar]:
 
 
 def measure_all() -> Iterator[Bar]:
-    """Measure everything that docs/prediction.md shows, in four minutes."""
+    """Measure everything that docs/explanation/prediction.md shows, in four minutes."""
     for make_task in (zz_task, digits_task):
         for readout in ("ridge-kfold", "svm"):
             yield savings(make_task, readout)

@@ -1,8 +1,16 @@
+import os
 import signal
 
 import numpy as np
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
+
+# The cores are busy with test processes: more threads in each would only wait for each other.
+# The variables are for libraries that are loaded later, and for children.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+threadpool_limits(1)
 
 # A shell starts what it puts in the background with Ctrl-C ignored, and children inherit that;
 # the tests that press Ctrl-C would then wait in vain.

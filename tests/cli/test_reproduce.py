@@ -71,7 +71,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         assert process.poll() is None
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "To go on:\n  aqka " + " ".join(arguments) in errors
     assert "Traceback" not in errors

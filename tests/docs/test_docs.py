@@ -1,32 +1,34 @@
 """The documentation site: it builds, fetches nothing, and tells no stories."""
 
+import pkgutil
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 import typer
 from filelock import FileLock
-from matplotlib.image import imread, imsave
 from sphinx.util.inventory import InventoryFile
 
 import aqka
-import aqka.backends
-import aqka.dropins
-import aqka.testing
 from aqka.cli.app import app as cli
+from aqka.core import Problem
+from aqka.testing import check_allocator
 from docs._ext.generated_pages import commands
-from docs.conftest import check_figure
+from docs.conftest import check_figure, read_figure, write_figure
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if "generated" not in p.parts)
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+ROOMS = sorted(p.parent.name for p in (ROOT / "src" / "aqka").glob("*/__init__.py"))
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +97,74 @@ def test_every_public_name_is_in_the_reference(site):
     with (site / "objects.inv").open("rb") as stream:
         inventory = InventoryFile.load(stream, "", lambda base, path: path)
     known = {name for kind in inventory.values() for name in kind}
-    modules = (aqka, aqka.backends, aqka.dropins, aqka.testing)
-    names = [(module.__name__, name) for module in modules for name in module.__all__]
+    rooms = [room for room in ROOMS if room != "cli"]  # commands have a page of their own
+    modules = [aqka, *(import_module(f"aqka.{room}") for room in rooms)]
+    names = [
+        (module.__name__, name) for module in modules for name in vars(module).get("__all__", ())
+    ]
     missing = [
         f"{module}.{name}"
         for module, name in names
         if name != "__version__" and not {f"{module}.{name}", f"aqka.{name}"} & known
     ]
     assert missing == [], "add them to docs/reference/api.md"
+
+
+def mentioned(pattern):
+    """What matches on any page, with the page's name."""
+    return sorted(
+        {
+            (found, text.name)
+            for text in TEXTS
+            for found in re.findall(pattern, text.read_text(encoding="utf-8"))
+        }
+    )
+
+
+def test_every_module_and_name_that_pages_mention_exists():
+    names = mentioned(r"(?<![\w/])aqka(?:\.\w+)+")
+    assert len(names) > 50
+    missing = []
+    for name, page in names:
+        if name.startswith("aqka.allocators.cautious"):  # the one that contributors write
+            continue
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            missing.append((name, page))
+    assert missing == []
+
+
+def test_every_file_that_pages_mention_exists():
+    paths = mentioned(r"(?<![\w/.])(?:src|tests|docs|benchmarks)/[\w/.-]*\w")
+    assert len(paths) > 20
+    assert [(path, page) for path, page in paths if not (ROOT / path).exists()] == []
+
+
+def first_column(text, heading):
+    """The names in code of the first column of a section's table, sorted."""
+    section = text.read_text(encoding="utf-8").partition(heading)[2].partition("\n## ")[0]
+    rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
+    return sorted(re.findall(r"`([^`]+)`", " ".join(rows)))
+
+
+@pytest.mark.parametrize(
+    ("text", "heading"),
+    [
+        (ROOT / "README.md", "## Where is what"),
+        (DOCS / "explanation" / "design.md", "## The rooms"),
+    ],
+    ids=["readme", "design"],
+)
+def test_the_table_of_rooms_has_them_all(text, heading):
+    assert first_column(text, heading) == ROOMS
+
+
+def test_the_allocator_of_the_contributors_guide_keeps_the_contract():
+    code = re.search(r"```python\n(.*?)```", TEXTS[1].read_text(encoding="utf-8"), re.DOTALL)[1]
+    module = ModuleType("aqka.allocators.cautious")
+    exec(code, vars(module))
+    check_allocator(module.Cautious(), Problem([1, 1, -1, -1]), 0.3 + 0.7 * np.eye(4), budget=100)
 
 
 def code_lines(text):
@@ -137,9 +199,7 @@ def test_links_out_of_the_readme_lead_somewhere():
 
 
 def test_the_table_of_allocators_has_them_all():
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Allocators")[2]
-    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
-    assert sorted(re.findall(r"`([^`]+)`", " ".join(rows))) == sorted(aqka.allocator_names())
+    assert first_column(ROOT / "README.md", "## Allocators") == sorted(aqka.allocator_names())
 
 
 def files_in(page):
@@ -173,10 +233,53 @@ def test_every_figure_is_drawn_and_shown_by_one_page():
     assert sorted(name for _, name in drawn) == sorted(p.name for p in DOCS.glob("figures/*"))
 
 
-def test_a_figure_that_has_changed_is_noticed(tmp_path):
-    kept = DOCS / "figures" / "gini.png"
-    picture = imread(kept)
+def flipped(picture, words):
+    return np.flip(picture, axis=1), words
+
+
+def curves_changed_places(picture, words):
+    return picture[..., [0, 2, 1]], words
+
+
+def without_labels(picture, words):
+    return picture, {**words, "texts": words["texts"][1:]}
+
+
+def with_other_margins(picture, words):
+    return picture, {**words, "axes": [[0.2, *place[1:]] for place in words["axes"]]}
+
+
+def cut_off(picture, words):
+    return picture[:-4], words
+
+
+def with_the_data_of_another(picture, words):
+    other, _ = read_figure(DOCS / "figures" / "gini.png")
+    height, width = picture.shape[:2]
+    return np.resize(other[:height, :width], picture.shape), words
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        flipped,
+        curves_changed_places,
+        without_labels,
+        with_other_margins,
+        cut_off,
+        with_the_data_of_another,
+    ],
+)
+def test_a_figure_that_has_changed_is_noticed(change, tmp_path):
+    kept = DOCS / "figures" / "regimes.png"
     check_figure(kept, kept)
-    imsave(tmp_path / "drawn.png", np.flip(picture, axis=1))
-    with pytest.raises(AssertionError, match=r"another docs/figures/gini\.png"):
+    write_figure(*change(*read_figure(kept)), tmp_path / "drawn.png")
+    with pytest.raises(AssertionError, match=r"another docs/figures/regimes\.png"):
         check_figure(tmp_path / "drawn.png", kept)
+
+
+def test_a_figure_of_other_draws_is_the_same_figure(tmp_path):
+    kept = DOCS / "figures" / "regimes.png"
+    picture, words = read_figure(kept)
+    write_figure(np.roll(picture, 3, axis=(0, 1)), words, tmp_path / "drawn.png")
+    check_figure(tmp_path / "drawn.png", kept)

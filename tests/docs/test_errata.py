@@ -1,4 +1,4 @@
-"""Each test shows one entry of docs/errata.md; the page names the test beside the entry."""
+"""Each test shows one entry of docs/explanation/errata.md, which names the test beside it."""
 
 import itertools
 import re
@@ -36,7 +36,7 @@ from aqka.planning.quotes import quote
 from benchmarks.agreement import ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 
-PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "errata.md"
 
 
 def test_every_entry_names_a_test_that_exists_and_every_test_has_an_entry():

@@ -1,4 +1,4 @@
-"""Draws docs/report.png: the top of the report of the study that ``aqka init`` writes.
+"""Draws docs/measured/report.png: the top of the report of the study that ``aqka init`` writes.
 
 Run ``python -m tests.report.picture`` from the repository.
 """
@@ -14,7 +14,7 @@ from aqka.study.directory import prepare
 from aqka.study.example import example
 from tests.report.browser import chromium
 
-TARGET = Path(__file__).parents[2] / "docs" / "report.png"
+TARGET = Path(__file__).parents[2] / "docs" / "measured" / "report.png"
 
 
 def main():

@@ -1,7 +1,5 @@
 """Processes killed at random instants: no shot lost, none counted twice, no job sent twice."""
 
-import multiprocessing
-import time
 from collections import Counter
 
 import numpy as np
@@ -14,11 +12,10 @@ from aqka.runs import driver as run
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_labels
+from tests.scenarios.killing import Killer
 
-# Forked children inherit the imports, so that a kill can hit the run itself and not its start.
-FORK = multiprocessing.get_context("fork")
-X = np.random.default_rng(0).uniform(0, 1, (8, 2))
-BUDGET = 160  # the fake service simulates every row of a job
+X = np.random.default_rng(0).uniform(0, 1, (5, 2))
+BUDGET, ROUNDS = 20, 3  # little, because the fake service simulates every row of a job
 KILLS = 110  # per backend
 
 
@@ -35,16 +32,16 @@ def play(backend, directory):
     with threadpool_limits(1):
         return acquire(
             backend,
-            make_labels(8),
+            make_labels(len(X)),
             BUDGET,
-            schedule=Schedule(rounds=7),
+            schedule=Schedule(rounds=ROUNDS),
             directory=directory / "run",
         )
 
 
-def table_of(make_backend, directory):
+def table_of(backend, directory):
     """The finished run's counts, read back without a shot."""
-    table = play(make_backend(directory), directory).table
+    table = play(backend, directory).table
     return table.shots.tolist(), table.hits.tolist()
 
 
@@ -54,35 +51,17 @@ def test_killed_at_random_instants_a_run_ends_as_if_nothing_had_happened(
 ):
     # Jobs are tagged with the run's name, on which a fake service's outcomes depend.
     monkeypatch.setattr(run, "new_run_id", lambda: "the-run")
-    expected = table_of(make_backend, tmp_path / "whole")
-    backend = make_backend(tmp_path / "timed")
-    child = FORK.Process(target=play, args=(backend, tmp_path / "timed"))
-    start = time.perf_counter()
-    child.start()
-    child.join()
-    duration = time.perf_counter() - start  # forking included, which is part of each try
-    rng = np.random.default_rng(1)
-    kills, runs, stages = 0, 0, Counter()
+    expected = table_of(make_backend(tmp_path / "whole"), tmp_path / "whole")
+    killer = Killer(play, np.random.default_rng(1))
+    killer.measure(make_backend(tmp_path / "timed"), tmp_path / "timed")
+    stages = Counter()
     lost = twice = resubmitted = different = 0
-    while kills < KILLS:
-        directory = tmp_path / f"killed-{runs}"
+    while killer.kills < KILLS:
+        directory = tmp_path / f"killed-{killer.pieces}"
         backend = make_backend(directory)  # here, so that children do not transpile again
-        runs, tries = runs + 1, 0
-        while True:
-            child = FORK.Process(target=play, args=(backend, directory))
-            child.start()
-            # A little later each time, so that every run ends even where the machine is slow.
-            tries += 1
-            child.join(rng.uniform(0.0, 0.7 + tries / 20) * duration)
-            alive = child.is_alive()
-            child.kill()
-            child.join()
-            if not alive:
-                assert child.exitcode == 0
-                break
-            kills += 1
+        for _ in killer(backend, directory):
             stages[last_entry(directory)] += 1
-        shots, hits = table_of(make_backend, directory)
+        shots, hits = table_of(backend, directory)
         lost += max(0, BUDGET - sum(shots))
         twice += max(0, sum(shots) - BUDGET)
         different += (shots, hits) != expected
@@ -90,12 +69,12 @@ def test_killed_at_random_instants_a_run_ends_as_if_nothing_had_happened(
             jobs = FakeRuntime(directory / "service").jobs([])
             tags = Counter(job.record["tags"][0] for job in jobs)
             resubmitted += sum(count - 1 for count in tags.values())
-            assert len(tags) == 8  # the warm-up and seven rounds
+            assert len(tags) == 1 + ROUNDS  # the warm-up is one too
     record_property(
         "summary",
-        f"{make_backend.__name__}: {kills} kills over {runs} runs (last entry before the kill: "
-        f"{dict(stages)}); shots lost {lost}, counted twice {twice}, jobs submitted twice "
-        f"{resubmitted}, tables that differ {different}",
+        f"{make_backend.__name__}: {killer.kills} kills over {killer.pieces} runs (last entry "
+        f"before the kill: {dict(stages)}); shots lost {lost}, counted twice {twice}, jobs "
+        f"submitted twice {resubmitted}, tables that differ {different}",
     )
     assert (lost, twice, resubmitted, different) == (0, 0, 0, 0)
     # Kills must have found the windows where shots could be lost, or the harness proves nothing.

@@ -27,9 +27,9 @@ from aqka.study.example import example
 from aqka.study.progress import progress
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study
 from aqka.study.table_files import read_arrays, read_csv, read_npz, read_parquet
-from tests.study.helpers import small, write_study
+from tests.study.helpers import QUICK, small, write_study
 
-SECONDS = 20  # of one case, on a machine that does other things as well
+SECONDS = 120  # of one case, which on a quiet machine takes a fraction of one
 MEGABYTES = 400  # that all cases of a test may add to the process
 WORDS = (
     *("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\x1b[2J", "'; DROP TABLE entries; --"),
@@ -322,7 +322,7 @@ def test_parquet_files(cases, record_property, tmp_path):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     base = tmp_path_factory.mktemp("run")
-    path = write_study(base)
+    path = write_study(base, method=QUICK)
     carry_out(prepare(path), base / "run", new=True)
     return base / "run"
 

@@ -1,8 +1,6 @@
 """Studies killed at random instants, from the making of the directory to the last result."""
 
 import json
-import multiprocessing
-import time
 from collections import Counter
 
 import numpy as np
@@ -11,9 +9,9 @@ from threadpoolctl import threadpool_limits
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare, read_run
-from tests.study.helpers import write_study
+from tests.scenarios.killing import Killer
+from tests.study.helpers import QUICK, write_study
 
-FORK = multiprocessing.get_context("fork")  # children inherit the imports
 KILLS = 25
 
 
@@ -45,37 +43,21 @@ def stage(directory):
 def test_killed_at_random_instants_a_study_ends_as_if_nothing_had_happened(
     tmp_path, record_property
 ):
-    prepared = prepare(write_study(tmp_path, rounds=12))
+    prepared = prepare(write_study(tmp_path, rounds=6, method=QUICK))
     play(prepared, tmp_path / "whole")
     expected = outcome(tmp_path / "whole")
-    start = time.perf_counter()
-    child = FORK.Process(target=play, args=(prepared, tmp_path / "timed"))
-    child.start()
-    child.join()
-    duration = time.perf_counter() - start
-    rng = np.random.default_rng(2)
-    kills, runs, different, stages = 0, 0, 0, Counter()
-    while kills < KILLS:
-        directory = tmp_path / f"killed-{runs}"
-        runs, tries = runs + 1, 0
-        while True:
-            child = FORK.Process(target=play, args=(prepared, directory))
-            child.start()
-            tries += 1
-            child.join(rng.uniform(0.0, 0.7 + tries / 20) * duration)
-            alive = child.is_alive()
-            child.kill()
-            child.join()
-            if not alive:
-                assert child.exitcode == 0
-                break
-            kills += 1
+    killer = Killer(play, np.random.default_rng(2))
+    killer.measure(prepared, tmp_path / "timed")
+    different, stages = 0, Counter()
+    while killer.kills < KILLS:
+        directory = tmp_path / f"killed-{killer.pieces}"
+        for _ in killer(prepared, directory):
             stages[stage(directory)] += 1
         different += outcome(directory) != expected
     record_property(
         "summary",
-        f"studies: {kills} kills over {runs} runs (found: {dict(stages)}); results that differ "
-        f"{different}",
+        f"studies: {killer.kills} kills over {killer.pieces} runs (found: {dict(stages)}); results "
+        f"that differ {different}",
     )
     assert different == 0
     assert {"training", "predictions"} <= set(stages)

@@ -6,28 +6,31 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from aqka.cli import stopping
+from aqka.cli.app import app
 from aqka.errors import LedgerError
 from aqka.runs.audit import verify
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare, read_run
 from aqka.study.progress import progress
-from tests.study.helpers import aqka, write_study
+from tests.study.helpers import PATIENCE, QUICK, aqka, write_study
 
-ROUNDS = 500
-LONG = {"budget": "8000 shots", "rounds": ROUNDS}  # long enough to be hit, some seconds
+ROUNDS, BEFORE = 8, 3
+STUDY = {"budget": "800 shots", "rounds": ROUNDS, "method": QUICK}
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The table of a run that nobody interrupted."""
     base = tmp_path_factory.mktemp("whole")
-    carry_out(prepare(write_study(base, **LONG)), base / "run", new=True)
+    carry_out(prepare(write_study(base, **STUDY)), base / "run", new=True)
     return table_of(base / "run").table
 
 
@@ -39,21 +42,23 @@ def rounds_so_far(run):
 
 
 def start(base, **options):
-    write_study(base, **LONG)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "aqka", "run", "study.toml"], cwd=base, text=True, **options
-    )
-    while rounds_so_far(base / "run") < 5:
+    """Start a run that waits in the middle of its work until the file ``gate`` is gone."""
+    write_study(base, **STUDY)
+    (base / "gate").touch()
+    waiting_run = Path(__file__).with_name("waiting_run.py")
+    command = [sys.executable, waiting_run, "gate", str(BEFORE), "run", "study.toml"]
+    process = subprocess.Popen(command, cwd=base, text=True, **options)
+    while rounds_so_far(base / "run") < BEFORE:
         assert process.poll() is None
         time.sleep(0.02)
     return process
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
-def test_a_stopped_run_is_resumed_to_the_same_table(number, whole, tmp_path):
+def test_a_stopped_run_is_resumed_to_the_same_table(number, whole, tmp_path, monkeypatch):
     process = start(tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=PATIENCE)
     killed = number == signal.SIGKILL
     assert process.returncode == (-signal.SIGKILL if killed else 3)
     assert "Traceback" not in told
@@ -64,8 +69,9 @@ def test_a_stopped_run_is_resumed_to_the_same_table(number, whole, tmp_path):
     assert stopped.state == ("stopped" if killed else "interrupted")
     assert stopped.resumable
     (tmp_path / "study.toml").unlink()  # the directory is enough
-    resumed = aqka("resume", "run", cwd=tmp_path)
-    assert resumed.returncode == 0, resumed.stderr
+    monkeypatch.chdir(tmp_path)
+    resumed = CliRunner().invoke(app, ["resume", "run"])
+    assert resumed.exit_code == 0, resumed.output
     assert "accuracy" in resumed.stdout
     table = table_of(tmp_path / "run").table
     assert np.array_equal(table.shots, whole.shots)
@@ -81,7 +87,7 @@ def test_a_closed_terminal_stops_a_run_cleanly(tmp_path):
     process = start(tmp_path, **streams, env=environment, preexec_fn=own_terminal)
     os.close(theirs)
     os.close(ours)  # the kernel now sends SIGHUP to the terminal's processes
-    assert process.wait(timeout=60) == 3
+    assert process.wait(timeout=PATIENCE) == 3
     assert progress(tmp_path / "run").state == "interrupted"
 
 
@@ -105,6 +111,8 @@ def test_the_live_view_and_a_watcher_show_the_run(tmp_path):
         stdout=subprocess.PIPE,
         text=True,
     )
+    first = watcher.stdout.readline()  # it has seen the run at work
+    (tmp_path / "gate").unlink()
     seen = b""
     try:
         while chunk := os.read(ours, 4096):
@@ -112,13 +120,13 @@ def test_the_live_view_and_a_watcher_show_the_run(tmp_path):
     except OSError:  # Linux's word for the end of a terminal
         pass
     os.close(ours)
-    assert process.wait(timeout=60) == 0
-    watched, _ = watcher.communicate(timeout=60)
+    assert process.wait(timeout=PATIENCE) == 0
+    watched, _ = watcher.communicate(timeout=PATIENCE)
     assert watcher.returncode == 0
     for words in (b"shots left", b"pairs seen", b"Gini", b"cross-validated", b"time left"):
         assert words in seen
     assert '"state": "running"' in looked.stdout or '"state": "waiting"' in looked.stdout
-    lines = watched.strip().splitlines()
+    lines = [first, *watched.strip().splitlines()]
     assert '"state": "finished"' in lines[-1]
     assert len(lines) > 1
 

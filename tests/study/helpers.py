@@ -20,11 +20,18 @@ train = "{budget}"
 test_shots = 20
 [method]
 rounds = {rounds}
+{method}
 """
+QUICK = """
+allocator = "aqka"
+readout = "ridge"
+"""
+"""For tests that carry a study out many times: nothing is averaged, in any round."""
+PATIENCE = 600  # seconds that a child may take, which on a quiet machine takes a few
 
 
-def small(backend="statevector", extra="", budget="1200 shots", rounds=3):
-    return SMALL.format(backend=backend, extra=extra, budget=budget, rounds=rounds)
+def small(backend="statevector", extra="", budget="1200 shots", rounds=3, method=""):
+    return SMALL.format(backend=backend, extra=extra, budget=budget, rounds=rounds, method=method)
 
 
 def write_study(directory, text=None, **settings):
@@ -41,6 +48,6 @@ def aqka(*arguments, cwd, **options):
         text=True,
         cwd=cwd,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
         **options,
     )

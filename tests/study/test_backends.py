@@ -16,7 +16,7 @@ from aqka.study.directory import prepare, read_points, read_run
 from aqka.study.new_points import predict_new_points
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.study.circuits import encoder, with_map
-from tests.study.helpers import small, write_study
+from tests.study.helpers import QUICK, small, write_study
 
 
 def finish(path, **options):
@@ -156,7 +156,8 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
 
     service = Service(tmp_path / "service")
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
-    path = write_study(tmp_path / "ok", backend="ibm", extra='device = "ibm_x"', budget="100 shots")
+    ibm = {"backend": "ibm", "extra": 'device = "ibm_x"', "budget": "100 shots"}
+    path = write_study(tmp_path / "ok", **ibm, method=QUICK)
     service.next_job = "reply lost"
     monkeypatch.setattr("aqka.runs.driver.Patience.first_wait", 0.0)
     finish(path)

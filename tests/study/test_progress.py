@@ -251,7 +251,7 @@ def test_a_full_disk_at_the_end_loses_no_shot(tmp_path, monkeypatch):
 
 
 def test_the_documented_example_is_the_one_that_is_written():
-    page = (ROOT / "docs" / "study.md").read_text()
+    page = (ROOT / "docs" / "reference" / "study.md").read_text()
     assert page.split("```toml\n")[1].split("```")[0] == example()
 
 

@@ -58,18 +58,19 @@ from aqka.sweep.cells import run_cells
 from tests.sweep import cell_functions
 from tests.sweep.cell_functions import cells
 if __name__ == "__main__":
-    cells = [{"seed": seed, "pause": 0.15} for seed in range(12)]
-    run_cells(cell_functions.slow_spectrum, cells, sys.argv[1], workers=2)
+    cells = [{"seed": seed, "gate": sys.argv[2]} for seed in range(12)]
+    run_cells(cell_functions.gated_spectrum, cells, sys.argv[1], workers=2)
 """
 
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_sweep_goes_on_and_ends_the_same(tmp_path, blow):
-    script, store = tmp_path / "sweep.py", tmp_path / "store.jsonl"
+    script, store, gate = tmp_path / "sweep.py", tmp_path / "store.jsonl", tmp_path / "gate"
+    gate.touch()
     script.write_text(SCRIPT)
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     process = subprocess.Popen(
-        [sys.executable, str(script), str(store)],
+        [sys.executable, str(script), str(store), str(gate)],
         env={**os.environ, "PYTHONPATH": paths},
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -78,15 +79,16 @@ def test_a_stopped_sweep_goes_on_and_ends_the_same(tmp_path, blow):
         time.sleep(0.02)
         assert process.poll() is None
     process.send_signal(blow)
-    process.wait(20)
+    gate.unlink()
+    process.wait(600)
     done = store.read_bytes().count(b"\n")
     assert 3 <= done < 12
     _wait_until_empty(process.pid)
     with store.open("ab") as file:
         file.write(b'{"key": "half a li')
-    wanted = cells(12, pause=0.15)
+    wanted = cells(12, gate=str(gate))
     before = store.read_bytes().count(b"\n")
-    resumed = run_cells(cell_functions.slow_spectrum, wanted, store, workers=2)
+    resumed = run_cells(cell_functions.gated_spectrum, wanted, store, workers=2)
     fresh = store.read_bytes().count(b"\n") - before - 1
     assert fresh == 12 - done
     straight = run_cells(cell_functions.spectrum, cells(12), workers=1)
@@ -95,7 +97,7 @@ def test_a_stopped_sweep_goes_on_and_ends_the_same(tmp_path, blow):
 
 def _wait_until_empty(group: int) -> None:
     """Fail if the sweep's workers outlive it."""
-    for _ in range(100):
+    for _ in range(2000):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:

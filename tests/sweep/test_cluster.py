@@ -17,7 +17,7 @@ from tests.sweep import cell_functions
 def cluster():
     # By default a result is asked of a dead worker for half a minute before it is computed again.
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
+        dask.config.set({"distributed.comm.timeouts.connect": "8s"}),
         distributed.LocalCluster(
             n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
         ) as made,

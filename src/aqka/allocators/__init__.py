@@ -1,9 +1,9 @@
 """Allocators, one file each; the file's name is the allocator's name."""
 
 from aqka._util.registry import make, names
-from aqka.allocators._base import Allocation, Allocator
+from aqka.allocators._base import Allocation, Allocator, TargetFill
 
-__all__ = ["Allocation", "Allocator", "allocator_names", "make_allocator"]
+__all__ = ["Allocation", "Allocator", "TargetFill", "allocator_names", "make_allocator"]
 
 
 def allocator_names() -> list[str]:

@@ -25,7 +25,7 @@ class Allocation:
 def allocate_toward(score: FloatArray, table: PairTable, shots: int, rng: Generator) -> Allocation:
     """Fill toward shots ∝ ``score`` (Algorithm 1, lines 8 and 9)."""
     # Line 8. The target is cumulative: what the shots so far and these together should look
-    # like (docs/errata.md, "B_t").
+    # like (docs/explanation/errata.md, "B_t").
     targets = kkt_targets(score, table.total + shots)
     return Allocation(fill(targets, table.shots, shots, rng))  # line 9
 

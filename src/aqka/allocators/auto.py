@@ -25,7 +25,7 @@ class Auto(Allocator):
     Two things decide, at every look: the shots a pair has had so far, since below one a pair it is
     worth more to see a pair at all than to see another one better; and ρ of the predictions'
     variance, the most that steering could save (Thm 1). The Gini coefficient does not: read from
-    counts it is near 0.6 on every problem (docs/readouts.md).
+    counts it is near 0.6 on every problem (docs/explanation/readouts.md).
     """
 
     ledger_name: ClassVar[str] = "aqka.allocators.auto.Auto"

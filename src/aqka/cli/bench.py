@@ -10,7 +10,7 @@ from aqka.errors import InputError
 
 
 def bench() -> None:
-    """Measure speed and agreement as in docs/benchmarks.md; needs a clone of the repository.
+    """Measure speed and agreement as in docs/measured/benchmarks.md; needs a clone of the project.
 
     It runs 'make bench' there, which installs the libraries it compares with and writes the page.
     """

@@ -1,7 +1,7 @@
 """The paper's lemmas, bounds and ratios as functions, each with its number in the paper.
 
 Where the paper's statement does not hold as printed, the function computes what does, and
-docs/errata.md says what was changed and which check shows it. Gradients and Hessians
+docs/explanation/errata.md says what was changed and which check shows it. Gradients and Hessians
 (Lemmas 1 and 2) are in :mod:`aqka.maths.sensitivity`, the KKT targets (Prop. 1) in
 :mod:`aqka.allocators.targets`, and the Nyström formula in :mod:`aqka.maths.nystrom`.
 """

@@ -22,7 +22,7 @@ MAX_RATE = 1e9
 
 @dataclass(frozen=True)
 class Quote:
-    """What a budget buys; made by :func:`quote`. All times are in seconds.
+    """What a budget buys; made by :func:`aqka.quote`. All times are in seconds.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class Auto(Readout):
     prior makes of it. The weights are exp(-2 gap / SE), gap and SE being those to the best
     candidate over the points.
 
-    docs/readouts.md tells what else was tried.
+    docs/explanation/readouts.md tells what else was tried.
     """
 
     def fit(

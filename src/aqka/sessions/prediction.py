@@ -230,7 +230,7 @@ def predict(
     backend
         Who runs the shots: one row per test point, one column per training point.
     budget, error_rate, rounds, seed
-        See :class:`PredictionSession`.
+        See :class:`~aqka.sessions.PredictionSession`.
     level
         Level of the intervals.
     directory, patience, on_round

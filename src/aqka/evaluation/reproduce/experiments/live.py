@@ -184,7 +184,9 @@ CLAIMS = (
         Estimate(68),
         _queue_minutes,
         factor(1.05),
-        lambda r: "The warm-up is a submission too, the fifth that waits (docs/errata.md).",
+        lambda r: (
+            "The warm-up is a submission too, the fifth that waits (docs/explanation/errata.md)."
+        ),
         unit="min",
     ),
     Claim(

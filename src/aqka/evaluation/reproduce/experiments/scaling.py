@@ -39,7 +39,7 @@ METHODS = {
     "aqka": Aqka(),
 }
 ANCHORS = {60: 3, 225: 10, 500: 22, 1000: 45}
-"""As the paper lists them for its three sizes; ⌈0.045 N⌉ would be others (docs/errata.md)."""
+"""As the paper lists them for three sizes; ⌈0.045 N⌉ differs (docs/explanation/errata.md)."""
 SEEDS = 3  # of the paper
 
 

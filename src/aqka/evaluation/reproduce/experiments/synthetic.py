@@ -283,7 +283,7 @@ CLAIMS = (
         lambda r: (
             f"m²/N² is {100 * N_ANCHORS**2 / N_TRAIN**2:.1f} % at {N_TRAIN} points and "
             f"{100 * N_ANCHORS**2 / 150**2:.1f} % at 150, the size of the quantum experiment "
-            "(docs/errata.md)."
+            "(docs/explanation/errata.md)."
         ),
         unit="%",
     ),

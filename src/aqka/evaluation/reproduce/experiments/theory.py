@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 POINTS = 225
 SPARSE = 50
 """Most anchors that count as the sparse regime, where the strip is a small part of the pairs."""
-ERRATA = "docs/errata.md says what holds instead, and which test shows it."
+ERRATA = "docs/explanation/errata.md says what holds instead, and which test shows it."
 
 
 @stable_name("aqka.experiments.theory:measure")
