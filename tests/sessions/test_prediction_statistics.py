@@ -14,8 +14,8 @@ from aqka.core.plans import ShotPlan
 from aqka.evaluation.tasks import breast_cancer, planted_sparse
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
-from aqka.sessions.predicted import estimate
 from aqka.sessions.prediction import PredictionSession, predict
+from aqka.sessions.prediction_result import estimate
 from aqka.sessions.sequential_test import draw_shots
 
 FALSE_ALARM = 1e-6

@@ -18,8 +18,8 @@ from aqka.estimators._bought_kernel import Purchase, own_directory
 from aqka.estimators.kernel_source import is_precomputed, kernel_source
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import Readout, make_readout
-from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import predict as predict_by_shots
+from aqka.sessions.prediction_result import Prediction
 
 
 class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]

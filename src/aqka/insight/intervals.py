@@ -12,7 +12,7 @@ from aqka.errors import InputError
 from aqka.insight.redraw import hit_chances, redraw_counts
 from aqka.readouts import Readout, make_readout
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.predicted import Prediction, normal_quantile
+from aqka.sessions.prediction_result import Prediction, normal_quantile
 
 
 def with_total_interval(

@@ -10,7 +10,7 @@ from aqka.core.blocks import BlockTable
 from aqka.insight.intervals import with_total_interval
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.readouts import FittedHead
-from aqka.sessions.predicted import Prediction, normal_quantile
+from aqka.sessions.prediction_result import Prediction, normal_quantile
 from aqka.study.data import Points
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun

@@ -14,7 +14,7 @@ from aqka.errors import InputError
 from aqka.readouts import FittedHead
 from aqka.runs.driver import Patience, drive
 from aqka.runs.session import Session
-from aqka.sessions.predicted import Prediction, check_level, prediction_of
+from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
 
 ROUNDS = 12

@@ -19,8 +19,8 @@ from aqka.runs.audit import Audit
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import PredictionSession
+from aqka.sessions.prediction_result import Prediction
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.directory import Prepared, hold_run, read_results, write_results, write_run
 from aqka.study.method import new_session, problem_of, readout_of, schedule_of

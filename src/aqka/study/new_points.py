@@ -9,8 +9,8 @@ from aqka._util.arrays import digest, text_digest
 from aqka._util.text import inert
 from aqka.errors import InputError
 from aqka.runs.driver import Run, replay
-from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import PredictionSession
+from aqka.sessions.prediction_result import Prediction
 from aqka.study.backends import make_backends
 from aqka.study.carry_out import same_device
 from aqka.study.data import READERS

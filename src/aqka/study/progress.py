@@ -90,10 +90,11 @@ class ProgressReader:
 
     def look(self) -> Progress:
         """Return where the run stands."""
+        # Before the ledger is read: a run that ends in between is then seen at work, not stopped.
+        held = is_held(self._directory)
         history = read_begun_history(self._directory)
         name, planned = self._backend_name(), self._planned_rounds()
         if history is None:
-            held = is_held(self._directory)
             state = {True: "starting", False: "stopped", None: "open"}[held]
             return Progress(state, name, 0, planned, 0, 0, 0, 0, *[None] * 6)
         if history.points is None or history.diagonal is None or history.budget is None:
@@ -106,7 +107,7 @@ class ProgressReader:
             remaining = max(1, (planned or 0) - len(rounds))
             left = remaining * float(np.mean([r.seconds for r in rounds]))
         return Progress(
-            state=self._state(history),
+            state=self._state(history, held),
             # What a study calls it, unless the device was left open.
             backend=history.backend if history.backend and name in ("", "ibm") else name,
             rounds=len(rounds),
@@ -138,11 +139,10 @@ class ProgressReader:
             return None
         return len(schedule_of(self._study).milestones(shots))
 
-    def _state(self, history: History) -> str:
+    def _state(self, history: History, held: bool | None) -> str:
         last = history.last_kind
         if has_results(self._directory, history):
             return "finished"
-        held = is_held(self._directory)
         if held is None:
             return "open"
         if not held:

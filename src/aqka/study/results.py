@@ -12,7 +12,7 @@ from aqka.planning.usage import price
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.predicted import Prediction
+from aqka.sessions.prediction_result import Prediction
 from aqka.study.data import Points
 from aqka.study.method import readout_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, make_assess, summarise_rounds

@@ -11,8 +11,8 @@ from aqka.runs.driver import check_parent, replay
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import Ledger, ledger_path
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.predicted import Prediction
 from aqka.sessions.prediction import PredictionSession
+from aqka.sessions.prediction_result import Prediction
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
 from aqka.study.method import new_session, readout_of
