@@ -12,8 +12,8 @@ from aqka.core.plans import ShotPlan
 from aqka.evaluation.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
-from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.prediction import predict
+from aqka.sessions.prediction_result import Prediction
 from benchmarks.bars import Bar
 
 TRAINING_SHOTS = 16  # a pair

@@ -17,7 +17,7 @@ name = "{backend}"
 {extra}
 [budget]
 train = "{budget}"
-test_shots = 20
+test_shots = {test_shots}
 [method]
 rounds = {rounds}
 {method}
@@ -30,8 +30,9 @@ readout = "ridge"
 PATIENCE = 600  # seconds that a child may take, which on a quiet machine takes a few
 
 
-def small(backend="statevector", extra="", budget="1200 shots", rounds=3, method=""):
-    return SMALL.format(backend=backend, extra=extra, budget=budget, rounds=rounds, method=method)
+def small(**settings):
+    defaults = {"backend": "statevector", "extra": "", "budget": "1200 shots", "method": ""}
+    return SMALL.format_map({**defaults, "rounds": 3, "test_shots": 20, **settings})
 
 
 def write_study(directory, text=None, **settings):

@@ -18,6 +18,15 @@ from aqka.testing.fake_runtime import FakeRuntime
 from tests.study.circuits import encoder, with_map
 from tests.study.helpers import QUICK, small, write_study
 
+# Few shots: the fake service simulates every row of a job.
+ON_A_SERVICE = {
+    "backend": "ibm",
+    "extra": 'device = "ibm_x"',
+    "budget": "100 shots",
+    "test_shots": 4,
+    "method": QUICK,
+}
+
 
 def finish(path, **options):
     return carry_out(prepare(path, **options), path.parent / "run", new=True).results
@@ -101,7 +110,7 @@ class Killed(BaseException):
 def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, monkeypatch):
     service = FakeRuntime(tmp_path / "service", seconds=3.0)
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
-    path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
+    path = write_study(tmp_path, **ON_A_SERVICE)
     accept, submitted = service.accept, []
 
     def dying(tags, outcomes):
@@ -128,7 +137,7 @@ def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, 
 def test_lost_prediction_jobs_are_asked_for_again(tmp_path, monkeypatch):
     service = FakeRuntime(tmp_path / "service")
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
-    path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
+    path = write_study(tmp_path, **ON_A_SERVICE)
     accept, lost = service.accept, []
 
     def losing(tags, outcomes):
@@ -156,8 +165,7 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
 
     service = Service(tmp_path / "service")
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
-    ibm = {"backend": "ibm", "extra": 'device = "ibm_x"', "budget": "100 shots"}
-    path = write_study(tmp_path / "ok", **ibm, method=QUICK)
+    path = write_study(tmp_path / "ok", **ON_A_SERVICE)
     service.next_job = "reply lost"
     monkeypatch.setattr("aqka.runs.driver.Patience.first_wait", 0.0)
     finish(path)
@@ -224,7 +232,7 @@ def test_a_resumed_run_stays_on_its_device(tmp_path, monkeypatch):
         return FakeRuntime(tmp_path / "service")
 
     monkeypatch.setattr("aqka.study.backends.ibm_device", device)
-    path = write_study(tmp_path, backend="ibm", budget="100 shots")
+    path = write_study(tmp_path, **ON_A_SERVICE | {"extra": ""})
     finish(path)
     carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
     name = FakeRuntime(tmp_path / "service").target.name
