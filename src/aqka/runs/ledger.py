@@ -175,6 +175,13 @@ class Ledger:
         known.check_end(position)
         self._last, self._count = last, position
 
+    def end(self) -> str:
+        """Return how many entries there are and the digest of the last, all of them checked."""
+        for _ in self.entries():
+            pass
+        assert self._last is not None
+        return f"{self._count}:{self._last.hex()}"
+
     def close(self) -> None:
         """Fold the write-ahead file into the ledger and let others write."""
         if self._lock is not None:
@@ -248,7 +255,8 @@ class Ledger:
                 f"{self.path} has schema version {version}, this aqka knows {SCHEMA_VERSION}; "
                 "open it with the newer aqka that wrote it."
             )
-        self._has_head = version > HEADLESS_VERSION
+        # A head beside a ledger of 0.1.0 says that it took another one's place.
+        self._has_head = version > HEADLESS_VERSION or head_path(self.path).exists()
 
     @contextmanager
     def _clear_errors(self, doing: str) -> Iterator[None]:

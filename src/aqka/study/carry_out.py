@@ -27,7 +27,7 @@ from aqka.study.method import new_session, problem_of, readout_of, schedule_of
 from aqka.study.progress import read_begun_history
 from aqka.study.results import quote_versus_actual, results_of
 from aqka.study.schema import BackendSection
-from aqka.study.seal import PREDICTIONS_NAME, digest_files, final_digests
+from aqka.study.seal import PREDICTIONS_NAME, begin_predictions, digest_files, final_digests
 from aqka.study.study_run import StudyRun
 from aqka.version import __version__
 
@@ -124,6 +124,8 @@ def _spend(
         device.enter_context(backends)
         train.spend()
         history = train.history()
+        if history.sealed is None:
+            train.seal(begin_predictions(directory))
         head = session.fit(readout_of(study))
         prediction, predictions = _predict(
             head, backends, test_shots, study.method.seed, directory, history

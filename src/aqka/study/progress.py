@@ -185,7 +185,7 @@ def read_begun_history(directory: Path, *, write: bool = False) -> History | Non
     check_sound(history, path)
     check_seal(directory, history)
     named = read_results(directory).get("run_id", history.run_id)
-    if history.files is not None and named != history.run_id:
+    if named != history.run_id:  # results of 0.1.0 have no name
         raise LedgerError(
             f"{inert(path, 300)} belongs to run {inert(history.run_id)}, the results beside it to "
             f"{inert(named)}; restore the directory from a copy."
@@ -194,10 +194,16 @@ def read_begun_history(directory: Path, *, write: bool = False) -> History | Non
 
 
 def _check_never_begun(directory: Path) -> None:
-    """Refuse a run that has lost its ledger; 0.1.0 made the ledger with the first shot."""
+    """Refuse a run that has lost its ledger; 0.1.0 made the ledger with the first shot.
+
+    Every run begins with results that say what was quoted, and all but those of 0.1.0 with a head.
+    """
     stored = read_results(directory)
     head = read_head(directory / LEDGER_NAME)
-    begun = "run_id" in stored or "results" in stored if head is None else head.entries > 1
+    if head is None:
+        begun = not stored or "run_id" in stored or "results" in stored
+    else:
+        begun = head.entries > 1
     if begun:
         raise LedgerError(
             f"{inert(directory, 300)} has lost its {LEDGER_NAME}, with the shots that were paid "
