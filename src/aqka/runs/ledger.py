@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from aqka._util.arrays import IntArray
 from aqka._util.text import inert
 from aqka.errors import LedgerError
-from aqka.runs.head import GENESIS, NO_ENTRY, Head, head_path, read_head, write_head
+from aqka.runs.head import GENESIS, NO_ENTRY, Head, confirm_head, head_path, read_head, write_head
 
 LEDGER_NAME = "ledger.sqlite"  # in a run's directory
 SCHEMA_VERSION = 2
@@ -136,12 +136,16 @@ class Ledger:
         with self._clear_errors("write to"):
             number, at = self._count + 1, time.time()
             digest = _digest(last, number, at, kind, round, text, packed)
+            head = Head(number, digest, last)
             if self._has_head:
-                write_head(self.path, Head(number, digest, last))
+                write_head(self.path, head)
             self._connection.execute(
                 "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, at, kind, round, text, packed, digest),
             )
+        if self._has_head:
+            with suppress(OSError):  # the entry is no less written
+                confirm_head(self.path, head)
         self._last, self._count = digest, number
 
     def read(self) -> list[Entry]:
@@ -240,7 +244,7 @@ class Ledger:
     def _check_nothing_lost(self) -> None:
         """Refuse to take a ledger for new whose head says that there was one."""
         head = read_head(self.path)
-        if head is not None and head.entries > 1:
+        if head is not None and head.certain:
             raise LedgerError(_lost(self.path, 0, head))
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
@@ -315,7 +319,7 @@ class _KnownHead:
         head, now = self._head, read_head(self._path)
         # An entry is written after its head, so one may be missing, and that only if the process
         # died in between: what it would have said is asked for again.
-        if head is not None and count < head.entries - 1:
+        if head is not None and count < head.certain:
             raise LedgerError(_lost(self._path, count, head))
         if count and (now is None or now.entries < count):
             raise LedgerError(

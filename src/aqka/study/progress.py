@@ -203,7 +203,7 @@ def _check_never_begun(directory: Path) -> None:
     if head is None:
         begun = not stored or "run_id" in stored or "results" in stored
     else:
-        begun = head.entries > 1
+        begun = head.certain > 0
     if begun:
         raise LedgerError(
             f"{inert(directory, 300)} has lost its {LEDGER_NAME}, with the shots that were paid "
