@@ -1,4 +1,4 @@
-"""A soak: kills, damage, swaps, full disks, lying backends and crowds, with an account of each shot.
+"""A soak: kills, damage, swaps, full disks, lying backends and crowds, and an account of it all.
 
 ``python -m tests.chaos --seconds 60 --seed 0`` plays random scenarios until the time is up and
 prints what was paid, and what was lost, counted twice, bought twice or believed though it was

@@ -6,18 +6,21 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from tests.chaos.soak import soak
+from tests.chaos.soak import repeat, soak
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to go on")
     parser.add_argument("--seed", type=int, default=0, help="of the first scenario")
-    parser.add_argument("--only", help="one scenario by its name, for example to repeat a failure")
+    parser.add_argument("--repeat", type=int, metavar="SEED", help="play the scenario of this seed")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")  # failed rounds are the purpose
     with tempfile.TemporaryDirectory(prefix="aqka-chaos-") as place:
-        tally = soak(Path(place), chosen.seconds, chosen.seed, chosen.only, print)
+        if chosen.repeat is None:
+            tally = soak(Path(place), chosen.seconds, chosen.seed, print)
+        else:
+            tally = repeat(Path(place), chosen.repeat, print)
     print(tally.summary())
     return 0 if tally.clean else 1
 

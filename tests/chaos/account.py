@@ -69,7 +69,7 @@ def settle(tally, kind, place, name):
     """Compare what was really run with what the ledgers say."""
     paid, twice = kind.paid(place.outside)
     known, waiting = counted(place.run)
-    tally.paid += sum(paid.values()) + (0 if kind.paid.__name__ == "run_by_service" else twice)
+    tally.paid += sum(paid.values())
     lost = {t: n - known.get(t, 0) for t, n in paid.items() if t not in waiting}
     if twice:
         tally.fail("bought_twice", twice, f"{name}: {twice} shots were bought twice")

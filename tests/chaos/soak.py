@@ -14,41 +14,53 @@ from aqka.cli import app as cli
 from tests.chaos.account import Tally
 from tests.chaos.commands import call, go_on, predicting, reading
 from tests.chaos.kinds import KINDS
-from tests.chaos.scenarios import SCENARIOS, References, Stage
+from tests.chaos.scenarios import SCENARIOS, References, Stage, what_is_said
 
 
-def soak(place, seconds, seed, only=None, tell=lambda text: None):
+def soak(place, seconds, seed, tell=lambda text: None):
     """Play scenarios for so many seconds, each at least once; return what was found."""
     tally, end = Tally(), time.monotonic() + seconds
     with threadpool_limits(1):
-        references = [prepare(kind, place / f"reference-{k}") for k, kind in enumerate(KINDS)]
-        names = [name for name in SCENARIOS if only in (None, name)]
+        references = prepare_all(place)
         number = 0
-        while number < len(names) or time.monotonic() < end:
-            name = names[number % len(names)]
-            # Each time around the scenarios take the next kind of run.
-            which = (number + number // len(names)) % len(KINDS)
-            play(tally, name, which, seed + number, references[which], place / str(number), tell)
+        while number < len(SCENARIOS) or time.monotonic() < end:
+            play(tally, seed + number, references, place / str(number), tell)
             number += 1
     return tally
 
 
-def play(tally, name, which, seed, references, home, tell):
-    """Play one scenario from its seed; what it leaves is removed unless it failed."""
-    kind, before = KINDS[which], len(tally.failures)
-    label = f"{name}, {kind.name}, seed {seed}"
-    stage_place = kind.prepare(home)
-    rng = np.random.default_rng([seed, which])
-    stage = Stage(label, kind, references, stage_place, rng, tally)
-    started = time.perf_counter()
+def repeat(place, seed, tell=lambda text: None):
+    """Play the one scenario of a seed."""
+    tally = Tally()
+    with threadpool_limits(1):
+        play(tally, seed, prepare_all(place), place / "again", tell)
+    return tally
+
+
+def play(tally, seed, references, home, tell):
+    """Play one scenario; all about it but the instants of its kills comes from its seed."""
+    name = list(SCENARIOS)[seed % len(SCENARIOS)]
+    # Each time around the scenarios take the next kind of run.
+    kind = KINDS[(seed + seed // len(SCENARIOS)) % len(KINDS)]
+    label = f"seed {seed} ({name}, {kind.name})"
+    stage = Stage(
+        label,
+        kind,
+        references[kind.name],
+        kind.prepare(home / "stage"),
+        np.random.default_rng(seed),
+        tally,
+    )
+    before = len(tally.failures)
     SCENARIOS[name](stage)
-    if os.environ.get("T"): print(label, round(time.perf_counter() - started, 1), flush=True)
     tally.scenarios[name] += 1
     for message in tally.failures[before:]:
         tell(message)
-    for left in home.parent.glob(f"{home.name}*"):
-        if left.name.partition("-")[0].partition(".")[0] == home.name:
-            shutil.rmtree(left)
+    shutil.rmtree(home)
+
+
+def prepare_all(place):
+    return {kind.name: prepare(kind, place / "references" / kind.name) for kind in KINDS}
 
 
 def prepare(kind, home):
@@ -64,8 +76,7 @@ def prepare(kind, home):
         finished.append(call(kind, place, *predicting(place), run_id=name))
         assert all(ended.code == 0 for ended in finished), finished
         places.append(place)
-    if os.environ.get("T"): print("duration", duration)
-    return References(places[0], tuple(places[1:]), duration)
+    return References(places[0], tuple(places[1:]), what_is_said(kind, places[0]), duration)
 
 
 def warm(kind, home):
@@ -74,6 +85,9 @@ def warm(kind, home):
     commands = [go_on(place), predicting(place), *reading(place).values()]
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         for arguments in commands:
-            with kind.entered(place), mock.patch.object(sys, "argv", ["aqka", *map(str, arguments)]):
-                with suppress(SystemExit):
-                    cli.main()
+            with (
+                kind.entered(place),
+                mock.patch.object(sys, "argv", ["aqka", *map(str, arguments)]),
+                suppress(SystemExit),
+            ):
+                cli.main()

@@ -8,8 +8,10 @@ import pytest
 
 from aqka.backends.simulated import SimulatedBackend
 from aqka.runs.head import head_path
+from aqka.runs.history import fold
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study import carry_out as carrying
+from aqka.study import progress
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare, read_run
 from aqka.study.new_points import predict_new_points
@@ -196,6 +198,32 @@ def test_the_points_of_another_run_are_noticed(runs, run, command, bought, monke
 def test_an_edited_or_lost_file_is_noticed(runs, run, damage, command, bought, monkeypatch, capsys):
     DAMAGES[damage](run)
     check_refused(run, runs["new"], command, bought, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("other", ["twin", "other seed"])
+def test_the_ledger_of_another_run_is_not_sound_here(runs, run, other, monkeypatch, capsys):
+    take(*LEDGER_FILES)(run, runs[other])
+    code, out, _ = call(monkeypatch, capsys, "ledger", "verify", run)
+    assert (code, out.startswith("NOT sound: ")) == (1, True)
+    target = run.parent / "counts.csv"
+    code, _, told = call(monkeypatch, capsys, "ledger", "export", run, target)
+    assert (code, told.startswith("error: NOT sound: "), target.exists()) == (1, True, False)
+    # Of the ledger alone there is nothing wrong.
+    assert call(monkeypatch, capsys, "ledger", "verify", run / LEDGER_NAME)[0] == 0
+
+
+def test_a_run_that_ends_while_it_is_looked_at_is_believed(run, monkeypatch):
+    """The ledger was read before it was sealed, the results after."""
+    reads = []
+
+    def early(entries):
+        entries = list(entries)
+        reads.append(len(entries))
+        return fold(entries[:-1] if len(reads) == 1 else entries)
+
+    monkeypatch.setattr(progress, "fold", early)
+    assert progress.read_begun_history(run).sealed is not None
+    assert len(reads) == 2
 
 
 def test_new_points_of_another_run_are_noticed(runs, run, bought, monkeypatch, capsys):

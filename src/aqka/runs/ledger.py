@@ -213,10 +213,12 @@ class Ledger:
             self._lock.release()
 
     def _connect(self, write: bool) -> sqlite3.Connection:
-        exists = self.path.exists() and self.path.stat().st_size > 0
-        if not exists:
-            self._check_nothing_lost()
-        if not write and not exists:
+        if not self._exists():
+            head = read_head(self.path)
+            # Looked for again: a writer may have made it meanwhile, after its head.
+            if not self._exists():
+                self._check_nothing_lost(head)
+        if not write and not self._exists():
             raise LedgerError(f"{self.path} does not exist or is empty; there is no run here.")
         with self._clear_errors("open"):
             mode = "rwc" if write else "ro"
@@ -234,16 +236,19 @@ class Ledger:
                 connection.execute("PRAGMA synchronous = FULL")
                 # A file may be there without a schema, if a process died right here.
                 if connection.execute("PRAGMA schema_version").fetchone()[0] == 0:
-                    self._check_nothing_lost()
-                    if read_head(self.path) is None:
+                    head = read_head(self.path)
+                    self._check_nothing_lost(head)
+                    if head is None:
                         write_head(self.path, NO_ENTRY)
                     connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
             self._check_version(connection)
         return connection
 
-    def _check_nothing_lost(self) -> None:
+    def _exists(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    def _check_nothing_lost(self, head: Head | None) -> None:
         """Refuse to take a ledger for new whose head says that there was one."""
-        head = read_head(self.path)
         if head is not None and head.certain:
             raise LedgerError(_lost(self.path, 0, head))
 
