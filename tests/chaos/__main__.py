@@ -2,9 +2,7 @@
 
 import argparse
 import sys
-import tempfile
 import warnings
-from pathlib import Path
 
 from tests.chaos.soak import repeat, soak
 
@@ -16,11 +14,10 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, metavar="SEED", help="play the scenario of this seed")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")  # failed rounds are the purpose
-    with tempfile.TemporaryDirectory(prefix="aqka-chaos-") as place:
-        if chosen.repeat is None:
-            tally = soak(Path(place), chosen.seconds, chosen.seed, print)
-        else:
-            tally = repeat(Path(place), chosen.repeat, print)
+    if chosen.repeat is None:
+        tally = soak(chosen.seconds, chosen.seed, print)
+    else:
+        tally = repeat(chosen.repeat, print)
     print(tally.summary())
     return 0 if tally.clean else 1
 

@@ -3,8 +3,10 @@
 import os
 import shutil
 import sys
+import tempfile
 import time
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -17,10 +19,19 @@ from tests.chaos.kinds import KINDS
 from tests.chaos.scenarios import SCENARIOS, References, Stage, what_is_said
 
 
-def soak(place, seconds, seed, tell=lambda text: None):
+@contextmanager
+def scratch():
+    """A directory for the soak, in memory where that is possible: nobody cuts the power."""
+    memory = "/dev/shm"
+    usable = os.path.isdir(memory) and os.access(memory, os.W_OK)
+    with tempfile.TemporaryDirectory(prefix="aqka-chaos-", dir=memory if usable else None) as name:
+        yield Path(name)
+
+
+def soak(seconds, seed, tell=lambda text: None):
     """Play scenarios for so many seconds, each at least once; return what was found."""
     tally, end = Tally(), time.monotonic() + seconds
-    with threadpool_limits(1):
+    with threadpool_limits(1), scratch() as place:
         references = prepare_all(place)
         number = 0
         while number < len(SCENARIOS) or time.monotonic() < end:
@@ -29,10 +40,10 @@ def soak(place, seconds, seed, tell=lambda text: None):
     return tally
 
 
-def repeat(place, seed, tell=lambda text: None):
+def repeat(seed, tell=lambda text: None):
     """Play the one scenario of a seed."""
     tally = Tally()
-    with threadpool_limits(1):
+    with threadpool_limits(1), scratch() as place:
         play(tally, seed, prepare_all(place), place / "again", tell)
     return tally
 

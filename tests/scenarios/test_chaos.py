@@ -9,10 +9,10 @@ from tests.chaos.soak import repeat, soak
 SECONDS = 60  # each scenario is played once, however slow the machine
 
 
-def test_a_minute_of_chaos(tmp_path, record_property):
+def test_a_minute_of_chaos(record_property):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # failed rounds are the purpose
-        tally = soak(tmp_path, SECONDS, seed=0)
+        tally = soak(SECONDS, seed=0)
     record_property("summary", tally.summary())
     assert tally.failures == []
     assert set(tally.scenarios) == set(SCENARIOS)
@@ -21,9 +21,9 @@ def test_a_minute_of_chaos(tmp_path, record_property):
     assert tally.noticed > 0
 
 
-def test_the_soak_finds_what_it_is_for(tmp_path, monkeypatch):
+def test_the_soak_finds_what_it_is_for(monkeypatch):
     """Processes are forked, so that what is broken here is broken in them."""
     monkeypatch.setattr(progress, "check_seal", lambda directory, history: None)
-    tally = repeat(tmp_path, list(SCENARIOS).index("swap at the end"))
+    tally = repeat(list(SCENARIOS).index("swap at the end"))
     assert tally.unnoticed > 0
     assert not tally.clean
