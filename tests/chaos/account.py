@@ -65,11 +65,14 @@ def counted(run):
     return shots, waiting
 
 
-def settle(tally, kind, place, name):
-    """Compare what was really run with what the ledgers say."""
+def settle(tally, kind, place, name, paid_before=0):
+    """Compare what was really run with what the ledgers say.
+
+    ``paid_before`` are shots of a run that was copied, which were not paid for again.
+    """
     paid, twice = kind.paid(place.outside)
     known, waiting = counted(place.run)
-    tally.paid += sum(paid.values())
+    tally.paid += sum(paid.values()) - paid_before
     lost = {t: n - known.get(t, 0) for t, n in paid.items() if t not in waiting}
     if twice:
         tally.fail("bought_twice", twice, f"{name}: {twice} shots were bought twice")

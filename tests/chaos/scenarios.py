@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aqka.errors import LedgerError
 from aqka.runs.head import read_head
 from aqka.runs.ledger import LEDGER_NAME
 from tests.chaos.account import Tally, counts, settle
@@ -84,16 +85,19 @@ class Stage:
             self.tally.fail("refused_though_sound", 1, message)
         return ended.code == 0
 
-    def settle(self, *, as_reference=True):
+    def settle(self, *, as_reference=True, paid_before=0):
         """Compare the run with the account from outside, and with one left in peace."""
-        settle(self.tally, self.kind, self.place, self.name)
+        settle(self.tally, self.kind, self.place, self.name, paid_before)
         if as_reference and outcome(self.place) != outcome(self.references.own):
             self.tally.fail("different", 1, f"{self.name}: the results differ")
 
 
 def outcome(place):
-    """All that a finished run found."""
-    return scores(place), counts(place.run)
+    """All that a finished run found; None where its ledgers cannot be read."""
+    try:
+        return scores(place), counts(place.run)
+    except (LedgerError, OSError, ValueError, KeyError):
+        return None
 
 
 def scores(place):
@@ -214,10 +218,12 @@ def judge(stage, good, said, name, what):
     if believed:
         message = f"{stage.name}: {name} {what}, and {', '.join(believed)} believed it"
         stage.tally.fail("unnoticed", 1, message)
-    else:
-        stage.tally.noticed += noticed
-        stage.tally.harmless += not noticed
-    stage.settle(as_reference=not believed)
+        return
+    stage.tally.noticed += noticed
+    stage.tally.harmless += not noticed
+    copied = good is stage.references.own
+    paid_before = sum(stage.kind.paid(good.outside)[0].values()) if copied else 0
+    stage.settle(paid_before=paid_before)
 
 
 def said_by(command, ended, place):
