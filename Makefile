@@ -3,9 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 SETUP := pyproject.toml constraints.txt
+SECONDS ?= 60
+SEED ?= 0
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,docs,dev
 
-.PHONY: demo test check browser bench docs constraints clean
+.PHONY: demo test check browser chaos bench docs constraints clean
 
 demo: .venv/.demo
 	@$(BIN)/aqka demo
@@ -21,6 +23,10 @@ check: .venv/.test
 
 browser:
 	@.ci/chromium
+
+# Kills, damage, swaps, full disks, lying backends: make chaos SECONDS=3600 SEED=1
+chaos: .venv/.test
+	@$(BIN)/python -m tests.chaos --seconds $(SECONDS) --seed $(SEED)
 
 bench: .venv/.bench
 	@$(BIN)/python -m benchmarks

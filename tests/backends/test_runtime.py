@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import qiskit_ibm_runtime
 from qiskit_ibm_runtime import fake_provider
+from qiskit_ibm_runtime.api.exceptions import RequestsApiError
 from qiskit_ibm_runtime.exceptions import IBMRuntimeError
 
 from aqka import InputError, MatrixBackend, acquire
 from aqka._util import optional
 from aqka.backends import JobShape, runtime
 from aqka.backends._jobs import ibm
+from aqka.backends._jobs.tickets import read_ticket
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
 from aqka.errors import JobError, TransientError
@@ -84,11 +86,84 @@ def test_recovery_takes_no_job_of_another_tag_plan_or_data(service, backend):
     assert service.submissions == 1
 
 
-@pytest.mark.parametrize("fate", ["ERROR", "CANCELLED", "too long"])
+@pytest.mark.parametrize("fate", ["ERROR", "CANCELLED"])
 def test_recovery_passes_over_lost_jobs(service, backend, fate):
     service.next_job = fate
     backend.submit(PLAN, "t")
     assert backend.recover(PLAN, "t") is None
+
+
+def test_recovery_finds_a_job_that_was_run_for_nothing(service, backend):
+    service.next_job = "too long"
+    ticket = backend.submit(PLAN, "t")
+    again = RuntimeBackend(service, X)
+    assert again.recover(PLAN, "t") == ticket  # it is paid for, and must be counted
+    with pytest.raises(JobError, match="longer than max_execution_time") as caught:
+        again.collect(ticket)
+    assert caught.value.lost == PLAN.total
+    assert service.submissions == 1
+
+
+@pytest.mark.parametrize(
+    ("fate", "lost"),
+    [
+        *[("no result", 60), ("unreadable", 60), ("cut", 60), ("too long", 60), ("expired", 60)],
+        *[("ERROR", 0), ("CANCELLED", 0)],
+    ],
+)
+def test_shots_that_the_service_ran_for_nothing_are_told(service, backend, fate, lost):
+    service.next_job = None if fate == "expired" else fate
+    ticket = backend.submit(PLAN, "t")
+    if fate == "expired":
+        service.expire(job_ids(ticket)[0])
+    with pytest.raises(JobError) as caught:
+        backend.collect(ticket)
+    assert (caught.value.lost, caught.value.partial) == (lost, None)
+
+
+@pytest.mark.parametrize("fate", ["no result", "unreadable", "cut"])
+def test_of_several_jobs_only_the_unreadable_one_is_lost(service, fate):
+    backend = RuntimeBackend(service, X, jobs=JobShape(max_rows=3))
+    service.next_job = fate
+    ticket = backend.submit(PLAN, "t")
+    first, second = ticket_chunks(ticket)
+    with pytest.raises(JobError) as caught:
+        backend.collect(ticket)
+    shots, hits = caught.value.partial
+    assert caught.value.lost == first
+    assert shots.sum() == second == PLAN.total - first
+    assert np.all(hits <= shots)
+
+
+def ticket_chunks(ticket):
+    return [int(chunk.row_shots().sum()) for chunk in read_ticket(ticket)[1].chunks()]
+
+
+@pytest.mark.parametrize("code", [401, 403, 404, 410, 500])
+def test_only_a_result_that_is_gone_is_lost(service, backend, monkeypatch, code):
+    def refuses(self):
+        raise RequestsApiError("no", code)
+
+    ticket = backend.submit(PLAN, "t")
+    with monkeypatch.context() as patch:
+        patch.setattr("aqka.testing.fake_runtime.FakeJob.result", refuses)
+        with pytest.raises(JobError if code in (404, 410) else TransientError) as caught:
+            backend.collect(ticket)
+    if code in (404, 410):
+        assert caught.value.lost == PLAN.total
+    assert backend.collect(ticket)[2] == 10
+
+
+@pytest.mark.parametrize("fate", ["no result", "unreadable", "cut", "too long"])
+def test_the_budget_counts_what_was_run_for_nothing(service, tmp_path, fate):
+    backend = RuntimeBackend(service, X)
+    service.next_job = fate
+    with pytest.warns(RuntimeWarning, match="round 0 failed"):
+        session = acquire(backend, Y, 300, directory=tmp_path / "run")
+    assert session.lost > 0
+    assert session.table.total + session.lost == 300
+    outcomes = [np.load(path).shape for path in service.directory.glob("*.npy")]
+    assert sum(rows * shots for rows, shots, _ in outcomes) == 300
 
 
 def test_recovery_sends_only_missing_jobs(service):

@@ -62,6 +62,23 @@ def test_a_bit_flipped_in_the_write_ahead_file_is_noticed(killed, share):
     assert not verify_quietly(killed)
 
 
+def test_the_last_entry_alone_cannot_be_lost(killed):
+    """A crash may keep an entry from being written; this one was."""
+    wal = killed / f"{LEDGER_NAME}-wal"
+    content = bytearray(wal.read_bytes())
+    content[-10] ^= 1  # in the last frame
+    wal.write_bytes(content)
+    with pytest.raises(LedgerError, match=r"entries: its end is lost"):
+        spend(killed)
+
+
+def test_a_lost_confirmation_costs_nothing(killed, tmp_path):
+    head = head_path(killed / LEDGER_NAME)
+    head.write_bytes(head.read_bytes()[: 2 * SLOT_BYTES + 9])
+    assert not read_head(killed / LEDGER_NAME).confirmed
+    assert np.array_equal(spend(killed).table.hits, spend(tmp_path / "whole").table.hits)
+
+
 def verify_quietly(run):
     try:
         return verify(run).sound

@@ -17,6 +17,7 @@ from aqka.backends._jobs.ibm_errors import (
     qpu_seconds,
     tell_passing_errors,
     wait_for_result,
+    was_run,
 )
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
@@ -182,19 +183,21 @@ class RuntimeBackend(JobBackend):
 
     def collect(self, ticket: str) -> IntArray:
         """Wait for the jobs of a ticket and return the hits, as often as asked."""
-        with self._passing_errors():
+        with self._passing_errors(collecting=True):
             return super().collect(ticket)
 
-    def _passing_errors(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._service.is_local else tell_passing_errors()
+    def _passing_errors(self, *, collecting: bool = False) -> AbstractContextManager[None]:
+        if self._service.is_local:
+            return nullcontext()
+        return tell_passing_errors(collecting=collecting)
 
     def recover(self, plan: ShotPlan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted but whose ticket was not stored.
 
         Jobs are found by their tags, which name the tag, the points and the plan, so that a
         job of other data under the same tag is never taken. Jobs that failed or were cancelled
-        do not count. None says that there is no job; where only some of a plan's jobs are
-        there, the others are sent.
+        before they were run do not count. None says that there is no job; where only some of a
+        plan's jobs are there, the others are sent.
         """
         check_plan(plan, self.shape)
         with self._passing_errors():
@@ -223,10 +226,17 @@ class RuntimeBackend(JobBackend):
         return str(job.job_id())
 
     def _job(self, job_id: str) -> Any:
-        return find_job(self._service, job_id)
+        # One by one, so that a job whose result is gone does not cost those of the others.
+        with self._passing_errors(collecting=True):
+            return find_job(self._service, job_id)
 
     def _result(self, job: Any) -> Any:
-        return wait_for_result(job)
+        with self._passing_errors(collecting=True):
+            return wait_for_result(job)
+
+    def _was_run(self, job: Any | None) -> bool:
+        """Of a job that is not found nobody can say that it was not; a local one costs nothing."""
+        return not self._service.is_local and (job is None or was_run(job))
 
     def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
         local = self._service.is_local

@@ -1,13 +1,15 @@
 """The commands of ``aqka ledger``: parse, call, print."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from aqka._util.text import inert
+from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import Audit
 
 app = typer.Typer(help="Check, show and export the ledger of a run.", no_args_is_help=True)
@@ -18,10 +20,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 
 @app.command(epilog="Example: aqka ledger verify runs/first")
 def verify(run: RunOrLedger, as_json: AsJson = False) -> None:
-    """Check a ledger without its backend. Exit code 0: sound, 1: not sound, 2: not readable."""
-    from aqka.runs.audit import verify as check
+    """Check a ledger without its backend. Exit code 0: sound, 1: not sound, 2: not readable.
 
-    found = check(run)
+    Of a study's run also whether the files beside it are its own.
+    """
+    found = _check(run)
     if as_json:
         typer.echo(json.dumps(asdict(found) | {"summary": found.summary}, indent=2))
     else:
@@ -54,16 +57,30 @@ def export(
     target: Annotated[Path, typer.Argument(help="File ending in .csv, .npz or .parquet.")],
 ) -> None:
     """Write the counts of a run: round, row, col, shots, hits. Exit codes: as verify."""
-    from aqka._util.text import inert
-    from aqka.runs.audit import verify as check
     from aqka.runs.export import export as write
 
-    found = check(run)
+    found = _check(run)
     if not found.sound:
         typer.echo(f"error: {found.summary}; nothing is exported.", err=True)
         _exit_by(found)
     rows = write(run, target)
     typer.echo(f"{inert(target, limit=None)}: {rows} rows")
+
+
+def _check(run: Path) -> Audit:
+    """Check a ledger, and whether it belongs to the files of a study's run beside it."""
+    from aqka.runs.audit import verify as check
+    from aqka.study.progress import read_begun_history
+    from aqka.study.seal import STUDY_NAME
+
+    found = check(run)
+    if not found.sound or not (run / STUDY_NAME).exists():
+        return found
+    try:
+        read_begun_history(run)
+    except (InputError, LedgerError) as error:
+        return replace(found, sound=False, problems=[inert(error, limit=None)])
+    return found
 
 
 def _exit_by(found: Audit) -> NoReturn:

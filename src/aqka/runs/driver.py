@@ -155,6 +155,11 @@ class Run(Generic[SessionType]):
         check_sound(history, self._ledger.path)
         return history
 
+    def end(self) -> str:
+        """Return how many entries the ledger has and the digest of the last."""
+        assert self._ledger is not None, "a run without a directory has no ledger"
+        return self._ledger.end()
+
     def seal(self, files: Mapping[str, str]) -> None:
         """Write the digests of the files that the run ends with, before these are written."""
         self._write("sealed", {"files": dict(files)})

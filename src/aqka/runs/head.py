@@ -2,13 +2,14 @@
 
 A chain of digests shows that nothing in it was changed, but not that its end is missing: SQLite
 drops whatever follows a damaged frame of its write-ahead file, and says nothing. The head says how
-many entries there must be and what the last one's digest is.
+many entries there must be and what the last one's digest is. Once the entry stands the head is
+confirmed, so that an entry which a crash kept from being written is told from one that was lost.
 """
 
 import hashlib
 import os
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aqka.errors import LedgerError
@@ -28,11 +29,19 @@ class Head:
         Number of the entry that was written last, or was about to be written.
     digest, previous
         Its digest, and that of the entry before it.
+    confirmed
+        Whether the entry is known to have been written.
     """
 
     entries: int
     digest: bytes
     previous: bytes
+    confirmed: bool = False
+
+    @property
+    def certain(self) -> int:
+        """Entries that must be there: only the last may have been kept from being written."""
+        return self.entries if self.confirmed else max(0, self.entries - 1)
 
     def pack(self) -> bytes:
         """Return the bytes of a slot."""
@@ -71,11 +80,23 @@ def write_head(ledger: Path, head: Head) -> None:
         os.close(handle)
 
 
+def confirm_head(ledger: Path, head: Head) -> None:
+    """Say that the entry of a head stands, in a place of its own that nothing else relies on.
+
+    It need not reach the disk: after a power cut without it the last entry may be missing.
+    """
+    handle = os.open(head_path(ledger), os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.pwrite(handle, head.pack(), 2 * SLOT_BYTES)
+    finally:
+        os.close(handle)
+
+
 def read_head(ledger: Path) -> Head | None:
     """Return the newest head of a ledger; None where there is no such file."""
     try:
         with head_path(ledger).open("rb") as stream:
-            content = stream.read(2 * SLOT_BYTES)
+            content = stream.read(3 * SLOT_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -87,4 +108,5 @@ def read_head(ledger: Path) -> Head | None:
             f"{head_path(ledger)} is damaged, so that nobody can say whether the ledger beside it "
             "is whole. Restore both from a copy."
         )
-    return max(found, key=lambda head: head.entries)
+    newest = max(found, key=lambda head: head.entries)
+    return replace(newest, confirmed=Head.unpack(content[2 * SLOT_BYTES :]) == newest)

@@ -73,8 +73,8 @@ class History:
         The aqka that began it, its name, the name of the run that it belongs to if it is not one
         of its own, and who ran the shots last.
     files, sealed
-        Digests of the files beside the ledger: those that the run began with, and those that were
-        written at its end. None where it does not say.
+        Digests of the files beside the ledger: those that the run began with, and those that came
+        after training. None where it does not say.
     budget, points, diagonal, block
         As the fingerprint says; None where it does not. A block is that of a prediction: test
         points and training points.

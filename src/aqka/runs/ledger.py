@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from aqka._util.arrays import IntArray
 from aqka._util.text import inert
 from aqka.errors import LedgerError
-from aqka.runs.head import GENESIS, NO_ENTRY, Head, head_path, read_head, write_head
+from aqka.runs.head import GENESIS, NO_ENTRY, Head, confirm_head, head_path, read_head, write_head
 
 LEDGER_NAME = "ledger.sqlite"  # in a run's directory
 SCHEMA_VERSION = 2
@@ -136,12 +136,16 @@ class Ledger:
         with self._clear_errors("write to"):
             number, at = self._count + 1, time.time()
             digest = _digest(last, number, at, kind, round, text, packed)
+            head = Head(number, digest, last)
             if self._has_head:
-                write_head(self.path, Head(number, digest, last))
+                write_head(self.path, head)
             self._connection.execute(
                 "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, at, kind, round, text, packed, digest),
             )
+        if self._has_head:
+            with suppress(OSError):  # the entry is no less written
+                confirm_head(self.path, head)
         self._last, self._count = digest, number
 
     def read(self) -> list[Entry]:
@@ -175,6 +179,13 @@ class Ledger:
         known.check_end(position)
         self._last, self._count = last, position
 
+    def end(self) -> str:
+        """Return how many entries there are and the digest of the last, all of them checked."""
+        if self._last is None:
+            self.read()
+        assert self._last is not None
+        return f"{self._count}:{self._last.hex()}"
+
     def close(self) -> None:
         """Fold the write-ahead file into the ledger and let others write."""
         if self._lock is not None:
@@ -202,10 +213,12 @@ class Ledger:
             self._lock.release()
 
     def _connect(self, write: bool) -> sqlite3.Connection:
-        exists = self.path.exists() and self.path.stat().st_size > 0
-        if not exists:
-            self._check_nothing_lost()
-        if not write and not exists:
+        if not self._exists():
+            head = read_head(self.path)
+            # Looked for again: a writer may have made it meanwhile, after its head.
+            if not self._exists():
+                self._check_nothing_lost(head)
+        if not write and not self._exists():
             raise LedgerError(f"{self.path} does not exist or is empty; there is no run here.")
         with self._clear_errors("open"):
             mode = "rwc" if write else "ro"
@@ -223,17 +236,20 @@ class Ledger:
                 connection.execute("PRAGMA synchronous = FULL")
                 # A file may be there without a schema, if a process died right here.
                 if connection.execute("PRAGMA schema_version").fetchone()[0] == 0:
-                    self._check_nothing_lost()
-                    if read_head(self.path) is None:
+                    head = read_head(self.path)
+                    self._check_nothing_lost(head)
+                    if head is None:
                         write_head(self.path, NO_ENTRY)
                     connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
             self._check_version(connection)
         return connection
 
-    def _check_nothing_lost(self) -> None:
+    def _exists(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    def _check_nothing_lost(self, head: Head | None) -> None:
         """Refuse to take a ledger for new whose head says that there was one."""
-        head = read_head(self.path)
-        if head is not None and head.entries > 1:
+        if head is not None and head.certain:
             raise LedgerError(_lost(self.path, 0, head))
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
@@ -248,7 +264,8 @@ class Ledger:
                 f"{self.path} has schema version {version}, this aqka knows {SCHEMA_VERSION}; "
                 "open it with the newer aqka that wrote it."
             )
-        self._has_head = version > HEADLESS_VERSION
+        # A head beside a ledger of 0.1.0 says that it took another one's place.
+        self._has_head = version > HEADLESS_VERSION or head_path(self.path).exists()
 
     @contextmanager
     def _clear_errors(self, doing: str) -> Iterator[None]:
@@ -307,7 +324,7 @@ class _KnownHead:
         head, now = self._head, read_head(self._path)
         # An entry is written after its head, so one may be missing, and that only if the process
         # died in between: what it would have said is asked for again.
-        if head is not None and count < head.entries - 1:
+        if head is not None and count < head.certain:
             raise LedgerError(_lost(self._path, count, head))
         if count and (now is None or now.entries < count):
             raise LedgerError(

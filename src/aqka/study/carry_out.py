@@ -27,7 +27,7 @@ from aqka.study.method import new_session, problem_of, readout_of, schedule_of
 from aqka.study.progress import read_begun_history
 from aqka.study.results import quote_versus_actual, results_of
 from aqka.study.schema import BackendSection
-from aqka.study.seal import PREDICTIONS_NAME, digest_files, final_digests
+from aqka.study.seal import PREDICTIONS_NAME, begin_predictions, digest_files, final_digests
 from aqka.study.study_run import StudyRun
 from aqka.version import __version__
 
@@ -124,8 +124,10 @@ def _spend(
         device.enter_context(backends)
         train.spend()
         history = train.history()
+        if history.sealed is None:
+            train.seal(begin_predictions(directory))
         head = session.fit(readout_of(study))
-        prediction, predictions = _predict(
+        prediction, predictions, predictions_end = _predict(
             head, backends, test_shots, study.method.seed, directory, history
         )
         start = _start(quoted, test_shots, backends) | {"run_id": history.run_id}
@@ -135,7 +137,7 @@ def _spend(
         )
         results["quote_versus_actual"] = quote_versus_actual(quoted, results["actual"])
         content = as_json(results)
-        train.seal(final_digests(directory, content))
+        train.seal(final_digests(content, predictions_end))
         write_results(directory, content)
     return StudyRun(
         directory=directory,
@@ -158,13 +160,16 @@ def _predict(
     seed: int,
     directory: Path,
     history: History,
-) -> tuple[Prediction, History]:
-    """Spend at most ``budget`` shots on pairs of a test and a training point, and predict."""
+) -> tuple[Prediction, History, str]:
+    """Spend at most ``budget`` shots on pairs of a test and a training point, and predict.
+
+    Returns the prediction, what its ledger says, and the ledger's end.
+    """
     session = PredictionSession(head, backends.test.shape[0], budget, seed=seed)
     place, parent = directory / PREDICTIONS_NAME, {"parent": history.run_id}
     with Run(session, backends.test, place, begin_with=parent) as run:
         run.spend()
-        return session.result(), run.history()
+        return session.result(), run.history(), run.end()
 
 
 def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str, Any]:

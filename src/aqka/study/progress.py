@@ -9,7 +9,7 @@ from aqka._util.text import inert
 from aqka.core.pairs import PairTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
-from aqka.runs.head import read_head
+from aqka.runs.head import Head, read_head
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.directory import check_directory, is_held, read_points, read_results
@@ -175,27 +175,46 @@ def read_begun_history(directory: Path, *, write: bool = False) -> History | Non
     Opened to ``write``, a ledger that a kill left in the middle of a write is mended first.
     """
     path = directory / LEDGER_NAME
-    if not path.exists() or path.stat().st_size == 0:
-        _check_never_begun(directory)
-        return None
-    history = begun_history(path, write=write)
-    if history is None:
-        return None
+    while True:
+        head = read_head(path)  # before the ledger, which is made after it
+        if not path.exists() or path.stat().st_size == 0:
+            _check_never_begun(directory, head)
+            return None
+        history = begun_history(path, write=write)
+        if history is None:
+            return None
+        try:
+            _check_files(directory, history)
+        except (InputError, LedgerError):
+            # Another process may have gone on since the ledger was read.
+            now = read_head(path)
+            if now is None or now.certain <= history.entries:
+                raise
+        else:
+            return history
+
+
+def _check_files(directory: Path, history: History) -> None:
+    """Refuse files that are not those of the ledger beside them."""
     check_seal(directory, history)
     named = read_results(directory).get("run_id", history.run_id)
-    if history.files is not None and named != history.run_id:
+    if named != history.run_id:  # results of 0.1.0 have no name
         raise LedgerError(
-            f"{inert(path, 300)} belongs to run {inert(history.run_id)}, the results beside it to "
-            f"{inert(named)}; restore the directory from a copy."
+            f"{inert(directory / LEDGER_NAME, 300)} belongs to run {inert(history.run_id)}, the "
+            f"results beside it to {inert(named)}; restore the directory from a copy."
         )
-    return history
 
 
-def _check_never_begun(directory: Path) -> None:
-    """Refuse a run that has lost its ledger; 0.1.0 made the ledger with the first shot."""
+def _check_never_begun(directory: Path, head: Head | None) -> None:
+    """Refuse a run that has lost its ledger; 0.1.0 made the ledger with the first shot.
+
+    Every run begins with results that say what was quoted, and all but those of 0.1.0 with a head.
+    """
     stored = read_results(directory)
-    head = read_head(directory / LEDGER_NAME)
-    begun = "run_id" in stored or "results" in stored if head is None else head.entries > 1
+    if head is None:
+        begun = not stored or "run_id" in stored or "results" in stored
+    else:
+        begun = head.certain > 0
     if begun:
         raise LedgerError(
             f"{inert(directory, 300)} has lost its {LEDGER_NAME}, with the shots that were paid "

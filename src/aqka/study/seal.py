@@ -1,7 +1,8 @@
 """Do the files of a run belong together? Its ledger holds the digests of all others.
 
 What a run begins with is sealed in the ledger's first entry, what it ends with in the last one;
-each digest is written before the file it is of. A ledger of 0.1.0 has none, and is believed.
+each digest is written before the file it is of. That there are predictions is sealed before the
+first of their shots. A ledger of 0.1.0 has none of it, and is believed.
 """
 
 import hashlib
@@ -9,15 +10,16 @@ from pathlib import Path
 
 from aqka._util.text import inert
 from aqka.errors import LedgerError
-from aqka.runs.head import read_head
+from aqka.runs.head import NO_ENTRY, read_head, write_head
 from aqka.runs.history import History
-from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 
 STUDY_NAME, DATA_NAME, RESULTS_NAME = "study.toml", "data.npz", "results.json"
 MAP_NAME = "feature_map.qpy"
 PREDICTIONS_NAME = "predictions"  # a directory with a ledger of its own
 
 BEGUN_WITH = (STUDY_NAME, DATA_NAME, MAP_NAME, RESULTS_NAME)
+BEGUN = "begun"  # stands for the end of predictions that have none yet
 
 
 def digest_of(content: bytes) -> str:
@@ -31,13 +33,24 @@ def digest_files(directory: Path) -> dict[str, str]:
     return {path.name: digest_of(path.read_bytes()) for path in paths if path.exists()}
 
 
-def final_digests(directory: Path, results: bytes) -> dict[str, str]:
+def begin_predictions(directory: Path) -> dict[str, str]:
+    """Make the head of the predictions' ledger, and return what says that there is one."""
+    ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
+    try:
+        ledger.parent.mkdir(exist_ok=True)
+        if not ledger.exists() and read_head(ledger) is None:
+            write_head(ledger, NO_ENTRY)
+    except OSError as error:
+        raise LedgerError(
+            f"cannot write in {inert(ledger.parent, 300)}: {error.strerror}; free some space and "
+            "resume."
+        ) from error
+    return {PREDICTIONS_NAME: BEGUN}
+
+
+def final_digests(results: bytes, predictions_end: str) -> dict[str, str]:
     """Return the digests of what a run ends with: its results, and the end of its predictions."""
-    head = read_head(directory / PREDICTIONS_NAME / LEDGER_NAME)
-    digests = {RESULTS_NAME: digest_of(results)}
-    if head is not None:
-        digests[PREDICTIONS_NAME] = f"{head.entries}:{head.digest.hex()}"
-    return digests
+    return {RESULTS_NAME: digest_of(results), PREDICTIONS_NAME: predictions_end}
 
 
 def check_seal(directory: Path, history: History) -> None:
@@ -52,8 +65,8 @@ def check_seal(directory: Path, history: History) -> None:
     sealed = (history.sealed or {}).get(RESULTS_NAME)
     if now.get(RESULTS_NAME, sealed) not in (history.files.get(RESULTS_NAME), sealed):
         _refuse(directory, RESULTS_NAME, "the run wrote")
-    if is_complete(directory, history):
-        _check_predictions(directory, history)
+    if history.sealed is not None:
+        _check_predictions(directory, history.sealed)
 
 
 def is_complete(directory: Path, history: History) -> bool:
@@ -64,13 +77,18 @@ def is_complete(directory: Path, history: History) -> bool:
     return digest_of(path.read_bytes()) == history.sealed.get(RESULTS_NAME)
 
 
-def _check_predictions(directory: Path, history: History) -> None:
-    sealed = (history.sealed or {}).get(PREDICTIONS_NAME)
+def _check_predictions(directory: Path, sealed: dict[str, str]) -> None:
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
-    head = read_head(ledger)
-    found = None if head is None else f"{head.entries}:{head.digest.hex()}"
-    if found != sealed or not ledger.exists():
-        _refuse(directory, f"{PREDICTIONS_NAME}/{LEDGER_NAME}", "the run ended with")
+    expected = sealed.get(PREDICTIONS_NAME)
+    if expected == BEGUN:
+        as_sealed = read_head(ledger) is not None  # the ledger itself knows the rest
+    elif not ledger.exists():
+        as_sealed = False
+    else:
+        with Ledger(ledger) as predictions:
+            as_sealed = predictions.end() == expected
+    if not as_sealed:
+        _refuse(directory, f"{PREDICTIONS_NAME}/{LEDGER_NAME}", "the run has bought")
 
 
 def _refuse(directory: Path, name: str, what: str) -> None:

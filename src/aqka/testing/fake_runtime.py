@@ -12,6 +12,8 @@ from aqka._util.optional import require
 from aqka.backends.job_service import JobService
 
 REFUSALS = ("refused", "reply lost")
+NOT_RUN = ("ERROR", "CANCELLED")
+SPOILT = ("no result", "unreadable", "cut")  # jobs that are done, but whose outcomes are not there
 OPEN_PLAN_MESSAGE = (
     '\'400 Client Error: Bad Request. {"errors":[{"code":1352,"message":"You are not '
     "authorized to run a session when using the open plan.\"}]}'"
@@ -42,7 +44,9 @@ class FakeRuntime(JobService):
     ----------
     next_job
         What happens to the next submission: ``"refused"`` (an error, no job), ``"reply lost"``
-        (an error, but the job is there), ``"ERROR"``, ``"CANCELLED"``, ``"too long"``, or None.
+        (an error, but the job is there), ``"ERROR"`` and ``"CANCELLED"`` (before it was run),
+        ``"too long"`` (stopped while it ran), ``"no result"``, ``"unreadable"`` and ``"cut"`` (run,
+        but its outcomes are lost, garbled or not all there), or None.
     modes
         The execution modes that were opened, each with its ``name`` and whether it is
         ``closed``.
@@ -112,8 +116,8 @@ class FakeRuntime(JobService):
         return sorted(matching, key=lambda job: job.record["number"], reverse=True)
 
     def cancel(self, job_id: str) -> None:
-        """Cancel a job."""
-        self.job(job_id).update(status="CANCELLED")
+        """Cancel a job before it is run."""
+        self.job(job_id).update(status="CANCELLED", seconds=0.0)
 
     def expire(self, job_id: str) -> None:
         """Remove a job, as the service does after its retention time."""
@@ -136,7 +140,7 @@ class FakeRuntime(JobService):
             "bits": outcomes.num_bits,
             "status": "DONE" if fate in (None, *REFUSALS) else fate,
             "ready": time.time() + self.delay,
-            "seconds": self.seconds,
+            "seconds": 0.0 if fate in NOT_RUN else self.seconds,
         }
         # Taken or not taken, nothing in between, even if the process is killed here.
         write_atomically(self.directory / f"{job_id}.json", json.dumps(record).encode())
@@ -181,9 +185,9 @@ class FakeJob:
     def status(self) -> str:
         """Return IBM's word for the job's state."""
         record = self.record
-        if record["status"] == "DONE" and time.time() < record["ready"]:
-            return "QUEUED"
-        return "ERROR" if record["status"] == "too long" else str(record["status"])
+        fate = str(record["status"])
+        status = {"too long": "ERROR"}.get(fate, "DONE" if fate in SPOILT else fate)
+        return "QUEUED" if status == "DONE" and time.time() < record["ready"] else status
 
     def usage(self, partial: bool = False) -> float:
         """Return QPU seconds."""
@@ -202,7 +206,12 @@ class FakeJob:
             raise exceptions.RuntimeJobMaxTimeoutError("Error code 1305; ran too long.")
         if record["status"] == "CANCELLED":
             raise exceptions.RuntimeInvalidStateError(f"Job {self._id} was cancelled.")
+        if record["status"] == "no result":
+            return None
+        if record["status"] == "unreadable":
+            raise ValueError("Expecting value: line 1 column 1 (char 0)")
         array = np.load(self._path.with_suffix(".npy"))
+        array = array[:-1] if record["status"] == "cut" else array
         bits = containers.BitArray(array, record["bits"])
         data = containers.DataBin(meas=bits, shape=array.shape[:-2])
         return containers.PrimitiveResult([containers.SamplerPubResult(data)])

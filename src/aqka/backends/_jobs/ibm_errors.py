@@ -1,5 +1,6 @@
 """IBM's errors in our words: what may pass, what is lost, and what to do about it."""
 
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,11 +11,18 @@ from aqka.backends.job_service import JobService
 from aqka.errors import JobError, TransientError
 
 LOST = ("CANCELLED", "ERROR")
+GONE = (404, 410)
+# What the client raises where a stored result is none that it can decode.
+UNDECODABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, zlib.error)
 
 
 @contextmanager
-def tell_passing_errors() -> Iterator[None]:
-    """Tell errors that may pass, such as the network's, from those that will not."""
+def tell_passing_errors(*, collecting: bool = False) -> Iterator[None]:
+    """Tell errors that may pass, such as the network's, from those that will not.
+
+    While ``collecting`` a refusal may pass as well, a right to read that was withdrawn for
+    example: only what is gone is lost.
+    """
     exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
     api = require("qiskit_ibm_runtime.api.exceptions", EXTRA)
     final = (
@@ -27,7 +35,9 @@ def tell_passing_errors() -> Iterator[None]:
     except final:
         raise
     except api.RequestsApiError as error:
-        if 400 <= error.status_code < 500 and error.status_code not in (408, 429):
+        code = error.status_code
+        refused = 400 <= code < 500 and code not in (408, 429)
+        if code in GONE if collecting else refused:
             raise JobError(f"IBM refused: {error.message}") from error
         raise TransientError(f"IBM could not be reached: {error.message}") from error
     except (OSError, exceptions.IBMError) as error:
@@ -63,13 +73,28 @@ def wait_for_result(job: Any) -> Any:
         raise JobError(f"job {job_id} was cancelled. {remedy}") from error
     except exceptions.RuntimeJobFailureError as error:
         raise JobError(f"job {job_id} failed: {error}. {remedy}") from error
+    except UNDECODABLE as error:
+        raise JobError(
+            f"the result of job {job_id} cannot be read ({type(error).__name__}). {remedy}"
+        ) from error
 
 
 def is_lost(job: Any) -> bool:
-    """Return whether a job failed or was cancelled."""
+    """Return whether a job failed or was cancelled before any of it was run."""
+    return _status(job) in LOST and not was_run(job)
+
+
+def was_run(job: Any) -> bool:
+    """Return whether the service says that a job was run, and so is paid for."""
+    if _status(job) == "DONE":
+        return True
+    return float(job.usage() or job.usage(partial=True) or 0.0) > 0
+
+
+def _status(job: Any) -> str:
     status = job.status()
     # IBM's words, which are names of an enum for some jobs.
-    return str(getattr(status, "name", status)) in LOST
+    return str(getattr(status, "name", status))
 
 
 def qpu_seconds(jobs: list[Any]) -> float:

@@ -96,6 +96,13 @@ class JobBackend(Backend):
     def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
         """Record what is worth keeping of finished jobs, whose hits are safe, and let go."""
 
+    def _was_run(self, job: Any | None) -> bool:
+        """Return whether a job without a result was run, and so is paid for; None: not found.
+
+        The default knows of none.
+        """
+        return False
+
     def submit(self, plan: ShotPlan, tag: str) -> str:
         """Submit a plan and return a ticket: the ids of its jobs and how to read them.
 
@@ -122,21 +129,35 @@ class JobBackend(Backend):
         jobs: dict[str, Any] = {}
         hits, shots = np.zeros_like(layout.shots), np.zeros_like(layout.shots)
         failed: JobError | None = None
+        lost = 0
         for job_id, chunk in zip(ids, layout.chunks(), strict=True):
+            job, result = None, None
             try:
                 job = self._job(job_id)
-                row_hits = chunk.hits(all_zero(self._result(job), job_id))
+                result = self._result(job)
+                row_hits = self._hits_of(result, chunk, job_id)
             except JobError as error:
                 failed = failed or error  # the other jobs of the plan may have their hits
+                if result is not None or self._was_run(job):
+                    lost += int(chunk.row_shots().sum())
                 continue
             jobs[job_id] = job
             hits += chunk.per_pair(row_hits, len(hits))
             shots += chunk.per_pair(chunk.row_shots(), len(hits))
         self._finish(ticket, jobs)
         if failed is not None:
-            raise JobError(str(failed), (shots, hits) if jobs else None) from failed
+            raise JobError(str(failed), (shots, hits) if jobs else None, lost) from failed
         self._hits[ticket] = hits
         return hits.copy()
+
+    @staticmethod
+    def _hits_of(result: Any, chunk: Chunk, job_id: str) -> IntArray:
+        try:
+            return chunk.hits(all_zero(result, job_id))
+        except InputError as error:
+            raise JobError(
+                f"the result of job {job_id} is not that of its rows: {error}"
+            ) from error
 
     def fingerprint(self) -> str:
         """Return a text that tells backends of other data, another map or device apart.

@@ -11,9 +11,8 @@ from aqka.errors import JobError
 def all_zero(result: Any, job_id: str) -> BoolArray:
     """Return which shots gave all zeros, rows by shots, from the packed bits of a result."""
     try:
-        bits = result[0].data.meas
-    except (TypeError, IndexError, AttributeError) as error:
+        return np.asarray((result[0].data.meas.array == 0).all(axis=-1))
+    except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
         raise JobError(
             f"job {job_id} holds no outcomes of the register 'meas'; was it sent by this backend?"
         ) from error
-    return np.asarray((bits.array == 0).all(axis=-1))

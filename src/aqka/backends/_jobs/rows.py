@@ -44,7 +44,8 @@ class Chunk:
         A sampler may return more shots than asked for (twirling rounds up), so only the first
         ones are counted.
         """
-        if zeros.shape[0] != len(self.pairs) or zeros.shape[1] < self.shots:
+        fits = zeros.ndim == 2 and zeros.shape[0] == len(self.pairs)
+        if not fits or zeros.shape[1] < self.shots:
             raise InputError(
                 f"outcomes must be {len(self.pairs)} rows of at least {self.shots} shots, "
                 f"got shape {zeros.shape}."
