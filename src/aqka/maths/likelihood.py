@@ -9,6 +9,7 @@ from aqka.maths.product_bases import ComplexArray, ProductBases
 
 SMALLEST = 1e-12
 """Probabilities are raised to this: a start may forbid an outcome that was seen."""
+POWER_STEPS = 20
 MAX_STEPS = 300
 MAX_HALVINGS = 8
 
@@ -34,15 +35,6 @@ class SeenOutcomes:
     share: FloatArray
     point: IntArray
 
-    @classmethod
-    def of(cls, weights: FloatArray) -> "SeenOutcomes":
-        """Return the entries of a points × settings × outcomes array that are above zero."""
-        flat = weights.reshape(-1)
-        index = np.flatnonzero(flat > 0)
-        totals = weights.sum(axis=(1, 2))
-        point = index // (weights.shape[1] * weights.shape[2])
-        return cls(len(weights), index, flat[index] / totals[point], point)
-
     def subset(self, kept: IntArray, size: int) -> "SeenOutcomes":
         """Return the entries of the points ``kept`` (ascending), each of ``size`` outcomes."""
         new = np.full(self.n_points, -1)
@@ -56,6 +48,22 @@ class SeenOutcomes:
     def sum(self, values: FloatArray) -> FloatArray:
         """Return the sum of ``values`` over the entries of each point."""
         return np.bincount(self.point, values, minlength=self.n_points)
+
+
+def spectral_start(bases: ProductBases, seen: SeenOutcomes) -> ComplexArray:
+    """Return about the top eigenvector of Σ f|b⟩⟨b| of each point, by the power method.
+
+    It overlaps with the state wherever the settings tell anything about it, and the climb that
+    follows needs no more of it.
+    """
+    random = np.random.default_rng(0)  # the same counts give the same states
+    shape = (1, 1, bases.dimension)
+    u = random.normal(size=shape) + 1j * random.normal(size=shape)
+    u = np.repeat(u, seen.n_points, axis=1)
+    for _ in range(POWER_STEPS):
+        u = _pull(bases, seen, seen.share * _seen_amplitudes(bases, seen, u))
+        u /= _wide(np.sqrt(_inner(u, u)))
+    return u
 
 
 def maximise_likelihood(
@@ -114,24 +122,13 @@ class _Climb:
 
     def __init__(self, bases: ProductBases, seen: SeenOutcomes, start: ComplexArray) -> None:
         self.bases, self.seen, self.u = bases, seen, start
-        self.a = self._amplitudes(start)
+        self.a = _seen_amplitudes(bases, seen, start)
         self._set_gradient()
         self.direction = self.g
 
-    def _amplitudes(self, vectors: ComplexArray) -> ComplexArray:
-        """Return the amplitudes of the outcomes that were seen, rank × outcomes."""
-        rank, n_points, dimension = vectors.shape
-        everything = self.bases.amplitudes(vectors.reshape(rank * n_points, dimension))
-        return everything.reshape(rank, -1)[:, self.seen.index]
-
     def _set_gradient(self) -> None:
-        rank, n_points, dimension = self.u.shape
         self.p = np.maximum(_squares(self.a), SMALLEST)
-        m = self.bases.n_settings
-        weights = np.zeros((rank, n_points * m * dimension), dtype=np.complex128)
-        weights[:, self.seen.index] = self.seen.share / self.p * self.a
-        pulled = self.bases.adjoint(weights.reshape(rank * n_points, m, dimension))
-        self.g = pulled.reshape(self.u.shape) - self.u
+        self.g = _pull(self.bases, self.seen, self.seen.share / self.p * self.a) - self.u
         self.length = np.sqrt(_inner(self.g, self.g))
 
     def value(self) -> FloatArray:
@@ -152,7 +149,7 @@ class _Climb:
     def step(self) -> None:
         """Go as far along the direction as a Newton step says, then find the next direction."""
         d, square = self.direction, _inner(self.direction, self.direction)
-        c = self._amplitudes(d)
+        c = _seen_amplitudes(self.bases, self.seen, d)
         t = self._step_length(c, square)
         shrink = 1 / np.sqrt(1 + t**2 * square)
         self.u = (self.u + _wide(t) * d) * _wide(shrink)
@@ -187,6 +184,24 @@ class _Climb:
                 return t
             t = np.where(worse, t / 4, t)
         return np.where(worse, 0.0, t)
+
+
+def _seen_amplitudes(
+    bases: ProductBases, seen: SeenOutcomes, vectors: ComplexArray
+) -> ComplexArray:
+    """Return the amplitudes of the outcomes that were seen, rank × outcomes."""
+    rank, n_points, dimension = vectors.shape
+    everything = bases.amplitudes(vectors.reshape(rank * n_points, dimension))
+    return everything.reshape(rank, -1)[:, seen.index]
+
+
+def _pull(bases: ProductBases, seen: SeenOutcomes, weights: ComplexArray) -> ComplexArray:
+    """Return Σ w|b⟩ over the outcomes that were seen, from weights of shape rank × outcomes."""
+    rank, m, dimension = len(weights), bases.n_settings, bases.dimension
+    everything = np.zeros((rank, seen.n_points * m * dimension), dtype=np.complex128)
+    everything[:, seen.index] = weights
+    pulled = bases.adjoint(everything.reshape(rank * seen.n_points, m, dimension))
+    return pulled.reshape(rank, seen.n_points, dimension)
 
 
 def _squares(amplitudes: ComplexArray) -> FloatArray:
