@@ -151,8 +151,10 @@ class _Climb:
         d, square = self.direction, _inner(self.direction, self.direction)
         c = _seen_amplitudes(self.bases, self.seen, d)
         t = self._step_length(c, square)
-        shrink = 1 / np.sqrt(1 + t**2 * square)
-        self.u = (self.u + _wide(t) * d) * _wide(shrink)
+        moved = self.u + _wide(t) * d
+        # The length as it is: 1 + t²|d|² would let rounding errors grow from step to step.
+        shrink = 1 / np.sqrt(_inner(moved, moved))
+        self.u = moved * _wide(shrink)
         self.a = (self.a + t[self.seen.point] * c) * shrink[self.seen.point]
         old, old_square = self.g, self.length**2
         self._set_gradient()
