@@ -51,7 +51,7 @@ def test_squared_distances_and_linear_kernel_have_no_shot_noise_bias(locality):
     distances = np.sum(np.abs(exact[:, None] - exact[None]) ** 2, axis=(2, 3, 4))
     linear = np.einsum("igab,jgba->ij", exact, exact).real
     settings = choose_settings(2, seed=0)
-    repeats = 1500
+    repeats = 500
     # All repetitions side by side: points 0, 1, 2 of each.
     fitted = reduced_states(measured(np.tile(states, (repeats, 1)), settings, 36, seed=2), locality)
     found, products = [], []

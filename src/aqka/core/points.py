@@ -20,7 +20,6 @@ MAX_DENSE_QUBITS = 12
 """Beyond this the 2^n outcomes of a setting are never written out."""
 MANY_SETTINGS = 96
 _SETTINGS = {1: 3, 2: 9, 3: 27, 4: 32, 5: 48, 6: 48, 7: 48, 8: 48}
-_ATTEMPTS = 1000
 
 
 def choose_settings(n_qubits: int, seed: int) -> IntArray:
@@ -40,13 +39,21 @@ def choose_settings(n_qubits: int, seed: int) -> IntArray:
     n_qubits = _as_qubits(n_qubits)
     n_settings = _SETTINGS.get(n_qubits, MANY_SETTINGS)
     if n_settings == 3**n_qubits:
-        return np.arange(n_settings)[:, None] // 3 ** np.arange(n_qubits) % 3
+        return _letters(np.arange(n_settings), n_qubits)
     random = np.random.default_rng(seed)
-    for _ in range(_ATTEMPTS):
-        settings = random.integers(3, size=(n_settings, n_qubits))
+    while True:  # a draw in three or so will do
+        if n_qubits in _SETTINGS:
+            numbers = random.choice(3**n_qubits, size=n_settings, replace=False)
+            settings = _letters(numbers, n_qubits)
+        else:  # too many to be numbered, and so many that 96 of them are mostly distinct
+            settings = random.integers(3, size=(n_settings, n_qubits))
         if len(np.unique(settings, axis=0)) == n_settings and _covers_two_qubits(settings):
             return settings
-    raise AssertionError("no covering settings")  # pragma: no cover (a chance below 1e-100)
+
+
+def _letters(numbers: IntArray, n_qubits: int) -> IntArray:
+    """Return the digits of numbers in base 3, the least significant first."""
+    return np.asarray(numbers[:, None] // 3 ** np.arange(n_qubits) % 3)
 
 
 def uniform_settings(n_qubits: int) -> IntArray:

@@ -23,7 +23,9 @@ MAX_STATE_QUBITS = 10
 """Beyond this a state has more parameters than anyone measures shots."""
 RANKS = (1, 2, 4)
 TOLERANCE = 1e-3
-"""A fit is done a thousandth of its statistical error away from the optimum."""
+"""A pure fit is done a thousandth of its statistical error away from the optimum."""
+MIXED_TOLERANCE = 1e-2
+"""Small eigenvalues are found slowly, and a hundredth of the error is enough for them."""
 BATCH_AMPLITUDES = 2**16
 """Amplitudes of a batch: one array of them stays in the cache."""
 SURPRISE = 2.0
@@ -106,7 +108,8 @@ def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = No
     for points in _batches(table, rank):
         part = table.subset(points)
         seen, shots = _seen(part), part.shots_per_point
-        tolerance = TOLERANCE * np.sqrt(bases.dimension / shots)
+        limit = TOLERANCE if rank == 1 else MIXED_TOLERANCE
+        tolerance = limit * np.sqrt(bases.dimension / shots)
         if start is not None:
             first = _enriched(start.vectors[:, points], rank)
         else:
