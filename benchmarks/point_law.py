@@ -1,4 +1,6 @@
-"""How good the kernel of fitted states is, in shots on every pair: ``python -m benchmarks.point_law``.
+"""How good the kernel of fitted states is, in shots on every pair.
+
+Run it with ``python -m benchmarks.point_law``; it takes about a minute.
 
 A kernel from S shots a point has some mean squared error; s shots on every pair have
 mean K(1 - K) / s. The s at which both are equal says what S is worth.

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray
 from aqka.core.points import LETTERS, PointTable
 from aqka.errors import InputError
 
@@ -49,9 +49,7 @@ def reduced_states(table: PointTable, locality: int = 1) -> ReducedStates:
     singles = [(q,) for q in range(n)]
     pairs = list(combinations(range(n), 2)) if locality == 2 else []
     operators = [
-        (group, letters)
-        for group in singles + pairs
-        for letters in np.ndindex(*(3,) * len(group))
+        (group, letters) for group in singles + pairs for letters in np.ndindex(*(3,) * len(group))
     ]
     columns = [_expectation(table, group, letters) for group, letters in operators]
     # ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)².

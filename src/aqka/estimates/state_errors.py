@@ -95,9 +95,7 @@ def _contributions(
         u = states.vectors[0, some]
         roots = tangent_roots(bases, u, table.shots[some].astype(np.float64))
         parts.append((spreads(roots), *overlap_variances(roots, u, others.vectors[0])))
-    spread, along, across, both = (
-        np.concatenate(pieces) for pieces in zip(*parts, strict=True)
-    )
+    spread, along, across, both = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
     return spread, along, across, both
 
 

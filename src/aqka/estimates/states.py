@@ -17,7 +17,7 @@ from aqka.core.points import OutcomeCounts, PointPlan, PointTable
 from aqka.errors import InputError
 from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ComplexArray, ProductBases
-from aqka.maths.state_features import density_matrices, overlap_kernel, state_features
+from aqka.maths.state_features import overlap_kernel, state_features
 
 MAX_STATE_QUBITS = 10
 """Beyond this a state has more parameters than anyone measures shots."""
@@ -135,7 +135,7 @@ def _restarted(
     poor = np.flatnonzero(_surprise(bases, part, fit) > SURPRISE)
     if not poor.size:
         return fit
-    vectors, value, done = (array.copy() for array in fit)
+    vectors, value, done = fit[0].copy(), fit[1].copy(), fit[2].copy()
     again = seen.subset(poor, bases.n_settings * bases.dimension)
     random = np.random.default_rng(0)  # the same counts give the same states
     for _ in range(RESTARTS):

@@ -47,7 +47,7 @@ class SeenOutcomes:
 
     def sum(self, values: FloatArray) -> FloatArray:
         """Return the sum of ``values`` over the entries of each point."""
-        return np.bincount(self.point, values, minlength=self.n_points)
+        return np.asarray(np.bincount(self.point, values, self.n_points), dtype=np.float64)
 
 
 def spectral_start(bases: ProductBases, seen: SeenOutcomes) -> ComplexArray:
@@ -162,7 +162,7 @@ class _Climb:
         beta = np.maximum(change / np.maximum(old_square, SMALLEST**2), 0.0)
         d = self.g + _wide(beta) * (d - self.u * _wide(_inner(self.u, d)))
         climbs = _inner(d, self.g) > 0.1 * self.length**2
-        self.direction = np.where(_wide(climbs), d, self.g)
+        self.direction = np.where(climbs[None, :, None], d, self.g)
 
     def _step_length(self, c: ComplexArray, square: FloatArray) -> FloatArray:
         """Return t with a higher likelihood at (u + t d)/|u + t d|; 0 where none was found."""
@@ -173,9 +173,10 @@ class _Climb:
         q = np.maximum(q0 + q1 + q2, SMALLEST)
         ratio = (q1 + 2 * q2) / q
         slope = self.seen.sum(f * ratio) - 2 * square / (1 + square)
-        bend = self.seen.sum(f * (2 * q2 / q - ratio**2)) - 2 * square * (1 - square) / (
-            1 + square
-        ) ** 2
+        bend = (
+            self.seen.sum(f * (2 * q2 / q - ratio**2))
+            - 2 * square * (1 - square) / (1 + square) ** 2
+        )
         newton = np.where(bend < 0, -slope / np.where(bend < 0, bend, 1.0), np.sign(slope))
         t = np.clip(1 + newton, 0.25, 3.0)
         for _ in range(MAX_HALVINGS):
@@ -185,7 +186,7 @@ class _Climb:
             if not worse.any():
                 return t
             t = np.where(worse, t / 4, t)
-        return np.where(worse, 0.0, t)
+        return np.asarray(np.where(worse, 0.0, t))
 
 
 def _seen_amplitudes(
@@ -218,5 +219,5 @@ def _inner(left: ComplexArray, right: ComplexArray) -> FloatArray:
     )
 
 
-def _wide(values: FloatArray | BoolArray) -> FloatArray:
+def _wide(values: FloatArray) -> FloatArray:
     return values[None, :, None]

@@ -21,7 +21,7 @@ ROTATIONS: ComplexArray = np.array([_H, _H @ np.diag([1, -1j]), np.eye(2)], dtyp
 
 
 def _rotations(letters: IntArray) -> ComplexArray:
-    """Return the rotation of a few qubits for each row of letters; the first is least significant."""
+    """Return the rotation of a few qubits for each row of letters, least significant first."""
     product = ROTATIONS[letters[:, 0]]
     for column in letters.T[1:]:
         size = 2 * product.shape[1]
@@ -81,8 +81,6 @@ class ProductBases:
             size = rotations.shape[1]
             done = low * 2 ** (GROUP * k)
             parts = result.reshape(n, m, -1, size, done)
-            result = (rotations.conj().transpose(0, 2, 1)[:, None] @ parts).reshape(
-                n, m, -1, done
-            )
+            result = (rotations.conj().transpose(0, 2, 1)[:, None] @ parts).reshape(n, m, -1, done)
         gathered = result.transpose(0, 2, 1, 3).reshape(-1, m * low)
         return np.asarray((gathered @ self._low_adjoint).reshape(n, self.dimension))

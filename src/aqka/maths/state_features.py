@@ -6,11 +6,6 @@ from aqka._util.arrays import FloatArray
 from aqka.maths.product_bases import ComplexArray
 
 
-def density_matrices(states: ComplexArray) -> ComplexArray:
-    """Return ρ = Σ_k |v_k⟩⟨v_k| of each point from vectors of shape rank × points × 2^n."""
-    return np.asarray(np.einsum("kid,kie->ide", states, states.conj()))
-
-
 def state_features(states: ComplexArray) -> FloatArray:
     """Return φ with φ_i · φ_j = Tr ρ_i ρ_j, 4^n real numbers for each point.
 
