@@ -39,6 +39,15 @@ def test_amplitudes_have_qiskits_probabilities_and_an_adjoint(n_qubits):
     )
 
 
+@pytest.mark.parametrize("n_qubits", [1, 4, 5, 6])
+def test_quadratic_forms_are_sums_over_outcomes(n_qubits):
+    bases = ProductBases(choose_settings(n_qubits, seed=1)[:4])
+    rows = bases.amplitudes(np.eye(2**n_qubits, dtype=complex))  # ⟨b_s|x⟩ for each x
+    weights = random_states(2, rows[0].size).reshape(2, *rows[0].shape)
+    expected = np.einsum("isb,xsb,ysb->ixy", weights, rows, rows)
+    np.testing.assert_allclose(bases.quadratic_forms(weights), expected, atol=1e-13)
+
+
 @pytest.mark.parametrize(("n_qubits", "shots"), [(2, 90), (3, 300), (4, 640)])
 def test_no_optimiser_of_scipy_finds_a_higher_likelihood_nearby(n_qubits, shots):
     settings = choose_settings(n_qubits, seed=0)

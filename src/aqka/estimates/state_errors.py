@@ -12,7 +12,7 @@ from aqka.estimates.states import FittedStates, draw_counts, fit_states
 from aqka.maths.product_bases import ProductBases
 from aqka.maths.state_errors import kernel_moments, overlap_variances, spreads, tangent_roots
 
-CALIBRATION_POINTS = 200
+CALIBRATION_POINTS = 100
 
 
 @dataclass(frozen=True, eq=False)

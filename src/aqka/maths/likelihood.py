@@ -184,7 +184,7 @@ class _Climb:
             q = np.maximum(q0 + wide * (q1 + wide * q2), SMALLEST)
             worse = self.seen.sum(f * np.log(q / q0)) < np.log1p(t**2 * square)
             if not worse.any():
-                return t
+                break
             t = np.where(worse, t / 4, t)
         return np.asarray(np.where(worse, 0.0, t))
 

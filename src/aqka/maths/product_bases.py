@@ -5,6 +5,8 @@ nothing for Z. The rotation of all qubits is never written out: it is applied to
 at a time, which BLAS does as fast as one qubit at a time would need for a quarter of it.
 """
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,6 +48,7 @@ class ProductBases:
     """
 
     def __init__(self, settings: IntArray) -> None:
+        self.settings = settings
         self.n_settings, self.n_qubits = settings.shape
         self.dimension = 2**self.n_qubits
         low = settings[:, : min(self.n_qubits, GROUP)]
@@ -84,3 +87,34 @@ class ProductBases:
             result = (rotations.conj().transpose(0, 2, 1)[:, None] @ parts).reshape(n, m, -1, done)
         gathered = result.transpose(0, 2, 1, 3).reshape(-1, m * low)
         return np.asarray((gathered @ self._low_adjoint).reshape(n, self.dimension))
+
+    def quadratic_forms(self, weights: ComplexArray) -> ComplexArray:
+        """Return Σ_s Σ_b w_sb ⟨b_s|ᵀ⟨b_s| for each row of weights, a 2^n × 2^n matrix each.
+
+        A product of two halves of the qubits: 2^{2n} 2^{n/2} work for a setting, not 2^{3n}.
+        """
+        n, m = len(weights), self.n_settings
+        low, high = self._squared_halves
+        if high is None:  # one matrix product for all points
+            forms = weights.reshape(n, -1) @ low.reshape(-1, low.shape[2])
+            return np.asarray(forms.reshape(n, self.dimension, self.dimension))
+        low_size, high_size = low.shape[1], self.dimension // low.shape[1]
+        parts = weights.reshape(n, m, high_size, low_size) @ low
+        forms = high @ parts.reshape(n, m * high_size, low_size**2)
+        halves = forms.reshape(n, high_size, high_size, low_size, low_size)
+        return halves.transpose(0, 1, 3, 2, 4).reshape(n, self.dimension, self.dimension)
+
+    @cached_property
+    def _squared_halves(self) -> tuple[ComplexArray, ComplexArray | None]:
+        """Tables of ⟨b|x⟩⟨b|y⟩ for the less and the more significant half of the qubits."""
+        n_low = self.n_qubits if self.n_qubits <= GROUP else (self.n_qubits + 1) // 2
+        low = _squares(_rotations(self.settings[:, :n_low]))
+        if n_low == self.n_qubits:
+            return low, None
+        high = _squares(_rotations(self.settings[:, n_low:]))
+        return low, np.ascontiguousarray(high.reshape(-1, high.shape[2]).T)
+
+
+def _squares(rotations: ComplexArray) -> ComplexArray:
+    squares = rotations[:, :, :, None] * rotations[:, :, None, :]
+    return squares.reshape(*rotations.shape[:2], -1)

@@ -17,30 +17,36 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.maths.product_bases import ComplexArray, ProductBases
 
+HELD = 1e6
+"""Information, in units of the shots, on what is no parameter."""
+
 
 def tangent_roots(bases: ProductBases, states: ComplexArray, shots: FloatArray) -> FloatArray:
     """Return B with δ = Bz, z standard normal, one matrix for each pure state.
 
-    Real coordinates: the real parts of the amplitudes, then the imaginary ones. An outcome's
-    information is 4 (Re ā⟨b|δ⟩)² / |a|² per shot: only the phase of its amplitude a matters.
+    Real coordinates: the real parts x of δ = x + iy, then the imaginary ones y. An outcome's
+    information is 4 (Re e^{-iφ}⟨b|δ⟩)² per shot, φ the phase of its amplitude ⟨b|u⟩. With
+    4 (Re z)² = 2|z|² + 2 Re z² and Σ_b |⟨b|δ⟩|² = |δ|², the information of S shots is
+    2S |δ|² + 2 Re δᵀQδ with Q = Σ S_s e^{-2iφ} ⟨b|ᵀ⟨b|.
     """
     n_points, dimension = states.shape
-    amplitudes = bases.amplitudes(states).reshape(n_points, -1)
-    phases = np.exp(-1j * np.angle(amplitudes)) * np.sqrt(4 * np.repeat(shots, dimension, axis=1))
-    # Row b of the basis matrix is ⟨b|; its columns are the amplitudes of the unit vectors.
-    basis = bases.amplitudes(np.eye(dimension, dtype=np.complex128)).reshape(dimension, -1).T
-    roots = np.empty((n_points, 2 * dimension, 2 * dimension))
-    for i in range(n_points):
-        rotated = phases[i][:, None] * basis
-        # Single precision halves the time, and a standard error needs three digits.
-        rows = np.concatenate([rotated.real, -rotated.imag], axis=1).astype(np.float32)
-        information = (rows.T @ rows).astype(np.float64)
-        # The norm and the phase of u are no parameters: both are fixed at about no variance.
-        u, total = states[i], shots[i].sum()
-        fixed = np.array([[*u.real, *u.imag], [*-u.imag, *u.real]])
-        information += 1e6 * total * fixed.T @ fixed
-        roots[i] = np.linalg.inv(np.linalg.cholesky(information)).T
-    return roots
+    amplitudes = bases.amplitudes(states)
+    turned = np.exp(-2j * np.angle(amplitudes)) * shots[:, :, None]
+    form = bases.quadratic_forms(turned)
+    information = np.empty((n_points, 2 * dimension, 2 * dimension))
+    information[:, :dimension, :dimension] = form.real
+    information[:, dimension:, dimension:] = -form.real
+    information[:, :dimension, dimension:] = information[:, dimension:, :dimension] = -form.imag
+    total = shots.sum(axis=1)
+    diagonal = np.arange(2 * dimension)
+    information[:, diagonal, diagonal] += total[:, None]
+    # The norm and the phase of u are no parameters: both are held fixed.
+    norm = np.concatenate([states.real, states.imag], axis=1)
+    phase = np.concatenate([-states.imag, states.real], axis=1)
+    for fixed in (norm, phase):
+        information += HELD * total[:, None, None] * fixed[:, :, None] * fixed[:, None, :]
+    lower = np.linalg.cholesky(2 * information)
+    return np.asarray(np.linalg.inv(lower).transpose(0, 2, 1))
 
 
 def overlap_variances(
