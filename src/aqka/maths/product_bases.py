@@ -2,7 +2,7 @@
 
 Setting s rotates qubit q so that its letter's eigenstates become |0⟩ and |1⟩: H for X, H S† for Y,
 nothing for Z. The rotation of all qubits is never written out: it is applied to up to four qubits
-at a time, which BLAS does as fast as one qubit at a time would need for a quarter of it.
+at a time, each time one matrix product, which suits BLAS better than one qubit at a time.
 """
 
 from functools import cached_property
