@@ -87,11 +87,12 @@ def maximise_likelihood(
     -----
     With R = Σ (f/p) |b⟩⟨b| the gradient of Σ f log p on the unit sphere is g = Ru - u. The Fisher
     information of random bases is close to a multiple of the identity there (a condition number
-    of 3.4 for random states of four qubits in 32 settings), so g needs no preconditioner and its length is the distance to the
-    optimum in about the same units. Conjugate gradients (Polak-Ribière with restarts) take a
-    third to a seventh of the steps of the classical iteration u ← (Ru + u)/2, and less than half
-    its time at six and eight qubits. A step costs one pair of transforms: along u + t d the
-    amplitudes are a + t c, so that the Newton step in t needs none. Points that are done leave
+    of 3.4 for random states of four qubits in 32 settings), so g needs no preconditioner and its
+    length is the distance to the optimum in about the same units. Conjugate gradients
+    (Polak-Ribière with restarts) take a third to a seventh of the steps of the classical
+    iteration u ← (Ru + u)/2, and less than half its time at six and eight qubits. A step costs
+    one pair of transforms: along u + t d the amplitudes are a + t c, so that the Newton step in t
+    needs none. Points that are done leave
     the batch.
     """
     n_points = start.shape[1]
