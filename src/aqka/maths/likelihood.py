@@ -1,0 +1,225 @@
+"""States of low rank by maximum likelihood from counts in product bases, batched over points."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka.maths.product_bases import ComplexArray, ProductBases
+
+SMALLEST = 1e-12
+"""Probabilities are raised to this: a start may forbid an outcome that was seen."""
+POWER_STEPS = 20
+MAX_STEPS = 300
+MAX_HALVINGS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class SeenOutcomes:
+    """The outcomes that some points showed, flattened; only they enter a likelihood.
+
+    Attributes
+    ----------
+    n_points
+        Number of points.
+    index
+        Position in the points × settings × outcomes array, ascending.
+    share
+        Count divided by the shots of its point: the shares of a point sum to 1.
+    point
+        Point of each entry.
+    """
+
+    n_points: int
+    index: IntArray
+    share: FloatArray
+    point: IntArray
+
+    def subset(self, kept: IntArray, size: int) -> "SeenOutcomes":
+        """Return the entries of the points ``kept`` (ascending), each of ``size`` outcomes."""
+        new = np.full(self.n_points, -1)
+        new[kept] = np.arange(len(kept))
+        moved = new[self.point]
+        chosen = np.flatnonzero(moved >= 0)
+        point = moved[chosen]
+        index = self.index[chosen] + (point - self.point[chosen]) * size
+        return SeenOutcomes(len(kept), index, self.share[chosen], point)
+
+    def sum(self, values: FloatArray) -> FloatArray:
+        """Return the sum of ``values`` over the entries of each point."""
+        return np.asarray(np.bincount(self.point, values, self.n_points), dtype=np.float64)
+
+
+def spectral_start(bases: ProductBases, seen: SeenOutcomes) -> ComplexArray:
+    """Return about the top eigenvector of Σ f|b⟩⟨b| of each point, by the power method.
+
+    It overlaps with the state wherever the settings tell anything about it, and the climb that
+    follows needs no more of it.
+    """
+    random = np.random.default_rng(0)  # the same counts give the same states
+    shape = (1, 1, bases.dimension)
+    u = random.normal(size=shape) + 1j * random.normal(size=shape)
+    u = np.repeat(u, seen.n_points, axis=1)
+    for _ in range(POWER_STEPS):
+        u = _pull(bases, seen, seen.share * _seen_amplitudes(bases, seen, u))
+        u /= _wide(np.sqrt(_inner(u, u)))
+    return u
+
+
+def maximise_likelihood(
+    bases: ProductBases, seen: SeenOutcomes, start: ComplexArray, tolerance: FloatArray
+) -> tuple[ComplexArray, FloatArray, BoolArray]:
+    """Return states, mean log-likelihoods per shot, and whether each point has converged.
+
+    Parameters
+    ----------
+    bases
+        The measured bases.
+    seen
+        What was seen.
+    start
+        Unit vectors to start from, of shape rank × points × 2^n: the vectors v_k of a point make
+        its state ρ = Σ_k |v_k⟩⟨v_k|, and their squared norms sum to 1. Rank 1 is a pure state.
+    tolerance
+        A point is done where the length of its gradient Ru - u is below this.
+
+    Notes
+    -----
+    With R = Σ (f/p) |b⟩⟨b| the gradient of Σ f log p on the unit sphere is g = Ru - u. The Fisher
+    information of random bases is close to a multiple of the identity there (a condition number
+    of 3.4 for random states of four qubits in 32 settings), so g needs no preconditioner and its
+    length is the distance to the optimum in about the same units. Conjugate gradients
+    (Polak-Ribière with restarts) take a third to a seventh of the steps of the classical
+    iteration u ← (Ru + u)/2, and less than half its time at six and eight qubits. A step costs
+    one pair of transforms: along u + t d the amplitudes are a + t c, so that the Newton step in t
+    needs none. Points that are done leave
+    the batch.
+    """
+    n_points = start.shape[1]
+    states = start.copy()
+    value = np.zeros(n_points)
+    done = np.zeros(n_points, dtype=np.bool_)
+    climb = _Climb(bases, seen, start)
+    active = np.arange(n_points)
+    limit = tolerance
+    for _ in range(MAX_STEPS):
+        finished = climb.length <= limit
+        if finished.any():
+            done[active[finished]] = True
+            states[:, active[finished]] = climb.u[:, finished]
+            value[active[finished]] = climb.value()[finished]
+            kept = np.flatnonzero(~finished)
+            active, limit = active[kept], limit[kept]
+            if not kept.size:
+                return states, value, done
+            climb.keep(kept)
+        climb.step()
+    states[:, active] = climb.u
+    value[active] = climb.value()
+    return states, value, done
+
+
+class _Climb:
+    """Conjugate gradients on the unit sphere, for a batch of points side by side."""
+
+    def __init__(self, bases: ProductBases, seen: SeenOutcomes, start: ComplexArray) -> None:
+        self.bases, self.seen, self.u = bases, seen, start
+        self.a = _seen_amplitudes(bases, seen, start)
+        self._set_gradient()
+        self.direction = self.g
+
+    def _set_gradient(self) -> None:
+        self.p = np.maximum(_squares(self.a), SMALLEST)
+        self.g = _pull(self.bases, self.seen, self.seen.share / self.p * self.a) - self.u
+        self.length = np.sqrt(_inner(self.g, self.g))
+
+    def value(self) -> FloatArray:
+        """Return Σ f log p of each point."""
+        return self.seen.sum(self.seen.share * np.log(self.p))
+
+    def keep(self, kept: IntArray) -> None:
+        """Go on with some of the points."""
+        size = self.bases.n_settings * self.bases.dimension
+        stays = np.zeros(self.seen.n_points, dtype=np.bool_)
+        stays[kept] = True
+        entries = stays[self.seen.point]
+        self.a, self.p = self.a[:, entries], self.p[entries]
+        self.seen = self.seen.subset(kept, size)
+        self.u, self.g, self.direction = self.u[:, kept], self.g[:, kept], self.direction[:, kept]
+        self.length = self.length[kept]
+
+    def step(self) -> None:
+        """Go as far along the direction as a Newton step says, then find the next direction."""
+        d, square = self.direction, _inner(self.direction, self.direction)
+        c = _seen_amplitudes(self.bases, self.seen, d)
+        t = self._step_length(c, square)
+        moved = self.u + _wide(t) * d
+        # The length as it is: 1 + t²|d|² would let rounding errors grow from step to step.
+        shrink = 1 / np.sqrt(_inner(moved, moved))
+        self.u = moved * _wide(shrink)
+        self.a = (self.a + t[self.seen.point] * c) * shrink[self.seen.point]
+        old, old_square = self.g, self.length**2
+        self._set_gradient()
+        change = self.length**2 - _inner(self.g, old) + _inner(self.g, self.u) * _inner(self.u, old)
+        beta = np.maximum(change / np.maximum(old_square, SMALLEST**2), 0.0)
+        d = self.g + _wide(beta) * (d - self.u * _wide(_inner(self.u, d)))
+        climbs = _inner(d, self.g) > 0.1 * self.length**2
+        self.direction = np.where(climbs[None, :, None], d, self.g)
+
+    def _step_length(self, c: ComplexArray, square: FloatArray) -> FloatArray:
+        """Return t with a higher likelihood at (u + t d)/|u + t d|; 0 where none was found."""
+        f, point, q0 = self.seen.share, self.seen.point, self.p
+        q1 = 2 * np.sum(self.a.real * c.real + self.a.imag * c.imag, axis=0)
+        q2 = _squares(c)
+        # At t = 1, where the iteration without momentum would go, then one Newton step from there.
+        q = np.maximum(q0 + q1 + q2, SMALLEST)
+        ratio = (q1 + 2 * q2) / q
+        slope = self.seen.sum(f * ratio) - 2 * square / (1 + square)
+        bend = (
+            self.seen.sum(f * (2 * q2 / q - ratio**2))
+            - 2 * square * (1 - square) / (1 + square) ** 2
+        )
+        newton = np.where(bend < 0, -slope / np.where(bend < 0, bend, 1.0), np.sign(slope))
+        t = np.clip(1 + newton, 0.25, 3.0)
+        for _ in range(MAX_HALVINGS):
+            wide = t[point]
+            q = np.maximum(q0 + wide * (q1 + wide * q2), SMALLEST)
+            worse = self.seen.sum(f * np.log(q / q0)) < np.log1p(t**2 * square)
+            if not worse.any():
+                break
+            t = np.where(worse, t / 4, t)
+        return np.asarray(np.where(worse, 0.0, t))
+
+
+def _seen_amplitudes(
+    bases: ProductBases, seen: SeenOutcomes, vectors: ComplexArray
+) -> ComplexArray:
+    """Return the amplitudes of the outcomes that were seen, rank × outcomes."""
+    rank, n_points, dimension = vectors.shape
+    everything = bases.amplitudes(vectors.reshape(rank * n_points, dimension))
+    return everything.reshape(rank, -1)[:, seen.index]
+
+
+def _pull(bases: ProductBases, seen: SeenOutcomes, weights: ComplexArray) -> ComplexArray:
+    """Return Σ w|b⟩ over the outcomes that were seen, from weights of shape rank × outcomes."""
+    rank, m, dimension = len(weights), bases.n_settings, bases.dimension
+    everything = np.zeros((rank, seen.n_points * m * dimension), dtype=np.complex128)
+    everything[:, seen.index] = weights
+    pulled = bases.adjoint(everything.reshape(rank * seen.n_points, m, dimension))
+    return pulled.reshape(rank, seen.n_points, dimension)
+
+
+def _squares(amplitudes: ComplexArray) -> FloatArray:
+    return np.asarray((amplitudes.real**2 + amplitudes.imag**2).sum(axis=0))
+
+
+def _inner(left: ComplexArray, right: ComplexArray) -> FloatArray:
+    """Return Re⟨left|right⟩ of each point, all its vectors together."""
+    return np.asarray(
+        np.einsum("kid,kid->i", left.real, right.real)
+        + np.einsum("kid,kid->i", left.imag, right.imag)
+    )
+
+
+def _wide(values: FloatArray) -> FloatArray:
+    return values[None, :, None]

@@ -1,0 +1,91 @@
+"""How the shot noise of fitted pure states moves their overlaps: Fisher information, delta method.
+
+A fitted state is u + δ with δ ⊥ u, and δ has the inverse Fisher information as its covariance.
+With the phase of u_j chosen so that o = ⟨u_i|u_j⟩ ≥ 0, the overlap moves by
+⟨δ_i|u_j⟩ + ⟨u_i|δ_j⟩, along o and across it, and the norm of u + δ has to be divided out:
+
+    K̂ = ((o + δ∥)² + δ⊥²) / ((1 + |δ_i|²)(1 + |δ_j|²))
+
+    E K̂ - K ≈ σ∥² + σ⊥² - K (E|δ_i|² + E|δ_j|²)
+    Var K̂ ≈ 4K σ∥² + 2σ∥⁴ + 2σ⊥⁴ + 4σ×⁴,  σ×² the covariance of the two
+
+The terms of second order matter: at K = 0 the first one vanishes.
+"""
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.maths.product_bases import ComplexArray, ProductBases
+
+HELD = 1e6
+"""Information, in units of the shots, on what is no parameter."""
+
+
+def tangent_roots(bases: ProductBases, states: ComplexArray, shots: FloatArray) -> FloatArray:
+    """Return B with δ = Bz, z standard normal, one matrix for each pure state.
+
+    Real coordinates: the real parts x of δ = x + iy, then the imaginary ones y. An outcome's
+    information is 4 (Re e^{-iφ}⟨b|δ⟩)² per shot, φ the phase of its amplitude ⟨b|u⟩. With
+    4 (Re z)² = 2|z|² + 2 Re z² and Σ_b |⟨b|δ⟩|² = |δ|², the information of S shots is
+    2S |δ|² + 2 Re δᵀQδ with Q = Σ S_s e^{-2iφ} ⟨b|ᵀ⟨b|.
+    """
+    n_points, dimension = states.shape
+    amplitudes = bases.amplitudes(states)
+    turned = np.exp(-2j * np.angle(amplitudes)) * shots[:, :, None]
+    form = bases.quadratic_forms(turned)
+    information = np.empty((n_points, 2 * dimension, 2 * dimension))
+    information[:, :dimension, :dimension] = form.real
+    information[:, dimension:, dimension:] = -form.real
+    information[:, :dimension, dimension:] = information[:, dimension:, :dimension] = -form.imag
+    total = shots.sum(axis=1)
+    diagonal = np.arange(2 * dimension)
+    information[:, diagonal, diagonal] += total[:, None]
+    # The norm and the phase of u are no parameters: both are held fixed.
+    norm = np.concatenate([states.real, states.imag], axis=1)
+    phase = np.concatenate([-states.imag, states.real], axis=1)
+    for fixed in (norm, phase):
+        information += HELD * total[:, None, None] * fixed[:, :, None] * fixed[:, None, :]
+    lower = np.linalg.cholesky(2 * information)
+    return np.asarray(np.linalg.inv(lower).transpose(0, 2, 1))
+
+
+def overlap_variances(
+    roots: FloatArray, states: ComplexArray, others: ComplexArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the variances of ⟨δ_i|u_j⟩ along and across the overlap, and their covariance."""
+    shape = (len(states), len(others))
+    along, across, both = np.empty(shape), np.empty(shape), np.empty(shape)
+    for i, (u, root) in enumerate(zip(states, roots, strict=True)):
+        overlap = others @ u.conj()
+        size = np.abs(overlap)
+        phase = np.where(size > 0, overlap.conj() / np.where(size > 0, size, 1.0), 1.0)
+        w = phase[:, None] * others
+        moved_along = np.concatenate([w.real, w.imag], axis=1) @ root
+        moved_across = np.concatenate([w.imag, -w.real], axis=1) @ root
+        along[i] = np.einsum("jk,jk->j", moved_along, moved_along)
+        across[i] = np.einsum("jk,jk->j", moved_across, moved_across)
+        both[i] = np.einsum("jk,jk->j", moved_along, moved_across)
+    return along, across, both
+
+
+def spreads(roots: FloatArray) -> FloatArray:
+    """Return E|δ|² of each point."""
+    return np.asarray(np.einsum("iab,iab->i", roots, roots))
+
+
+def kernel_moments(
+    kernel: FloatArray,
+    rows: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    columns: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """Return the bias and the variance of K̂ from what the points of both sides contribute.
+
+    ``rows`` holds the spread and the three results of :func:`overlap_variances` of the row points
+    against the column points, ``columns`` those of the column points against the row points.
+    """
+    along = rows[1] + columns[1].T
+    across = rows[2] + columns[2].T
+    both = rows[3] - columns[3].T  # seen from the other side, across changes its sign
+    bias = along + across - kernel * (rows[0][:, None] + columns[0])
+    variance = 4 * kernel * along + 2 * along**2 + 2 * across**2 + 4 * both**2
+    return bias, variance

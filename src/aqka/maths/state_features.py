@@ -1,0 +1,65 @@
+"""States as real vectors whose inner products are the fidelity kernel."""
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.maths.product_bases import ComplexArray
+
+
+def state_features(states: ComplexArray) -> FloatArray:
+    """Return φ with φ_i · φ_j = Tr ρ_i ρ_j, 4^n real numbers for each point.
+
+    The diagonal of ρ, then the real and the imaginary parts of its upper triangle times √2. It is
+    the vector of Pauli expectations divided by 2^{n/2} up to a rotation, and cheaper to write down.
+
+    Examples
+    --------
+    >>> phi = state_features(np.array([[[1, 0], [1j, 0], [0, 1]]], dtype=complex))
+    >>> phi @ phi.T
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    """
+    dimension = states.shape[2]
+    rows, cols = np.triu_indices(dimension, k=1)
+    features = np.zeros((states.shape[1], dimension**2))
+    diagonal, real, imag = np.split(features, [dimension, dimension + len(rows)], axis=1)
+    for vectors in states:  # the vectors of one rank; ρ itself is never written out
+        diagonal += vectors.real**2 + vectors.imag**2
+        upper = np.sqrt(2) * vectors[:, rows] * vectors[:, cols].conj()
+        real += upper.real
+        imag += upper.imag
+    return features
+
+
+def observable(weights: FloatArray) -> ComplexArray:
+    """Return the Hermitian A with Tr ρA = φ(ρ) · w: the whole predictor as one matrix.
+
+    Examples
+    --------
+    >>> observable(np.array([1.0, 0.0, 0.0, 0.0])).real
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    dimension = int(np.sqrt(len(weights)))
+    rows, cols = np.triu_indices(dimension, k=1)
+    diagonal, real, imag = np.split(weights, [dimension, dimension + len(rows)])
+    upper = np.zeros((dimension, dimension), dtype=np.complex128)
+    upper[rows, cols] = (real + 1j * imag) / np.sqrt(2)
+    return np.asarray(upper + upper.conj().T + np.diag(diagonal))
+
+
+def expectations(operator: ComplexArray, states: ComplexArray) -> FloatArray:
+    """Return Tr ρA of each point: f(x) = ⟨u|A|u⟩ for a pure state u."""
+    return np.asarray(np.einsum("kid,kid->i", states.conj(), states @ operator.T).real)
+
+
+def overlap_kernel(states: ComplexArray, others: ComplexArray | None = None) -> FloatArray:
+    """Return Tr ρ_i ρ_j = Σ_kl |⟨v_ik|v_jl⟩|², for pure states the fidelity kernel."""
+    columns = states if others is None else others
+    kernel = np.zeros((states.shape[1], columns.shape[1]))
+    for left in states:
+        for right in columns:
+            overlaps = left @ right.conj().T
+            kernel += overlaps.real**2 + overlaps.imag**2
+    return kernel

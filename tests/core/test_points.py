@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from qiskit import QuantumCircuit
+from qiskit.quantum_info import Statevector
+
+from aqka import InputError
+from aqka.core.points import (
+    OutcomeCounts,
+    PointPlan,
+    PointTable,
+    choose_settings,
+    even_plan,
+    uniform_settings,
+)
+
+
+@pytest.mark.parametrize(
+    ("n_qubits", "n_settings"), [(1, 3), (2, 9), (3, 27), (4, 32), (5, 48), (8, 48), (20, 96)]
+)
+def test_settings_are_distinct_letters_and_follow_from_the_seed(n_qubits, n_settings):
+    settings = choose_settings(n_qubits, seed=3)
+    assert settings.shape == (n_settings, n_qubits)
+    assert len(np.unique(settings, axis=0)) == n_settings
+    assert set(np.unique(settings)) == {0, 1, 2}
+    np.testing.assert_array_equal(settings, choose_settings(n_qubits, seed=3))
+    if n_settings < 3**n_qubits:
+        assert not np.array_equal(settings, choose_settings(n_qubits, seed=4))
+
+
+@pytest.mark.parametrize("n_qubits", [2, 4, 6, 8, 30])
+def test_every_two_qubit_operator_stands_in_a_setting(n_qubits):
+    settings = choose_settings(n_qubits, seed=0)
+    for q in range(n_qubits):
+        for r in range(q):
+            assert len(np.unique(settings[:, [q, r]], axis=0)) == 9
+
+
+def test_uniform_settings_have_one_letter_each():
+    np.testing.assert_array_equal(uniform_settings(3), [[0, 0, 0], [1, 1, 1], [2, 2, 2]])
+
+
+def test_qubit_0_is_the_least_significant_bit_as_in_qiskit():
+    circuit = QuantumCircuit(3)
+    circuit.x(0)
+    outcome = int(np.argmax(Statevector(circuit).probabilities()))
+    table = PointTable(1, [[2, 2, 2]])
+    table.add(PointPlan([0], [0], [5]), OutcomeCounts([0], [outcome], [5]))
+    assert outcome == 1
+    np.testing.assert_array_equal(table.dense([0])[0, 0], [0, 5, 0, 0, 0, 0, 0, 0])
+
+
+def test_counts_of_several_rounds_are_merged_and_kept_sorted():
+    random = np.random.default_rng(0)
+    table = PointTable(6, choose_settings(3, seed=0))
+    expected = np.zeros((6, 27, 8), dtype=np.int64)
+    for _ in range(4):
+        points, settings = random.integers(6, size=30), random.integers(27, size=30)
+        counts = random.integers(3, size=(30, 8))
+        table.add(PointPlan(points, settings, counts.sum(axis=1)), OutcomeCounts.of_dense(counts))
+        np.add.at(expected, (points, settings), counts)
+    np.testing.assert_array_equal(table.dense(np.arange(6)), expected)
+    np.testing.assert_array_equal(table.shots, expected.sum(axis=2))
+    assert table.total == expected.sum()
+    assert np.all(table.counts > 0)
+    keys = table.cells * 8 + table.outcomes
+    assert np.all(np.diff(keys) > 0)
+    np.testing.assert_array_equal(table.dense([4, 1]), expected[[4, 1]])
+    np.testing.assert_array_equal(table.subset([5]).shots, table.shots[[5]])
+
+
+def test_many_qubits_are_kept_sparsely_and_refused_densely():
+    table = PointTable(2, uniform_settings(50))
+    table.add(PointPlan([1], [2], [3]), OutcomeCounts([0, 0], [2**50 - 1, 0], [1, 2]))
+    np.testing.assert_array_equal(table.outcomes, [0, 2**50 - 1])
+    with pytest.raises(InputError, match="too many to be written out"):
+        table.dense([0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (([0, 1], [0, 1], [5, 2]), "point 1 in setting 2 had 3 shots, got 2 outcomes"),
+        (([0, 1], [0, 1], [5, 4]), "had 3 shots, got 4 outcomes"),
+        (([0], [0], [5]), "had 3 shots, got 0 outcomes"),
+        (([0, 1], [0, 4], [5, 3]), r"below 2\*\*2 for 2 qubits, got 4"),
+        (([0, 2], [0, 1], [5, 3]), "rows of the plan, 0 to 1, got 2"),
+        (([0, 1], [0, 1], [2**49, 3]), "at most the 8 shots of the plan"),
+    ],
+)
+def test_counts_that_do_not_fit_leave_the_table_unchanged(answer, message):
+    table = PointTable(2, choose_settings(2, seed=0))
+    with pytest.raises(InputError, match=message):
+        table.add(PointPlan([0, 1], [0, 2], [5, 3]), OutcomeCounts(*answer))
+    assert table.total == 0
+    assert len(table.counts) == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: OutcomeCounts([0], [0], [-1]), "counts must not be negative"),
+        (lambda: OutcomeCounts([0], [-1], [1]), "outcomes must not be negative"),
+        (lambda: OutcomeCounts([0], [0, 1], [1]), "one length"),
+        (lambda: OutcomeCounts([0], [0], [0.5]), "whole numbers"),
+        (lambda: PointPlan([0], [0], [-1]), "shots must not be negative"),
+        (lambda: PointPlan([0], [0, 1], [1]), "one length"),
+        (lambda: PointPlan([0, 1], [0, 0], [2**50, 1]), r"at most 2\*\*50 in all"),
+        (lambda: PointTable(1, [[3]]), "0, 1, 2 for X, Y, Z"),
+        (lambda: PointTable(1, [[0], [0]]), "listed twice"),
+        (lambda: PointTable(1, [0, 1]), "one row per setting"),
+        (lambda: choose_settings(63, seed=0), "at most 62"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(("points", "settings", "name"), [([2], [0], "points"), ([0], [9], "sett")])
+def test_a_plan_beyond_the_table_is_refused(points, settings, name):
+    table = PointTable(2, choose_settings(2, seed=0))
+    with pytest.raises(InputError, match=name):
+        table.add(PointPlan(points, settings, [1]), OutcomeCounts([0], [0], [1]))
+
+
+def test_plans_can_be_compared_cut_and_continued():
+    plan = PointPlan([0, 1, 1], [0, 0, 1], [4, 2, 3])
+    done = plan.cut_to([4, 0, 1])
+    rest = plan.without(done)
+    assert rest.equals(PointPlan([1, 1], [0, 1], [2, 2]))
+    assert not plan.equals(done)
+    with pytest.raises(InputError, match="between 0 and the planned ones"):
+        plan.cut_to([5, 0, 0])
+
+
+@pytest.mark.parametrize("shots", [1, 5, 32, 100])
+def test_an_even_plan_favours_no_setting(shots):
+    plan = even_plan(np.arange(96), 32, shots)
+    table = np.zeros((96, 32), dtype=np.int64)
+    table[plan.points, plan.settings] = plan.shots
+    np.testing.assert_array_equal(table.sum(axis=1), shots)
+    assert np.ptp(table) <= 1
+    assert np.ptp(table.sum(axis=0)) == 0
+    assert plan.shots.min() > 0
+
+
+def test_a_read_only_copy_cannot_be_changed():
+    table = PointTable(1, [[2]])
+    table.add(PointPlan([0], [0], [2]), OutcomeCounts([0], [1], [2]))
+    copy = table.read_only()
+    with pytest.raises(ValueError, match="read-only"):
+        copy.counts[0] = 5
+    np.testing.assert_array_equal(copy.dense([0]), table.dense([0]))

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from qiskit.quantum_info import Statevector, partial_trace
+
+from aqka import InputError
+from aqka.backends.zz import zz_states
+from aqka.core.points import OutcomeCounts, PointPlan, PointTable, choose_settings, uniform_settings
+from aqka.estimates.projected import (
+    gaussian_projected_kernel,
+    linear_projected_kernel,
+    reduced_states,
+    squared_distances,
+)
+from tests.estimates.points import measured
+
+
+def qiskit_reduced(state, kept):
+    n = int(np.log2(len(state)))
+    return partial_trace(Statevector(state), [q for q in range(n) if q not in kept]).data
+
+
+def exact_reduced(states, locality):
+    """Reduced density matrices of all points, points × reduced states × matrix."""
+    n = int(np.log2(states.shape[1]))
+    groups = [(q,) for q in range(n)]
+    if locality == 2:
+        groups = [(q, r) for q in range(n) for r in range(q)]
+    return np.array([[qiskit_reduced(state, group) for group in groups] for state in states])
+
+
+@pytest.mark.parametrize("locality", [1, 2])
+def test_many_shots_give_the_reduced_states_of_qiskit(locality):
+    states = zz_states(np.random.default_rng(0).uniform(0, 3, size=(4, 3)))
+    table = measured(states, choose_settings(3, seed=0), 27 * 4_000_000, seed=1)
+    fitted = reduced_states(table, locality)
+    exact = exact_reduced(states, locality)
+    difference = exact[:, None] - exact[None]
+    distances = np.sum(np.abs(difference) ** 2, axis=(2, 3, 4))
+    np.testing.assert_allclose(squared_distances(fitted), distances, atol=3e-3)
+    np.testing.assert_allclose(
+        gaussian_projected_kernel(fitted, 0.7), np.exp(-0.7 * distances), atol=3e-3
+    )
+    linear = np.einsum("igab,jgba->ij", exact, exact).real
+    np.testing.assert_allclose(linear_projected_kernel(fitted), linear, atol=3e-3)
+
+
+@pytest.mark.parametrize("locality", [1, 2])
+def test_squared_distances_and_linear_kernel_have_no_shot_noise_bias(locality):
+    states = zz_states(np.random.default_rng(1).uniform(0, 3, size=(3, 2)))
+    exact = exact_reduced(states, locality)
+    distances = np.sum(np.abs(exact[:, None] - exact[None]) ** 2, axis=(2, 3, 4))
+    linear = np.einsum("igab,jgba->ij", exact, exact).real
+    settings = choose_settings(2, seed=0)
+    repeats = 500
+    # All repetitions side by side: points 0, 1, 2 of each.
+    fitted = reduced_states(measured(np.tile(states, (repeats, 1)), settings, 36, seed=2), locality)
+    found, products = [], []
+    whole_distances = squared_distances(fitted)
+    whole_linear = linear_projected_kernel(fitted)
+    for k in range(repeats):
+        block = slice(3 * k, 3 * k + 3)
+        found.append(whole_distances[block, block])
+        products.append(whole_linear[block, block])
+    for values, truth in ((np.array(found), distances), (np.array(products), linear)):
+        error = values.mean(axis=0) - truth
+        standard = values.std(axis=0) / np.sqrt(repeats)
+        assert np.all(np.abs(error) <= 3.5 * standard + 1e-12)
+    # Without the correction the bias would be plain to see.
+    noise = 2 * np.mean(fitted.variances @ fitted.weights)
+    assert noise > 10 * np.max(np.array(found).std(axis=0) / np.sqrt(repeats))
+
+
+def test_three_settings_suffice_for_one_qubit_states_of_many_qubits():
+    random = np.random.default_rng(0)
+    table = PointTable(2, uniform_settings(40))
+    rows = np.repeat(np.arange(6), 50)
+    outcomes = random.integers(2**40, size=300)
+    plan = PointPlan(np.repeat([0, 1], 3), np.tile([0, 1, 2], 2), np.full(6, 50))
+    table.add(plan, OutcomeCounts(rows, outcomes, np.ones(300, dtype=np.int64)))
+    fitted = reduced_states(table)
+    assert fitted.expectations.shape == (2, 120)
+    bit = (outcomes[:50] >> 7) & 1  # point 0, setting X
+    assert fitted.expectations[0, 3 * 7] == pytest.approx(np.mean(1 - 2 * bit))
+    assert abs(squared_distances(fitted)[0, 1]) < 1.0  # twice the maximally mixed states
+
+
+def test_new_points_are_compared_with_the_old_ones():
+    states = zz_states(np.random.default_rng(3).uniform(0, 3, size=(5, 2)))
+    settings = choose_settings(2, seed=0)
+    table = measured(states, settings, 900, seed=0)
+    old, new = reduced_states(table.subset([0, 1, 2])), reduced_states(table.subset([3, 4]))
+    together = reduced_states(table)
+    np.testing.assert_allclose(
+        gaussian_projected_kernel(new, 1.0, old), gaussian_projected_kernel(together, 1.0)[3:, :3]
+    )
+    np.testing.assert_allclose(
+        linear_projected_kernel(new, old), linear_projected_kernel(together)[3:, :3]
+    )
+
+
+def test_what_was_not_measured_is_named():
+    table = PointTable(1, uniform_settings(2))
+    table.add(PointPlan([0] * 3, [0, 1, 2], [9] * 3), OutcomeCounts([0, 1, 2], [0] * 3, [9] * 3))
+    with pytest.raises(InputError, match="X on qubit 0 Y on qubit 1"):
+        reduced_states(table, locality=2)
+    with pytest.raises(InputError, match="locality must be 1 or 2"):
+        reduced_states(table, locality=3)
