@@ -23,9 +23,9 @@ from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points, encode, load_table
 from aqka.study.encoding import ARRAYS, Encoding
 from aqka.study.feature_maps import as_qpy, feature_map, n_features
+from aqka.study.npz_files import read_arrays
 from aqka.study.schema import BUILT_IN_MAPS, Study, load_study
 from aqka.study.seal import DATA_NAME, MAP_NAME, PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
-from aqka.study.table_files import read_arrays
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
