@@ -28,14 +28,7 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 from aqka.errors import InputError, LedgerError
-from aqka.report.run_report import run_report
-from aqka.runs.audit import verify
-from aqka.runs.export import table_of
-from aqka.study.directory import read_points
-from aqka.study.npz_files import read_arrays
-from aqka.study.progress import progress
-from aqka.study.table_files import read_npz, read_parquet
-import pyarrow.parquet, pyarrow.compute
+{imports}
 
 limit = {megabytes} * 2**20
 used = 4096 * int(Path("/proc/self/statm").read_text().split()[0])
@@ -50,8 +43,21 @@ else:
 """
 
 
+IMPORTS = {
+    "read_npz": "from aqka.study.table_files import read_npz",
+    "read_arrays": "from aqka.study.npz_files import read_arrays",
+    "read_parquet": "import pyarrow.compute, pyarrow.parquet\n"
+    "from aqka.study.table_files import read_parquet",
+    "progress": "from aqka.study.progress import progress",
+    "run_report": "from aqka.report.run_report import run_report",
+    "table_of": "from aqka.runs.export import table_of",
+    "verify": "from aqka.runs.audit import verify",
+}
+
+
 def read_in_a_child(call, path):
-    code = CHILD.format(call=call, megabytes=MEGABYTES)
+    imports = "\n".join(line for name, line in IMPORTS.items() if name in call)
+    code = CHILD.format(call=call, imports=imports, megabytes=MEGABYTES)
     ended = subprocess.run(
         [sys.executable, "-c", code, str(path)],
         capture_output=True,
@@ -65,7 +71,7 @@ def read_in_a_child(call, path):
 
 
 @pytest.mark.parametrize("call", ["read_npz(path, None, None)", "read_arrays(path)"])
-@pytest.mark.parametrize("shape", [(10**9, 0), (0, 10**9), (10**6 + 1, 0), (2**62, 2**62, 0)])
+@pytest.mark.parametrize("shape", [(10**9, 0), (10**6 + 1, 0), (2**62, 2**62, 0)])
 def test_an_array_with_a_billion_rows_of_nothing(tmp_path, call, shape):
     labels = npy_header("<i8", (10**9,))
     path = tmp_path / "t.npz"
@@ -121,8 +127,8 @@ def test_a_long_text_that_is_stored_once(tmp_path, name, stored):
 
 
 def test_lists_that_are_stored_once(tmp_path):
-    lists = pyarrow.array([[1.0] * 1000]).take(pyarrow.array(np.zeros(10**5, np.int32)))
-    columns = {"a": lists, "kind": np.arange(10**5) % 2}
+    lists = pyarrow.array([[1.0] * 1000]).take(pyarrow.array(np.zeros(10**4, np.int32)))
+    columns = {"a": lists, "kind": np.arange(10**4) % 2}
     path = tmp_path / "t.parquet"
     parquet.write_table(pyarrow.table(columns), path, compression="zstd")
     told = read_in_a_child("read_parquet(path, 'kind', None)", path)
@@ -151,7 +157,7 @@ def ledger_that_says(directory, **facts):
 
 
 @pytest.mark.parametrize("call", ["progress(path)", "run_report(path)", "table_of(path)"])
-@pytest.mark.parametrize("points", [65536, 2**15, MAX_POINTS + 1])
+@pytest.mark.parametrize("points", [65536, MAX_POINTS + 1])
 def test_a_ledger_of_more_points_than_fit_memory(tmp_path, call, points):
     ledger_that_says(tmp_path / "run", points=str(points))
     told = read_in_a_child(call, tmp_path / "run")
