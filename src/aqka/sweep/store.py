@@ -137,7 +137,9 @@ class Store:
             "result": result,
         }
         sealed = entry | {"digest": _seal(entry)}
-        self._file.write(to_json(sealed).encode() + b"\n")
+        line = to_json(sealed).encode() + b"\n"
+        while line:  # of a full disk a part is written first, and the next try tells
+            line = line[self._file.write(line) :]
         self._results[key] = to_json(result)
 
 
