@@ -16,6 +16,7 @@ import typer
 from filelock import Timeout
 
 from aqka._util.files import AlreadyHeldError
+from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
 from aqka.errors import JobError, TransientError
 
@@ -64,7 +65,7 @@ def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
     except KeyboardInterrupt:
         _leave(directory, "interrupted", INTERRUPTED, again)
     except (JobError, TransientError) as error:
-        _leave(directory, inert(error, limit=None), FAILED, again)
+        _leave(directory, inert(without_secrets(error), limit=None), FAILED, again)
     except Exception as error:
         if not type(error).__module__.startswith(("qiskit_ibm_runtime", "requests", "urllib3")):
             raise

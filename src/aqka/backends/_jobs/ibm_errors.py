@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from aqka._util.optional import require
+from aqka._util.secrets import without_secrets
 from aqka.backends._jobs.ibm import EXTRA
 from aqka.backends.job_service import JobService
 from aqka.errors import JobError, TransientError
@@ -28,10 +29,14 @@ def tell_passing_errors() -> Iterator[None]:
         raise
     except api.RequestsApiError as error:
         if 400 <= error.status_code < 500 and error.status_code not in (408, 429):
-            raise JobError(f"IBM refused: {error.message}") from error
-        raise TransientError(f"IBM could not be reached: {error.message}") from error
+            raise JobError(f"IBM refused: {without_secrets(error.message)}") from error
+        raise TransientError(_unreachable(error.message)) from error
     except (OSError, exceptions.IBMError) as error:
-        raise TransientError(f"IBM could not be reached: {error}") from error
+        raise TransientError(_unreachable(error)) from error
+
+
+def _unreachable(reason: object) -> str:
+    return f"IBM could not be reached: {without_secrets(reason)}"
 
 
 def find_job(service: JobService, job_id: str) -> Any:
@@ -62,7 +67,7 @@ def wait_for_result(job: Any) -> Any:
     except exceptions.RuntimeInvalidStateError as error:
         raise JobError(f"job {job_id} was cancelled. {remedy}") from error
     except exceptions.RuntimeJobFailureError as error:
-        raise JobError(f"job {job_id} failed: {error}. {remedy}") from error
+        raise JobError(f"job {job_id} failed: {without_secrets(error)}. {remedy}") from error
 
 
 def is_lost(job: Any) -> bool:
