@@ -24,9 +24,10 @@ from aqka.study.carry_out import carry_out, stored_quote
 from aqka.study.data import encode, load_table
 from aqka.study.directory import prepare, read_points, read_results, read_run
 from aqka.study.example import example
+from aqka.study.npz_files import read_arrays
 from aqka.study.progress import progress
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study
-from aqka.study.table_files import read_arrays, read_csv, read_npz, read_parquet
+from aqka.study.table_files import read_csv, read_npz, read_parquet
 from tests.study.helpers import QUICK, small, write_study
 
 SECONDS = 120  # of one case, which on a quiet machine takes a fraction of one

@@ -16,6 +16,10 @@ from tests.study.circuits import with_map
         ("def f(): return 3", "must return a QuantumCircuit, got int"),
         ("def f(): 1 / 0", "failed: ZeroDivisionError"),
         ("", "failed: AttributeError"),
+        (
+            "from qiskit import QuantumCircuit\n\ndef f(): return QuantumCircuit(2)",
+            "has no parameters",
+        ),
     ],
 )
 def test_code_that_gives_no_circuit_is_said(tmp_path, content, words, monkeypatch):

@@ -188,7 +188,11 @@ def test_three_classes_have_a_value_each(tmp_path, monkeypatch, capsys):
     assert code == 0
     first = read_csv(target)[0]
     assert first["label"] in {"setosa", "versicolor", "virginica"}
-    assert len(first["decision"].split()) == 3
+    for name in ("decision", "low", "high"):
+        columns = [f"{name}_{label}" for label in ("setosa", "versicolor", "virginica")]
+        assert set(columns) < set(first)
+        numbers = [float(row[column]) for row in read_csv(target) for column in columns]
+        assert min(numbers) < 0
 
 
 def test_a_label_that_looks_like_a_formula_is_inert_in_csv(tmp_path, monkeypatch, capsys):
@@ -202,6 +206,10 @@ def test_a_label_that_looks_like_a_formula_is_inert_in_csv(tmp_path, monkeypatch
         assert not any(cell.startswith(("=", "@", "+")) for cell in line.split(","))
     for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", " =x", "\t=x", "=x"):
         assert spreadsheet_cell(text)[0] in "'?"
+    assert [spreadsheet_cell(text) for text in ("-1.5", "-1e-9", "+2", -0.5)] == [
+        *("-1.5", "-1e-9", "+2", "-0.5")
+    ]
+    assert spreadsheet_cell("-1_0") == "'-1_0"
 
 
 def test_a_backend_that_fails_ends_with_code_4_and_says_how_to_go_on(

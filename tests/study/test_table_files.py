@@ -63,3 +63,58 @@ def test_a_cell_that_is_no_number_is_named_with_its_row(tmp_path):
     parquet.write_table(pyarrow.table(columns), tmp_path / "data.parquet")
     with pytest.raises(InputError, match=r"data\.parquet, row 3: column 'x' is empty"):
         read_parquet(tmp_path / "data.parquet", "label", None)
+
+
+@pytest.mark.parametrize(
+    "cell", ["1_0", "\u0661", "\uff11", "0x10", "1 0", "1,0", "1e", ".", "1.2.3"]
+)
+def test_a_cell_that_only_python_takes_for_a_number_is_none(tmp_path, cell):
+    path = tmp_path / "data.csv"
+    path.write_text("x;label\n" + f"{cell};a\n2;b\n" * 2)
+    with pytest.raises(InputError, match=r"line 2: column 'x' holds .*, not a number"):
+        read_csv(path, "label", None)
+
+
+@pytest.mark.parametrize("cell", ["infinity", "-inf", "NaN", "1e999", ""])
+def test_a_cell_that_is_not_finite_is_refused(tmp_path, cell):
+    path = tmp_path / "data.csv"
+    path.write_text("x,label\n" + f"{cell},a\n2,b\n" * 2)
+    with pytest.raises(InputError, match="line 2: column 'x' is empty, NaN or infinite"):
+        read_csv(path, "label", None)
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [(" 1.5 ", 1.5), ("+2", 2), ("-.5", -0.5), ("3.", 3), ("1E-3", 0.001), ("007", 7)],
+)
+def test_numbers_as_programs_write_them(tmp_path, cell, number):
+    path = tmp_path / "data.csv"
+    path.write_text("x,label\n" + f"{cell},a\n2,b\n" * 2)
+    assert read_csv(path, "label", None).X[0, 0] == number
+
+
+def test_a_very_long_cell_is_told_from_a_number_at_once(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,label\n" + "9" * 100_000 + "x,a\n2,b\n")
+    with pytest.raises(InputError, match="not a number"):
+        read_csv(path, "label", None)
+
+
+def test_labels_that_only_python_takes_for_numbers_stay_apart(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,label\n" + "1,1_0\n2,10\n" * 2)
+    assert read_csv(path, "label", None).y.tolist() == ["1_0", "10"] * 2
+
+
+def test_a_label_of_half_a_character_is_named(tmp_path):
+    X, y = np.zeros((4, 1)), np.array(["a", "b\ud800", "a", "b\ud800"])
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    with pytest.raises(InputError, match=r"data\.npz, row 2: the label 'b\?' holds half of a"):
+        read_npz(tmp_path / "data.npz", None, None)
+
+
+def test_a_label_of_an_impossible_code_is_refused(tmp_path):
+    y = np.array([97, 98, 97, 0x110000], dtype="<u4").view("<U1")
+    np.savez(tmp_path / "data.npz", X=np.zeros((4, 1)), y=y)
+    with pytest.raises(InputError, match="a text holds the code 0x110000, which is no character"):
+        read_npz(tmp_path / "data.npz", None, None)

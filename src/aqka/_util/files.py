@@ -3,7 +3,6 @@
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import IO, Any
 
 from filelock import FileLock, Timeout
 
+from aqka._util.drafts import open_draft, remove_dead_drafts
 from aqka._util.text import inert
 from aqka.errors import InputError
 
@@ -91,17 +91,17 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 
     At every instant the old or the new content is there, complete.
     """
-    # A name nobody can have put a symbolic link under.
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    remove_dead_drafts(path)
+    stream, draft = open_draft(path)
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with stream:
             os.fchmod(stream.fileno(), 0o644)  # as the ledger beside it
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(draft, path)
+            os.replace(draft, path)
     except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
     _sync_directory(path.parent)
 

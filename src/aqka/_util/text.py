@@ -1,9 +1,13 @@
 """Text that is safe to print, and words for a name that is not known."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 MAX_CHARACTERS = 40
+NUMBER = re.compile(
+    r"[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII
+)
 
 
 def inert(text: object, limit: int | None = MAX_CHARACTERS) -> str:
@@ -38,6 +42,29 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f" Did you mean {inert(folded[near[0]])!r}?" if near else ""
 
 
+def is_encodable(text: str) -> bool:
+    """Return whether a file can hold ``text``: half of a pair of surrogates fits no encoding."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read_number(text: str) -> float | None:
+    """Return the number that ``text`` is to any program, None where there is none.
+
+    Python's ``float`` takes more: underscores, and the digits of every script.
+
+    Examples
+    --------
+    >>> read_number(" -1.5e3"), read_number("1_0"), read_number("\u0661")
+    (-1500.0, None, None)
+    """
+    stripped = text.strip()
+    return float(stripped) if NUMBER.fullmatch(stripped) else None
+
+
 def spreadsheet_cell(value: object) -> str:
     """Return a value for a cell of a CSV file that no spreadsheet takes for a formula.
 
@@ -51,8 +78,4 @@ def spreadsheet_cell(value: object) -> str:
     text = inert(value, limit=None)
     if not text.lstrip().startswith(("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")):
         return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
+    return f"'{text}" if read_number(text) is None else text

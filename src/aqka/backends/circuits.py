@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.optional import require
+from aqka.backends.map_checks import check_feature_map
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,19 +71,7 @@ def as_feature_map(feature_map: "QuantumCircuit | None", n_features: int) -> "Qu
         raise InputError(
             f"feature_map must be a qiskit QuantumCircuit, got {type(feature_map).__name__}."
         )
-    if feature_map.num_parameters == 0:
-        raise InputError(
-            "feature_map has no parameters, so every point would get the same state; "
-            "encode the data with qiskit.circuit.Parameter."
-        )
-    operations = feature_map.count_ops()
-    forbidden = sorted(set(operations) & {"measure", "reset", "initialize", "if_else", "for_loop"})
-    if forbidden or feature_map.num_clbits:
-        what = ", ".join(forbidden) or f"{feature_map.num_clbits} classical bits"
-        raise InputError(
-            f"feature_map must be unitary, without measurements, but holds {what}; "
-            "call remove_final_measurements() first."
-        )
+    check_feature_map(feature_map)
     if feature_map.num_parameters != n_features:
         raise InputError(
             f"feature_map has {feature_map.num_parameters} parameters but the data have "

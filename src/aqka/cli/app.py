@@ -1,7 +1,7 @@
 """The command line: its commands, one file each, and how it ends when something is wrong."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -15,6 +15,7 @@ from aqka.cli.plan import plan
 from aqka.cli.predict import predict
 from aqka.cli.report import report
 from aqka.cli.reproduce import reproduce
+from aqka.cli.stopping import DISK_FULL, exit_code
 from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
 
@@ -55,9 +56,19 @@ def common(
 
 
 def main() -> None:
-    """Run the command line; input that cannot be used ends with a message and exit code 2."""
+    """Run the command line; what cannot be done ends with a message and an exit code of its own."""
     try:
         app()
     except (InputError, LedgerError) as error:
-        typer.echo(f"error: {inert(error, limit=None)}", err=True)
-        sys.exit(2)
+        _leave(inert(error, limit=None), exit_code(error))
+    except OSError as error:
+        if exit_code(error) != DISK_FULL:
+            raise
+        _leave(f"{error.strerror}: {inert(error.filename or 'a file', 300)}.", DISK_FULL)
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    if code == DISK_FULL and "free some space" not in message:
+        message += " The disk is full or fails: free some space, then give the command again."
+    typer.echo(f"error: {message}", err=True)
+    sys.exit(code)

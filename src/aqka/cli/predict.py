@@ -81,13 +81,14 @@ def _write_predictions(found: "NewPoints", output: Path) -> None:
 
 
 def _as_csv(found: "NewPoints") -> str:
-    from aqka.cli.predictions_table import COLUMNS, cell_text
+    from aqka.cli.predictions_table import cell_text, one_column_per_class
 
+    rows = [one_column_per_class(row, found.prediction.head.classes) for row in found.rows()]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in found.rows():
-        writer.writerow([spreadsheet_cell(cell_text(row[name])) for name in COLUMNS])
+    writer.writerow(map(spreadsheet_cell, rows[0]))
+    for row in rows:
+        writer.writerow([spreadsheet_cell(cell_text(value)) for value in row.values()])
     return stream.getvalue()
 
 

@@ -1,5 +1,6 @@
 """Predictions of new points as a table."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,24 @@ def _sentences(found: NewPoints, output: Path | None) -> list[str]:
     if output is not None:
         said.append(f"All points are in {inert(output, 300)}")
     return said
+
+
+def one_column_per_class(row: dict[str, Any], classes: Iterable[Any]) -> dict[str, Any]:
+    """Return a row whose lists, one number for each of several classes, are columns of their own.
+
+    Examples
+    --------
+    >>> one_column_per_class({"point": 0, "low": [-1.5, 2.0]}, ["a", "b"])
+    {'point': 0, 'low_a': -1.5, 'low_b': 2.0}
+    """
+    columns: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, list):
+            pairs = zip(classes, value, strict=True)
+            columns |= {f"{name}_{label}": number for label, number in pairs}
+        else:
+            columns[name] = value
+    return columns
 
 
 def cell_text(value: Any) -> str:

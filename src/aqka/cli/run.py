@@ -55,7 +55,11 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Spend a study's budget. Exit code 2: bad input; 3: interrupted, 4: failed, both resumable."""
+    """Spend a study's budget.
+
+    Exit code 2: bad input; 3: interrupted and 4: failed, both resumable; 5: another process is at
+    work on the run; 6: the disk is full.
+    """
     from aqka.study.directory import check_unused, output_directory, prepare
 
     prepared = prepare(study, allow_code=allow_code)

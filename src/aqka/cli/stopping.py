@@ -1,8 +1,10 @@
-"""How a command ends that was stopped half-way: its exit code, and how to go on."""
+"""How a command ends that did not come to its end: its exit code, and how to go on."""
 
+import errno
 import os
 import shlex
 import signal
+import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +13,20 @@ from types import FrameType
 from typing import NoReturn
 
 import typer
+from filelock import Timeout
 
+from aqka._util.files import AlreadyHeldError
+from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
 from aqka.errors import JobError, TransientError
 
+BAD_INPUT = 2
+"""Exit code of a command whose input cannot be used."""
 INTERRUPTED, FAILED = 3, 4
 """Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
+BUSY, DISK_FULL = 5, 6
+"""Exit codes where another process is at work on the same files, and where they do not fit."""
+FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 STOPPED_SWEEP = 130
 """Exit code of a sweep that Ctrl-C stopped, as shells have it."""
 
@@ -24,6 +34,26 @@ STOPPED_SWEEP = 130
 def this_command() -> str:
     """Return the command that was given, for a shell to take again."""
     return shlex.join(["aqka", *sys.argv[1:]])
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code for an error, by what it came from."""
+    came_from: BaseException | None = error
+    while came_from is not None:
+        if isinstance(came_from, Timeout | AlreadyHeldError):
+            return BUSY
+        if _is_full_disk(came_from):
+            return DISK_FULL
+        # Also where it is not told, because the message in our words says it all.
+        came_from = came_from.__cause__ or came_from.__context__
+    return BAD_INPUT
+
+
+def _is_full_disk(error: BaseException) -> bool:
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says which operation
+        return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+    return isinstance(error, OSError) and error.errno in FULL_DISK_ERRORS
 
 
 @contextmanager
@@ -35,7 +65,7 @@ def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
     except KeyboardInterrupt:
         _leave(directory, "interrupted", INTERRUPTED, again)
     except (JobError, TransientError) as error:
-        _leave(directory, inert(error, limit=None), FAILED, again)
+        _leave(directory, inert(without_secrets(error), limit=None), FAILED, again)
     except Exception as error:
         if not type(error).__module__.startswith(("qiskit_ibm_runtime", "requests", "urllib3")):
             raise

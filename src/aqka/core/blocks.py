@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count
+from aqka._util.limits import MAX_PAIRS
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.core.prior import KernelPrior
 from aqka.errors import InputError
@@ -30,6 +31,11 @@ class BlockTable:
 
     def __init__(self, n_rows: int, n_cols: int) -> None:
         shape = (as_count(n_rows, "n_rows"), as_count(n_cols, "n_cols"))
+        if shape[0] * shape[1] > MAX_PAIRS:
+            raise InputError(
+                f"n_rows times n_cols must be at most {MAX_PAIRS:,} pairs, got "
+                f"{shape[0]:,} times {shape[1]:,}; take fewer test points at a time."
+            )
         self.shots: IntArray = np.zeros(shape, dtype=np.int64)
         self.hits: IntArray = np.zeros(shape, dtype=np.int64)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_counts
+from aqka._util.limits import MAX_POINTS
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
 
@@ -48,6 +49,11 @@ class PairTable:
 
     def __init__(self, n_points: int, diagonal: Diagonal = "known") -> None:
         self.n_points = as_count(n_points, "n_points", minimum=2)
+        if self.n_points > MAX_POINTS:
+            raise InputError(
+                f"n_points must be at most {MAX_POINTS:,}, got {self.n_points:,}, which have "
+                f"{self.n_points * (self.n_points - 1) // 2:,} pairs; take a sample of the points."
+            )
         if diagonal not in ("known", "measured"):
             raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
         self.diagonal: Diagonal = diagonal

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
+from aqka._util.text import inert, is_encodable
 from aqka.core.defaults import DEFAULT_C
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, Reading, as_reading
@@ -71,7 +72,19 @@ def _as_labels(y: ArrayLike) -> NDArray[Any]:
         labels = _of_one_type(labels)
     if labels.dtype.kind not in "buifUS":
         raise InputError(f"y must hold labels or real targets, got dtype {labels.dtype}.")
+    if labels.dtype.kind == "U":
+        _check_characters(labels)
     return labels
+
+
+def _check_characters(labels: NDArray[Any]) -> None:
+    """Refuse a label that no file can hold: a run's results name its classes."""
+    for label in np.unique(labels).tolist():
+        if not is_encodable(label):
+            raise InputError(
+                f"y holds the label {inert(label)!r} with half of a character in it (a lone "
+                "surrogate), which no file can keep; replace it."
+            )
 
 
 def _of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
@@ -114,6 +127,9 @@ class Problem:
     def __post_init__(self) -> None:
         """Check every field, so that whoever holds a Problem can rely on it."""
         targets, classes = as_targets(self.y)
+        # Allocators are handed the problem, and must not change it for others.
+        targets.setflags(write=False)
+        classes.setflags(write=False)
         object.__setattr__(self, "y", targets)
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "ridge", as_positive(self.ridge, "ridge"))
@@ -126,6 +142,7 @@ class Problem:
                     f"true_kernel must be {self.n_points} by {self.n_points} to fit y, "
                     f"got shape {kernel.shape}."
                 )
+            kernel.setflags(write=False)
             object.__setattr__(self, "true_kernel", kernel)
 
     @property

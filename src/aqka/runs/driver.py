@@ -20,6 +20,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from aqka._util.arrays import IntArray
+from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
 from aqka.backends import Backend
 from aqka.core.plans import ShotPlan, checked_hits
@@ -230,8 +231,10 @@ class Run(Generic[SessionType]):
         run for nothing.
         """
         session = self._session
-        warnings.warn(f"round {session.round} failed: {error}", RuntimeWarning, stacklevel=5)
-        facts: dict[str, Any] = {"reason": str(error)}
+        # Whatever a service said may repeat a token, and ledgers are passed on.
+        reason = without_secrets(error)
+        warnings.warn(f"round {session.round} failed: {reason}", RuntimeWarning, stacklevel=5)
+        facts: dict[str, Any] = {"reason": reason}
         measured, hits = plan.cut_to(np.zeros_like(plan.shots)), np.zeros_like(plan.shots)
         lost = error.lost
         if error.partial is not None:
@@ -320,7 +323,8 @@ def _checked_answer(plan: ShotPlan, answer: object) -> IntArray:
 
 def _evidence(answer: object) -> str:
     """Return what a backend said, as text that is safe to keep."""
-    return inert(f"{type(answer).__name__} {answer!r}", MAX_EVIDENCE_CHARACTERS)
+    said = without_secrets(f"{type(answer).__name__} {answer!r}")
+    return inert(said, MAX_EVIDENCE_CHARACTERS)
 
 
 def new_run_id() -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from aqka._util.arrays import IntArray, exact_sum
+from aqka._util.limits import MAX_PAIRS, MAX_POINTS
 from aqka._util.text import inert
 from aqka.core.pairs import Diagonal
 from aqka.core.plans import Landmarks, ShotPlan, checked_hits
@@ -21,7 +22,6 @@ from aqka.runs.ledger import Entry
 
 MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it
 MAX_PROBLEM_CHARACTERS = 300
-MAX_POINTS = 2**16  # a table of more pairs fits no memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,8 +246,11 @@ class _Fold:
                 raise _Unsound(f"points must be a number from 2 to {MAX_POINTS}")
         if "rows" in facts:
             rows, cols = _number(facts["rows"]), _number(facts.get("cols"))
-            if not rows or not cols:
-                raise _Unsound("rows and cols must be numbers of at least 1")
+            if not rows or not cols or rows * cols > MAX_PAIRS:
+                raise _Unsound(
+                    f"rows and cols must be numbers of at least 1 that make at most {MAX_PAIRS} "
+                    "pairs"
+                )
             history.block = rows, cols
         if "diagonal" in facts:
             history.diagonal = facts["diagonal"]

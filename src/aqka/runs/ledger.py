@@ -21,6 +21,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from aqka._util.arrays import IntArray
+from aqka._util.limits import MAX_UNPACKED_BYTES
 from aqka._util.text import inert
 from aqka.errors import LedgerError
 from aqka.runs.head import GENESIS, NO_ENTRY, Head, confirm_head, head_path, read_head, write_head
@@ -29,7 +30,6 @@ LEDGER_NAME = "ledger.sqlite"  # in a run's directory
 SCHEMA_VERSION = 2
 HEADLESS_VERSION = 1  # ledgers of 0.1.0, which have no file with their head
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
-MAX_ARRAY_BYTES = 2**30  # what one entry may unpack to: 5000 points need 0.2 GiB
 # What JSON, zlib and NumPy raise on content that no ledger of ours has.
 UNREADABLE = (
     *(ValueError, KeyError, TypeError, AttributeError, zlib.error),
@@ -375,7 +375,7 @@ def _unpack(packed: bytes, layout: list[list[Any]]) -> dict[str, IntArray]:
     """Return the arrays, and refuse a blob that would unpack to more than it declares."""
     sizes = [int(size) for _, size in layout]
     expected = 8 * sum(sizes)
-    if min(sizes, default=0) < 0 or expected > MAX_ARRAY_BYTES:
+    if min(sizes, default=0) < 0 or expected > MAX_UNPACKED_BYTES:
         raise ValueError(f"an entry declares {expected} bytes of counts")
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(packed, expected + 1)

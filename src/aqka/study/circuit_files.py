@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from aqka._util.files import read_bytes
 from aqka._util.optional import require
 from aqka._util.text import inert
+from aqka.backends.map_checks import check_feature_map
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def _check(circuit: "QuantumCircuit") -> None:
         raise InputError(f"has {circuit.num_qubits} qubits; from 1 to {MAX_QUBITS} are possible.")
     if _count_gates(circuit, {}) > MAX_GATES:
         raise InputError(f"unfolds to more than {MAX_GATES:,} gates.")
+    check_feature_map(circuit)
 
 
 def _count_gates(circuit: Any, known: dict[Any, int]) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from aqka._util.files import as_json, inside, read_bytes, write_atomically
+from aqka._util.lock_list import any_locked
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
 from aqka.runs.head import NO_ENTRY, write_head
@@ -23,9 +24,9 @@ from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points, encode, load_table
 from aqka.study.encoding import ARRAYS, Encoding
 from aqka.study.feature_maps import as_qpy, feature_map, n_features
+from aqka.study.npz_files import read_arrays
 from aqka.study.schema import BUILT_IN_MAPS, Study, load_study
 from aqka.study.seal import DATA_NAME, MAP_NAME, PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
-from aqka.study.table_files import read_arrays
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -225,21 +226,9 @@ def hold_run(directory: Path) -> Iterator[None]:
 
 
 def is_held(directory: Path) -> bool | None:
-    """Return whether a process works on the run, without touching its lock; None: unknown.
-
-    To try the lock could make a writer fail that starts at this moment, so the kernel's list of
-    locks is read instead, where there is one.
-    """
-    try:
-        held = Path("/proc/locks").read_text()
-        numbers = {
-            str((directory / name).stat().st_ino)
-            for name in (LOCK_NAME, f"{Path(LEDGER_NAME).stem}.lock")
-            if (directory / name).exists()
-        }
-    except OSError:
-        return None
-    return any(part.rpartition(":")[2] in numbers for part in held.split() if part.count(":") == 2)
+    """Return whether a process works on the run, without touching its lock; None: unknown."""
+    names = (LOCK_NAME, f"{Path(LEDGER_NAME).stem}.lock")
+    return any_locked(directory / name for name in names)
 
 
 def _as_npz(points: Points) -> bytes:

@@ -10,6 +10,7 @@ from aqka._util.files import inside
 from aqka._util.optional import require
 from aqka._util.text import inert
 from aqka.backends.circuits import zz_feature_map
+from aqka.backends.map_checks import check_feature_map
 from aqka.errors import InputError
 from aqka.study.circuit_files import load_circuit
 from aqka.study.schema import BUILT_IN_MAPS, FeatureMapSection, Study
@@ -91,4 +92,5 @@ def _from_code(section: FeatureMapSection, base: Path, allow_code: bool) -> "Qua
         raise InputError(
             f"feature_map.map {name!r} must return a QuantumCircuit, got {type(circuit).__name__}."
         )
+    check_feature_map(circuit)
     return circuit

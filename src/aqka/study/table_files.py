@@ -3,28 +3,26 @@
 import csv
 import io
 import math
-import zipfile
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka._util.files import check_file, read_text
-from aqka._util.text import did_you_mean, inert
+from aqka._util.files import read_text
+from aqka._util.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS
+from aqka._util.text import did_you_mean, inert, is_encodable, read_number
 from aqka.errors import InputError
+from aqka.study.npz_files import read_arrays
+from aqka.study.parquet_files import column_batches, read_header
+from aqka.study.table_size import too_large
 
-MAX_BYTES = 64 * 2**20
-MAX_ROWS = 10**6
-MAX_COLUMNS = 10_000
-MAX_CELLS = 2 * 10**7
 MAX_LABEL = 1000  # characters
 LARGEST = 1e100  # of a feature: squares of it still fit a float
-MAX_MEMBERS = 64
 FORMATS = (".csv", ".parquet", ".npz")
 REMEDY = "drop those rows or fill the gaps first"
 
@@ -54,7 +52,7 @@ def read_csv(
 
     Points that are not ``labelled`` have empty labels.
     """
-    text = read_text(path, MAX_BYTES, "data file")
+    text = read_text(path, MAX_FILE_BYTES, "data file")
     name = inert(path.name)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, name))
     values, labels = array("d"), []
@@ -71,7 +69,7 @@ def read_csv(
             values.extend(_number(row[k], header[k], where) for k in chosen)
             labels.append("" if label is None else _label(row[label], header[label], where))
             if len(labels) > MAX_ROWS or len(values) > MAX_CELLS:
-                raise _too_large(name)
+                raise too_large(name)
     except csv.Error as error:
         raise InputError(
             f"{name}, line {reader.line_num} is not readable CSV: {error}. Is a quote left open?"
@@ -94,46 +92,20 @@ def read_parquet(
     path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
 ) -> DataTable:
     """Return the table of a Parquet file."""
-    parquet = _parquet_reader()
-    check_file(path, MAX_BYTES, "data file")
-    name = inert(path.name)
-    try:
-        with parquet.ParquetFile(path, memory_map=False) as file:
-            _check_declared_size(file.metadata, name)
-            header = [str(column) for column in file.schema_arrow.names]
-            chosen, label = _choose(header, target, features, name, labelled)
-            if file.metadata.num_rows * len(chosen) > MAX_CELLS:
-                raise _too_large(name)
-            wanted = [header[k] for k in chosen] + ([] if label is None else [header[label]])
-            columns = file.read(columns=wanted, use_threads=False).to_pydict()
-    except InputError:
-        raise
-    except Exception as error:  # pyarrow raises many kinds, and the file may be anyone's
-        raise InputError(f"{name} is not a readable Parquet file: {inert(error, 100)}.") from None
+    header, name = read_header(path), inert(path.name)
+    chosen, label = _choose(header, target, features, name, labelled)
     names = [header[k] for k in chosen]
-    X = np.column_stack([_numbers(columns[column], column, name) for column in names])
-    labels = [""] * len(X)
-    if label is not None:
-        labels = _labels(columns[header[label]], header[label], name)
-    return _as_table(X, labels, names, name, labelled)
-
-
-def _parquet_reader() -> Any:
-    """Return pyarrow's reader, or say how to get it."""
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise InputError(
-            "a .parquet file needs pyarrow: pip install 'aqka[parquet]', or save it as CSV."
-        ) from error
-    return parquet
-
-
-def _check_declared_size(about: Any, name: str) -> None:
-    """Refuse a Parquet file that says it unpacks to too much, before it does."""
-    declared = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
-    if about.num_rows > MAX_ROWS or about.num_columns > MAX_COLUMNS or declared > 8 * MAX_BYTES:
-        raise _too_large(name)
+    parts: list[FloatArray] = [np.zeros((0, len(names)))]
+    labels: list[str] = []
+    for batch in column_batches(path, names if label is None else [*names, header[label]]):
+        first = len(labels) + 1
+        part = [_numbers(batch[column], column, name, first) for column in names]
+        parts.append(np.column_stack(part))
+        if label is None:
+            labels += [""] * len(parts[-1])
+        else:
+            labels += _labels(batch[header[label]], header[label], name, first)
+    return _as_table(np.concatenate(parts), labels, names, name, labelled)
 
 
 def read_npz(
@@ -151,10 +123,13 @@ def read_npz(
                 f"It has: {inert(', '.join(arrays), 200)}."
             )
     X = arrays["X"]
-    if X.ndim != 2 or X.dtype.kind not in "buif":
+    if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "buif":
         raise InputError(
-            f"{name}: X must be a 2-D array of real numbers, got shape {X.shape} of {X.dtype}."
+            f"{name}: X must be a 2-D array of real numbers, a row for each point and at least "
+            f"one column, got shape {X.shape} of {X.dtype}."
         )
+    if X.shape[1] > MAX_COLUMNS:
+        raise too_large(name)
     columns = [f"X[{k}]" for k in range(X.shape[1])]
     if not labelled:
         return _as_table(X.astype(np.float64), [""] * len(X), columns, name, labelled)
@@ -168,52 +143,12 @@ def read_npz(
     return _as_table(X.astype(np.float64), labels, columns, name, labelled)
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an npz; sizes are checked before data are read, pickle is refused."""
-    check_file(path, MAX_BYTES, "npz file")
-    name = inert(path.name)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            if len(members) > MAX_MEMBERS or sum(m.file_size for m in members) > MAX_BYTES:
-                raise _too_large(name)
-            found = {}
-            for member in members:
-                with archive.open(member) as stream:
-                    found[member.filename.removesuffix(".npy")] = _array(stream, member.file_size)
-            return found
-    except InputError:
-        raise
-    except Exception as error:  # zipfile, its codecs and numpy raise many kinds
-        raise InputError(
-            f"{name} is not a readable npz file: {inert(error, 100)}. Write it with numpy.savez; "
-            "arrays of objects are never loaded."
-        ) from None
-
-
-def _array(stream: IO[bytes], size: int) -> NDArray[Any]:
-    """Read one array after checking that its header declares what the archive holds."""
-    version = np.lib.format.read_magic(stream)
-    readers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    shape, fortran, dtype = readers[version](stream)
-    if dtype.hasobject:
-        raise ValueError("an array holds Python objects")
-    count = math.prod(shape)
-    if min(shape, default=0) < 0 or stream.tell() + count * dtype.itemsize != size:
-        raise ValueError("an array's header does not match its length")
-    flat = np.frombuffer(stream.read(), dtype=dtype, count=count)
-    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
-
-
 def _choose(
     header: list[str], target: str | None, features: Sequence[str] | None, name: str, labelled: bool
 ) -> tuple[list[int], int | None]:
     """Return the positions of the features and of the label, if there is to be one."""
     if len(header) > MAX_COLUMNS:
-        raise _too_large(name)
+        raise too_large(name)
     position = {column: k for k, column in enumerate(header)}
     if len(position) < len(header):
         twice = Counter(header).most_common(1)[0][0]
@@ -242,7 +177,7 @@ def _number(value: Any, column: str, where: str) -> float:
     """Return a cell as a number, or say which cell is none."""
     blank = value is None or (isinstance(value, str) and value.strip() in ("", "NA", "N/A", "?"))
     try:
-        number = math.nan if blank else float(value)
+        number = math.nan if blank else _as_float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{where}: column {inert(column)!r} holds {inert(value)!r}, not a number. List the "
@@ -255,17 +190,26 @@ def _number(value: Any, column: str, where: str) -> float:
     return number
 
 
-def _numbers(values: Iterable[Any], column: str, name: str) -> FloatArray:
-    """Return a column of cells as numbers."""
-    return np.array(
-        [_number(value, column, f"{name}, row {row}") for row, value in enumerate(values, 1)],
-        dtype=np.float64,
-    )
+def _as_float(value: Any) -> float:
+    if not isinstance(value, str):
+        return float(value)
+    number = read_number(value)
+    if number is None:
+        raise ValueError(value)
+    return number
 
 
-def _labels(values: Iterable[Any], column: str, name: str) -> list[str]:
-    """Return a column of cells as labels."""
-    return [_label(value, column, f"{name}, row {row}") for row, value in enumerate(values, 1)]
+def _numbers(values: Iterable[Any], column: str, name: str, first: int) -> FloatArray:
+    """Return cells of a column as numbers, the first of them that of row ``first``."""
+    rows = enumerate(values, first)
+    numbers = [_number(value, column, f"{name}, row {row}") for row, value in rows]
+    return np.array(numbers, dtype=np.float64)
+
+
+def _labels(values: Iterable[Any], column: str, name: str, first: int = 1) -> list[str]:
+    """Return cells of a column as labels, the first of them that of row ``first``."""
+    rows = enumerate(values, first)
+    return [_label(value, column, f"{name}, row {row}") for row, value in rows]
 
 
 def _label(value: Any, column: str, where: str) -> str:
@@ -275,6 +219,11 @@ def _label(value: Any, column: str, where: str) -> str:
         raise InputError(f"{where}: the target {inert(column)!r} is missing; {REMEDY}.")
     if len(text) > MAX_LABEL:
         raise InputError(f"{where}: a label has {len(text)} characters; the most is {MAX_LABEL}.")
+    if not is_encodable(text):
+        raise InputError(
+            f"{where}: the label {inert(text)!r} holds half of a character, which no file can "
+            "keep; write the labels anew as Unicode text, or replace this one."
+        )
     return text
 
 
@@ -293,28 +242,21 @@ def _as_table(
         )
     # An array of texts gives every label the room of the longest.
     if X.size > MAX_CELLS or len(labels) * max(map(len, labels)) > MAX_CELLS:
-        raise _too_large(name)
+        raise too_large(name)
     texts = np.array(labels)
     return DataTable(X, _as_classes(texts, name) if labelled else texts, columns)
 
 
 def _as_classes(labels: NDArray[Any], name: str) -> NDArray[Any]:
     """Return whole numbers as int, other labels as text; refuse real targets."""
-    try:
-        numbers = labels.astype(np.float64)
-    except ValueError:
+    classes, where = np.unique(labels, return_inverse=True)
+    read = [read_number(str(label)) for label in classes]
+    if None in read:
         return labels
+    numbers = np.array(read, dtype=np.float64)[where]
     if not np.all(np.abs(numbers) < 2**53) or not np.all(numbers == np.rint(numbers)):
         raise InputError(
-            f"{name}: the target holds real numbers, {np.unique(labels).size} different ones; a "
+            f"{name}: the target holds real numbers, {classes.size} different ones; a "
             "study classifies. Make it classes first, for example above and below a threshold."
         )
     return numbers.astype(np.int64)
-
-
-def _too_large(name: str) -> InputError:
-    return InputError(
-        f"{name} is too large: at most {MAX_ROWS:,} rows, {MAX_COLUMNS:,} columns, "
-        f"{MAX_CELLS:,} cells and {MAX_BYTES // 2**20} MiB. A quantum kernel has a pair for every "
-        "two points; take a sample of some hundred."
-    )

@@ -17,6 +17,13 @@ from aqka._util.files import AlreadyHeldError, hold_lock
 from aqka.errors import InputError
 from aqka.version import __version__
 
+# What a line of 0.1.0 holds; it has no digest.
+UNSEALED_VERSION = "0.1.0"
+UNSEALED_KEYS = {
+    *("key", "function", "cell", "seed", "versions"),
+    *("seconds", "cpu_seconds", "finished", "result"),
+}
+
 Cell = dict[str, Any]
 Result = dict[str, Any]
 CellFunction = TypeVar("CellFunction", bound=Callable[..., Any])
@@ -72,7 +79,8 @@ def cell_key(function: str, cell: Cell) -> str:
 class Store:
     """Finished cells in an append-only file; one process writes at a time.
 
-    A line that was cut by a kill, or damaged, is passed over: its cell is computed again.
+    Every line is sealed by a digest of its content. One that was cut by a kill, or damaged, is
+    passed over: its cell is computed again.
     So are the cells of other versions, because their bits may differ.
     """
 
@@ -128,7 +136,10 @@ class Store:
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "result": result,
         }
-        self._file.write(to_json(entry).encode() + b"\n")
+        sealed = entry | {"digest": _seal(entry)}
+        line = to_json(sealed).encode() + b"\n"
+        while line:  # of a full disk a part is written first, and the next try tells
+            line = line[self._file.write(line) :]
         self._results[key] = to_json(result)
 
 
@@ -138,8 +149,23 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_bytes().splitlines() if path.exists() else []:
         try:
             entry = json.loads(line)
-            whole = entry["key"] == cell_key(entry["function"], entry["cell"])
-            if whole and entry["versions"] == here and entry.keys() >= {"result", "cpu_seconds"}:
+            whole = _is_sealed(entry) and entry["versions"] == here
+            if whole and entry["key"] == cell_key(entry["function"], entry["cell"]):
                 yield entry
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
+
+
+def _seal(entry: dict[str, Any]) -> str:
+    """Return the digest of a line's content."""
+    return text_digest(to_json(entry))
+
+
+def _is_sealed(entry: dict[str, Any]) -> bool:
+    """Return whether a line says what was written, as far as it can be known."""
+    content = {name: value for name, value in entry.items() if name != "digest"}
+    if content.keys() != UNSEALED_KEYS:
+        return False
+    if "digest" not in entry:
+        return bool(entry["versions"]["aqka"] == UNSEALED_VERSION)
+    return bool(entry["digest"] == _seal(content))

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from aqka._util.optional import require
+from aqka._util.secrets import without_secrets
 from aqka.backends._jobs.ibm import EXTRA
 from aqka.backends.job_service import JobService
 from aqka.errors import JobError, TransientError
@@ -38,10 +39,14 @@ def tell_passing_errors(*, collecting: bool = False) -> Iterator[None]:
         code = error.status_code
         refused = 400 <= code < 500 and code not in (408, 429)
         if code in GONE if collecting else refused:
-            raise JobError(f"IBM refused: {error.message}") from error
-        raise TransientError(f"IBM could not be reached: {error.message}") from error
+            raise JobError(f"IBM refused: {without_secrets(error.message)}") from error
+        raise TransientError(_unreachable(error.message)) from error
     except (OSError, exceptions.IBMError) as error:
-        raise TransientError(f"IBM could not be reached: {error}") from error
+        raise TransientError(_unreachable(error)) from error
+
+
+def _unreachable(reason: object) -> str:
+    return f"IBM could not be reached: {without_secrets(reason)}"
 
 
 def find_job(service: JobService, job_id: str) -> Any:
@@ -72,7 +77,7 @@ def wait_for_result(job: Any) -> Any:
     except exceptions.RuntimeInvalidStateError as error:
         raise JobError(f"job {job_id} was cancelled. {remedy}") from error
     except exceptions.RuntimeJobFailureError as error:
-        raise JobError(f"job {job_id} failed: {error}. {remedy}") from error
+        raise JobError(f"job {job_id} failed: {without_secrets(error)}. {remedy}") from error
     except UNDECODABLE as error:
         raise JobError(
             f"the result of job {job_id} cannot be read ({type(error).__name__}). {remedy}"

@@ -1,0 +1,79 @@
+"""Is a circuit a feature map? It must take data, and run backwards as well as forwards."""
+
+from typing import TYPE_CHECKING, Any
+
+from aqka._util.text import inert
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+WITHOUT_CONTROL = "write its gates out, without classical control"
+REMEDIES = {
+    "measure": "aqka measures by itself, so call remove_final_measurements() first",
+    "reset": "leave it out, since every point begins with all qubits at zero",
+    "initialize": "use prepare_state(), which has an inverse, instead",
+    **dict.fromkeys(
+        ("for_loop", "while_loop", "if_else", "switch_case", "break_loop", "continue_loop", "box"),
+        WITHOUT_CONTROL,
+    ),
+}
+OTHER_REMEDY = "use gates that have an inverse"
+
+
+def check_feature_map(circuit: "QuantumCircuit") -> None:
+    """Refuse a circuit that encodes nothing, or whose inverse does not exist."""
+    culprit = _first_without_inverse(circuit, set())
+    if culprit is not None:
+        name, place = culprit
+        raise InputError(
+            f"feature_map must be unitary, since the fidelity test also runs it backwards, but "
+            f"{place} is {inert(name)!r}; {REMEDIES.get(name, OTHER_REMEDY)}."
+        )
+    classical = circuit.num_clbits + circuit.num_vars
+    if classical:
+        raise InputError(
+            f"feature_map must be unitary, without measurements, but holds {classical} classical "
+            "bits or variables; leave them out, or call remove_final_measurements() first."
+        )
+    if circuit.num_parameters == 0:
+        raise InputError(
+            "feature_map has no parameters, so every point would get the same state; "
+            "encode the data with qiskit.circuit.Parameter, in OpenQASM 3 with 'input float x;'."
+        )
+
+
+def _first_without_inverse(circuit: Any, sound: set[Any]) -> tuple[str, str] | None:
+    """Return name and place of an instruction that has no inverse; None if there is none.
+
+    ``sound`` holds the kinds of instructions that have one: gates of one name have one definition.
+    """
+    for number, step in enumerate(circuit.data, 1):
+        operation = step.operation
+        kind = getattr(operation, "base_class", type(operation))
+        if (operation.name, kind) in sound:
+            continue
+        qubits = ", ".join(str(circuit.find_bit(qubit).index) for qubit in step.qubits)
+        place = f"instruction {number} (on qubit {qubits})"
+        if _is_defined_by_parts(operation, kind):
+            inner = _first_without_inverse(operation.definition, sound)
+            if inner is not None:
+                return inner[0], f"{inner[1]} of {inert(operation.name)!r}, {place},"
+        elif not _has_inverse(operation):
+            return operation.name, place
+        sound.add((operation.name, kind))
+    return None
+
+
+def _is_defined_by_parts(operation: Any, kind: type) -> bool:
+    """Return whether an instruction is no gate of Qiskit's own, and says what it is made of."""
+    known = kind.__module__.startswith("qiskit.circuit.library")
+    return not known and getattr(operation, "definition", None) is not None
+
+
+def _has_inverse(operation: Any) -> bool:
+    try:
+        operation.inverse()
+    except Exception:  # whatever a circuit's own instructions raise
+        return False
+    return True

@@ -1,0 +1,46 @@
+import os
+
+import pytest
+
+from aqka._util import lock_list
+from aqka._util.files import hold_lock
+from aqka._util.lock_list import any_locked
+
+
+@pytest.mark.skipif(not lock_list.LOCK_LIST.exists(), reason="this kernel does not list its locks")
+def test_a_lock_is_seen_while_it_is_held(tmp_path):
+    paths = [tmp_path / "none.lock", tmp_path / "a.lock"]
+    assert any_locked(paths) is False
+    with hold_lock(tmp_path / "a.lock"):
+        assert any_locked(paths) is True
+    assert any_locked(paths) is False
+
+
+@pytest.mark.parametrize(("further", "seen"), [(0, True), (1, False)])
+def test_the_same_inode_on_another_device_is_another_file(tmp_path, monkeypatch, further, seen):
+    path = tmp_path / "a.lock"
+    path.touch()
+    status = path.stat()
+    major, minor = os.major(status.st_dev), os.minor(status.st_dev) + further
+    listed = tmp_path / "locks"
+    listed.write_text(
+        f"1: FLOCK  ADVISORY  WRITE 77 {major:02x}:{minor:02x}:{status.st_ino} 0 EOF\n"
+    )
+    monkeypatch.setattr(lock_list, "LOCK_LIST", listed)
+    assert any_locked([path]) is seen
+
+
+def test_a_file_system_may_lock_with_the_device_of_its_mount(tmp_path, monkeypatch):
+    path = tmp_path / "a.lock"
+    path.touch()
+    listed = tmp_path / "locks"
+    listed.write_text(f"1: FLOCK  ADVISORY  WRITE 77 00:2f:{path.stat().st_ino} 0 EOF\n")
+    monkeypatch.setattr(lock_list, "LOCK_LIST", listed)
+    assert any_locked([path]) is False
+    monkeypatch.setattr(lock_list, "_mounted_device", lambda path: (0, 0x2F))
+    assert any_locked([path]) is True
+
+
+def test_where_there_is_no_list_nobody_knows(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock_list, "LOCK_LIST", tmp_path / "none")
+    assert any_locked([tmp_path / "a.lock"]) is None
