@@ -104,17 +104,24 @@ def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = Non
     paper's ridge (shown in tests/insight/test_diagnostics.py).
     """
     if kernel is None:
-        return diagnose_counts(table, problem, Spectrum.of(problem.reading.kernel(table)))
+        spectrum = Spectrum.of(problem.reading.kernel(table))
+        return diagnose_sensitivity(table, problem, count_sensitivity(table, problem, spectrum))
     kernel = as_kernel(kernel, "kernel")
     k = table.condense(kernel)
     size = np.abs(table.condense(ridge_gradient(kernel, problem)))
     return _diagnostics(table, size, np.sqrt(k * (1 - k)), estimated=False)
 
 
-def diagnose_counts(table: PairTable, problem: Problem, spectrum: Spectrum) -> Diagnostics:
-    """Diagnose what has been measured, whose kernel is decomposed already."""
-    size = np.abs(table.condense(spectrum_gradient(spectrum, problem)))
-    return _diagnostics(table, size, problem.reading.deviation(table), estimated=True)
+def count_sensitivity(table: PairTable, problem: Problem, spectrum: Spectrum) -> FloatArray:
+    """Return |g| per pair of what has been measured, given the spectrum of its kernel."""
+    return np.abs(table.condense(spectrum_gradient(spectrum, problem)))
+
+
+def diagnose_sensitivity(
+    table: PairTable, problem: Problem, sensitivity: FloatArray
+) -> Diagnostics:
+    """Diagnose what has been measured, given its :func:`count_sensitivity`."""
+    return _diagnostics(table, sensitivity, problem.reading.deviation(table), estimated=True)
 
 
 def _diagnostics(

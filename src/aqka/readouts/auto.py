@@ -12,6 +12,7 @@ from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
 from aqka.maths.folds import split_folds
 from aqka.maths.spectrum import Spectrum
+from aqka.maths.threads import threads_for
 from aqka.readouts._base import FittedHead, Readout
 from aqka.readouts._sparse import sparse_coefficients
 
@@ -50,12 +51,14 @@ class Auto(Readout):
         variance = float(np.mean(prior.variance(mean, table.shots)))
         noise = 2 * np.sqrt(variance * table.n_points)
         rows = (kernel + table.square(mean)) / 2
-        return self._fit(Spectrum.of(kernel), kernel, rows, problem, noise)
+        with threads_for(table.n_points):
+            return self._fit(Spectrum.of(kernel), kernel, rows, problem, noise)
 
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Train on a kernel of unknown noise, which its most negative eigenvalue then measures."""
-        spectrum = Spectrum.of(kernel)
-        return self._fit(spectrum, kernel, kernel, problem, -float(spectrum.measured[0]))
+        with threads_for(len(kernel)):
+            spectrum = Spectrum.of(kernel)
+            return self._fit(spectrum, kernel, kernel, problem, -float(spectrum.measured[0]))
 
     def _fit(
         self,

@@ -8,12 +8,11 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert
-from aqka.allocators.aqka import spectrum_gradient
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
-from aqka.insight.diagnostics import Diagnostics, diagnose_counts
+from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.redraw import noise_floor
 from aqka.maths.spectrum import Spectrum
@@ -23,8 +22,9 @@ from aqka.report.point_results import PointResults, point_results
 from aqka.runs.audit import Audit
 from aqka.runs.history import History
 from aqka.study.carry_out import stored_quote
+from aqka.study.directory import check_directory
 from aqka.study.method import readout_of
-from aqka.study.progress import ProgressReader, read_begun_history
+from aqka.study.progress import check_extent, read_begun_history, run_state
 from aqka.study.results import measured_spectrum, quote_versus_actual
 from aqka.study.rounds import MAX_ASSESSED_POINTS, RoundSummary, make_assess, summarise_rounds
 from aqka.study.seal import STUDY_NAME
@@ -91,12 +91,14 @@ class RunReport:
 
 def run_report(directory: Path) -> RunReport:
     """Read a run's directory, finished or not."""
-    state = ProgressReader(directory).look().state  # checks the directory
+    check_directory(directory)
     history = read_begun_history(directory)
     if history is None:
         raise InputError(
             f"{inert(directory, 300)} has not measured anything yet; there is nothing to report."
         )
+    check_extent(history)
+    state = run_state(directory, history)
     if (directory / STUDY_NAME).exists():
         return study_report(load_study_run(directory, history), state)
     return _python_report(directory, history, state)
@@ -108,7 +110,8 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     points = run.points
     auto_head = _auto_head(run)
     spectrum = measured_spectrum(run.session, auto_head or run.head)
-    diagnostics = diagnose_counts(table, problem, spectrum)
+    sensitivity = count_sensitivity(table, problem, spectrum)
+    diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = make_assess(problem, points.train_labels, readout_of(run.study), diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return RunReport(
@@ -119,7 +122,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         rounds=summarise_rounds(run.history, problem.new_table(), assess, assessed),
         labels=[inert(label) for label in points.train_labels],
         data=f"{digest(points.test)} {text_digest(repr(points.test_labels.tolist()))}",
-        sensitivity=np.abs(table.condense(spectrum_gradient(spectrum, problem))),
+        sensitivity=sensitivity,
         diagnostics=diagnostics,
         eigenvalues=_falling_eigenvalues(run, spectrum),
         noise_floor=noise_floor(table),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from aqka.insight.diagnostics import diagnose_counts
+from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
 from aqka.planning.quotes import Quote
@@ -33,7 +33,8 @@ def results_of(
 ) -> dict[str, Any]:
     """Return how well the head did, what was used, and the history of the run."""
     table, problem = session.table, session.problem
-    diagnostics = diagnose_counts(table, problem, measured_spectrum(session, head))
+    sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
+    diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = None
     if table.n_points <= MAX_ASSESSED_POINTS:
         assess = make_assess(problem, points.train_labels, readout_of(study), diagnostics)
