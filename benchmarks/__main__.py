@@ -5,11 +5,12 @@ import platform
 from datetime import date
 from pathlib import Path
 
-from benchmarks import agreement, kernels, noisy, prediction, speed
+from benchmarks import agreement, kernels, load, noisy, prediction, speed
 from benchmarks.bars import Bar
 
 SECTIONS = {
     "Speed and memory of the core": speed,
+    "CPU time of a study, one thread": load,
     "Exact kernels, one thread": kernels,
     "Noisy kernels, one thread": noisy,
     "Shots for prediction": prediction,

@@ -17,11 +17,16 @@ def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
     """Return |g| of kernel ridge regression on ``kernel``, up to a factor (lines 5 to 7).
 
     Those of several outputs are combined by :func:`~aqka.maths.sensitivity.combine_outputs`.
+    Where the kernel is decomposed already, :func:`spectrum_gradient` is the same.
 
     Only ratios matter to targets, so labels and coefficients are scaled to a largest of 1,
     which keeps the smallest and the largest ridges within floating point.
     """
-    spectrum = Spectrum.of(kernel)  # line 5: PSD-project
+    return spectrum_gradient(Spectrum.of(kernel), problem)  # line 5: PSD-project
+
+
+def spectrum_gradient(spectrum: Spectrum, problem: Problem) -> FloatArray:
+    """Return :func:`ridge_gradient` of a decomposed kernel."""
     y = _scale_to_one(problem.outputs)
     alpha = _scale_to_one(spectrum.solve(y, problem.ridge))  # line 6: α = (K̂ + λI)⁻¹ y
     beta = _scale_to_one(spectrum.solve(alpha, problem.ridge))  #  β = (K̂ + λI)⁻¹ α

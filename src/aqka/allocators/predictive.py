@@ -9,7 +9,7 @@ from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.maths.sensitivity import prediction_sensitivity
-from aqka.maths.spectrum import Spectrum
+from aqka.readouts import FittedHead
 from aqka.readouts.auto import Auto as AutoReadout
 
 
@@ -28,14 +28,18 @@ class Predictive(TargetFill):
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return how far each pair moves the predictions."""
-        head = AutoReadout().fit(table, problem)
-        alpha = head.alpha.reshape(table.n_points, -1)
-        spectrum = Spectrum.of(problem.reading.kernel(table))
-        return table.condense(prediction_sensitivity(spectrum, alpha, head.regularisation))
+        return head_sensitivity(AutoReadout().fit(table, problem), table)
 
     def score(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return half of the predictions' shares, and half of equal ones."""
         return half_uniform(super().score(table, problem))
+
+
+def head_sensitivity(head: FittedHead, table: PairTable) -> FloatArray:
+    """Return how far each pair of the table moves the predictions of a head trained on it."""
+    assert head.spectrum is not None, "the auto readout keeps its decomposition"
+    alpha = head.alpha.reshape(table.n_points, -1)
+    return table.condense(prediction_sensitivity(head.spectrum, alpha, head.regularisation))
 
 
 def half_uniform(score: FloatArray) -> FloatArray:

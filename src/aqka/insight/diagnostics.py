@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka._util.arrays import FloatArray, as_kernel
-from aqka.allocators.aqka import ridge_gradient
+from aqka.allocators.aqka import ridge_gradient, spectrum_gradient
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
+from aqka.maths.spectrum import Spectrum
 from aqka.maths.theory import SATURATED_SHOTS_PER_PAIR, cauchy_schwarz_ratio
 
 # The paper's regime borders (its abstract and Appendix C.16).
@@ -102,15 +103,30 @@ def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = Non
     whose exact kernel is above 0.95, counts give 0.5 to 0.65 up to 100 shots a pair at the
     paper's ridge (shown in tests/insight/test_diagnostics.py).
     """
-    estimated = kernel is None
     if kernel is None:
-        kernel = problem.reading.kernel(table)
-        deviation = problem.reading.deviation(table)
-    else:
-        kernel = as_kernel(kernel, "kernel")
-        k = table.condense(kernel)
-        deviation = np.sqrt(k * (1 - k))
+        spectrum = Spectrum.of(problem.reading.kernel(table))
+        return diagnose_sensitivity(table, problem, count_sensitivity(table, problem, spectrum))
+    kernel = as_kernel(kernel, "kernel")
+    k = table.condense(kernel)
     size = np.abs(table.condense(ridge_gradient(kernel, problem)))
+    return _diagnostics(table, size, np.sqrt(k * (1 - k)), estimated=False)
+
+
+def count_sensitivity(table: PairTable, problem: Problem, spectrum: Spectrum) -> FloatArray:
+    """Return |g| per pair of what has been measured, given the spectrum of its kernel."""
+    return np.abs(table.condense(spectrum_gradient(spectrum, problem)))
+
+
+def diagnose_sensitivity(
+    table: PairTable, problem: Problem, sensitivity: FloatArray
+) -> Diagnostics:
+    """Diagnose what has been measured, given its :func:`count_sensitivity`."""
+    return _diagnostics(table, sensitivity, problem.reading.deviation(table), estimated=True)
+
+
+def _diagnostics(
+    table: PairTable, size: FloatArray, deviation: FloatArray, *, estimated: bool
+) -> Diagnostics:
     return Diagnostics(
         gini=gini(size),
         rho=cauchy_schwarz_ratio((size * deviation) ** 2),

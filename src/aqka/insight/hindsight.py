@@ -8,7 +8,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.allocators.predictive import Predictive
+from aqka.allocators.predictive import head_sensitivity
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
@@ -17,7 +17,8 @@ from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.cross_validation import cross_validated_right
 from aqka.insight.redraw import hit_chances, redraw_counts
 from aqka.maths.theory import cauchy_schwarz_ratio
-from aqka.readouts import Readout
+from aqka.readouts import FittedHead, Readout
+from aqka.readouts.auto import Auto as AutoReadout
 
 FRACTIONS = (0.25, 0.5)
 NEGLIGIBLE = 0.02  # of the variance: nobody would change an allocator for it
@@ -54,6 +55,7 @@ def steering(
     problem: Problem,
     repetitions: int = 0,
     seed: int = 0,
+    head: FittedHead | None = None,
 ) -> Steering:
     """Compare a run's allocation with an even one of as many shots, by the counts it measured.
 
@@ -61,19 +63,24 @@ def steering(
     from :func:`~aqka.maths.sensitivity.prediction_sensitivity`. K and its variance are posterior
     means of :class:`~aqka.core.prior.KernelPrior`. G is read from the same counts that steered the
     run, which flatters it; the redrawn counts did not, so their distance is part of the error.
+
+    ``head`` is what the ``auto`` readout makes of the table, where that is known already.
     """
-    ratio, best = _ratios(table, problem)
+    if head is None:
+        head = AutoReadout().fit(table, problem)
+    ratio, best = _ratios(table, head)
     if repetitions == 0:
         return Steering(ratio, None, best)
     rng = np.random.default_rng(seed)
-    chances = hit_chances(table, problem)
-    others = [_ratios(redraw_counts(table, chances, rng), problem)[0] for _ in range(repetitions)]
+    chances = hit_chances(table, problem, spectrum=head.spectrum)
+    redrawn = (redraw_counts(table, chances, rng) for _ in range(repetitions))
+    others = [_ratios(other, AutoReadout().fit(other, problem))[0] for other in redrawn]
     return Steering(ratio, float(np.sqrt(np.mean((np.array(others) - ratio) ** 2))), best)
 
 
-def _ratios(table: PairTable, problem: Problem) -> tuple[float, float]:
+def _ratios(table: PairTable, head: FittedHead) -> tuple[float, float]:
     """Return the variance over that of even shots, as it is and as it could be at best."""
-    squared = Predictive().sensitivity(table, problem) ** 2
+    squared = head_sensitivity(head, table) ** 2
     prior = KernelPrior.of(table)
     k = prior.posterior_mean(table)
     known = table.shots + prior.strength

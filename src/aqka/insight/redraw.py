@@ -2,13 +2,13 @@
 
 import numpy as np
 from numpy.random import Generator
-from scipy.linalg import eigh
 
 from aqka._util.arrays import FloatArray
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
+from aqka.maths.spectrum import Spectrum
 
 
 def redraw_counts(table: PairTable, chances: FloatArray, rng: Generator) -> PairTable:
@@ -20,15 +20,24 @@ def redraw_counts(table: PairTable, chances: FloatArray, rng: Generator) -> Pair
 
 
 def hit_chances(
-    table: PairTable, problem: Problem, landmarks: Landmarks | None = None
+    table: PairTable,
+    problem: Problem,
+    landmarks: Landmarks | None = None,
+    spectrum: Spectrum | None = None,
 ) -> FloatArray:
-    """Return the chance of a hit per pair, by the kernel without its shot noise."""
-    kernel = kernel_without_noise(table, problem, landmarks)
+    """Return the chance of a hit per pair, by the kernel without its shot noise.
+
+    ``spectrum`` is that of the estimated kernel, where it is decomposed already.
+    """
+    kernel = kernel_without_noise(table, problem, landmarks, spectrum)
     return np.asarray(np.clip(table.condense(kernel), 0.0, 1.0))
 
 
 def kernel_without_noise(
-    table: PairTable, problem: Problem, landmarks: Landmarks | None
+    table: PairTable,
+    problem: Problem,
+    landmarks: Landmarks | None,
+    spectrum: Spectrum | None = None,
 ) -> FloatArray:
     """Return the estimated kernel without the eigenvalues that shot noise alone can give.
 
@@ -36,8 +45,9 @@ def kernel_without_noise(
     in would let the readout choose its ridge as if noise were signal, and so hide the bias that
     the true noise gives it.
     """
-    kernel = estimate_kernel(table, problem, landmarks)
-    values, vectors = eigh(kernel, driver="evd", check_finite=False)
+    if spectrum is None:
+        spectrum = Spectrum.of(estimate_kernel(table, problem, landmarks))
+    values, vectors = spectrum.measured, spectrum.vectors
     kept = values > min(noise_floor(table), values[-1] / 2)
     return np.asarray((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
 

@@ -16,10 +16,18 @@ class Spectrum:
 
     ``eigh`` dominates the cost of a round, so everything a round needs from K + λI is taken
     from this one decomposition.
+
+    Attributes
+    ----------
+    values, vectors
+        Eigenvalues, rising and raised to the floor, and their eigenvectors as columns.
+    measured
+        The eigenvalues as they were before.
     """
 
     values: FloatArray
     vectors: FloatArray
+    measured: FloatArray
 
     @classmethod
     def of(cls, kernel: FloatArray) -> "Spectrum":
@@ -29,7 +37,7 @@ class Spectrum:
         fastest one when all eigenvectors are wanted.
         """
         values, vectors = eigh(kernel, driver="evd", check_finite=False)
-        return cls(np.maximum(values, EIGENVALUE_FLOOR), vectors)
+        return cls(np.maximum(values, EIGENVALUE_FLOOR), vectors, values)
 
     def kernel(self) -> FloatArray:
         """Return the projected, positive definite kernel."""

@@ -1,7 +1,7 @@
 """The contract of a readout, and the head that it fits."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
+from aqka.maths.spectrum import Spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,9 @@ class FittedHead:
         The ridge λ, or the C of an SVM, that was used.
     classes
         The labels of a negative and of a positive f; or of each column.
+    spectrum
+        What the readout decomposed the kernel into, before it was projected; who needs it again
+        is spared the longest step. None where there is none.
     """
 
     alpha: FloatArray
@@ -38,6 +42,7 @@ class FittedHead:
     kernel: FloatArray
     regularisation: float
     classes: NDArray[Any]
+    spectrum: Spectrum | None = field(default=None, repr=False)
 
     def decision_function(self, test_kernel: ArrayLike) -> FloatArray:
         """Return f for each row of a test-by-train kernel block, a column per class above two."""

@@ -1,5 +1,7 @@
 """Ridge coefficients with an l1 penalty, for many ridges at once."""
 
+import math
+
 import numpy as np
 
 from aqka._util.arrays import FloatArray
@@ -28,12 +30,26 @@ def sparse_coefficients(
     start
         Where to start, one column per ridge.
     """
-    step = 1.0 / (largest + ridges)
-    alpha, ahead, momentum = start, start, 1.0
+    # BLAS takes sixteen columns at a time: with empty ones beside them it is a third faster.
+    n_ridges, width = len(ridges), -(-len(ridges) // 16) * 16
+    targets, alpha = np.zeros((len(y), width)), np.zeros((len(y), width))
+    targets[:, :n_ridges] = y[:, None]
+    alpha[:, :n_ridges] = start
+    ridge = np.ones(width)
+    ridge[:n_ridges] = ridges
+    step = 1.0 / (largest + ridge)
+    threshold = step * penalty
+    ahead, momentum = alpha, 1.0
     for _ in range(STEPS):
-        moved = ahead - step * (kernel @ ahead + ahead * ridges - y[:, None])
-        new = np.sign(moved) * np.maximum(np.abs(moved) - step * penalty, 0.0)
-        next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        gradient = kernel @ ahead
+        gradient += ahead * ridge
+        gradient -= targets
+        gradient *= step
+        moved = ahead - gradient
+        new = moved - np.minimum(np.maximum(moved, -threshold), threshold)
+        if not (new.any() or alpha.any() or ahead.any()):
+            break  # under a large penalty all is 0 soon, and stays so
+        next_momentum = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
         ahead = new + (momentum - 1) / next_momentum * (new - alpha)
         alpha, momentum = new, next_momentum
-    return np.asarray(alpha)
+    return np.asarray(alpha[:, :n_ridges])

@@ -12,6 +12,7 @@ from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
 from aqka.maths.folds import split_folds
 from aqka.maths.spectrum import Spectrum
+from aqka.maths.threads import threads_for
 from aqka.readouts._base import FittedHead, Readout
 from aqka.readouts._sparse import sparse_coefficients
 
@@ -49,14 +50,23 @@ class Auto(Readout):
         # The spectrum of symmetric noise with deviation σ per entry ends at 2σ√N (Wigner).
         variance = float(np.mean(prior.variance(mean, table.shots)))
         noise = 2 * np.sqrt(variance * table.n_points)
-        return self._fit(kernel, (kernel + table.square(mean)) / 2, problem, noise)
+        rows = (kernel + table.square(mean)) / 2
+        with threads_for(table.n_points):
+            return self._fit(Spectrum.of(kernel), kernel, rows, problem, noise)
 
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Train on a kernel of unknown noise, which its most negative eigenvalue then measures."""
-        return self._fit(kernel, kernel, problem, -float(np.linalg.eigvalsh(kernel)[0]))
+        with threads_for(len(kernel)):
+            spectrum = Spectrum.of(kernel)
+            return self._fit(spectrum, kernel, kernel, problem, -float(spectrum.measured[0]))
 
     def _fit(
-        self, kernel: FloatArray, rows: FloatArray, problem: Problem, noise: float
+        self,
+        spectrum: Spectrum,
+        kernel: FloatArray,
+        rows: FloatArray,
+        problem: Problem,
+        noise: float,
     ) -> FittedHead:
         y = problem.outputs
         n_points = len(y)
@@ -64,28 +74,31 @@ class Auto(Readout):
         ridges = np.geomspace(LOWEST_RIDGE * noise, max(n_points, 20 * noise), RIDGES)
         errors = np.zeros((n_points, len(PENALTIES) * RIDGES))
         for kept, held in split_folds(n_points):
-            spectrum = Spectrum.of(kernel[np.ix_(kept, kept)])
+            part = Spectrum.of(kernel[np.ix_(kept, kept)])
+            projected = part.kernel()
             for output in y.T:
-                alpha = _candidates(spectrum, output[kept], ridges)
+                alpha = _candidates(part, projected, output[kept], ridges)
                 errors[held] += (rows[np.ix_(held, kept)] @ alpha - output[held, None]) ** 2
         weights = _weights(errors, np.tile(ridges, len(PENALTIES)) / noise)
-        spectrum = Spectrum.of(kernel)
-        alpha = np.stack([_candidates(spectrum, output, ridges) @ weights for output in y.T], 1)
-        alpha = alpha.reshape(problem.y.shape)
+        projected = spectrum.kernel()
+        columns = [_candidates(spectrum, projected, output, ridges) @ weights for output in y.T]
+        alpha = np.stack(columns, axis=1).reshape(problem.y.shape)
         ridge = float(np.exp(weights @ np.log(np.tile(ridges, len(PENALTIES)))))
         intercept = np.zeros(alpha.shape[1:])
-        return FittedHead(alpha, intercept, spectrum.kernel(), ridge, problem.classes)
+        return FittedHead(alpha, intercept, projected, ridge, problem.classes, spectrum=spectrum)
 
 
-def _candidates(spectrum: Spectrum, y: FloatArray, ridges: FloatArray) -> FloatArray:
+def _candidates(
+    spectrum: Spectrum, projected: FloatArray, y: FloatArray, ridges: FloatArray
+) -> FloatArray:
     """Return one column of coefficients per penalty and ridge."""
     shrunk = 1.0 / (spectrum.values[:, None] + ridges)
     alpha = spectrum.vectors @ ((spectrum.vectors.T @ y)[:, None] * shrunk)
     blocks = [alpha]
-    kernel, largest, scale = spectrum.kernel(), float(spectrum.values[-1]), float(np.std(y))
+    largest, scale = float(spectrum.values[-1]), float(np.std(y))
     for penalty in PENALTIES[1:]:
         # Each penalty starts from the one before it.
-        alpha = sparse_coefficients(kernel, largest, y, ridges, penalty * scale, alpha)
+        alpha = sparse_coefficients(projected, largest, y, ridges, penalty * scale, alpha)
         blocks.append(alpha)
     return np.hstack(blocks)
 

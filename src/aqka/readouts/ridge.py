@@ -13,7 +13,10 @@ from aqka.readouts._base import FittedHead, Readout
 def fit_ridge(spectrum: Spectrum, problem: Problem, ridge: float) -> FittedHead:
     """Return the head α = (K + λI)^{-1} y on the projected kernel."""
     alpha = spectrum.solve(problem.y, ridge)
-    return FittedHead(alpha, np.zeros(alpha.shape[1:]), spectrum.kernel(), ridge, problem.classes)
+    intercept = np.zeros(alpha.shape[1:])
+    return FittedHead(
+        alpha, intercept, spectrum.kernel(), ridge, problem.classes, spectrum=spectrum
+    )
 
 
 @dataclass(frozen=True)

@@ -8,27 +8,30 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert
-from aqka.allocators.aqka import ridge_gradient
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
-from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.redraw import noise_floor
+from aqka.maths.spectrum import Spectrum
+from aqka.readouts import FittedHead
+from aqka.readouts.auto import Auto as AutoReadout
 from aqka.report.point_results import PointResults, point_results
 from aqka.runs.audit import Audit
 from aqka.runs.history import History
 from aqka.study.carry_out import stored_quote
+from aqka.study.directory import check_directory, is_held
 from aqka.study.method import readout_of
-from aqka.study.progress import ProgressReader, read_begun_history
-from aqka.study.results import quote_versus_actual
+from aqka.study.progress import check_extent, read_begun_history, run_state
+from aqka.study.results import measured_spectrum, quote_versus_actual
 from aqka.study.rounds import MAX_ASSESSED_POINTS, RoundSummary, make_assess, summarise_rounds
 from aqka.study.seal import STUDY_NAME
 from aqka.study.study_run import StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
-REDRAWN_POINTS = 1000  # up to so many the counts are redrawn to know how sure the steering is
+MAX_ROUNDS_POINTS = 1000  # above it only the last round has a Gini: each takes seconds
 MAX_SETTING = 200  # characters
 
 
@@ -88,12 +91,15 @@ class RunReport:
 
 def run_report(directory: Path) -> RunReport:
     """Read a run's directory, finished or not."""
-    state = ProgressReader(directory).look().state  # checks the directory
+    check_directory(directory)
+    held = is_held(directory)
     history = read_begun_history(directory)
     if history is None:
         raise InputError(
             f"{inert(directory, 300)} has not measured anything yet; there is nothing to report."
         )
+    check_extent(history)
+    state = run_state(directory, history, held)
     if (directory / STUDY_NAME).exists():
         return study_report(load_study_run(directory, history), state)
     return _python_report(directory, history, state)
@@ -102,21 +108,26 @@ def run_report(directory: Path) -> RunReport:
 def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
     table, problem = run.session.table, run.session.problem
-    landmarks, points = run.session.landmarks, run.points
-    assess = make_assess(problem, points.train_labels, readout_of(run.study))
+    points = run.points
+    auto_head = _auto_head(run)
+    spectrum = measured_spectrum(run.session, auto_head or run.head)
+    sensitivity = count_sensitivity(table, problem, spectrum)
+    diagnostics = diagnose_sensitivity(table, problem, sensitivity)
+    assess = make_assess(problem, points.train_labels, readout_of(run.study), diagnostics)
+    assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run)),
         study_text=run.text,
         settings=_settings(run.study.model_dump()),
         table=table,
-        rounds=summarise_rounds(run.history, problem.new_table(), assess, ASSESSED_ROUNDS),
+        rounds=summarise_rounds(run.history, problem.new_table(), assess, assessed),
         labels=[inert(label) for label in points.train_labels],
         data=f"{digest(points.test)} {text_digest(repr(points.test_labels.tolist()))}",
-        sensitivity=np.abs(table.condense(ridge_gradient(problem.reading.kernel(table), problem))),
-        diagnostics=diagnose(table, problem),
-        eigenvalues=_eigenvalues(estimate_kernel(table, problem, landmarks)),
+        sensitivity=sensitivity,
+        diagnostics=diagnostics,
+        eigenvalues=_falling_eigenvalues(run, spectrum),
         noise_floor=noise_floor(table),
-        steering=_steering(run),
+        steering=_steering(run, auto_head),
         fewer=_fewer_shots(run),
         point_results=point_results(run, total=_is_small(run)),
         usage=_usage(run),
@@ -178,12 +189,29 @@ def _is_small(run: StudyRun) -> bool:
     return len(run.points.train) <= MAX_ASSESSED_POINTS
 
 
-def _steering(run: StudyRun) -> Steering | None:
-    table, n_points = run.session.table, len(run.points.train)
-    if not table.total or run.session.landmarks is not None:
+def _auto_head(run: StudyRun) -> FittedHead | None:
+    """Return what the auto readout makes of the counts; None without counts of all rows."""
+    session = run.session
+    if not session.table.total or session.landmarks is not None:
         return None
-    redraws = max(5, min(10, 1000 // n_points)) if n_points <= REDRAWN_POINTS else 0
-    return steering(table, run.session.problem, repetitions=redraws)
+    if run.head is not None and isinstance(readout_of(run.study), AutoReadout):
+        return run.head
+    return session.fit(AutoReadout())
+
+
+def _steering(run: StudyRun, auto_head: FittedHead | None) -> Steering | None:
+    if auto_head is None:
+        return None
+    redraws = max(5, min(10, 1000 // len(run.points.train))) if _is_small(run) else 0
+    return steering(run.session.table, run.session.problem, repetitions=redraws, head=auto_head)
+
+
+def _falling_eigenvalues(run: StudyRun, measured: Spectrum) -> FloatArray:
+    """Return the eigenvalues of the kernel that the readout is given."""
+    session = run.session
+    if session.landmarks is None:
+        return measured.measured[::-1]
+    return _eigenvalues(estimate_kernel(session.table, session.problem, session.landmarks))
 
 
 def _fewer_shots(run: StudyRun) -> list[FewerShots]:
@@ -200,8 +228,13 @@ def _notes(run: StudyRun) -> list[str]:
     if not _is_small(run):
         notes.append(
             f"Above {MAX_ASSESSED_POINTS} training points accuracy by cross-validation, the "
-            "curve of fewer shots and intervals that count the training shots are left out: they "
-            "take minutes."
+            "curve of fewer shots, how sure the comparison with even shots is and intervals that "
+            "count the training shots are left out: they take minutes."
+        )
+    if len(run.points.train) > MAX_ROUNDS_POINTS:
+        notes.append(
+            f"Above {MAX_ROUNDS_POINTS} training points only the last round has a Gini, for the "
+            "same reason."
         )
     if run.session.table.total and run.session.landmarks is not None:
         notes.append(

@@ -90,16 +90,15 @@ class ProgressReader:
 
     def look(self) -> Progress:
         """Return where the run stands."""
-        # Before the ledger is read: a run that ends in between is then seen at work, not stopped.
         held = is_held(self._directory)
         history = read_begun_history(self._directory)
         name, planned = self._backend_name(), self._planned_rounds()
         if history is None:
             state = {True: "starting", False: "stopped", None: "open"}[held]
             return Progress(state, name, 0, planned, 0, 0, 0, 0, *[None] * 6)
-        if history.points is None or history.diagonal is None or history.budget is None:
-            raise LedgerError("this ledger was begun by an older aqka; see 'aqka ledger show'.")
-        table = PairTable(history.points, history.diagonal)
+        check_extent(history)
+        assert history.budget is not None
+        table = _empty_table(history)
         rounds = summarise_rounds(history, table, self._assess, assessed=1)
         last = rounds[-1] if rounds else None
         left = None
@@ -107,7 +106,7 @@ class ProgressReader:
             remaining = max(1, (planned or 0) - len(rounds))
             left = remaining * float(np.mean([r.seconds for r in rounds]))
         return Progress(
-            state=self._state(history, held),
+            state=run_state(self._directory, history, held),
             # What a study calls it, unless the device was left open.
             backend=history.backend if history.backend and name in ("", "ibm") else name,
             rounds=len(rounds),
@@ -139,17 +138,35 @@ class ProgressReader:
             return None
         return len(schedule_of(self._study).milestones(shots))
 
-    def _state(self, history: History, held: bool | None) -> str:
-        last = history.last_kind
-        if has_results(self._directory, history):
-            return "finished"
-        if held is None:
-            return "open"
-        if not held:
-            return "interrupted" if last == "interrupted" else "stopped"
-        if history.finished:
-            return "predicting"
-        return "waiting" if last in ("planned", "submitted") else "running"
+
+def run_state(directory: Path, history: History, held: bool | None) -> str:
+    """Return the state of a run that has begun; see :class:`Progress`.
+
+    ``held`` is what :func:`~aqka.study.directory.is_held` said before the ledger was read: a run
+    that ends in between is then seen at work, not stopped.
+    """
+    last = history.last_kind
+    if has_results(directory, history):
+        return "finished"
+    if held is None:
+        return "open"
+    if not held:
+        return "interrupted" if last == "interrupted" else "stopped"
+    if history.finished:
+        return "predicting"
+    return "waiting" if last in ("planned", "submitted") else "running"
+
+
+def check_extent(history: History) -> None:
+    """Refuse a ledger that does not say which pairs it is of."""
+    if history.points is None or history.diagonal is None or history.budget is None:
+        raise LedgerError("this ledger was begun by an older aqka; see 'aqka ledger show'.")
+
+
+def _empty_table(history: History) -> PairTable:
+    assert history.points is not None
+    assert history.diagonal is not None
+    return PairTable(history.points, history.diagonal)
 
 
 def has_results(directory: Path, history: History) -> bool:

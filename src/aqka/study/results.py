@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from aqka.insight.diagnostics import diagnose
+from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
+from aqka.maths.spectrum import Spectrum
 from aqka.planning.quotes import Quote
 from aqka.planning.usage import price
 from aqka.readouts import FittedHead
@@ -32,11 +33,12 @@ def results_of(
 ) -> dict[str, Any]:
     """Return how well the head did, what was used, and the history of the run."""
     table, problem = session.table, session.problem
+    sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
+    diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = None
     if table.n_points <= MAX_ASSESSED_POINTS:
-        assess = make_assess(problem, points.train_labels, readout_of(study))
+        assess = make_assess(problem, points.train_labels, readout_of(study), diagnostics)
     rounds = summarise_rounds(history, problem.new_table(), assess, MAX_ASSESSED)
-    diagnostics = diagnose(table, problem)
     return {
         "results": {
             **_scores(points, prediction),
@@ -63,6 +65,16 @@ def results_of(
         },
         "history": [asdict(entry) for entry in rounds],
     }
+
+
+def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum:
+    """Return the spectrum of the kernel as a session's problem reads its counts.
+
+    A head that was fitted to the counts has it, unless it completed rows from landmarks.
+    """
+    if head is not None and head.spectrum is not None and session.landmarks is None:
+        return head.spectrum
+    return Spectrum.of(session.problem.reading.kernel(session.table))
 
 
 def _scores(points: Points, prediction: Prediction) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.cross_validation import cross_validated_accuracy
-from aqka.insight.diagnostics import diagnose
+from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.readouts import Readout
 from aqka.runs.history import History
 
@@ -57,11 +57,18 @@ class RoundSummary:
     ended_at: float
 
 
-def make_assess(problem: Problem, labels: NDArray[Any], readout: Readout) -> Assess:
-    """Return what tells Gini and accuracy; the accuracy only where it takes no minutes."""
+def make_assess(
+    problem: Problem, labels: NDArray[Any], readout: Readout, last: Diagnostics | None = None
+) -> Assess:
+    """Return what tells Gini and accuracy; the accuracy only where it takes no minutes.
+
+    ``last`` is what is known already of all that the run measured.
+    """
 
     def assess(table: PairTable, landmarks: Landmarks | None) -> tuple[float, float | None]:
-        gini = diagnose(table, problem).gini
+        # Counts only grow: with as many shots as the last table it is the last one.
+        is_last = last is not None and table.total / table.n_pairs == last.shots_per_pair
+        gini = last.gini if last is not None and is_last else diagnose(table, problem).gini
         if table.n_points > MAX_ASSESSED_POINTS:
             return gini, None
         kernel = estimate_kernel(table, problem, landmarks)
