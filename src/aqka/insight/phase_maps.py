@@ -1,7 +1,7 @@
 """The states of many points under the built-in feature maps or a circuit, all at once."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,15 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-    FeatureMap = str | QuantumCircuit | Callable[[Any], Any]
-
 MAPS = ("zz", "zz-full", "z")
 MAX_QUBITS = 14  # 200 states of more would not fit the memory of a small machine
 REPETITIONS = 2
 
 ComplexArray = NDArray[np.complex128]
+FeatureMap: TypeAlias = "str | QuantumCircuit | Callable[[Any], Any]"
 
 
-def map_states(angles: FloatArray, feature_map: "FeatureMap") -> ComplexArray:
+def map_states(angles: FloatArray, feature_map: FeatureMap) -> ComplexArray:
     """Return the state of each row of angles, one per row.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,14 +25,11 @@ from aqka.insight.fold_scores import (
 from aqka.insight.forecast import Spending, forecast
 from aqka.insight.geometric_difference import GeometricDifference, nearest_plain_kernel
 from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import MAPS, map_states
+from aqka.insight.phase_maps import MAPS, FeatureMap, map_states
 from aqka.insight.projected_kernel import projected_kernels
 from aqka.insight.scan import RANGES, Candidate, Scan, scan
 from aqka.insight.verdict import Evidence, Verdict, decide
 from aqka.maths.folds import FOLDS, Fold
-
-if TYPE_CHECKING:
-    from aqka.insight.phase_maps import FeatureMap
 
 MAX_POINTS = 200
 MIN_POINTS = 10
@@ -135,7 +132,7 @@ class Preflight:
 def preflight(
     X: ArrayLike,
     y: ArrayLike,
-    feature_map: "FeatureMap" = "zz",
+    feature_map: FeatureMap = "zz",
     *,
     spending: Spending | None = None,
     columns: ArrayLike | None = None,
@@ -176,8 +173,7 @@ def preflight(
 
     Notes
     -----
-    Scores are balanced accuracy and accuracy, or R². Angles are scaled by all points of the check
-    together, which uses no label. :func:`~aqka.insight.verdict.decide` states the rules of the
+    Scores are balanced accuracy and accuracy, or R². Noise of a device is not simulated. :func:`~aqka.insight.verdict.decide` states the rules of the
     verdict.
 
     Examples
@@ -206,7 +202,7 @@ def count_steps(n_candidates: int) -> int:
     return n_candidates + FOLDS + FIXED_STEPS
 
 
-def default_candidates(angles: FloatArray, feature_map: "FeatureMap") -> list[Candidate]:
+def default_candidates(angles: FloatArray, feature_map: FeatureMap) -> list[Candidate]:
     """Return the given encoding, then every range of a scan with every map it can have."""
     own = feature_map if isinstance(feature_map, str) else "as given"
     candidates = [Candidate({"map": own, "range": "as given"}, angles, feature_map)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,8 @@ from aqka.insight.fold_scores import (
 )
 from aqka.insight.forecast import Spending, measure_evenly
 from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import map_states
+from aqka.insight.phase_maps import FeatureMap, map_states
 from aqka.maths.folds import Fold
-
-if TYPE_CHECKING:
-    from aqka.insight.phase_maps import FeatureMap
 
 QUARTER = np.pi / 4
 RANGES: tuple[tuple[float, float], ...] = tuple(
@@ -55,7 +52,7 @@ class Candidate:
 
     settings: Mapping[str, Any]
     angles: FloatArray = field(repr=False)
-    feature_map: "FeatureMap"
+    feature_map: FeatureMap
 
     def kernel(self) -> FloatArray:
         """Return the exact fidelity kernel of its points."""
