@@ -173,8 +173,8 @@ def preflight(
 
     Notes
     -----
-    Scores are balanced accuracy and accuracy, or R². Noise of a device is not simulated. :func:`~aqka.insight.verdict.decide` states the rules of the
-    verdict.
+    Scores are balanced accuracy and accuracy, or R². Noise of a device is not simulated.
+    :func:`~aqka.insight.verdict.decide` states the rules of the verdict.
 
     Examples
     --------
