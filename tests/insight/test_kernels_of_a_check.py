@@ -7,7 +7,7 @@ from scipy.linalg import sqrtm
 from aqka.errors import InputError
 from aqka.insight.concentration import concentration, effective_rank
 from aqka.insight.fold_scores import repeated_folds
-from aqka.insight.geometric_difference import geometric_difference, nearest_plain_kernel
+from aqka.insight.geometric_difference import KernelPair, nearest_plain_kernel
 from aqka.insight.kernel_scores import KernelHead
 from aqka.insight.phase_maps import map_states
 from aqka.insight.projected_kernel import one_qubit_states, projected_kernels
@@ -98,17 +98,19 @@ def test_the_svm_head_is_that_of_scikit_learn():
 
 
 def test_the_geometric_difference_is_the_formula():
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(12, 3))
+    X = np.random.default_rng(5).normal(size=(12, 3))
     plain, quantum = rbf(X, 0.3), rbf(X, 3.0)
     root_q, root_c = np.real(sqrtm(quantum)), np.real(sqrtm(plain))
     shrunk = np.linalg.inv(plain + 0.05 * np.eye(12))
     inside = root_q @ root_c @ shrunk @ shrunk @ root_c @ root_q
     expected = np.sqrt(np.linalg.norm(inside, 2))
-    assert geometric_difference(plain, quantum, ridge=0.05) == pytest.approx(expected)
-    assert geometric_difference(plain * 7, quantum * 3, ridge=0.05) == pytest.approx(expected)
+    for scale in (1.0, 7.0):  # both are scaled to the trace N
+        pair = KernelPair.of(scale * plain, 3 * quantum)
+        assert pair.difference(ridge=0.05) == pytest.approx(expected)
+        left = 0.05 * np.sqrt(np.linalg.norm(root_q @ shrunk @ shrunk @ root_q, 2))
+        assert pair.training_error(ridge=0.05) == pytest.approx(left)
     exact = np.sqrt(np.linalg.norm(root_q @ np.linalg.inv(plain) @ root_q, 2))
-    assert geometric_difference(plain, quantum, ridge=0.0) == pytest.approx(exact, rel=1e-6)
+    assert pair.difference(ridge=0.0) == pytest.approx(exact, rel=1e-6)
 
 
 def test_a_plain_kernel_is_near_itself_and_far_from_one_it_cannot_see():
@@ -116,9 +118,10 @@ def test_a_plain_kernel_is_near_itself_and_far_from_one_it_cannot_see():
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     same = nearest_plain_kernel(X, rbf(Z, 0.5))  # 1 / columns
     assert same.value <= 1.0
+    assert same.nearest == "RBF, γ = 1/columns"
     assert same.largest == pytest.approx(np.sqrt(40))
-    parity = np.sign(np.random.default_rng(7).normal(size=(40, 1)))
-    assert nearest_plain_kernel(X, parity @ parity.T).value > 2 * same.value
+    coins = np.sign(np.random.default_rng(7).normal(size=(40, 1)))
+    assert nearest_plain_kernel(X, coins @ coins.T).value > same.largest
 
 
 def test_a_concentrated_kernel_is_called_so_and_shots_cannot_resolve_it():

@@ -60,8 +60,8 @@ def _sentences(found: "Preflight") -> list[str]:
         + ("" if kernel.shot_error is None else f", shot error {kernel.shot_error:.3f}")
         + f"; effective rank {kernel.effective_rank:.1f} of {kernel.n_points}.",
         f"Geometric difference to the nearest plain kernel ({geometric.nearest}): "
-        f"{geometric.value:.1f}, where {geometric.largest:.1f} would leave most room for an "
-        "advantage and 1 none.",
+        f"{geometric.value:.1f}; far below {geometric.largest:.1f} a plain kernel can learn "
+        "whatever this one can.",
         "",
         inert(found.verdict.sentence, limit=None),
     ]
