@@ -1,12 +1,12 @@
 """The command ``aqka check``: parse, call, print."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from aqka._util.files import as_json as as_json_bytes
 from aqka._util.text import inert
 from aqka.cli.options import AsJson
 from aqka.cli.progress_bar import progress_bar
@@ -40,7 +40,7 @@ def check(
         write_settings(study, text, changes)
     if as_json:
         written = {"written": changes if write else {}}
-        typer.echo(json.dumps(found.facts() | written, indent=2))
+        typer.echo(as_json_bytes(found.facts() | written), nl=False)
         return
     print_check(found, Console())
     if write:
