@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from aqka.study.directory import prepare
+from aqka.study.example import example
 from aqka.study.schema import load_study
 from tests.cli.in_process import call
 from tests.study.helpers import small, write_study
@@ -57,7 +59,13 @@ def test_init_starts_from_a_file(tmp_path, monkeypatch, capsys, few_settings):
     assert code == 0
     assert "The best of " in out
     assert "aqka check study.toml && aqka run study.toml" in out
-    assert load_study(tmp_path / "study.toml")[0].data.source == "my data.csv"
+    study, text = load_study(tmp_path / "study.toml")
+    assert (study.data.source, study.data.target) == ("my data.csv", "y")
+    assert (study.split.train, study.split.test) == (0.75, 0.25)
+    assert study.feature_map.range in ([0.0, 0.7854], [0.0, 6.2832])  # of the scan
+    assert text.count("#") == example().count("#") - 1  # target is no comment any more
+    prepared = prepare(tmp_path / "study.toml")
+    assert prepared.points.train.shape == (45, study.feature_map.qubits)
     code, _, err = call(monkeypatch, capsys, "init", "--data", "my data.csv", "--target", "y")
     assert code == 2
     assert "is there already" in err

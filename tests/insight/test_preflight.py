@@ -67,9 +67,10 @@ def test_what_the_circuit_does_not_see_a_plain_model_does_better():
 
 
 def test_real_targets_are_scored_by_r2():
-    X = np.random.default_rng(3).uniform(0, 1, (60, 2))
+    X = np.random.default_rng(3).uniform(0, 1, (40, 2))
     y = np.sin(3 * X[:, 0]) + X[:, 1]
-    found = preflight(X, y, "z", spending=Spending(20_000, 48))
+    candidates = [Candidate({}, X, "z")]
+    found = preflight(X, y, spending=Spending(20_000, 32), candidates=candidates)
     assert found.metrics == ("R²",)
     assert found.fidelity.means[0] > 0.9
     assert found.forecast.means[0] > 0.5

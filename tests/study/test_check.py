@@ -98,11 +98,14 @@ def test_only_the_changed_values_change():
     assert windows.count("\r\n") == windows.count("\n") == TEXT.count("\n") + 1
 
 
-def test_a_table_that_is_missing_is_added():
-    text = '[data]\nsource = "moons"\n[budget]\ntrain = 900'
-    study = parse_study(with_settings(text, {"feature_map.range": [0.0, 1.5]}))
-    assert study.feature_map.range == [0.0, 1.5]
-    assert study.feature_map.qubits == 4
+def test_a_table_that_is_missing_is_added_with_what_it_needs(tmp_path):
+    text = '[data]\nsource = "breast-cancer"\n[split]\ntest = 30\ntrain = 40\n[budget]\ntrain = 900'
+    check = StudyCheck.of(parse_study(text), tmp_path)
+    other = next(c for c in check.candidates if c.settings["feature_map.range"] == [0.0, 0.7854])
+    assert check.changes(check.candidates[0]) == {}
+    study = parse_study(with_settings(text, check.changes(other)))
+    assert study.feature_map.range == [0.0, 0.7854]
+    assert study.feature_map.qubits == other.settings["feature_map.qubits"]
 
 
 @pytest.mark.parametrize(
@@ -148,26 +151,6 @@ def write_csv(directory, n_points=60, n_columns=3):
     path = directory / "my data.csv"
     path.write_text("\n".join([",".join([*names, "y"]), *rows]) + "\n")
     return path
-
-
-def test_a_users_file_becomes_a_study_with_the_best_settings(tmp_path):
-    data = write_csv(tmp_path)
-    seen = []
-
-    def run(check):
-        seen.append(check)
-        return check.run()
-
-    text, found = study_of_data(tmp_path / "s.toml", data, "y", run)
-    study = parse_study(text)
-    assert (study.data.source, study.data.target) == ("my data.csv", "y")
-    assert (study.split.train, study.split.test) == (0.75, 0.25)
-    best = found.scan.candidates[found.scan.best].settings
-    assert study.feature_map.range == best["feature_map.range"]
-    assert study.feature_map.map == best["feature_map.map"]
-    assert study.feature_map.qubits == best["feature_map.qubits"]
-    assert text.count("#") == example().count("#") - 1  # target is no comment any more
-    assert prepare(write_study(tmp_path, text)).points.train.shape[1] == study.feature_map.qubits
 
 
 @pytest.mark.parametrize("columns", [1, 2])

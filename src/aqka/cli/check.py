@@ -33,9 +33,9 @@ def check(
     from aqka.study.schema import load_study
 
     read, text = load_study(study)
-    found = run_with_bar(StudyCheck.of(read, study.parent, allow_code=allow_code))
-    best = found.scan.candidates[found.scan.best]
-    changes = best.changes(found.scan.candidates[0])
+    asked = StudyCheck.of(read, study.parent, allow_code=allow_code)
+    found = run_with_bar(asked)
+    changes = asked.changes(found.scan.candidates[found.scan.best])
     if write and changes:
         write_settings(study, text, changes)
     if as_json:

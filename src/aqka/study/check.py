@@ -80,6 +80,14 @@ class StudyCheck:
             on_step=on_step,
         )
 
+    def changes(self, candidate: Candidate) -> dict[str, Any]:
+        """Return what to write into the study file to have a candidate's settings."""
+        changes = candidate.changes(self.candidates[0])
+        if changes and "feature_map" not in self.study.model_fields_set:
+            # A table that is written needs its qubits, which have a default only without it.
+            changes["feature_map.qubits"] = candidate.settings["feature_map.qubits"]
+        return changes
+
 
 def _spending(study: Study, shots: int, n_train: int) -> Spending:
     method = study.method

@@ -51,9 +51,9 @@ def study_of_data(
         settings |= {"feature_map.map": "z"}
     settings |= {"feature_map.qubits": min(4, n_columns)}
     text = with_settings(text, settings)
-    found = run_check(StudyCheck.of(parse_study(text, inert(study.name)), base))
-    best = found.scan.candidates[found.scan.best]
-    return with_settings(text, best.changes(found.scan.candidates[0])), found
+    check = StudyCheck.of(parse_study(text, inert(study.name)), base)
+    found = run_check(check)
+    return with_settings(text, check.changes(found.scan.candidates[found.scan.best])), found
 
 
 def _beside(base: Path, data: Path) -> str:
