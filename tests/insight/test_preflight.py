@@ -7,7 +7,7 @@ from aqka import preflight
 from aqka.backends.zz import zz_kernel
 from aqka.errors import InputError
 from aqka.insight.fold_scores import repeated_folds, score_folds
-from aqka.insight.forecast import Spending, forecast
+from aqka.insight.forecast import Spending, forecast, measure_evenly
 from aqka.insight.kernel_scores import KernelHead
 from aqka.insight.preflight import count_steps, default_candidates
 from aqka.insight.scan import Candidate, scan
@@ -94,6 +94,22 @@ def test_a_budget_is_for_each_pair():
     assert spending.shots_per_pair == 10
     assert spending.budget_of(60) == 17700
     assert spending.budget_of(20) == 1900
+
+
+def test_even_shots_are_binomial_and_pairs_without_one_read_the_mean():
+    kernel = np.full((80, 80), 0.3) + 0.7 * np.eye(80)
+    entries = np.triu_indices(80, 1)
+    spending = Spending(10 * 3160, 80, test_shots=1000)
+    inner, rows = measure_evenly(kernel, spending, np.random.default_rng(0))
+    for seen, shots in ((inner, 10), (rows, 1000)):
+        assert np.array_equal(seen, seen.T)
+        assert np.all(seen.diagonal() == 1)
+        assert seen[entries].mean() == pytest.approx(0.3, abs=0.02)
+        assert seen[entries].std() == pytest.approx(np.sqrt(0.21 / shots), rel=0.1)
+    rare, _ = measure_evenly(kernel, Spending(316, 80), np.random.default_rng(1))
+    values, counts = np.unique(rare[entries], return_counts=True)
+    assert len(values) == 3  # a miss, a hit, or nothing known
+    assert counts.max() == pytest.approx(0.9 * 3160, rel=0.05)
 
 
 def test_a_scan_prefers_what_its_shots_can_resolve():

@@ -106,14 +106,17 @@ def measure_evenly(
 ) -> tuple[FloatArray, FloatArray]:
     """Return a kernel as the same shots on every pair show it: among training points, and rows.
 
-    Rows are those of held-out points, which have shots of their own.
+    Rows are those of held-out points, which have shots of their own. Where there is less than a
+    shot a pair, pairs without one read the mean of the others.
     """
-    n_points = len(kernel)
-    upper = np.triu_indices(n_points, 1)
+    upper = np.triu_indices(len(kernel), 1)
+    chances = np.clip(kernel[upper], 0.0, 1.0)
     measured = []
-    for per_pair in (spending.shots_per_pair, spending.test_shots):
-        shots = max(1, round(per_pair))
-        seen = np.eye(n_points)
-        seen[upper] = rng.binomial(shots, np.clip(kernel[upper], 0.0, 1.0)) / shots
+    for per_pair in (spending.shots_per_pair, float(spending.test_shots)):
+        shots = np.floor(per_pair + rng.random(len(chances))).astype(np.int64)
+        hits = rng.binomial(shots, chances)
+        mean = hits.sum() / max(int(shots.sum()), 1)
+        seen = np.eye(len(kernel))
+        seen[upper] = np.where(shots > 0, hits / np.maximum(shots, 1), mean)
         measured.append(np.maximum(seen, seen.T))
     return measured[0], measured[1]
