@@ -13,6 +13,7 @@ from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBac
 from aqka.core import Problem
 from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.insight import diagnose
+from aqka.insight.preflight import preflight
 from aqka.planning import quote
 from aqka.readouts import readout_names
 from aqka.sessions import Acquisition, Prediction, acquire, predict
@@ -42,6 +43,7 @@ __all__ = [
     "allocator_names",
     "diagnose",
     "predict",
+    "preflight",
     "quote",
     "readout_names",
 ]

@@ -55,3 +55,13 @@ def test_the_zz_map_needs_no_quantum_sdk_and_is_the_circuits(monkeypatch):
     by_circuit = StatevectorBackend(points, our_zz_map(3)).kernel()
     monkeypatch.setitem(sys.modules, "qiskit", None)
     np.testing.assert_allclose(StatevectorBackend(points).kernel(), by_circuit, atol=1e-12)
+
+
+def test_thirty_columns_are_refused_with_the_qubits_they_need_and_pca():
+    from aqka import QuantumRidgeClassifier
+
+    X, y = np.random.default_rng(0).random((40, 30)), np.arange(40) % 2
+    with pytest.raises(InputError, match=r"30 qubits.*640 GiB.*23 columns at most.*PCA\(4\)"):
+        StatevectorBackend(X)
+    with pytest.raises(InputError, match=r"PCA\(4\)"):
+        QuantumRidgeClassifier(budget=2000).fit(X, y)

@@ -212,7 +212,7 @@ def test_the_example_runs_and_is_not_written_twice(tmp_path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     code, out, _ = call(monkeypatch, capsys, "init", "my study.toml")
     assert code == 0
-    assert "aqka run 'my study.toml'" in out
+    assert "aqka check 'my study.toml' && aqka run 'my study.toml'" in out
     assert call(monkeypatch, capsys, "init", "my study.toml")[0] == 2
     code, out, _ = call(monkeypatch, capsys, "run", "my study.toml")
     assert code == 0
@@ -230,16 +230,19 @@ def test_the_example_shows_every_key_with_its_true_default():
         for key in fields:
             assert f"\n{key} = " in text or f"\n# {key} = " in text, (name, key)
     given = parse_study(text)
-    for name in ("feature_map", "backend", "method"):
-        default = type(getattr(given, name))(**({"qubits": 4} if name == "feature_map" else {}))
-        assert getattr(given, name) == default
+    for name in ("backend", "method"):
+        assert getattr(given, name) == type(getattr(given, name))()
+    # The range is one that learns; the comment beside it states the default.
+    default = type(given.feature_map)(qubits=4)
+    assert given.feature_map.model_copy(update={"range": default.range}) == default
+    assert f"# {default.range}." in text
     assert given.budget.test_shots == 100
     on = "\n".join(
         line[2:] if line.startswith(("# target", "# features", "# readout", "# rate")) else line
         for line in text.splitlines()
     )
     assert parse_study(on).method.readout == "auto"
-    assert np.isclose(parse_study(text).feature_map.range[1], np.pi)
+    assert np.isclose(default.range[1], np.pi)
 
 
 def test_states_that_fit_no_memory_are_refused_before_they_are_computed(tmp_path):

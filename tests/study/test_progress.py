@@ -108,7 +108,7 @@ def test_status_watch_and_resume_print_tables_and_json(finished, monkeypatch, ca
 
 
 def test_every_command_has_help_with_an_example(monkeypatch, capsys):
-    for command in ("init", "run", "resume", "status", "watch", "doctor", "plan"):
+    for command in ("init", "check", "run", "resume", "status", "watch", "doctor", "plan"):
         code, shown = call(monkeypatch, capsys, command, "--help")
         assert code == 0
         assert f"Example: aqka {command}" in " ".join(shown.out.split())
@@ -195,7 +195,7 @@ def test_scaling_and_components_know_the_training_points_only():
     assert points.train.min(axis=0) == pytest.approx([-1] * 3)
     assert points.train.max(axis=0) == pytest.approx([2] * 3)
     # Test points moved far away change nothing about the training points, and are clipped.
-    _, test = data._split_points(table, split)
+    _, test = data.split_points(table, split)
     far = table.X.copy()
     far[test] = 1e6
     moved = encode(table._replace(X=far), split, section, 3)

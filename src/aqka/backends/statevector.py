@@ -14,12 +14,14 @@ from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_
 from aqka.backends.fidelity import fidelities
 from aqka.backends.simulated import ExactBackend
 from aqka.backends.zz import zz_states
+from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 
 MAX_PLAIN_QUBITS = 10
+MAX_STATE_BYTES = 2**33
 
 
 class StatevectorBackend(ExactBackend):
@@ -75,6 +77,7 @@ class StatevectorBackend(ExactBackend):
         self._square = columns is None
         # One stack, so that rows and columns share one simulation.
         self._points = rows if self._square else np.concatenate([rows, others])
+        _check_memory(self._points, feature_map)
         # A plain function cannot be pickled in general, a circuit can: they stay apart.
         self._function = feature_map if callable(feature_map) else None
         # In plain numpy, so that it needs no quantum SDK; on many qubits a circuit is faster.
@@ -126,3 +129,21 @@ class StatevectorBackend(ExactBackend):
         if self._function is not None:
             self._all_states()
         return {**self.__dict__, "_function": None}
+
+
+def _check_memory(points: FloatArray, feature_map: Any) -> None:
+    """Refuse states that would not fit into memory, before a circuit is built."""
+    if callable(feature_map):
+        return  # its wires are known when it has run
+    n_features = points.shape[1]
+    n_qubits = n_features if feature_map is None else getattr(feature_map, "num_qubits", 0)
+    needed = 16 * 2**n_qubits * len(points)
+    if needed > MAX_STATE_BYTES:
+        most = (MAX_STATE_BYTES // (16 * len(points))).bit_length() - 1
+        raise InputError(
+            f"{n_features} features on {n_qubits} qubits: the states of {len(points)} points would "
+            f"take {needed / 2**30:,.0f} GiB, the most is {MAX_STATE_BYTES // 2**30}. The default "
+            f"feature map needs a qubit for every column, so reduce X to {most} columns at most, "
+            "better 4 to 10: sklearn.decomposition.PCA(4), or in a study feature_map.reduce = "
+            "'pca' and feature_map.qubits = 4."
+        )

@@ -8,9 +8,11 @@ import typer
 from aqka._util.text import inert
 from aqka.cli import ledger, run
 from aqka.cli.bench import bench
+from aqka.cli.check import check
 from aqka.cli.compare import compare
 from aqka.cli.demo import demo
 from aqka.cli.doctor import doctor
+from aqka.cli.init import init
 from aqka.cli.plan import plan
 from aqka.cli.predict import predict
 from aqka.cli.report import report
@@ -29,6 +31,8 @@ app.command(
     epilog="Example: aqka plan --points 150 --budget '5 min' --queue 50 --rate 96 "
     "--set rep_delay=1e-4"
 )(plan)
+app.command(epilog="Example: aqka init study.toml && aqka check study.toml")(init)
+app.command(epilog="Example: aqka check study.toml --write")(check)
 app.add_typer(run.app)
 app.command(epilog="Example: aqka report runs/first")(report)
 app.command(epilog="Example: aqka predict runs/first new.csv --output labels.csv")(predict)

@@ -1,4 +1,4 @@
-"""The commands around a run: init, run, resume, status, watch. They parse, call, print."""
+"""The commands around a run: run, resume, status, watch. They parse, call, print."""
 
 import json
 import math
@@ -27,23 +27,6 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.5
 
 app = typer.Typer()
-
-
-@app.command(epilog="Example: aqka init study.toml && aqka run study.toml")
-def init(
-    study: Annotated[Path, typer.Argument(help="File to write.")] = Path("study.toml"),
-) -> None:
-    """Write a commented example of a study file; one that is there is not touched."""
-    from aqka.study.example import example
-
-    try:
-        with study.open("x", encoding="utf-8") as stream:
-            stream.write(example(study.name))
-    except FileExistsError:
-        raise InputError(f"{inert(study, 300)} is there already; name another file.") from None
-    except OSError as error:
-        raise InputError(f"{inert(study, 300)} cannot be written: {error.strerror}.") from None
-    typer.echo(f"{inert(study, 300)} is written; edit it, then: aqka run {_quoted(study)}")
 
 
 @app.command(epilog="Example: aqka run study.toml --output runs/first")

@@ -13,14 +13,13 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
+from aqka.backends.statevector import MAX_STATE_BYTES
 from aqka.errors import InputError
 from aqka.study.data import Points
 from aqka.study.schema import BackendSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
-
-MAX_STATE_BYTES = 2**33
 
 
 class StudyBackends(AbstractContextManager["StudyBackends"]):
@@ -81,7 +80,8 @@ def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
         raise InputError(
             f"the states of {len(points.train) + len(points.test)} points on {qubits} qubits would "
             f"take {needed / 2**30:.0f} GiB, the most is {MAX_STATE_BYTES / 2**30:.0f}; take fewer "
-            "qubits or points."
+            "points, or fewer qubits: feature_map.reduce = 'pca' keeps as many principal "
+            "components as feature_map.qubits, for example 4."
         )
 
 

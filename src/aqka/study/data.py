@@ -109,7 +109,7 @@ def encode(
     table: DataTable, split: SplitSection, section: FeatureMapSection, n_features: int
 ) -> Points:
     """Split a table, then reduce and scale it; both are fitted on the training points only."""
-    train, test = _split_points(table, split)
+    train, test = split_points(table, split)
     train_x, test_x = table.X[train], table.X[test]
     available = train_x.shape[1]
     if available < n_features:
@@ -138,10 +138,10 @@ def encode(
     )
 
 
-def _split_points(
+def split_points(
     table: DataTable, split: SplitSection
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-
+    """Return the numbers of the training and of the test points; classes keep their shares."""
     from sklearn.model_selection import train_test_split
 
     classes, counts = np.unique(table.y, return_counts=True)

@@ -2,6 +2,7 @@
 
 EXAMPLE = """\
 # A study: data, a feature map, a budget, and how to spend it.
+#   aqka check {name}     (is it worth any shots?)
 #   aqka run {name}
 # Every key is shown with its default or an example; lines that begin with # are optional.
 
@@ -23,7 +24,8 @@ map = "zz"                    # zz (linear, two repetitions), zz-full, z; a .qpy
                               # (OpenQASM 3) file; or "module:function" with --allow-code
 qubits = 4                    # of a built-in map: one per feature
 reduce = "pca"                # more columns than features: keep principal components; or "none"
-range = [0.0, 3.141592653589793]  # each feature is scaled to this, fitted on training points
+range = [2.0, 4.0]            # each feature is scaled to this, fitted on training points; default:
+                              # [0.0, 3.141592653589793]. aqka check tries some on your data
 
 [backend]
 name = "statevector"          # statevector (zz up to 10 qubits needs no extra), aer, ibm

@@ -1,0 +1,178 @@
+"""Scores on repeated folds, their standard errors, and paired differences between models."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.errors import InputError
+from aqka.maths.folds import FOLDS, Fold
+
+REPEATS = 2  # the error of more hardly shrinks, see standard_error
+
+Predict = Callable[[Fold], NDArray[Any]]
+
+
+def has_classes(y: NDArray[Any]) -> bool:
+    """Return whether targets are classes; floats of more than two values are real targets."""
+    return y.dtype.kind != "f" or np.unique(y).size <= 2
+
+
+def subsample(y: NDArray[Any], size: int, seed: int = 0) -> IntArray:
+    """Return at most ``size`` points, in rising order; classes keep their shares."""
+    everything = np.arange(len(y))
+    if len(y) <= size:
+        return everything
+    from sklearn.model_selection import train_test_split
+
+    stratify = y if has_classes(y) and 2 <= np.unique(y).size <= size else None
+    chosen, _ = train_test_split(everything, train_size=size, random_state=seed, stratify=stratify)
+    return np.sort(chosen)
+
+
+def repeated_folds(
+    y: NDArray[Any], n_train: int | None = None, repeats: int = REPEATS, seed: int = 0
+) -> list[Fold]:
+    """Return folds that hold every point out once a repetition; classes keep their shares.
+
+    Parameters
+    ----------
+    y
+        Classes or real targets.
+    n_train
+        Training points of a fold are drawn down to so many, so that models learn from as many as
+        they will have; None keeps all.
+    repeats, seed
+        Of the shuffle.
+
+    Examples
+    --------
+    >>> folds = repeated_folds(np.array([0, 1] * 10), n_train=10)
+    >>> len(folds), len(folds[0].kept), len(folds[0].held)
+    (10, 10, 4)
+    """
+    from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+
+    if has_classes(y):
+        classes, counts = np.unique(y, return_counts=True)
+        if len(classes) < 2 or counts.min() < 2:
+            raise InputError(
+                f"y must have two classes or more with at least two points each, got "
+                f"{len(classes)} with {int(counts.min())} points in the smallest."
+            )
+        n_folds = int(min(FOLDS, counts.min()))
+        splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+    else:
+        n_folds = min(FOLDS, len(y) // 2)
+        splitter = RepeatedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+    folds = []
+    for number, (kept, held) in enumerate(splitter.split(np.zeros(len(y)), y)):
+        if n_train is not None and n_train < len(kept):
+            kept = kept[subsample(y[kept], n_train, seed + number)]
+        folds.append(Fold(np.asarray(kept), np.asarray(held)))
+    return folds
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """How a model scored on every fold; all models of a check share their folds.
+
+    Attributes
+    ----------
+    name
+        Of the model.
+    values
+        One row per fold, one column per metric; decisions are made by the first.
+    n_folds
+        Folds of a repetition.
+    """
+
+    name: str
+    values: FloatArray
+    n_folds: int
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean of each metric."""
+        return np.asarray(self.values.mean(axis=0))
+
+    @property
+    def errors(self) -> FloatArray:
+        """The standard error of each mean; see :func:`standard_error`."""
+        return standard_error(self.values, self.n_folds)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A paired difference of two models in the first metric, and its standard error."""
+
+    mean: float
+    error: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the first model is better by more than two standard errors."""
+        return self.mean > max(2 * self.error, 1e-9)
+
+    def __str__(self) -> str:
+        """Return both, to be printed."""
+        return f"{self.mean:+.3f} ± {self.error:.3f}"
+
+
+def difference(first: FoldScores, second: FoldScores) -> Difference:
+    """Return by how much the first model scores better, fold by fold.
+
+    Where one of them was scored on the first folds only, those are compared.
+    """
+    n_rows = min(len(first.values), len(second.values))
+    gaps = first.values[:n_rows, :1] - second.values[:n_rows, :1]
+    return Difference(float(gaps.mean()), float(standard_error(gaps, first.n_folds)[0]))
+
+
+def standard_error(values: FloatArray, n_folds: int) -> FloatArray:
+    """Return the standard error of means over J repeated folds: s sqrt(1/J + 1/(k - 1)).
+
+    Training sets overlap, so folds are no independent trials, and repeating them does not make
+    the error vanish; the second term is the correction of Nadeau and Bengio (Machine Learning
+    52, 2003), the ratio of held-out to training points in k folds.
+
+    Examples
+    --------
+    >>> standard_error(np.array([[0.8], [0.9]]), n_folds=2).round(3)
+    array([0.087])
+    """
+    spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], math.nan)
+    return np.asarray(spread * math.sqrt(1 / len(values) + 1 / max(n_folds - 1, 1)))
+
+
+def metric_names(y: NDArray[Any]) -> tuple[str, ...]:
+    """Return which scores are taken, the deciding one first."""
+    return ("balanced accuracy", "accuracy") if has_classes(y) else ("R²",)
+
+
+def score(truth: NDArray[Any], predicted: NDArray[Any], classes: bool) -> list[float]:
+    """Return the scores of predictions, in the order of :func:`metric_names`."""
+    if classes:
+        right = truth == predicted
+        # Not by scikit-learn, whose checks take longer than the fits of a scan.
+        recalls = [right[truth == label].mean() for label in np.unique(truth)]
+        return [float(np.mean(recalls)), float(right.mean())]
+    spread = float(np.sum((truth - truth.mean()) ** 2))
+    return [1.0 - float(np.sum((truth - predicted) ** 2)) / spread if spread > 0 else 0.0]
+
+
+def score_folds(name: str, predict: Predict, y: NDArray[Any], folds: list[Fold]) -> FoldScores:
+    """Score a model on every fold by what it predicts for the held-out points."""
+    classes = has_classes(y)
+    rows = [score(y[fold.held], predict(fold), classes) for fold in folds]
+    return FoldScores(name, np.array(rows), folds_a_repetition(folds, len(y)))
+
+
+def folds_a_repetition(folds: list[Fold], n_points: int) -> int:
+    """Return how many folds hold every point out once."""
+    held = np.cumsum([len(fold.held) for fold in folds])
+    return int(np.searchsorted(held, n_points)) + 1

@@ -1,0 +1,84 @@
+"""`aqka check`, and `aqka init` with a file, as a user meets them."""
+
+import json
+
+import pytest
+
+from aqka.study.directory import prepare
+from aqka.study.example import example
+from aqka.study.schema import load_study
+from tests.cli.in_process import call
+from tests.study.helpers import small, write_study
+from tests.study.test_check import write_csv
+
+
+@pytest.fixture
+def few_settings(monkeypatch):
+    """Two ranges instead of seven, so that a check takes a moment."""
+    monkeypatch.setattr("aqka.study.check.RANGES", ((0.0, 0.7854), (0.0, 6.2832)))
+    monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 60)
+
+
+def test_a_check_prints_scores_and_one_sentence_and_writes_nothing(
+    tmp_path, monkeypatch, capsys, few_settings
+):
+    monkeypatch.setenv("COLUMNS", "120")
+    path = write_study(tmp_path)
+    before = path.read_bytes()
+    code, out, _ = call(monkeypatch, capsys, "check", path)
+    assert code == 0
+    for words in ("exact kernel", "at this budget", "RBF SVM", "majority class", "(yours)"):
+        assert words in out
+    for words in ("flattered", "shots a pair", "effective rank", "Geometric difference"):
+        assert words in out
+    assert out.splitlines()[-1].startswith(("Buy", "Change this first", "Don't buy"))
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["study.toml"]
+
+
+def test_write_puts_the_best_settings_into_the_file(tmp_path, monkeypatch, capsys, few_settings):
+    text = small().replace("qubits = 2", "qubits = 2  # all there are\nrange = [0.0, 40.0]")
+    path = write_study(tmp_path, text)
+    code, out, _ = call(monkeypatch, capsys, "check", path, "--write", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["decision"] in ("change", "don't")
+    best = found["scan"]["best"][0]["settings"]
+    section = load_study(path)[0].feature_map
+    assert section.range == best["feature_map.range"] == found["written"]["feature_map.range"]
+    assert section.map == best["feature_map.map"]
+    assert "qubits = 2  # all there are" in path.read_text()
+    assert found["scan"]["nested"]["balanced accuracy"]["mean"] <= 1
+    assert found["geometric_difference"]["largest"] == pytest.approx(60**0.5)
+
+
+def test_init_starts_from_a_file(tmp_path, monkeypatch, capsys, few_settings):
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path)
+    code, out, _ = call(monkeypatch, capsys, "init", "--data", "my data.csv", "--target", "y")
+    assert code == 0
+    assert "The best of " in out
+    assert "aqka check study.toml && aqka run study.toml" in out
+    study, text = load_study(tmp_path / "study.toml")
+    assert (study.data.source, study.data.target) == ("my data.csv", "y")
+    assert (study.split.train, study.split.test) == (0.75, 0.25)
+    assert study.feature_map.range in ([0.0, 0.7854], [0.0, 6.2832])  # of the scan
+    assert text.count("#") == example().count("#") - 1  # target is no comment any more
+    prepared = prepare(tmp_path / "study.toml")
+    assert prepared.points.train.shape == (45, study.feature_map.qubits)
+    code, _, err = call(monkeypatch, capsys, "init", "--data", "my data.csv", "--target", "y")
+    assert code == 2
+    assert "is there already" in err
+    code, _, err = call(monkeypatch, capsys, "init", "other.toml", "--target", "y")
+    assert code == 2
+    assert "--data" in err
+
+
+def test_too_many_qubits_are_one_line_that_names_pca(tmp_path, monkeypatch, capsys):
+    text = small().replace('"moons"', '"breast-cancer"').replace("qubits = 2", "qubits = 20")
+    path = write_study(tmp_path, text.replace("train = 12", "train = 40"))
+    code, out, err = call(monkeypatch, capsys, "check", path)
+    assert (code, out) == (2, "")
+    assert "needs 20" in err
+    assert "PCA" in err
+    assert err.count("\n") == 1

@@ -1,0 +1,159 @@
+"""The whole check: on tasks where the answer is known."""
+
+import numpy as np
+import pytest
+
+from aqka import preflight
+from aqka.backends.zz import zz_kernel
+from aqka.errors import InputError
+from aqka.insight.fold_scores import repeated_folds, score_folds
+from aqka.insight.forecast import Spending, forecast, measure_evenly
+from aqka.insight.kernel_scores import KernelHead
+from aqka.insight.preflight import count_steps, default_candidates
+from aqka.insight.scan import Candidate, scan
+
+
+def own_only(X):
+    return [Candidate({"range": "own"}, X, "zz")]
+
+
+def planted(n_points=150):
+    """Labels from a few centres of a wide ZZ kernel, which is rough in the data's own space."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 2 * np.pi, (n_points, 2))
+    kernel = zz_kernel(X)
+    values, vectors = np.linalg.eigh(kernel)
+    f = vectors[:, -9:] @ (rng.choice([-1.0, 1.0], 9) * np.sqrt(values[-9:]))
+    return X, np.where(f > np.median(f), 1, 0)
+
+
+def test_a_task_made_of_the_kernel_is_worth_its_shots():
+    X, y = planted()
+    steps = []
+    spending = Spending(budget=60_000, n_train=120)
+    found = preflight(X, y, spending=spending, candidates=own_only(X), on_step=steps.append)
+    assert found.verdict.decision == "buy"
+    assert "clearly better than any plain model's" in found.verdict.sentence
+    assert found.fidelity.means[0] > max(model.means[0] for model in found.plain) + 0.1
+    assert len(steps) == count_steps(1)
+    assert (found.n_points, found.n_train) == (150, 120)
+    facts = found.facts()
+    assert facts["sentence"] == found.verdict.sentence
+    assert [entry["name"] for entry in facts["scores"]][:2] == ["exact kernel", "at this budget"]
+
+
+def test_labels_that_mean_nothing_are_not_worth_a_shot(monkeypatch):
+    monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 80)
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 3, (1000, 2))
+    found = preflight(X, rng.integers(0, 2, 1000))
+    assert (found.n_points, found.n_given) == (80, 1000)
+    assert found.verdict.decision == "don't"
+    assert "look at the data first" in found.verdict.sentence
+    # The best of many is flattered, and the nested estimate is not.
+    assert found.scan.scores[found.scan.best].means[0] > 0.55
+    assert found.scan.flattery > 0
+    assert found.scan.nested.means[0] < 0.6
+
+
+def test_what_the_circuit_does_not_see_a_plain_model_does_better():
+    rng = np.random.default_rng(2)
+    columns = rng.normal(size=(120, 3))
+    y = np.where(columns[:, 2] + 0.5 * columns[:, 0] > 0, "up", "down")
+    X = np.pi / 2 + columns[:, :2] / 2  # the third column is left out
+    found = preflight(X, y, columns=columns)
+    assert found.verdict.decision == "don't"
+    assert "without a shot, clearly more than this kernel even if exact" in found.verdict.sentence
+
+
+def test_real_targets_are_scored_by_r2():
+    X = np.random.default_rng(3).uniform(0, 1, (40, 2))
+    y = np.sin(3 * X[:, 0]) + X[:, 1]
+    candidates = [Candidate({}, X, "z")]
+    found = preflight(X, y, spending=Spending(20_000, 32), candidates=candidates)
+    assert found.metrics == ("R²",)
+    assert found.fidelity.means[0] > 0.9
+    assert found.forecast.means[0] > 0.5
+    assert {model.name for model in found.plain} == {"RBF SVM", "linear ridge", "gradient boosting"}
+
+
+def test_endless_shots_reach_the_exact_kernel_and_few_do_not():
+    X, y = planted(60)
+    kernel, folds = zz_kernel(X), repeated_folds(y, repeats=1)
+    head = KernelHead(y)
+    exact = score_folds("exact", lambda fold: head.predict(kernel, fold), y, folds).means[0]
+    many = Spending(10**8, 48, test_shots=10**5, allocator="uniform", readout="ridge-loo")
+    assert forecast("many", kernel, y, folds, many).means[0] == pytest.approx(exact, abs=0.02)
+    squeezed = 0.01 * kernel + 0.99 * np.eye(60)  # learns as well, from entries near zero
+    few = Spending(500, 48, test_shots=1, allocator="uniform", readout="ridge-loo")
+    assert forecast("few", squeezed, y, folds, few).means[0] < exact - 0.1
+
+
+def test_a_budget_is_for_each_pair():
+    spending = Spending(budget=1770 * 10, n_train=60)
+    assert spending.shots_per_pair == 10
+    assert spending.budget_of(60) == 17700
+    assert spending.budget_of(20) == 1900
+
+
+def test_even_shots_are_binomial_and_pairs_without_one_read_the_mean():
+    kernel = np.full((80, 80), 0.3) + 0.7 * np.eye(80)
+    entries = np.triu_indices(80, 1)
+    spending = Spending(10 * 3160, 80, test_shots=1000)
+    inner, rows = measure_evenly(kernel, spending, np.random.default_rng(0))
+    for seen, shots in ((inner, 10), (rows, 1000)):
+        assert np.array_equal(seen, seen.T)
+        assert np.all(seen.diagonal() == 1)
+        assert seen[entries].mean() == pytest.approx(0.3, abs=0.02)
+        assert seen[entries].std() == pytest.approx(np.sqrt(0.21 / shots), rel=0.1)
+    rare, _ = measure_evenly(kernel, Spending(316, 80), np.random.default_rng(1))
+    values, counts = np.unique(rare[entries], return_counts=True)
+    assert len(values) == 3  # a miss, a hit, or nothing known
+    assert counts.max() == pytest.approx(0.9 * 3160, rel=0.05)
+
+
+def test_a_scan_prefers_what_its_shots_can_resolve():
+    """Two kernels that learn alike exactly; one is squeezed into entries near zero."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(0, 1, (60, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+
+    class Squeezed(Candidate):
+        def kernel(self):
+            return 0.001 * super().kernel() + 0.999 * np.eye(60)
+
+    candidates = [Squeezed({"k": "squeezed"}, X, "z"), Candidate({"k": "plain"}, X, "z")]
+    folds = repeated_folds(y)
+    found = scan(candidates, y, folds, KernelHead(y), Spending(5000, 48))
+    assert found.best == 1
+    assert found.scores[1].means[0] > found.scores[0].means[0] + 0.1
+
+
+def test_of_equals_the_users_own_settings_win():
+    X, y = planted(40)
+    twins = [Candidate({"k": name}, X, "zz") for name in ("own", "twin")]
+    assert scan(twins, y, repeated_folds(y), KernelHead(y)).best == 0
+
+
+def test_default_candidates_scale_the_columns_to_every_range():
+    X = np.array([[0.0, 5.0], [1.0, 9.0]])
+    candidates = default_candidates(X, "zz")
+    assert candidates[0].angles is X
+    assert {c.settings["map"] for c in candidates} == {"zz", "zz-full", "z"}
+    for candidate in candidates[1:]:
+        assert candidate.angles.min(axis=0) == pytest.approx([candidate.settings["range"][0]] * 2)
+        assert candidate.angles.max(axis=0) == pytest.approx([candidate.settings["range"][1]] * 2)
+
+
+def test_mistakes_are_named():
+    X = np.zeros((20, 2))
+    with pytest.raises(InputError, match="as many points"):
+        preflight(X, np.zeros(19))
+    with pytest.raises(InputError, match="at least 10 points"):
+        preflight(X[:5], np.arange(5) % 2)
+    with pytest.raises(InputError, match="head must be"):
+        preflight(X, np.arange(20) % 2, head="forest")
+    with pytest.raises(InputError, match="feature_map must be one of"):
+        preflight(X, np.arange(20) % 2, "zzz")
+    with pytest.raises(InputError, match=r"needs 30\. .*PCA"):
+        preflight(np.zeros((20, 30)), np.arange(20) % 2)
