@@ -169,7 +169,7 @@ def preflight(
     seed
         Of the folds and of the sample.
     on_step
-        Called with a word after each of :func:`count_steps` steps.
+        Called with a word after each of ``count_steps`` steps.
 
     Notes
     -----

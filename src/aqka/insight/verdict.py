@@ -84,7 +84,7 @@ def decide(found: Evidence) -> Verdict:
     5. Otherwise buy; the sentence says whether a plain model does as well.
 
     All differences are paired, fold by fold; see
-    :func:`~aqka.insight.fold_scores.standard_error` for their errors.
+    ``fold_scores.standard_error`` for their errors.
     """
     learns = difference(found.own, found.guessing).clear
     if not learns and not difference(found.nested, found.guessing).clear:
