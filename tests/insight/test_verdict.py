@@ -13,13 +13,13 @@ def model(name, mean, wobble=1.0):
     return FoldScores(name, mean + wobble * WOBBLE, n_folds=5)
 
 
-def evidence(own=0.9, best=0.9, plain=0.9, forecast=None, guess=0.5, changes=None):
+def evidence(own=0.9, best=0.9, plain=0.9, forecast=None, guess=0.5, changes=None, nested=None):
     return Evidence(
         metric="balanced accuracy",
         own=model("exact kernel", own),
         winner=model("best settings, exact", best),
         own_scanned=model("yours", own),
-        nested=model("best settings, nested", best, wobble=2.0),
+        nested=model("best settings, nested", nested or best, wobble=2.0),
         plain=[model("RBF SVM", plain, wobble=-1.0), model("logistic regression", 0.5)],
         guessing=model("majority class", guess, wobble=0.0),
         forecast=None if forecast is None else model("at this budget", forecast),
@@ -43,6 +43,16 @@ def evidence(own=0.9, best=0.9, plain=0.9, forecast=None, guess=0.5, changes=Non
         ),
         (evidence(own=0.7, best=0.9, plain=0.98, changes={"map": "z"}), "don't", "0.98"),
         (evidence(own=0.5, best=0.7, plain=0.6, changes={"map": "z"}), "change", 'map = "z"'),
+        (
+            evidence(own=0.7, best=0.9, nested=0.68, plain=0.9, changes={"map": "z"}),
+            "don't",
+            "no others of 20 settings are better with these shots",
+        ),
+        (
+            evidence(own=0.9, best=0.95, nested=0.89, plain=0.8, changes={"map": "z"}),
+            "buy",
+            "clearly better than any plain",
+        ),
         (evidence(own=0.9, plain=0.8, forecast=0.7), "change", "raise the budget"),
         (evidence(own=0.54, plain=0.5, forecast=0.5), "change", "raise the budget"),
         (evidence(own=0.9, plain=0.8, forecast=0.88), "buy", "with these shots 0.88"),

@@ -76,12 +76,14 @@ def decide(found: Evidence) -> Verdict:
        don't.
     2. A plain model is clearly better than the exact kernel, both with the user's settings and
        with the best ones (whose score being the best of many flatters): don't.
-    3. Other settings exist and are clearly better at the budget (nested), or the user's own kernel
-       is not clearly better than guessing, or a plain model is clearly better than it: change
-       those settings first.
-    4. With simulated shots the kernel is not clearly better than guessing, or clearly worse than
+    3. Other settings are clearly better at the budget (nested); or they are better there, though
+       not clearly, and the user's own kernel is either not clearly better than guessing or clearly
+       worse than a plain model: change to those settings first.
+    4. The user's kernel is not clearly better than guessing, or clearly worse than a plain model:
+       don't.
+    5. With simulated shots the kernel is not clearly better than guessing, or clearly worse than
        exact by more than 0.05: change the budget first.
-    5. Otherwise buy; the sentence says whether a plain model does as well.
+    6. Otherwise buy; the sentence says whether a plain model does as well.
 
     All differences are paired, fold by fold; see
     ``fold_scores.standard_error`` for their errors.
@@ -93,11 +95,13 @@ def decide(found: Evidence) -> Verdict:
     beaten = difference(plain, found.own).clear
     if beaten and difference(plain, found.winner).clear:
         return _plain_is_better(found)
-    better = difference(found.nested, found.own_scanned).clear
-    if found.changes and (better or not learns or beaten):
+    gain = difference(found.nested, found.own_scanned)
+    if found.changes and (gain.clear or (gain.mean > 0 and (beaten or not learns))):
         return _other_settings(found)
     if not learns:
         return _nothing_learns(found)
+    if beaten:
+        return _plain_is_better(found)
     if found.forecast is not None:
         loss = difference(found.own, found.forecast)
         reaches = difference(found.forecast, found.guessing).clear
@@ -123,11 +127,14 @@ def _nothing_learns(found: Evidence) -> Verdict:
 def _plain_is_better(found: Evidence) -> Verdict:
     plain = found.best_plain
     gap = difference(plain, found.winner)
+    if gap.clear:
+        others = f"and than the best of {found.n_tried} settings ({_text(found.winner)}; {gap})"
+    else:
+        others = f"and no others of {found.n_tried} settings are better with these shots"
     return Verdict(
         "don't",
         f"Don't buy: {plain.name} has a {found.metric} of {_text(plain)} without a shot, clearly "
-        f"more than this kernel even if exact ({_text(found.own)}) and than the best of "
-        f"{found.n_tried} settings ({_text(found.winner)}; {gap}).",
+        f"more than this kernel even if exact ({_text(found.own)}), {others}.",
         found.changes,
     )
 
