@@ -28,6 +28,13 @@ def test_even_shots_have_a_ratio_of_one():
     assert found.best < 1
 
 
+def test_a_head_that_is_known_already_changes_nothing():
+    kernel, problem = make_kernel(12), Problem(make_labels(12))
+    table = measured(kernel, 20, np.random.default_rng(0))
+    head = Auto().fit(table, problem)
+    assert steering(table, problem, 2, head=head) == steering(table, problem, 2)
+
+
 def test_best_shots_reach_the_best_ratio():
     kernel, problem = make_kernel(12, scale=0.8), Problem(make_labels(12))
     rng = np.random.default_rng(1)
