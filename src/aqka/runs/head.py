@@ -110,3 +110,50 @@ def read_head(ledger: Path) -> Head | None:
         )
     newest = max(found, key=lambda head: head.entries)
     return replace(newest, confirmed=Head.unpack(content[2 * SLOT_BYTES :]) == newest)
+
+
+class KnownHead:
+    """Compares entries, as they are read, with what the head says there must be."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        # Read before the entries: a writer may append while they are read.
+        self._head = None if path is None else read_head(path)
+
+    def pass_entry(self, position: int, digest: bytes) -> None:
+        """Refuse an entry that is not the head's, where the head knows it."""
+        head = self._head
+        if head is None:
+            return
+        expected = {head.entries: head.digest, head.entries - 1: head.previous}.get(position)
+        # The entry that was about to be written when a process died is written anew, and differs.
+        superseded = position == head.entries and read_head(self._path) != head  # type: ignore[arg-type]
+        if expected is not None and digest != expected and not superseded:
+            raise LedgerError(
+                f"{self._path} is not the ledger that its head belongs to: entry {position} "
+                "differs. Restore both from a copy."
+            )
+
+    def check_end(self, count: int) -> None:
+        """Refuse a ledger that ends before its head says, or beyond it."""
+        if self._path is None:
+            return
+        head, now = self._head, read_head(self._path)
+        # An entry is written after its head, so one may be missing, and that only if the process
+        # died in between: what it would have said is asked for again.
+        if head is not None and count < head.certain:
+            raise LedgerError(lost_end(self._path, count, head))
+        if count and (now is None or now.entries < count):
+            raise LedgerError(
+                f"{head_path(self._path)} is missing or older than the ledger of {count} entries "
+                "beside it. Restore both from a copy."
+            )
+
+
+def lost_end(path: Path, count: int, head: Head) -> str:
+    """Return what to say of a ledger that ends before its head says."""
+    return (
+        f"{path} holds {count} of {head.entries} entries: its end is lost, with shots that were "
+        f"paid for. Restore it, and {path.name}-wal beside it, from a copy; nothing was bought "
+        "again."
+    )

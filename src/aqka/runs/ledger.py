@@ -24,7 +24,17 @@ from aqka._util.arrays import IntArray
 from aqka._util.limits import MAX_UNPACKED_BYTES
 from aqka._util.text import inert
 from aqka.errors import LedgerError
-from aqka.runs.head import GENESIS, NO_ENTRY, Head, confirm_head, head_path, read_head, write_head
+from aqka.runs.head import (
+    GENESIS,
+    NO_ENTRY,
+    Head,
+    KnownHead,
+    confirm_head,
+    head_path,
+    lost_end,
+    read_head,
+    write_head,
+)
 
 LEDGER_NAME = "ledger.sqlite"  # in a run's directory
 SCHEMA_VERSION = 2
@@ -154,7 +164,7 @@ class Ledger:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries in order, each checked against its digest, holding one at a time."""
-        last, position, known = GENESIS, 0, _KnownHead(self.path if self._has_head else None)
+        last, position, known = GENESIS, 0, KnownHead(self.path if self._has_head else None)
         with self._clear_errors("read"):
             rows = self._connection.execute(
                 "SELECT number, at, kind, round, body, arrays, digest FROM entries ORDER BY number"
@@ -250,7 +260,7 @@ class Ledger:
     def _check_nothing_lost(self, head: Head | None) -> None:
         """Refuse to take a ledger for new whose head says that there was one."""
         if head is not None and head.certain:
-            raise LedgerError(_lost(self.path, 0, head))
+            raise LedgerError(lost_end(self.path, 0, head))
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -293,52 +303,6 @@ class Ledger:
             raise LedgerError(
                 f"{self.path} is damaged: {inert(error, 200)}. Restore the file from a copy."
             ) from error
-
-
-class _KnownHead:
-    """Compares entries, as they are read, with what the head says there must be."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        # Read before the entries: a writer may append while they are read.
-        self._head = None if path is None else read_head(path)
-
-    def pass_entry(self, position: int, digest: bytes) -> None:
-        """Refuse an entry that is not the head's, where the head knows it."""
-        head = self._head
-        if head is None:
-            return
-        expected = {head.entries: head.digest, head.entries - 1: head.previous}.get(position)
-        # The entry that was about to be written when a process died is written anew, and differs.
-        superseded = position == head.entries and read_head(self._path) != head  # type: ignore[arg-type]
-        if expected is not None and digest != expected and not superseded:
-            raise LedgerError(
-                f"{self._path} is not the ledger that its head belongs to: entry {position} "
-                "differs. Restore both from a copy."
-            )
-
-    def check_end(self, count: int) -> None:
-        """Refuse a ledger that ends before its head says, or beyond it."""
-        if self._path is None:
-            return
-        head, now = self._head, read_head(self._path)
-        # An entry is written after its head, so one may be missing, and that only if the process
-        # died in between: what it would have said is asked for again.
-        if head is not None and count < head.certain:
-            raise LedgerError(_lost(self._path, count, head))
-        if count and (now is None or now.entries < count):
-            raise LedgerError(
-                f"{head_path(self._path)} is missing or older than the ledger of {count} entries "
-                "beside it. Restore both from a copy."
-            )
-
-
-def _lost(path: Path, count: int, head: Head) -> str:
-    return (
-        f"{path} holds {count} of {head.entries} entries: its end is lost, with shots that were "
-        f"paid for. Restore it, and {path.name}-wal beside it, from a copy; nothing was bought "
-        "again."
-    )
 
 
 def _hold_lock(path: Path) -> FileLock:
