@@ -18,7 +18,7 @@ from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
 from aqka.cli import run as cli_run
 from aqka.errors import JobError
-from aqka.runs import driver
+from aqka.runs import Patience, driver
 from aqka.study import backends as study_backends
 from aqka.study import carry_out
 from aqka.testing.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime
@@ -98,7 +98,7 @@ class RunKind:
     @contextmanager
     def entered(self, place: Place, run_id: str = "the-run", lies: float = 0.0) -> Iterator[None]:
         """Put the backend in place, in this process."""
-        quick = partial(driver.Patience, attempts=3, first_wait=0.001)
+        quick = partial(Patience, attempts=3, first_wait=0.001)
         with ExitStack() as stack:
             # Jobs are tagged with the run's name, on which a fake service's outcomes depend.
             for module in (driver, carry_out):

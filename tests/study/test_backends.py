@@ -167,7 +167,7 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     path = write_study(tmp_path / "ok", **ON_A_SERVICE)
     service.next_job = "reply lost"
-    monkeypatch.setattr("aqka.runs.driver.Patience.first_wait", 0.0)
+    monkeypatch.setattr("aqka.runs.patience.Patience.first_wait", 0.0)
     finish(path)
     run = path.parent / "run"
     write_report(collect([run]), run / "report.html")

@@ -1,6 +1,7 @@
 """A run and its ledger: the loop, the log, its check, its export."""
 
-from aqka.runs.driver import Patience, Run, drive
+from aqka.runs.driver import Run, drive
+from aqka.runs.patience import Patience
 from aqka.runs.session import Session
 
 __all__ = ["Patience", "Run", "Session", "drive"]

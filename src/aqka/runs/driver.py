@@ -8,11 +8,9 @@ What happens in a round, and what a crash in between costs:
 3. ``collected`` is written with the hits, and only then does the session see them.
 """
 
-import time
 import uuid
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -24,46 +22,17 @@ from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
 from aqka.backends import Backend
 from aqka.core.plans import ShotPlan, checked_hits
-from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.errors import InputError, JobError, LedgerError
+from aqka.runs.answers import WrongAnswer, as_evidence, check_answer
 from aqka.runs.audit import check_sound
-from aqka.runs.history import History, fold, plan_columns
+from aqka.runs.entries import plan_columns
+from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
+from aqka.runs.patience import Patience
 from aqka.runs.session import Session
 from aqka.version import __version__
 
-MAX_EVIDENCE_CHARACTERS = 2000
-Answer = TypeVar("Answer")
-
-
 SessionType = TypeVar("SessionType", bound=Session)
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long to bear with a failing backend.
-
-    Attributes
-    ----------
-    attempts
-        Tries of a step that fails for a passing reason.
-    first_wait
-        Seconds before the second try; each later wait is twice as long.
-    failed_rounds
-        Rounds in a row that may fail before the run stops. It can be resumed.
-    """
-
-    attempts: int = 6
-    first_wait: float = 2.0
-    failed_rounds: int = 3
-
-    def call(self, step: Callable[[], Answer]) -> Answer:
-        """Return what ``step`` returns, repeating it while it fails for a passing reason."""
-        for attempt in range(self.attempts - 1):
-            try:
-                return step()
-            except TransientError:
-                time.sleep(self.first_wait * 2**attempt)
-        return step()
 
 
 def drive(
@@ -212,7 +181,7 @@ class Run(Generic[SessionType]):
         ticket = self._ticket_of(plan)
         try:
             answer = self._patience.call(lambda: self._backend.collect(ticket))
-            hits = _checked_answer(plan, answer)
+            hits = check_answer(plan, answer)
         except JobError as error:
             brought = self._fail(plan, error)
         else:
@@ -242,10 +211,10 @@ class Run(Generic[SessionType]):
                 measured = plan.cut_to(error.partial[0])
                 hits = checked_hits(measured, error.partial[1])
             except (InputError, TypeError, IndexError) as wrong:
-                facts["evidence"] = f"{inert(wrong, 300)} {_evidence(error.partial)}"
+                facts["evidence"] = f"{inert(wrong, 300)} {as_evidence(error.partial)}"
                 lost = plan.total  # whatever was run, nobody can say
                 measured, hits = plan.cut_to(np.zeros_like(plan.shots)), np.zeros_like(plan.shots)
-        if isinstance(error, _WrongAnswer):
+        if isinstance(error, WrongAnswer):
             facts["evidence"] = error.evidence
         lost = max(0, min(int(lost), plan.total - measured.total))
         if lost:
@@ -300,31 +269,6 @@ class Run(Generic[SessionType]):
             self._ledger.append(
                 kind, round=self._session.round if belongs else None, body=body, **arrays
             )
-
-
-class _WrongAnswer(JobError):
-    """A backend answered with something that is no hits of the plan.
-
-    The shots were run, so they count against the budget; the answer is kept as evidence.
-    """
-
-    def __init__(self, plan: ShotPlan, answer: object, reason: str) -> None:
-        super().__init__(f"the backend's answer cannot be used: {reason}", lost=plan.total)
-        self.evidence = _evidence(answer)
-
-
-def _checked_answer(plan: ShotPlan, answer: object) -> IntArray:
-    """Return a backend's answer as hits, checked before anything is written or believed."""
-    try:
-        return checked_hits(plan, answer)
-    except InputError as error:
-        raise _WrongAnswer(plan, answer, str(error)) from error
-
-
-def _evidence(answer: object) -> str:
-    """Return what a backend said, as text that is safe to keep."""
-    said = without_secrets(f"{type(answer).__name__} {answer!r}")
-    return inert(said, MAX_EVIDENCE_CHARACTERS)
 
 
 def new_run_id() -> str:

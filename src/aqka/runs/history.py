@@ -18,6 +18,7 @@ from aqka._util.text import inert
 from aqka.core.pairs import Diagonal
 from aqka.core.plans import Landmarks, ShotPlan, checked_hits
 from aqka.errors import InputError, LedgerError
+from aqka.runs.entries import plan_of
 from aqka.runs.ledger import Entry
 
 MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it
@@ -152,24 +153,6 @@ def fold(entries: Iterable[Entry], *, keep_rounds: bool = True) -> History:
     except LedgerError as error:
         folding.note(str(error))
     return folding.history
-
-
-def plan_columns(plan: ShotPlan) -> tuple[dict[str, Any], dict[str, IntArray]]:
-    """Return body and arrays of a plan's entry; :func:`plan_of` reads them back."""
-    arrays = {"rows": plan.rows, "cols": plan.cols, "shots": plan.shots}
-    if plan.landmarks is None:
-        return {}, arrays
-    keep_block = {"keep_block": plan.landmarks.keep_block}
-    return keep_block, arrays | {"landmarks": plan.landmarks.points}
-
-
-def plan_of(entry: Entry) -> ShotPlan:
-    """Return the plan of a ``planned`` entry."""
-    arrays = entry.arrays
-    landmarks = None
-    if "landmarks" in arrays:
-        landmarks = Landmarks(arrays["landmarks"], bool(entry.body["keep_block"]))
-    return ShotPlan(arrays["rows"], arrays["cols"], arrays["shots"], landmarks)
 
 
 class _Unsound(Exception):

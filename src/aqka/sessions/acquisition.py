@@ -17,7 +17,8 @@ from aqka.core.problem import Problem
 from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
 from aqka.readouts import FittedHead, Readout, make_readout
-from aqka.runs.driver import Patience, drive
+from aqka.runs.driver import drive
+from aqka.runs.patience import Patience
 from aqka.runs.session import Session
 
 

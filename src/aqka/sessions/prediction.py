@@ -12,7 +12,8 @@ from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.readouts import FittedHead
-from aqka.runs.driver import Patience, drive
+from aqka.runs.driver import drive
+from aqka.runs.patience import Patience
 from aqka.runs.session import Session
 from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
