@@ -258,7 +258,7 @@ def measured():
         ({"X": [0.1]}, "two-dimensional"),
         ({"columns": [[0.1]]}, "columns must have as many features as X, 2"),
         ({"feature_map": QuantumCircuit(2)}, "no parameters"),
-        ({"feature_map": measured()}, "without measurements"),
+        ({"feature_map": measured()}, "is 'measure'; aqka measures by itself"),
         ({"feature_map": circuits.zz_feature_map(3)}, "3 parameters but the data have 2"),
         ({"target_backend": GenericBackendV2(1, ["rz", "sx", "x"])}, "needs 2 qubits but .* has 1"),
         ({"seed": -1}, "seed"),

@@ -15,6 +15,7 @@ from aqka.study.directory import prepare
 from tests.conftest import make_kernel, make_labels
 from tests.report.helpers import words_by_question
 from tests.report.runs import finished_run, interrupted_run
+from tests.scenarios.test_written_by_0_1_0 import WRITTEN
 from tests.study.helpers import small, write_study
 
 
@@ -53,21 +54,24 @@ def test_an_allocator_that_completes_rows_is_not_judged_by_its_raw_noise(tmp_pat
     assert "Was adaptive allocation worth it?" not in words_by_question(found)
 
 
-def test_a_damaged_training_ledger_is_refused_and_of_predictions_told(tmp_path):
+@pytest.mark.parametrize("ledger", ["ledger.sqlite", "predictions/ledger.sqlite"])
+def test_a_damaged_ledger_is_refused(tmp_path, ledger):
     run = finished_run(tmp_path)
-    ledger = run / "predictions" / "ledger.sqlite"
-    ledger.write_bytes(b"nothing")
-    for side in run.glob("predictions/ledger.sqlite-*"):
+    (run / ledger).write_bytes(b"nothing")
+    for side in run.glob(f"{ledger}-*"):
         side.unlink()
+    with pytest.raises(LedgerError, match="not a database"):
+        run_report(run)
+
+
+def test_of_a_run_of_0_1_0_a_damaged_ledger_of_predictions_is_told(tmp_path):
+    """Its files are not sealed, and what else it says can be believed."""
+    run = shutil.copytree(WRITTEN / "study" / "finished", tmp_path / "run")
+    (run / "predictions" / "ledger.sqlite").write_bytes(b"nothing")
     found = run_report(run)
     assert not found.ledgers["predictions"].sound
     assert found.point_results is None
     assert "NOT sound" in run_page(found)
-    for side in run.glob("ledger.sqlite-*"):
-        side.unlink()
-    (run / "ledger.sqlite").write_bytes(b"nothing")
-    with pytest.raises(LedgerError):
-        run_report(run)
 
 
 def test_unfinished_and_labelless_runs(tmp_path):
