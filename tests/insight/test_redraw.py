@@ -34,3 +34,14 @@ def test_what_noise_alone_gives_is_taken_out():
     assert np.mean((found - truth) ** 2) < raw / 2
     assert np.all((found >= 0) & (found <= 1))
     assert np.linalg.matrix_rank(kernel_without_noise(table, problem, None)) < 10
+
+
+def test_noise_alone_stays_below_the_floor():
+    """The spectrum of pure shot noise ends near the floor, by drawing it."""
+    kernel = np.full((200, 200), 0.3)
+    np.fill_diagonal(kernel, 1.0)
+    session = acquire(MatrixBackend(kernel), make_labels(200), 19_900 * 20, "uniform")
+    table = session.table
+    noise = table.square(table.estimate() - 0.3, known_diagonal=0.0)
+    largest = np.abs(np.linalg.eigvalsh(noise)).max()
+    assert largest == pytest.approx(noise_floor(table), rel=0.08)
