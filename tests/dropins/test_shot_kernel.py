@@ -13,7 +13,7 @@ from qiskit.circuit.library import zz_feature_map
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from aqka import BackendFactory, InputError, JobError, LedgerError
+from aqka import BackendFactory, InputError, JobError, LedgerError, StatevectorBackend
 from aqka.backends.zz import zz_kernel
 from aqka.dropins import ShotKernel, _purchases, shot_kernel
 from aqka.runs import Patience
@@ -354,3 +354,33 @@ def test_wrong_requests_are_told_and_cost_nothing(factory, tmp_path):
         make(factory, feature_map=zz_feature_map(2), directory=tmp_path).matrix(np.eye(20))
     assert not list(tmp_path.glob("*-*"))
     assert Counting.total() == 0
+
+
+class LosesOnce(StatevectorBackend):
+    """Answers one block of test pairs with nonsense: its shots were run, their hits are lost."""
+
+    left = 0
+
+    def collect(self, ticket):
+        hits = super().collect(ticket)
+        if type(self).left and self.shape[0] != self.shape[1]:
+            type(self).left -= 1
+            return -hits - 1
+        return hits
+
+
+def test_lost_shots_are_paid_for_and_asked_for_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(LosesOnce, "left", 1)
+    kernel = make(BackendFactory(LosesOnce), directory=tmp_path, test_budget=30_000)
+    kernel.matrix(X)
+    with pytest.warns(RuntimeWarning, match="cannot be used"), pytest.raises(JobError) as lost:
+        kernel.matrix(TEST, X)
+    assert "the shots of 120 pairs were run, but their hits are lost" in str(lost.value)
+    assert kernel.shots_used == 19_000 + 120 * 100  # they were run, and count
+    block = kernel.matrix(TEST, X)
+    assert np.isfinite(block).all()
+    assert kernel.shots_used == 19_000 + 2 * 120 * 100
+    # Another process knows all of it.
+    again = make(BackendFactory(LosesOnce), directory=tmp_path, test_budget=30_000)
+    np.testing.assert_array_equal(again.matrix(TEST, X), block)
+    assert again.shots_used == kernel.shots_used

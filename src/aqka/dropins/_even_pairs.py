@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aqka._util.arrays import IntArray, digest, text_digest
+from aqka.allocators.targets import raise_lowest
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.runs.session import Session
@@ -50,16 +51,16 @@ class EvenPairs(Session):
         return {"rows": str(len(self._request.rows)), "cols": str(len(self._request.columns))}
 
     def _next_plan(self) -> ShotPlan:
-        left = self._left()
+        # To the pairs with fewest: shots that were run for nothing may leave too few for all.
+        added = raise_lowest(self.shots, self.shots_left, np.random.default_rng(self.round))
+        asked = np.flatnonzero(added)
         request = self._request
-        return ShotPlan(
-            request.row_index[left], request.col_index[left], request.shots - self.shots[left]
-        )
+        return ShotPlan(request.row_index[asked], request.col_index[asked], added[asked])
 
     def _take(self, planned: ShotPlan, measured: ShotPlan, hits: IntArray) -> None:
-        left = self._left()
-        self.shots[left] += measured.shots
-        self.hits[left] += hits
+        asked = self._places(planned)
+        self.shots[asked] += measured.shots
+        self.hits[asked] += hits
 
     def take_up(self, plan: ShotPlan) -> None:
         """Accept a recorded plan, which can only be what is left."""
@@ -67,5 +68,9 @@ class EvenPairs(Session):
             raise InputError("the plan names other pairs or shots than the request has left.")
         super().take_up(plan)
 
-    def _left(self) -> IntArray:
-        return np.flatnonzero(self.shots < self._request.shots)
+    def _places(self, plan: ShotPlan) -> IntArray:
+        """Return where the pairs of a plan stand in the request; both have them in one order."""
+        request = self._request
+        wanted = set(zip(plan.rows.tolist(), plan.cols.tolist(), strict=True))
+        pairs = zip(request.row_index.tolist(), request.col_index.tolist(), strict=True)
+        return np.array([k for k, pair in enumerate(pairs) if pair in wanted], dtype=np.int64)

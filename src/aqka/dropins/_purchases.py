@@ -87,7 +87,7 @@ class Purchases:
     @property
     def training_shots(self) -> int:
         """Shots on the training kernel."""
-        return 0 if self.session is None else self.session.table.total
+        return 0 if self.session is None else self.session.shots_spent
 
     @property
     def shots_used(self) -> int:
@@ -95,9 +95,7 @@ class Purchases:
         finished = self.training_shots + self.test_shots
         if self._broken_off is None:
             return finished
-        session = self._broken_off.session
-        counts = session.table if isinstance(session, Acquisition) else session
-        return finished + int(counts.shots.sum())
+        return finished + self._broken_off.session.shots_spent
 
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         """Return what is known of a kernel, with NaN for the rest."""
@@ -150,7 +148,7 @@ class Purchases:
         if isinstance(session, Acquisition):
             self.session = session
         else:
-            self.test_shots += int(session.shots.sum())
+            self.test_shots += session.shots_spent
             self.test_pairs += session.shots.size
         found = request.values(session)  # type: ignore[arg-type]
         columns = request.rows if request.columns is None else request.columns

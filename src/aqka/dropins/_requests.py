@@ -122,8 +122,10 @@ class PairsRequest:
         return EvenPairs(self)
 
     def values(self, session: EvenPairs) -> Values:
-        """Return hits / shots (Eq. 4)."""
-        return Values(self.row_index, self.col_index, session.hits / session.shots)
+        """Return hits / shots (Eq. 4) of the pairs that have shots: some may have lost theirs."""
+        seen = session.shots > 0
+        values = session.hits[seen] / session.shots[seen]
+        return Values(self.row_index[seen], self.col_index[seen], values)
 
 
 Request = TrainingRequest | PairsRequest

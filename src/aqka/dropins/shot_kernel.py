@@ -16,7 +16,7 @@ from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.dropins._purchases import Purchases
 from aqka.dropins._readings import pair_keys
 from aqka.dropins._requests import PairsRequest, Settings, TrainingRequest, labels_as_numbers
-from aqka.errors import InputError
+from aqka.errors import InputError, JobError
 from aqka.sessions.acquisition import Acquisition
 
 _alive: "WeakValueDictionary[str, ShotKernel]" = WeakValueDictionary()
@@ -125,7 +125,14 @@ class ShotKernel:
                         self._buy_training(rows, self._labels)
                     else:
                         self._buy_pairs(rows, cols)
-            return purchases.entries(rows, cols)
+            found = purchases.entries(rows, cols)
+        lost = int(np.isnan(found).sum())
+        if lost:
+            raise JobError(
+                f"the shots of {lost} pairs were run, but their hits are lost; ask again, and they "
+                "are bought anew out of test_budget."
+            )
+        return found
 
     def prepare(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Measure the training kernel of X now; later requests for any part of it are free.
