@@ -69,7 +69,7 @@ def exact_sampler(seed):
 def test_sampler_backend():
     kernel = StatevectorBackend(X[:4]).kernel()
     check_backend(
-        lambda seed: SamplerBackend(exact_sampler, X[:4], seed=seed), kernel, shots=200, rows=500
+        lambda seed: SamplerBackend(exact_sampler, X[:4], seed=seed), kernel, shots=400, rows=2000
     )
 
 
@@ -89,8 +89,8 @@ def test_runtime_backend_on_a_service(tmp_path):
     check_backend(
         lambda seed: RuntimeBackend(FakeRuntime(next(directories)), X[:4], seed=seed),
         kernel,
-        shots=200,
-        rows=500,
+        shots=400,
+        rows=2000,
     )
 
 
