@@ -15,8 +15,11 @@ from scipy.stats import norm
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.core.points import OutcomeCounts, PointPlan, PointTable
 from aqka.errors import InputError
-from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
+from aqka.estimates.readout import as_confusion
+from aqka.maths.likelihood import maximise_likelihood, spectral_start
+from aqka.maths.outcomes import SeenOutcomes
 from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.readout import confuse
 from aqka.maths.state_features import overlap_kernel, state_features
 
 MAX_STATE_QUBITS = 10
@@ -46,16 +49,30 @@ class FittedStates:
         Σ count · log p of each point.
     converged
         Whether the climb of each point ended at an optimum.
+    confusion
+        The readout errors that the counts were explained with, a 2 × 2 matrix for each qubit
+        (:func:`aqka.estimates.readout.confusion_matrices`); None for none. The states are those
+        before the readout.
     """
 
     vectors: ComplexArray
     log_likelihood: FloatArray
     converged: BoolArray
+    confusion: FloatArray | None = None
 
     @property
     def rank(self) -> int:
         """Vectors of a state: 1 for pure states."""
         return len(self.vectors)
+
+    def subset(self, points: IntArray) -> "FittedStates":
+        """Return the states of some of the points."""
+        return replace(
+            self,
+            vectors=self.vectors[:, points],
+            log_likelihood=self.log_likelihood[points],
+            converged=self.converged[points],
+        )
 
     def kernel(self, others: "FittedStates | None" = None) -> FloatArray:
         """Return Tr ρ_i ρ_j: the device's kernel; of pure states |⟨u_i|u_j⟩|².
@@ -80,7 +97,12 @@ class FittedStates:
         return replace(self, vectors=u[None])
 
 
-def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = None) -> FittedStates:
+def fit_states(
+    table: PointTable,
+    rank: int = 1,
+    start: FittedStates | None = None,
+    confusion: FloatArray | None = None,
+) -> FittedStates:
     """Return the states of all points with the highest likelihood among those of ``rank``.
 
     Parameters
@@ -91,6 +113,10 @@ def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = No
         Vectors of a state.
     start
         States of a lower rank to start from.
+    confusion
+        Readout errors to explain the counts with, a 2 × 2 matrix for each qubit
+        (:func:`aqka.estimates.readout.confusion_matrices`). They enter the likelihood, so that no
+        count has to be corrected: correcting would magnify the noise and give negative counts.
 
     Notes
     -----
@@ -104,11 +130,12 @@ def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = No
     restarts: the more vectors, the closer to a convex set.
     """
     _check(table)
+    errors = None if confusion is None else as_confusion(confusion, table.n_qubits)
     bases = ProductBases(table.settings)
     parts = []
     for points in _batches(table, rank):
         part = table.subset(points)
-        seen, shots = _seen(part), part.shots_per_point
+        seen, shots = _seen(part, errors), part.shots_per_point
         limit = TOLERANCE if rank == 1 else MIXED_TOLERANCE
         tolerance = limit * np.sqrt(bases.dimension / shots)
         if start is not None:
@@ -123,6 +150,7 @@ def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = No
         np.concatenate([part.vectors for part in parts], axis=1),
         np.concatenate([part.log_likelihood for part in parts]),
         np.concatenate([part.converged for part in parts]),
+        errors,
     )
 
 
@@ -133,11 +161,11 @@ def _restarted(
     bases: ProductBases, part: PointTable, seen: SeenOutcomes, tolerance: FloatArray, fit: Fit
 ) -> Fit:
     """Start points again whose likelihood is far below what their state predicts."""
-    poor = np.flatnonzero(_surprise(bases, part, fit) > SURPRISE)
+    poor = np.flatnonzero(_surprise(bases, part, seen, fit) > SURPRISE)
     if not poor.size:
         return fit
     vectors, value, done = fit[0].copy(), fit[1].copy(), fit[2].copy()
-    again = seen.subset(poor, bases.n_settings * bases.dimension)
+    again = seen.subset(poor)
     random = np.random.default_rng(0)  # the same counts give the same states
     for _ in range(RESTARTS):
         shape = (1, 1, bases.dimension)
@@ -151,10 +179,9 @@ def _restarted(
     return vectors, value, done
 
 
-def _surprise(bases: ProductBases, part: PointTable, fit: Fit) -> FloatArray:
+def _surprise(bases: ProductBases, part: PointTable, seen: SeenOutcomes, fit: Fit) -> FloatArray:
     """Return by how many standard deviations the log-likelihood is below its expectation."""
-    amplitudes = bases.amplitudes(fit[0][0])
-    p = np.maximum(amplitudes.real**2 + amplitudes.imag**2, 1e-12)
+    p = np.maximum(outcome_probabilities(bases, fit[0], seen.confusion), 1e-12)
     mean, square = np.sum(p * np.log(p), axis=2), np.sum(p * np.log(p) ** 2, axis=2)
     expected = np.sum(part.shots * mean, axis=1)
     deviation = np.sqrt(np.sum(part.shots * (square - mean**2), axis=1))
@@ -195,21 +222,31 @@ def _batches(table: PointTable, rank: int) -> Iterator[IntArray]:
         yield np.arange(first, min(first + size, table.n_points))
 
 
-def _seen(part: PointTable) -> SeenOutcomes:
+def _seen(part: PointTable, confusion: FloatArray | None) -> SeenOutcomes:
     point = part.cells // part.n_settings
     share = part.counts / part.shots_per_point[point]
-    return SeenOutcomes(part.n_points, part.cells * 2**part.n_qubits + part.outcomes, share, point)
+    index = part.cells * 2**part.n_qubits + part.outcomes
+    size = part.n_settings * 2**part.n_qubits
+    return SeenOutcomes(part.n_points, size, index, share, point, confusion)
+
+
+def outcome_probabilities(
+    bases: ProductBases, vectors: ComplexArray, confusion: FloatArray | None = None
+) -> FloatArray:
+    """Return how likely each outcome is to be read, points × settings × outcomes."""
+    p = np.zeros((vectors.shape[1], bases.n_settings, bases.dimension))
+    for vector in vectors:
+        amplitudes = bases.amplitudes(vector)
+        p += amplitudes.real**2 + amplitudes.imag**2
+    return p if confusion is None else confuse(p, confusion)
 
 
 def draw_counts(states: FittedStates, table: PointTable, random: np.random.Generator) -> PointTable:
-    """Return a table with the same shots, its outcomes drawn from ``states``."""
+    """Return a table with the same shots, its outcomes drawn from ``states`` and their readout."""
     bases = ProductBases(table.settings)
     drawn = PointTable(table.n_points, table.settings)
     for points in _batches(table, states.rank):
-        p = np.zeros((len(points), table.n_settings, bases.dimension))
-        for vectors in states.vectors[:, points]:
-            amplitudes = bases.amplitudes(vectors)
-            p += amplitudes.real**2 + amplitudes.imag**2
+        p = outcome_probabilities(bases, states.vectors[:, points], states.confusion)
         p /= p.sum(axis=2, keepdims=True)
         counts = random.multinomial(table.shots[points], p)
         plan = PointPlan(
@@ -256,13 +293,11 @@ def deviance_test(
     """
     points = np.unique(np.linspace(0, table.n_points - 1, TEST_POINTS).astype(np.int64))
     part = table.subset(points)
-    lower = FittedStates(
-        fitted.vectors[:, points], fitted.log_likelihood[points], fitted.converged[points]
-    )
+    lower = fitted.subset(points)
     observed = _gains(part, lower, higher)
     null = np.concatenate(
         [
-            _gains(drawn, fit_states(drawn, lower.rank), higher)
+            _gains(drawn, fit_states(drawn, lower.rank, confusion=lower.confusion), higher)
             for drawn in (
                 draw_counts(lower, part, random) for _ in range(-(-TEST_POINTS // len(points)))
             )
@@ -276,21 +311,24 @@ def deviance_test(
 
 
 def _gains(table: PointTable, lower: FittedStates, higher: int) -> FloatArray:
-    richer = fit_states(table, higher, start=lower)
+    richer = fit_states(table, higher, lower, lower.confusion)
     return 2 * (richer.log_likelihood - lower.log_likelihood)
 
 
 def choose_rank(
-    table: PointTable, random: np.random.Generator, level: float = 0.01
+    table: PointTable,
+    random: np.random.Generator,
+    level: float = 0.01,
+    confusion: FloatArray | None = None,
 ) -> tuple[FittedStates, list[RankTest]]:
     """Return states of the lowest rank of 1, 2, 4 that is not rejected, and the tests that said so.
 
-    ``level`` is the p-value below which a rank is rejected.
+    ``level`` is the p-value below which a rank is rejected; ``confusion`` are the readout errors.
     """
-    fitted, tests = fit_states(table), []
+    fitted, tests = fit_states(table, confusion=confusion), []
     for higher in RANKS[1:]:
         tests.append(deviance_test(table, fitted, higher, random))
         if tests[-1].p_value >= level:
             break
-        fitted = fit_states(table, higher, start=fitted)
+        fitted = fit_states(table, higher, fitted, confusion)
     return fitted, tests
