@@ -12,7 +12,8 @@ from aqka.core.points import OutcomeCounts, PointTable, choose_settings, even_pl
 from aqka.estimates.projected import reduced_states, squared_distances
 from aqka.estimates.readout import confusion_matrices
 from aqka.estimates.state_errors import pure_kernel_errors
-from aqka.estimates.states import choose_rank, draw_counts, fit_states
+from aqka.estimates.state_rank import choose_rank
+from aqka.estimates.states import draw_counts, fit_states
 from aqka.maths.readout import confuse
 from aqka.maths.state_errors import ProductBases, tangent_roots
 from tests.estimates.points import probabilities

@@ -1,16 +1,16 @@
 """States of points by maximum likelihood from their counts, and the fidelity kernel they give.
 
 The state of a point is pure where the device is good, and of low rank where it is not;
-:func:`choose_rank` decides. The kernel then has two meanings: the *device's*, Tr ρ_i ρ_j, which is
-what pairs would have measured with the same noise, and the *purified* one, the fidelity of the
-states' largest eigenvectors, which takes most of the noise away.
+:mod:`aqka.estimates.state_rank` decides. The kernel then has two meanings: the *device's*,
+Tr ρ_i ρ_j, which is what pairs would have measured with the same noise, and the *purified* one, the
+fidelity of the states' largest eigenvectors, which takes most of the noise away.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from scipy.stats import norm
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.core.points import OutcomeCounts, PointPlan, PointTable
@@ -24,7 +24,6 @@ from aqka.maths.state_features import overlap_kernel, state_features
 
 MAX_STATE_QUBITS = 10
 """Beyond this a state has more parameters than anyone measures shots."""
-RANKS = (1, 2, 4)
 TOLERANCE = 1e-3
 """A pure fit is done a thousandth of its statistical error away from the optimum."""
 MIXED_TOLERANCE = 1e-2
@@ -34,7 +33,7 @@ BATCH_AMPLITUDES = 2**16
 SURPRISE = 2.0
 """Standard deviations by which a likelihood must fall short for a point to start again."""
 RESTARTS = 3
-TEST_POINTS = 200
+KernelOf = Literal["purified", "device"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +84,36 @@ class FittedStates:
         """Return 4^n real numbers for each point whose inner products are the kernel."""
         return state_features(self.vectors)
 
+    def behind(self, kernel_of: KernelOf) -> "FittedStates":
+        """Return the states whose overlaps are the kernel that is meant.
+
+        ``"purified"`` is that of the pure states nearest to the fitted ones, which most of the
+        device's noise has been taken from; ``"device"`` that of the states as they left the device.
+        """
+        if kernel_of not in ("purified", "device"):
+            raise InputError(f"kernel_of must be 'purified' or 'device', got {kernel_of!r}.")
+        return self.purified() if kernel_of == "purified" else self
+
     def purified(self) -> "FittedStates":
         """Return the pure states nearest to these: their largest eigenvectors."""
-        if self.rank == 1:
-            return self
+        return self if self.rank == 1 else self.with_less_noise(0.0)
+
+    def with_less_noise(self, kept: float) -> "FittedStates":
+        """Return states whose eigenvalues but the largest are multiplied by ``kept``.
+
+        What they lose the largest one gets. At 0 they are pure.
+        """
         # The eigenvectors of V V† follow from those of the small V† V.
         gram = np.einsum("kid,lid->ikl", self.vectors.conj(), self.vectors)
-        top = np.linalg.eigh(gram)[1][:, :, -1]
-        u = np.einsum("kid,ik->id", self.vectors, top)
-        u /= np.linalg.norm(u, axis=1, keepdims=True)
-        return replace(self, vectors=u[None])
+        values, turn = np.linalg.eigh(gram)
+        vectors = np.einsum("kid,ikl->lid", self.vectors, turn)  # lengths: square roots of values
+        if kept == 0:
+            u = vectors[-1] / np.linalg.norm(vectors[-1], axis=1, keepdims=True)
+            return replace(self, vectors=u[None])
+        top = np.maximum(values[:, -1], 1e-300)
+        scale = np.full((self.rank, values.shape[0]), np.sqrt(kept))
+        scale[-1] = np.sqrt((top + (1 - kept) * values[:, :-1].sum(axis=1)) / top)
+        return replace(self, vectors=vectors * scale[:, :, None])
 
 
 def fit_states(
@@ -256,79 +275,3 @@ def draw_counts(states: FittedStates, table: PointTable, random: np.random.Gener
         )
         drawn.add(plan, OutcomeCounts.of_dense(counts.reshape(-1, bases.dimension)))
     return drawn
-
-
-@dataclass(frozen=True)
-class RankTest:
-    """Whether states of a higher rank explain the counts better than chance would.
-
-    Attributes
-    ----------
-    rank, higher
-        The ranks compared.
-    deviance
-        Twice the gain in log-likelihood, mean over the points of the test.
-    expected
-        What the gain would be if the lower rank were true.
-    p_value
-        Chance of such a gain if the lower rank were true.
-    """
-
-    rank: int
-    higher: int
-    deviance: float
-    expected: float
-    p_value: float
-
-
-def deviance_test(
-    table: PointTable, fitted: FittedStates, higher: int, random: np.random.Generator
-) -> RankTest:
-    """Test whether states of rank ``higher`` fit better than ``fitted``, by a bootstrap.
-
-    A state of lower rank lies on the boundary of those of higher rank, so that the deviance has
-    no χ² law; its law is taken from counts drawn from the fitted states. Noise is the device's
-    and not a point's: all points (at most about 200) are tested together, and the mean of their
-    deviances is nearly normal.
-    """
-    points = np.unique(np.linspace(0, table.n_points - 1, TEST_POINTS).astype(np.int64))
-    part = table.subset(points)
-    lower = fitted.subset(points)
-    observed = _gains(part, lower, higher)
-    null = np.concatenate(
-        [
-            _gains(drawn, fit_states(drawn, lower.rank, confusion=lower.confusion), higher)
-            for drawn in (
-                draw_counts(lower, part, random) for _ in range(-(-TEST_POINTS // len(points)))
-            )
-        ]
-    )
-    spread = null.std(ddof=1) * np.sqrt(1 / len(observed) + 1 / len(null))
-    z = (observed.mean() - null.mean()) / max(spread, 1e-12)
-    return RankTest(
-        lower.rank, higher, float(observed.mean()), float(null.mean()), float(norm.sf(z))
-    )
-
-
-def _gains(table: PointTable, lower: FittedStates, higher: int) -> FloatArray:
-    richer = fit_states(table, higher, lower, lower.confusion)
-    return 2 * (richer.log_likelihood - lower.log_likelihood)
-
-
-def choose_rank(
-    table: PointTable,
-    random: np.random.Generator,
-    level: float = 0.01,
-    confusion: FloatArray | None = None,
-) -> tuple[FittedStates, list[RankTest]]:
-    """Return states of the lowest rank of 1, 2, 4 that is not rejected, and the tests that said so.
-
-    ``level`` is the p-value below which a rank is rejected; ``confusion`` are the readout errors.
-    """
-    fitted, tests = fit_states(table, confusion=confusion), []
-    for higher in RANKS[1:]:
-        tests.append(deviance_test(table, fitted, higher, random))
-        if tests[-1].p_value >= level:
-            break
-        fitted = fit_states(table, higher, fitted, confusion)
-    return fitted, tests
