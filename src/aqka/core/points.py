@@ -99,6 +99,17 @@ class PointTable:
         self.cells, self.outcomes = cells[first], outcomes[first]
         self.counts = np.add.reduceat(counts, first) if first.size else counts
 
+    def resampled(self, random: np.random.Generator) -> "PointTable":
+        """Return a table whose shots are drawn again from the outcomes seen, with replacement."""
+        again = PointTable(self.n_points, self.settings)
+        again.shots = self.shots.copy()
+        cells, outcomes = (np.repeat(column, self.counts) for column in (self.cells, self.outcomes))
+        shots = self.shots.reshape(-1)
+        first = np.cumsum(shots) - shots
+        drawn = first[cells] + (random.random(len(cells)) * shots[cells]).astype(np.int64)
+        again._merge(cells, outcomes[drawn], np.ones(len(cells), dtype=np.int64))
+        return again
+
     def dense(self, points: ArrayLike) -> IntArray:
         """Return the counts of some points in full, points × settings × 2^n outcomes."""
         if self.n_qubits > MAX_DENSE_QUBITS:
