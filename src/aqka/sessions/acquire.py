@@ -136,14 +136,15 @@ def acquire(
     if design not in DESIGNS:
         raise InputError(f"design must be one of {', '.join(DESIGNS)}; got {design!r}.")
     if design == "auto":
-        chosen = choose_design(problem.n_points, backend.n_qubits, budget, new_points)
-        design = chosen.design
+        # A new point is taken to get the shots that a training point gets.
+        total = budget + budget * new_points // problem.n_points
+        design = choose_design(problem.n_points, backend.n_qubits, total, new_points).design
     session: Acquisition | PointAcquisition
     if design == "points":
         session = _point_session(backend, problem, budget, allocator, schedule, seed)
     else:
         session = _pair_session(backend, problem, budget, allocator, schedule, seed)
-    drive(session, backend, directory, patience, on_round)  # type: ignore[misc]
+    drive(session, backend, directory, patience, on_round)
     return session  # line 13: K̂ = c / s is session.table.estimate()
 
 
