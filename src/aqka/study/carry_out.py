@@ -23,7 +23,13 @@ from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.directory import Prepared, hold_run, read_results, write_results, write_run
-from aqka.study.method import new_session, problem_of, readout_of, schedule_of
+from aqka.study.method import (
+    new_session,
+    problem_of,
+    readout_of,
+    reads_as_measured,
+    schedule_of,
+)
 from aqka.study.progress import read_begun_history
 from aqka.study.results import quote_versus_actual, results_of
 from aqka.study.schema import BackendSection
@@ -169,7 +175,8 @@ def _predict(
     place, parent = directory / PREDICTIONS_NAME, {"parent": history.run_id}
     with Run(session, backends.test, place, begin_with=parent) as run:
         run.spend()
-        return session.result(), run.history(), run.end()
+        found = session.result(as_measured=reads_as_measured(history))
+        return found, run.history(), run.end()
 
 
 def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str, Any]:
