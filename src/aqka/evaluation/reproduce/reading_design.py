@@ -1,6 +1,5 @@
 """Which readings of the paper each experiment is run under, and with how many seeds."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aqka.evaluation.paper_reading import LEVELS, LITERAL, PaperReading
@@ -77,9 +76,11 @@ class ReadingDesign:
     kind
         A name of :data:`DESIGNS`.
     reach
-        The switches that change anything in the experiment, and are changed.
+        The switches that the design changes.
     seeds
         Seeds of the whole run.
+    besides
+        Switches that would change the experiment too, but are left at their literal levels.
     settings
         Parameters of the experiment that are not its full run's, to leave out what no claim uses.
     """
@@ -87,15 +88,17 @@ class ReadingDesign:
     kind: str
     reach: tuple[str, ...] = ()
     seeds: int = 20
+    besides: tuple[str, ...] = ()
     settings: tuple[tuple[str, object], ...] = ()
 
     def readings(self) -> list[PaperReading]:
         """Return the readings that differ for the experiment, the literal one first."""
-        return self.within(DESIGNS[self.kind]())
+        designed = DESIGNS[self.kind]()
+        return list(dict.fromkeys(reading.restricted_to(self.reach) for reading in designed))
 
-    def within(self, readings: Iterable[PaperReading]) -> list[PaperReading]:
-        """Return what some readings are for the experiment, each once."""
-        return list(dict.fromkeys(reading.restricted_to(self.reach) for reading in readings))
+    def relevant(self, reading: PaperReading) -> PaperReading:
+        """Return a reading with the switches that change nothing here at their literal levels."""
+        return reading.restricted_to((*self.reach, *self.besides))
 
 
 PLANTED, QUANTUM = (*FILL, "width"), (*FILL, "inputs")
@@ -107,15 +110,18 @@ TUNED = ["fixed", "leave-one-out, paper's grid", "leave-one-out, wide grid"]
 """The readouts of the ridge's tuning that claims speak of."""
 EXPERIMENTS = {
     "synthetic": ReadingDesign(
-        "full", (*PLANTED, *ANEW, "oracle", "bernoulli"), 12, (("methods", WITHOUT_LEVERAGE),)
+        "full",
+        (*PLANTED, *ANEW, "oracle", "bernoulli"),
+        12,
+        settings=(("methods", WITHOUT_LEVERAGE),),
     ),
     "fill": ReadingDesign("full", (*PLANTED, *ANEW, "oracle"), 12),
-    "shofar-tau": ReadingDesign("full", PLANTED, 12),
-    "nystrom-sweep": ReadingDesign("full", PLANTED, 12),
-    "hybrid": ReadingDesign("full", PLANTED, 12),
-    "ridge-cv": ReadingDesign("full", (*PLANTED, *ANEW), 12, (("readouts", TUNED),)),
+    "shofar-tau": ReadingDesign("full", PLANTED, 12, ANEW),
+    "nystrom-sweep": ReadingDesign("full", PLANTED, 12, ANEW),
+    "hybrid": ReadingDesign("full", PLANTED, 12, ANEW),
+    "ridge-cv": ReadingDesign("full", (*PLANTED, *ANEW), 12, settings=(("readouts", TUNED),)),
     "quantum": ReadingDesign("full", (*QUANTUM, *ANEW, "oracle", "bernoulli"), 12),
-    "head-to-head": ReadingDesign("full", QUANTUM, 12),
+    "head-to-head": ReadingDesign("full", QUANTUM, 12, ANEW),
     "hardware": ReadingDesign("full", (*FILL, "diagonal", "ridge", "oracle", "bernoulli"), 40),
     "online": ReadingDesign("full", (*FILL, "inputs", "diagonal", "ridge"), 24),
     "heatmap": ReadingDesign(
@@ -126,9 +132,13 @@ EXPERIMENTS = {
     "hyperparameters": ReadingDesign("single", (*PLANTED, *ANEW), 8),
     "dense": ReadingDesign("single", (*FILL, "bernoulli", "diagonal", "ridge"), 5),
     "svm": ReadingDesign("single", (*FILL, "oracle", "diagonal"), 12),
-    "havlicek": ReadingDesign("single", (*FILL, *ANEW), 8, (("more_points", []),)),
-    "live": ReadingDesign("single", ("variance", "unseen", "floor", "inputs"), 8),
-    "scaling": ReadingDesign("single", ("variance", "unseen", "width", "bernoulli"), 4),
+    "havlicek": ReadingDesign("single", (*FILL, *ANEW), 8, settings=(("more_points", []),)),
+    "live": ReadingDesign(
+        "single", ("variance", "unseen", "floor", "inputs"), 8, (*ANEW[:2], "targets")
+    ),
+    "scaling": ReadingDesign(
+        "single", ("variance", "unseen", "width", "bernoulli"), 4, (*ANEW, "targets", "floor")
+    ),
     "theory": ReadingDesign("literal"),
 }
 """Every experiment's design. Where a run is dear, the design is smaller or the seeds are fewer."""

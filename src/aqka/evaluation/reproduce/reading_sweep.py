@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqka.evaluation.paper_reading import PaperReading
+from aqka.evaluation.paper_reading import LEVELS, PaperReading
 from aqka.evaluation.read_runs import forget_runs
 from aqka.evaluation.reproduce.experiments import make_experiment
 from aqka.evaluation.reproduce.reading_design import EXPERIMENTS
@@ -82,7 +82,7 @@ def _group(name: str, cell: Cell) -> str:
 
 
 def _in_cell(name: str, cell: Cell, reading: PaperReading) -> PaperReading:
-    """Return the reading with all that cannot reach a cell at its literal level."""
+    """Return the reading with what cannot reach this cell of its experiment at literal levels."""
     idle: set[str] = set()
     if name == "fill" and cell["task"] == "zz":
         idle = {"width"}
@@ -90,7 +90,7 @@ def _in_cell(name: str, cell: Cell, reading: PaperReading) -> PaperReading:
         idle = {"inputs", "tests"}
     if name == "gini" and not cell["task"].startswith("planted"):
         idle = {"width", "tests"}
-    return reading.restricted_to(set(EXPERIMENTS[name].reach) - idle)
+    return reading.restricted_to(set(LEVELS) - idle)
 
 
 @dataclass(frozen=True)
