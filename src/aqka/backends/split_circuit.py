@@ -1,0 +1,107 @@
+"""A circuit that falls into parts which share no qubit, and each part by itself.
+
+Without crosstalk the parts are independent, so that simulating each on its own is exact, and a
+chip full of small circuits costs what the small circuits cost.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.optional import require
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+
+@dataclass(frozen=True)
+class CircuitPart:
+    """What is measured into one classical register.
+
+    Attributes
+    ----------
+    name
+        Of the register.
+    circuit
+        The part's circuit; its qubits keep their numbers.
+    columns
+        For each of its parameters, the number among those of the whole circuit.
+    """
+
+    name: str
+    circuit: "QuantumCircuit"
+    columns: IntArray
+
+    def distinct_rows(self, values: FloatArray) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return the part's distinct rows of values, which of them each row is, and how often.
+
+        Rows that are equal are copies of one request: simulated once with all their shots, they
+        cost one row.
+        """
+        own = np.ascontiguousarray(values[:, self.columns])
+        distinct, which, copies = np.unique(own, axis=0, return_inverse=True, return_counts=True)
+        return distinct, which.reshape(-1), copies
+
+
+def split_circuit(circuit: "QuantumCircuit") -> list[CircuitPart]:
+    """Return the parts of a circuit, one for each classical register.
+
+    Two registers that are read from qubits with gates between them are refused: they are not
+    independent.
+    """
+    qiskit = require("qiskit", "qiskit")
+    if len(circuit.cregs) == 1:
+        whole = np.arange(circuit.num_parameters)
+        return [CircuitPart(circuit.cregs[0].name, circuit, whole)]
+    piece = _pieces(circuit)
+    owner = _owners(circuit, piece)
+    parts = {
+        register.name: qiskit.QuantumCircuit(circuit.qubits, register) for register in circuit.cregs
+    }
+    for step in circuit.data:
+        for name in {owner[piece[qubit]] for qubit in step.qubits if piece[qubit] in owner}:
+            # Only a barrier can reach over several parts, and it is a barrier in each of them.
+            own = [qubit for qubit in step.qubits if owner.get(piece[qubit]) == name]
+            operation = step.operation
+            if step.name == "barrier" and len(own) < len(step.qubits):
+                operation = require("qiskit.circuit.library", "qiskit").Barrier(len(own))
+            parts[name].append(operation, own, step.clbits)
+    number = {parameter: k for k, parameter in enumerate(circuit.parameters)}
+    return [
+        CircuitPart(name, part, np.array([number[p] for p in part.parameters], dtype=np.int64))
+        for name, part in parts.items()
+    ]
+
+
+def _pieces(circuit: "QuantumCircuit") -> dict[Any, int]:
+    """Return for each qubit the connected piece of the circuit that it is in."""
+    rustworkx = require("rustworkx", "qiskit")
+    graph = rustworkx.PyGraph()
+    graph.add_nodes_from(range(circuit.num_qubits))
+    for step in circuit.data:
+        if step.name != "barrier" and len(step.qubits) > 1:
+            first, *others = (circuit.find_bit(qubit).index for qubit in step.qubits)
+            graph.add_edges_from_no_data([(first, other) for other in others])
+    return {
+        circuit.qubits[qubit]: k
+        for k, piece in enumerate(rustworkx.connected_components(graph))
+        for qubit in piece
+    }
+
+
+def _owners(circuit: "QuantumCircuit", piece: dict[Any, int]) -> dict[int, str]:
+    """Return the register that each piece is measured into."""
+    owner: dict[int, str] = {}
+    for step in circuit.data:
+        for bit in step.clbits:
+            name = circuit.find_bit(bit).registers[0][0].name
+            known = owner.setdefault(piece[step.qubits[0]], name)
+            if known != name:
+                raise InputError(
+                    f"circuit must have no gates between qubits of two registers, got {known!r} "
+                    f"and {name!r}; measure them into one."
+                )
+    return owner
