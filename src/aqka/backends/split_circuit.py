@@ -4,10 +4,12 @@ Without crosstalk the parts are independent, so that simulating each on its own 
 chip full of small circuits costs what the small circuits cost.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
@@ -35,15 +37,28 @@ class CircuitPart:
     circuit: "QuantumCircuit"
     columns: IntArray
 
-    def distinct_rows(self, values: FloatArray) -> tuple[FloatArray, IntArray, IntArray]:
-        """Return the part's distinct rows of values, which of them each row is, and how often.
 
-        Rows that are equal are copies of one request: simulated once with all their shots, they
-        cost one row.
-        """
-        own = np.ascontiguousarray(values[:, self.columns])
-        distinct, which, copies = np.unique(own, axis=0, return_inverse=True, return_counts=True)
-        return distinct, which.reshape(-1), copies
+Sampler = Callable[[CircuitPart, FloatArray, int], NDArray[np.uint8]]
+"""From a part, rows of values and shots to packed bits: rows by shots by bytes."""
+
+
+def sample_part(
+    part: CircuitPart, values: FloatArray, shots: int, sampler: Sampler
+) -> NDArray[np.uint8]:
+    """Return the outcomes of a part for rows of values of the whole circuit.
+
+    Equal rows are copies of one request: they are simulated once with all their shots, which costs
+    one row, and the shots are dealt out to them.
+    """
+    own = np.ascontiguousarray(values[:, part.columns])
+    distinct, which, copies = np.unique(own, axis=0, return_inverse=True, return_counts=True)
+    which = which.reshape(-1)
+    order = np.argsort(which, kind="stable")
+    first = np.cumsum(copies) - copies
+    number = np.empty(len(own), dtype=np.int64)  # of each row among its copies
+    number[order] = np.arange(len(own)) - first[which[order]]
+    outcomes = sampler(part, distinct, shots * int(copies.max()))
+    return np.asarray(outcomes[which[:, None], number[:, None] * shots + np.arange(shots)])
 
 
 def split_circuit(circuit: "QuantumCircuit") -> list[CircuitPart]:

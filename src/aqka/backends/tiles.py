@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Place", "TileRule", "Tiling", "find_tiles"]
 
 AUTO = "auto"
+PICTURES = (".png", ".svg", ".pdf")
 STEPS = 5  # of the search for the bound that lets most places in
 
 
@@ -106,9 +107,10 @@ class Tiling:
     def describe(self) -> str:
         """Return in words how many tiles there are, where, and how good."""
         used = sum(len(place.qubits) for place in self.places)
+        noun = "tile" if len(self) == 1 else "tiles"
         apart = "with their neighbours idle" if self.rule.idle_neighbours else "side by side"
         lines = [
-            f"{len(self)} tiles of {self.shape.n_qubits} qubits on {self.calibration.name} "
+            f"{len(self)} {noun} of {self.shape.n_qubits} qubits on {self.calibration.name} "
             f"({used} of {self.calibration.n_qubits} qubits, {apart}), chosen from "
             f"{self.n_places} places.",
             f"Estimated success of one execution: {self.mean:.1%} on average, "
@@ -121,7 +123,9 @@ class Tiling:
         return "\n".join(lines)
 
     def draw(self, path: str | Path) -> None:
-        """Draw the chip with its tiles into a picture file (PNG, SVG or PDF)."""
+        """Draw the chip with its tiles into a picture file: PNG, SVG or PDF."""
+        if Path(path).suffix not in PICTURES:
+            raise InputError(f"picture must end in {', '.join(PICTURES)}, got {str(path)!r}.")
         title = (
             f"{self.calibration.name}: {len(self)} tiles of {self.shape.n_qubits} qubits, "
             f"estimated success {self.mean:.0%} (best place {self.best:.0%})"

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import chisquare
 
 from aqka import InputError
-from aqka.backends._tiles.deal import Deal, choose_quantum, side_by_side
+from aqka.backends._tiles.deal import Deal, side_by_side, spread_quantum
 
 
 def test_every_row_has_a_slot_of_its_own_and_only_the_last_row_has_idle_ones():
@@ -71,6 +71,6 @@ def test_values_stand_side_by_side():
 @pytest.mark.parametrize("divisor", [1, 2, 6, 7, 30, 64, 97, 100, 1024])
 @pytest.mark.parametrize("n_tiles", [2, 5, 20])
 def test_a_row_has_a_divisor_of_the_shots(divisor, n_tiles):
-    quantum = choose_quantum(divisor, n_tiles)
+    quantum = spread_quantum(divisor, n_tiles)
     assert divisor % quantum == 0
     assert divisor // quantum <= n_tiles

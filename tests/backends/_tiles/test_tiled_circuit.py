@@ -10,7 +10,7 @@ from aqka.backends._tiles.choice import choose_places
 from aqka.backends._tiles.places import find_places
 from aqka.backends._tiles.shape import shape_of
 from aqka.backends._tiles.tiled_circuit import tile_circuit
-from aqka.backends.split_circuit import split_circuit
+from aqka.backends.split_circuit import sample_part, split_circuit
 from tests.backends._tiles.chips import line, pairs_circuit
 
 
@@ -66,15 +66,22 @@ def test_parts_are_what_the_whole_is(tiled):
             assert gap <= 5 * np.sqrt(2 * 4000 * p * (1 - p)) + 1
 
 
-def test_equal_rows_are_told(tiled):
+def test_copies_are_simulated_once_and_each_gets_shots_of_its_own(tiled):
     *_, whole = tiled
     part = split_circuit(whole.circuit)[0]
-    values = np.tile(np.arange(whole.circuit.num_parameters, dtype=float), (4, 1))
-    values[2, part.columns] = 9.0
-    distinct, which, copies = part.distinct_rows(values)
-    assert len(distinct) == 2
-    assert copies[which].tolist() == [3, 3, 1, 3]
-    assert np.array_equal(distinct[which], values[:, part.columns])
+    values = np.tile(np.arange(whole.circuit.num_parameters, dtype=float), (5, 1))
+    values[2, part.columns] = 90.0
+    asked = []
+
+    def sampler(part, rows, shots):
+        asked.append((rows.tolist(), shots))
+        return np.arange(len(rows) * shots, dtype=np.uint8).reshape(len(rows), shots, 1)
+
+    found = sample_part(part, values, 3, sampler)[..., 0]
+    ((rows, shots),) = asked
+    assert rows == [part.columns.tolist(), [90.0] * 4]
+    assert shots == 12
+    assert found.tolist() == [[0, 1, 2], [3, 4, 5], [12, 13, 14], [6, 7, 8], [9, 10, 11]]
 
 
 def test_registers_with_gates_between_them_are_no_parts():

@@ -95,7 +95,7 @@ def side_by_side(values: FloatArray, slots: IntArray, n_tiles: int, idle: FloatA
     return laid.reshape(rows, n_tiles, values.shape[1])
 
 
-def choose_quantum(divisor: int, n_tiles: int) -> int:
+def spread_quantum(divisor: int, n_tiles: int) -> int:
     """Return the shots of a row, from the greatest common divisor of a plan's shots.
 
     A divisor of it, so that the plan stays exact, for which the shots of every request come from
@@ -103,7 +103,7 @@ def choose_quantum(divisor: int, n_tiles: int) -> int:
 
     Examples
     --------
-    >>> choose_quantum(100, 20), choose_quantum(7, 20), choose_quantum(101, 20)
+    >>> spread_quantum(100, 20), spread_quantum(7, 20), spread_quantum(101, 20)
     (25, 1, 101)
     """
     copies = [k for k in range(1, n_tiles + 1) if divisor % k == 0]
