@@ -22,7 +22,7 @@ from aqka.runs.patience import Patience
 from aqka.runs.session import Session
 
 
-class Acquisition(Session):
+class Acquisition(Session[ShotPlan]):
     """A shot budget being spent round by round (Algorithm 1).
 
     Parameters
