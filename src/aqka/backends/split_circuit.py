@@ -61,6 +61,18 @@ def sample_part(
     return np.asarray(outcomes[which[:, None], number[:, None] * shots + np.arange(shots)])
 
 
+def tiled_result(outcomes: dict[str, NDArray[np.uint8]], parts: list[CircuitPart]) -> Any:
+    """Return the outcomes of all parts as a sampler's result, a register for each."""
+    containers = require("qiskit.primitives.containers", "qiskit")
+    bits = {
+        part.name: containers.BitArray(outcomes[part.name], part.circuit.num_clbits)
+        for part in parts
+    }
+    rows = next(iter(outcomes.values())).shape[:1]
+    data = containers.DataBin(**bits, shape=rows)
+    return containers.PrimitiveResult([containers.SamplerPubResult(data)])
+
+
 def split_circuit(circuit: "QuantumCircuit") -> list[CircuitPart]:
     """Return the parts of a circuit, one for each classical register.
 

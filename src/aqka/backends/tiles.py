@@ -66,6 +66,11 @@ class TileRule:
             ):
                 raise InputError(f"{name} must be a share within [0, 1], got {share!r}.")
 
+    def describe(self) -> str:
+        """Return the rule in a few words, the same in every version."""
+        apart = "apart" if self.idle_neighbours else "touching"
+        return f"{self.count} {self.worst:g} {self.mean:g} {apart}"
+
 
 @dataclass(frozen=True)
 class Tiling:

