@@ -117,6 +117,20 @@ class JobBackend(Backend):
         """Return what the sentinels of a collected ticket saw; None where there were none."""
         return self._tile_hits.get(ticket)
 
+    def tile_shots(self, ticket: str) -> IntArray:
+        """Return the shots that each row of a ticket's plan has on each tile, rows by tiles.
+
+        Tiles are in the order of :meth:`tile_hits`. It follows from the ticket alone.
+        """
+        parsed = Ticket.read(ticket)
+        if parsed.deal is None:
+            return parsed.layout.shots[:, np.newaxis]
+        found = np.zeros((len(parsed.layout.shots), parsed.deal.n_tiles), dtype=np.int64)
+        for k, chunk in enumerate(parsed.layout.chunks()):
+            tiles = parsed.deal.slots(chunk.pairs, k) % parsed.deal.n_tiles
+            np.add.at(found, (chunk.pairs, tiles), chunk.row_shots())
+        return found
+
     @property
     def n_qubits(self) -> int:
         """Qubits of the feature map."""
