@@ -8,6 +8,7 @@ from aqka.study.circuit_files import read_circuit
 from aqka.study.directory import prepare
 from aqka.study.feature_maps import as_qpy, built_in
 from tests.study.circuits import with_map
+from tests.study.helpers import QUICK, small, write_study
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,22 @@ def test_a_built_in_map_has_a_qubit_per_feature_and_survives_a_file(name):
     assert Statevector(again.assign_parameters(values)).equiv(
         Statevector(circuit.assign_parameters(values))
     )
+
+
+def test_repetitions_reach_the_circuit_and_the_run(tmp_path):
+    from aqka.study.carry_out import carry_out, study_quote
+    from aqka.study.directory import read_run
+    from aqka.study.schema import parse_study
+
+    once = small(rounds=1, method=QUICK).replace("qubits = 2", "qubits = 2\nreps = 1")
+    prepared = prepare(write_study(tmp_path / "once", once))
+    layers = prepared.circuit.count_ops()
+    assert layers["h"] == 2
+    twice = prepare(write_study(tmp_path / "twice"))
+    assert twice.circuit is None  # the paper's map, which needs no SDK
+    assert study_quote(prepared).depth < study_quote(twice).depth
+    carry_out(prepared, tmp_path / "run", new=True)
+    again = read_run(tmp_path / "run")
+    assert again.circuit.count_ops() == layers
+    with pytest.raises(InputError, match="reps is for built-in maps"):
+        parse_study(once.replace("reps = 1", 'reps = 1\nmap = "map.qpy"'))

@@ -47,7 +47,7 @@ def as_rows_and_columns(X: ArrayLike, columns: ArrayLike | None) -> tuple[FloatA
     return rows, others
 
 
-def zz_feature_map(n_qubits: int) -> "QuantumCircuit":
+def zz_feature_map(n_qubits: int, reps: int = 2) -> "QuantumCircuit":
     """Return the paper's map: ZZ, two repetitions, linear entanglement, one qubit a feature."""
     if n_qubits < 2:
         raise InputError(
@@ -55,7 +55,7 @@ def zz_feature_map(n_qubits: int) -> "QuantumCircuit":
             "pass a feature_map of your own."
         )
     library = require("qiskit.circuit.library", "qiskit")
-    circuit: QuantumCircuit = library.zz_feature_map(n_qubits, reps=2, entanglement="linear")
+    circuit: QuantumCircuit = library.zz_feature_map(n_qubits, reps=reps, entanglement="linear")
     return circuit
 
 

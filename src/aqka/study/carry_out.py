@@ -26,7 +26,7 @@ from aqka.study.directory import Prepared, hold_run, read_results, write_results
 from aqka.study.method import new_session, problem_of, readout_of, schedule_of
 from aqka.study.progress import read_begun_history
 from aqka.study.results import quote_versus_actual, results_of
-from aqka.study.schema import BackendSection
+from aqka.study.schema import DEFAULT_REPS, BackendSection
 from aqka.study.seal import PREDICTIONS_NAME, begin_predictions, digest_files, final_digests
 from aqka.study.study_run import StudyRun
 from aqka.version import __version__
@@ -40,7 +40,9 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
     ``depth`` is that of the transpiled fidelity circuit, where it is known.
     """
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
-    if depth is None and circuit is not None and study.feature_map.map != "zz":
+    section = study.feature_map
+    is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
+    if depth is None and circuit is not None and not is_paper_map:
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
     quoted = quote(
         len(points.train),

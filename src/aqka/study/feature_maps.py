@@ -13,7 +13,7 @@ from aqka.backends.circuits import zz_feature_map
 from aqka.backends.map_checks import check_feature_map
 from aqka.errors import InputError
 from aqka.study.circuit_files import load_circuit
-from aqka.study.schema import BUILT_IN_MAPS, FeatureMapSection, Study
+from aqka.study.schema import BUILT_IN_MAPS, DEFAULT_REPS, FeatureMapSection, Study
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def feature_map(study: Study, base: Path, *, allow_code: bool) -> "QuantumCircuit | None":
     """Return the circuit of a study; None where the backend has the map itself."""
     section = study.feature_map
-    if (study.backend.name, section.map) == ("statevector", "zz"):
+    if (study.backend.name, section.map, section.reps) == ("statevector", "zz", DEFAULT_REPS):
         return None
     if section.map in BUILT_IN_MAPS:
         assert section.qubits is not None  # by the section's own check
-        return built_in(section.map, section.qubits)
+        return built_in(section.map, section.qubits, section.reps)
     if section.map.endswith((".qpy", ".qasm")):
         circuit = load_circuit(inside(base, section.map, "feature_map.map"))
     else:
@@ -47,15 +47,15 @@ def n_features(study: Study, circuit: "QuantumCircuit | None") -> int:
     return study.feature_map.qubits
 
 
-def built_in(name: str, qubits: int) -> "QuantumCircuit":
+def built_in(name: str, qubits: int, reps: int = DEFAULT_REPS) -> "QuantumCircuit":
     """Return a built-in map, one qubit per feature."""
     if name == "zz":
-        return zz_feature_map(qubits)
+        return zz_feature_map(qubits, reps)
     library = require("qiskit.circuit.library", "qiskit")
     circuit: QuantumCircuit = (
-        library.zz_feature_map(qubits, reps=2, entanglement="full")
+        library.zz_feature_map(qubits, reps=reps, entanglement="full")
         if name == "zz-full"
-        else library.z_feature_map(qubits, reps=2)
+        else library.z_feature_map(qubits, reps=reps)
     )
     return circuit
 
