@@ -199,7 +199,7 @@ def test_mistakes_are_named():
         preflight(X[:5], np.arange(5) % 2)
     with pytest.raises(InputError, match="head must be"):
         preflight(X, np.arange(20) % 2, head="forest")
-    with pytest.raises(InputError, match="feature_map must be one of"):
+    with pytest.raises(InputError, match=r"Did you mean 'zz'\? Built-in: zz, zz-full, z;"):
         preflight(X, np.arange(20) % 2, "zzz")
     with pytest.raises(InputError, match=r"needs 30\. .*PCA"):
         preflight(np.zeros((20, 30)), np.arange(20) % 2)

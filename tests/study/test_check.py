@@ -81,10 +81,10 @@ def test_without_components_the_columns_stay(tmp_path):
 def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
     from qiskit import qpy
 
-    from aqka.study.feature_maps import built_in
+    from aqka.backends.built_in_maps import built_in_map
 
     with (tmp_path / "map.qpy").open("wb") as stream:
-        qpy.dump(built_in("zz", 2), stream)
+        qpy.dump(built_in_map("zz", 2), stream)
     text = small().replace("qubits = 2", 'map = "map.qpy"')
     check = StudyCheck.of(parse_study(text), tmp_path)
     assert len(check.candidates) == 7

@@ -4,9 +4,10 @@ import pytest
 from qiskit.quantum_info import Statevector
 
 from aqka import InputError
+from aqka.backends.built_in_maps import built_in_map
 from aqka.study.circuit_files import read_circuit
 from aqka.study.directory import prepare
-from aqka.study.feature_maps import as_qpy, built_in
+from aqka.study.feature_maps import as_qpy
 from tests.study.circuits import with_map
 from tests.study.helpers import QUICK, small, write_study
 
@@ -32,7 +33,7 @@ def test_code_that_gives_no_circuit_is_said(tmp_path, content, words, monkeypatc
 
 @pytest.mark.parametrize("name", ["zz", "zz-full", "z"])
 def test_a_built_in_map_has_a_qubit_per_feature_and_survives_a_file(name):
-    circuit = built_in(name, 3)
+    circuit = built_in_map(name, 3)
     assert (circuit.num_qubits, circuit.num_parameters) == (3, 3)
     again = read_circuit(as_qpy(circuit), ".qpy")
     values = [0.1, 0.7, 2.0]

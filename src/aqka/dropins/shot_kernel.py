@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import Allocator, make_allocator
 from aqka.backends.circuits import as_rows_and_columns
-from aqka.backends.factory import STATEVECTOR, BackendFactory, as_factory
+from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.dropins._purchases import Purchases
 from aqka.dropins._readings import pair_keys
@@ -46,7 +46,8 @@ class ShotKernel:
     y
         Labels of the training points, in their order. Without any the shots are even.
     backend
-        ``"statevector"``, or a :class:`~aqka.BackendFactory` for any other.
+        ``"statevector"``, ``"aer"`` or ``"pennylane"``, a device of Qiskit's, or a
+        :class:`~aqka.BackendFactory` for any other.
     allocator
         A name or an object. ``"auto"`` without labels is ``"uniform"``.
     shots_per_pair
@@ -230,8 +231,9 @@ def _factory_of(backend: Any) -> BackendFactory:
     factory = as_factory(backend)
     if factory is None:
         raise InputError(
-            f"backend must be {STATEVECTOR!r} or a BackendFactory, got {backend!r}; for "
-            "example BackendFactory(SamplerBackend, sampler=make)."
+            f"backend must be {', '.join(map(repr, NAMES))}, a device of Qiskit's or a "
+            f"BackendFactory, got {backend!r}; for example BackendFactory(SamplerBackend, "
+            "sampler=make)."
         )
     return factory
 

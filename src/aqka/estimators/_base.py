@@ -28,12 +28,13 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     feature_map
-        What the backend takes as one, such as a Qiskit circuit; None for the ZZ map, one qubit
-        per feature.
+        What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
+        ``"zz"``, ``"zz-full"`` or ``"z"``; None for the ZZ map, one qubit per feature.
     backend
-        ``"statevector"``; a :class:`~aqka.BackendFactory` for any other backend; or a kernel that
-        costs no shots: ``"precomputed"``, where X is the kernel itself (in ``predict`` the
-        test-by-train block), or a finished run (its directory, session or
+        ``"statevector"``, ``"aer"`` (without noise) or ``"pennylane"``; a device of Qiskit's, such
+        as ``FakeFez()``; a :class:`~aqka.BackendFactory` for any other, or with options; or a
+        kernel that costs no shots: ``"precomputed"``, where X is the kernel itself (in
+        ``predict`` the test-by-train block), or a finished run (its directory, session or
         :class:`~aqka.core.PairTable`), where X is one column of its point numbers.
     budget
         Training shots: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16 a pair.

@@ -7,22 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import DEFAULT_REPS, check_map_name
 from aqka.backends.statevector import StatevectorBackend
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-MAPS = ("zz", "zz-full", "z")
 MAX_QUBITS = 14  # 200 states of more would not fit the memory of a small machine
-REPETITIONS = 2  # of Qiskit's library and of the paper
 
 ComplexArray = NDArray[np.complex128]
 FeatureMap: TypeAlias = "str | QuantumCircuit | Callable[[Any], Any]"
 
 
 def map_states(
-    angles: FloatArray, feature_map: FeatureMap, repetitions: int = REPETITIONS
+    angles: FloatArray, feature_map: FeatureMap, repetitions: int = DEFAULT_REPS
 ) -> ComplexArray:
     """Return the state of each row of angles, one per row.
 
@@ -47,8 +46,7 @@ def map_states(
         if n_qubits is not None:
             _check_qubits(n_qubits)
         return StatevectorBackend(angles, circuit).states()
-    if feature_map not in MAPS:
-        raise InputError(f"feature_map must be one of {', '.join(MAPS)}, got {feature_map!r}.")
+    check_map_name(feature_map)
     _check_qubits(angles.shape[1])
     return _phase_states(angles, _couplings(feature_map, angles.shape[1]), repetitions)
 

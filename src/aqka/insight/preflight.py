@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.backends.circuits import as_data
 from aqka.backends.fidelity import fidelities
 from aqka.core.defaults import DEFAULT_C
@@ -26,7 +27,7 @@ from aqka.insight.fold_scores import (
 from aqka.insight.forecast import Spending, forecast
 from aqka.insight.geometric_difference import GeometricDifference, nearest_plain_kernel
 from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import MAPS, REPETITIONS, FeatureMap
+from aqka.insight.phase_maps import FeatureMap
 from aqka.insight.projected_kernel import projected_kernels
 from aqka.insight.scan import RANGES, REPS, Candidate, Scan, scan
 from aqka.insight.verdict import Evidence, Verdict, decide
@@ -217,9 +218,9 @@ def default_candidates(angles: FloatArray, feature_map: FeatureMap) -> list[Cand
             Candidate({"map": "as given", "range": list(ends)}, points, feature_map)
             for ends, points in scaled.items()
         ]
-    settings = {"map": feature_map, "range": "as given", "reps": REPETITIONS}
+    settings = {"map": feature_map, "range": "as given", "reps": DEFAULT_REPS}
     candidates = [Candidate(settings, angles, feature_map)]
-    for name, reps, (ends, points) in product(MAPS, REPS, scaled.items()):
+    for name, reps, (ends, points) in product(BUILT_IN_MAPS, REPS, scaled.items()):
         settings = {"map": name, "range": list(ends), "reps": reps}
         candidates.append(Candidate(settings, points, name, reps))
     return candidates

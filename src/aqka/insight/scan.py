@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.fidelity import fidelities
 from aqka.insight.fold_scores import (
     FoldScores,
@@ -17,7 +18,7 @@ from aqka.insight.fold_scores import (
 )
 from aqka.insight.forecast import Spending, measure_evenly
 from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import REPETITIONS, ComplexArray, FeatureMap, map_states
+from aqka.insight.phase_maps import ComplexArray, FeatureMap, map_states
 from aqka.maths.folds import Fold
 
 QUARTER = np.pi / 4
@@ -56,7 +57,7 @@ class Candidate:
     settings: Mapping[str, Any]
     angles: FloatArray = field(repr=False)
     feature_map: FeatureMap
-    repetitions: int = REPETITIONS
+    repetitions: int = DEFAULT_REPS
 
     def states(self) -> ComplexArray:
         """Return the state of each point."""

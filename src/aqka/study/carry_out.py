@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
+from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
@@ -26,7 +27,7 @@ from aqka.study.directory import Prepared, hold_run, read_results, write_results
 from aqka.study.method import new_session, problem_of, readout_of, schedule_of
 from aqka.study.progress import read_begun_history
 from aqka.study.results import quote_versus_actual, results_of
-from aqka.study.schema import DEFAULT_REPS, BackendSection
+from aqka.study.schema import BackendSection
 from aqka.study.seal import PREDICTIONS_NAME, begin_predictions, digest_files, final_digests
 from aqka.study.study_run import StudyRun
 from aqka.version import __version__

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import BUILT_IN_MAPS
 from aqka.insight.forecast import Spending
 from aqka.insight.phase_maps import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
@@ -20,7 +21,7 @@ from aqka.study.directory import Prepared
 from aqka.study.encoding import Encoding
 from aqka.study.feature_maps import feature_map, n_features
 from aqka.study.method import schedule_of
-from aqka.study.schema import BUILT_IN_MAPS, Study
+from aqka.study.schema import Study
 from aqka.study.table_files import DataTable
 
 if TYPE_CHECKING:

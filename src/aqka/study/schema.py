@@ -17,6 +17,7 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
+from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.errors import InputError
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
@@ -28,8 +29,6 @@ MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of
 MAX_SEED = 2**31 - 1
 
 BACKENDS = ("statevector", "aer", "ibm")
-BUILT_IN_MAPS = ("zz", "zz-full", "z")
-DEFAULT_REPS = 2
 MAX_REPS = 20
 
 Name = Annotated[str, Field(min_length=1, max_length=300)]
