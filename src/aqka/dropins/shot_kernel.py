@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_count
+from aqka._util.shown import Shown
 from aqka.allocators import Allocator, make_allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
@@ -22,7 +23,7 @@ from aqka.sessions.acquisition import Acquisition
 _alive: "WeakValueDictionary[str, ShotKernel]" = WeakValueDictionary()
 
 
-class ShotKernel:
+class ShotKernel(Shown):
     """Answers requests for kernel entries, and measures what it does not know yet.
 
     The first request for a kernel of points with themselves is the *training kernel*: ``budget``
@@ -100,6 +101,17 @@ class ShotKernel:
         )
         self._name = uuid.uuid4().hex
         _alive[self._name] = self
+
+    def _figures(self) -> dict[str, object]:
+        bought, budget = self._purchases, self._settings.budget
+        return {
+            "training shots": f"{bought.training_shots:,} of {budget:,}",
+            "other shots": f"{bought.test_shots:,} of {self.test_budget:,}",
+            "other pairs": bought.test_pairs,
+        }
+
+    def _picture(self) -> FloatArray | None:
+        return None if self.session_ is None else self.session_._picture()
 
     @property
     def session_(self) -> Acquisition | None:

@@ -5,11 +5,12 @@ from abc import ABC, abstractmethod
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, text_digest
+from aqka._util.shown import Shown
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
 
 
-class Session(ABC):
+class Session(Shown, ABC):
     """What the driver needs of training, prediction and whatever else spends shots.
 
     ``ask`` gives a plan and gives it again until it is told; a subclass says what comes next and
@@ -33,6 +34,9 @@ class Session(ABC):
         self.round = 0
         self.lost = 0
         self._pending: ShotPlan | None = None
+
+    def _figures(self) -> dict[str, object]:
+        return {"shots": f"{self.shots_spent:,} of {self.budget:,}", "rounds": self.round}
 
     @property
     @abstractmethod

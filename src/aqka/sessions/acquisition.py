@@ -20,6 +20,7 @@ from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.show_rounds import show_rounds
 
 
 class Acquisition(Session):
@@ -79,6 +80,19 @@ class Acquisition(Session):
         self.landmarks: Landmarks | None = None
         self._milestones = self.schedule.milestones(self.budget)
         self._unfinished: ShotPlan | None = None  # rest of a cut plan whose choice must hold
+
+    def _figures(self) -> dict[str, object]:
+        shots = f"{self.shots_spent:,} of {self.budget:,}"
+        return {
+            "points": self.problem.n_points,
+            "allocator": type(self.allocator).__name__,
+            "shots": shots,
+            "rounds": f"{self.round} of {self.rounds_total}",
+            "pairs seen": f"{self.table.n_pairs - int(self.table.unseen.sum()):,}",
+        }
+
+    def _picture(self) -> FloatArray:
+        return self.problem.reading.kernel(self.table)
 
     @property
     def shots_measured(self) -> int:
@@ -191,6 +205,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[Acquisition], None] | None = None,
+    verbose: bool = False,
 ) -> Acquisition:
     """Spend a shot budget on a backend and return the finished session.
 
@@ -212,6 +227,8 @@ def acquire(
         How long to bear with a failing backend.
     on_round
         Called with the session after every round, for progress and logs.
+    verbose
+        Show how far it is: in a terminal, in a notebook, else as lines on the standard error.
 
     Examples
     --------
@@ -231,5 +248,6 @@ def acquire(
             f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
         )
     session = Acquisition(problem, budget, allocator, schedule, seed)
-    drive(session, backend, directory, patience, on_round)
+    with show_rounds(session, verbose, on_round) as told:
+        drive(session, backend, directory, patience, told)
     return session  # line 13: K̂ = c / s is session.table.estimate()

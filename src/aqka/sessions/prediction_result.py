@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_fraction
+from aqka._util.shown import Shown
 from aqka.core.blocks import BlockTable
 from aqka.errors import InputError
 from aqka.readouts import FittedHead
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Shown):
     """What the shots say about test points.
 
     Attributes
@@ -51,6 +52,17 @@ class Prediction:
     total_low: FloatArray | None = None
     total_high: FloatArray | None = None
     could_flip: BoolArray | None = None
+
+    def _figures(self) -> dict[str, object]:
+        figures: dict[str, object] = {
+            "points": len(self.labels),
+            "settled": int(self.settled.sum()),
+            "shots": int(self.shots.sum()),
+            "classes": ", ".join(str(label) for label in self.head.classes),
+        }
+        if self.could_flip is not None:
+            figures["could flip"] = int(self.could_flip.sum())
+        return figures
 
 
 def estimate(head: FittedHead, table: BlockTable) -> tuple[FloatArray, FloatArray]:
