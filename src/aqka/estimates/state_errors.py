@@ -93,7 +93,7 @@ def _contributions(
     for first in range(0, table.n_points, size):
         some = slice(first, first + size)
         u = states.vectors[0, some]
-        roots = tangent_roots(bases, u, table.shots[some].astype(np.float64))
+        roots = tangent_roots(bases, u, table.shots[some].astype(np.float64), states.confusion)
         parts.append((spreads(roots), *overlap_variances(roots, u, others.vectors[0])))
     spread, along, across, both = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
     return spread, along, across, both
@@ -104,11 +104,9 @@ def _calibration(table: PointTable, states: FittedStates, random: np.random.Gene
     points = np.unique(np.linspace(0, table.n_points - 1, CALIBRATION_POINTS).astype(np.int64))
     if len(points) < 2:
         return 1.0
-    truth = FittedStates(
-        states.vectors[:, points], states.log_likelihood[points], states.converged[points]
-    )
+    truth = states.subset(points)
     drawn = draw_counts(truth, table.subset(points), random)
-    fitted = fit_states(drawn)
+    fitted = fit_states(drawn, confusion=states.confusion)
     bias, variance = _moments(drawn, fitted, None)
     upper = np.triu_indices(len(points), k=1)
     error = (fitted.kernel() - bias - truth.kernel())[upper]
@@ -140,7 +138,7 @@ def bootstrap_kernel_errors(
     total, square = np.zeros_like(here), np.zeros_like(here)
     for _ in range(replicates):
         drawn = draw_counts(states, table, random)
-        moved = kernel(fit_states(drawn, states.rank)) - here
+        moved = kernel(fit_states(drawn, states.rank, None, states.confusion)) - here
         total += moved
         square += moved**2
     bias = total / replicates

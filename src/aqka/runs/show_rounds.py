@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aqka._util.progress_bar import progress_bar
 from aqka.runs.session import Session
 
-Spender = TypeVar("Spender", bound=Session)
+Spender = TypeVar("Spender", bound=Session[Any])
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from aqka.runs.session import Session
 from aqka.runs.show_rounds import show_rounds
 
 
-class Acquisition(Session):
+class Acquisition(Session[ShotPlan]):
     """A shot budget being spent round by round (Algorithm 1).
 
     Parameters
