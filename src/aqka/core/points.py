@@ -100,7 +100,7 @@ class PointTable:
         self.counts = np.add.reduceat(counts, first) if first.size else counts
 
     def resampled(self, random: np.random.Generator) -> "PointTable":
-        """Return a table in which each point's shots are drawn again from its own, with replacement.
+        """Return a table with each point's shots drawn again from its own, with replacement.
 
         With their settings, for in many a setting has a single shot.
         """

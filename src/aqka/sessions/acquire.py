@@ -17,6 +17,7 @@ from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.design import DESIGNS, choose_design
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
@@ -39,6 +40,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[Acquisition], None] | None = None,
+    verbose: bool = False,
 ) -> Acquisition: ...
 
 
@@ -55,6 +57,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[PointAcquisition], None] | None = None,
+    verbose: bool = False,
 ) -> PointAcquisition: ...
 
 
@@ -70,6 +73,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[Any], None] | None = None,
+    verbose: bool = False,
 ) -> Acquisition | PointAcquisition: ...
 
 
@@ -90,6 +94,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[Any], None] | None = None,
+    verbose: bool = False,
 ) -> Acquisition | PointAcquisition:
     """Spend a shot budget on a backend and return the finished session.
 
@@ -117,6 +122,8 @@ def acquire(
         How long to bear with a failing backend.
     on_round
         Called with the session after every round, for progress and logs.
+    verbose
+        Show how far it is: in a terminal, in a notebook, else as lines on the standard error.
 
     Examples
     --------
@@ -144,7 +151,8 @@ def acquire(
         session = _point_session(backend, problem, budget, allocator, schedule, seed)
     else:
         session = _pair_session(backend, problem, budget, allocator, schedule, seed)
-    drive(session, backend, directory, patience, on_round)
+    with show_rounds(session, verbose, on_round) as told:
+        drive(session, backend, directory, patience, told)
     return session  # line 13: K̂ = c / s is session.table.estimate()
 
 

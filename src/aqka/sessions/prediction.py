@@ -15,6 +15,7 @@ from aqka.readouts import FittedHead
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
 
@@ -112,6 +113,14 @@ class PredictionSession(Session[ShotPlan]):
             (self._milestones[0] / self.n_points, 2 * self.budget / self.n_points),
         )
         self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
+
+    def _figures(self) -> dict[str, object]:
+        return {
+            "points": self.n_points,
+            "settled": int(self.test.settled.sum()),
+            "shots": f"{self.shots_spent:,} of {self.budget:,}",
+            "rounds": self.round,
+        }
 
     @property
     def shots_measured(self) -> int:
@@ -225,6 +234,7 @@ def predict(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[PredictionSession], None] | None = None,
+    verbose: bool = False,
 ) -> Prediction:
     """Predict the test points of a backend, spending at most ``budget`` shots.
 
@@ -238,7 +248,7 @@ def predict(
         See :class:`~aqka.sessions.PredictionSession`.
     level
         Level of the intervals.
-    directory, patience, on_round
+    directory, patience, on_round, verbose
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
 
     Examples
@@ -265,5 +275,6 @@ def predict(
             f"the head was trained on {len(head.alpha)} points, so the backend must have that many "
             f"columns, one row per test point; its shape is {backend.shape}."
         )
-    drive(session, backend, directory, patience, on_round)
+    with show_rounds(session, verbose, on_round) as told:
+        drive(session, backend, directory, patience, told)
     return session.result(level)

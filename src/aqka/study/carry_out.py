@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
+from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
@@ -46,7 +47,9 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
     ``depth`` is that of the transpiled fidelity circuit, where it is known.
     """
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
-    if depth is None and circuit is not None and study.feature_map.map != "zz":
+    section = study.feature_map
+    is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
+    if depth is None and circuit is not None and not is_paper_map:
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
     quoted = quote(
         len(points.train),
