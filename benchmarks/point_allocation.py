@@ -16,7 +16,10 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.allocators.points import make_point_allocator, point_allocator_names
-from aqka.core.points import OutcomeCounts, PointPlan, PointTable, choose_settings
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.spectrum import Spectrum

@@ -13,7 +13,10 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.statevector import StatevectorBackend
-from aqka.core.points import OutcomeCounts, PointTable, choose_settings, even_plan
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import even_plan
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots, kernel_error
 from aqka.maths.product_bases import ComplexArray, ProductBases
@@ -86,7 +89,7 @@ def measured(states: ComplexArray, shots: int, random: np.random.Generator) -> P
     settings = choose_settings(int(np.log2(states.shape[1])), seed=0)
     p = np.abs(ProductBases(settings).amplitudes(states)) ** 2
     p /= p.sum(axis=2, keepdims=True)
-    plan = even_plan(np.arange(len(states)), len(settings), shots)
+    plan = even_plan(np.arange(len(states)), settings, shots)
     table = PointTable(len(states), settings)
     counts = random.multinomial(plan.shots, p[plan.points, plan.settings])
     table.add(plan, OutcomeCounts.of_dense(counts))

@@ -8,7 +8,10 @@ from scipy.optimize import minimize
 
 from aqka import InputError
 from aqka.backends.zz import zz_kernel, zz_states
-from aqka.core.points import OutcomeCounts, PointTable, choose_settings, even_plan
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import even_plan
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings
 from aqka.estimates.projected import reduced_states, squared_distances
 from aqka.estimates.readout import confusion_matrices
 from aqka.estimates.state_errors import pure_kernel_errors
@@ -32,7 +35,7 @@ def as_one_matrix(confusion):
 def misread(states, settings, shots, seed, confusion):
     """A table whose outcomes were read with errors, through one large matrix."""
     p = probabilities(states, settings) @ as_one_matrix(confusion).T
-    plan = even_plan(np.arange(len(states)), len(settings), shots)
+    plan = even_plan(np.arange(len(states)), settings, shots)
     table = PointTable(len(states), settings)
     counts = np.random.default_rng(seed).multinomial(plan.shots, p[plan.points, plan.settings])
     table.add(plan, OutcomeCounts.of_dense(counts))
@@ -185,7 +188,7 @@ def test_impossible_calibrations_are_refused():
     with pytest.raises(InputError, match="all zeros, then all ones"):
         confusion_matrices(OutcomeCounts([0, 1], [1, 0], [5, 5]), 1)
     table = PointTable(1, [[2]])
-    table.add(even_plan([0], 1, 2), OutcomeCounts([0], [0], [2]))
+    table.add(even_plan([0], table.settings, 2), OutcomeCounts([0], [0], [2]))
     with pytest.raises(InputError, match="each of 1 qubits, got shape"):
         fit_states(table, confusion=np.eye(2))
     with pytest.raises(InputError, match="columns sum to 1"):

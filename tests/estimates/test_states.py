@@ -5,7 +5,8 @@ from scipy.optimize import minimize
 
 from aqka import InputError
 from aqka.backends.zz import zz_kernel, zz_states
-from aqka.core.points import PointTable, choose_settings
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings
 from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_errors
 from aqka.estimates.state_rank import choose_rank, deviance_test
 from aqka.estimates.states import FittedStates, draw_counts, fit_states

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka.backends.zz import zz_states
-from aqka.core.points import choose_settings
+from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.maths.point_sensitivity import loss_variances, prediction_variances
 from aqka.maths.product_bases import ProductBases

@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.core.points import LETTERS, PointTable
+from aqka.core.points import PointTable
+from aqka.core.settings import LETTERS
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_array
-from aqka.core.points import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
 
 

@@ -13,7 +13,9 @@ from typing import Literal
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.core.points import OutcomeCounts, PointPlan, PointTable
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
 from aqka.maths.likelihood import maximise_likelihood, spectral_start
@@ -272,6 +274,7 @@ def draw_counts(states: FittedStates, table: PointTable, random: np.random.Gener
             np.repeat(points, table.n_settings),
             np.tile(np.arange(table.n_settings), len(points)),
             table.shots[points].reshape(-1),
+            table.settings,
         )
         drawn.add(plan, OutcomeCounts.of_dense(counts.reshape(-1, bases.dimension)))
     return drawn

@@ -6,7 +6,10 @@ from aqka.allocators.points import make_point_allocator, point_allocator_names
 from aqka.allocators.points._fit import fit_points
 from aqka.allocators.points.aqka_points import AqkaPoints
 from aqka.backends.zz import zz_states
-from aqka.core.points import OutcomeCounts, PointPlan, PointTable, choose_settings
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings
 from tests.estimates.points import measured
 
 SETTINGS = choose_settings(2, seed=0)
@@ -52,7 +55,8 @@ def test_ledgers_know_an_allocator_by_a_name_of_its_own(name):
 
 def test_even_shots_level_what_was_uneven():
     table = PointTable(3, [[2]])
-    table.add(PointPlan([0, 1], [0, 0], [5, 1]), OutcomeCounts([0, 1], [0, 0], [5, 1]))
+    plan = PointPlan([0, 1], [0, 0], [5, 1], table.settings)
+    table.add(plan, OutcomeCounts([0, 1], [0, 0], [5, 1]))
     given = make_point_allocator("even").point_shots(table, np.ones(3), 9)
     np.testing.assert_array_equal(table.shots_per_point + given, 5)
 
