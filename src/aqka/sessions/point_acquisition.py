@@ -85,7 +85,7 @@ class PointAcquisition(Session[PointPlan]):
         if self.budget < problem.n_points:
             raise InputError(
                 f"budget must give every point a shot: {self.budget} shots for "
-                f"{problem.n_points} points; better {4 * 2**min(n_qubits, 12)} a point."
+                f"{problem.n_points} points; better {4 * 2 ** min(n_qubits, 12)} a point."
             )
         self._milestones = self.schedule.milestones(self.budget)
 

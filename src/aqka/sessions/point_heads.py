@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.errors import InputError
 from aqka.estimates.projected import (
     ReducedStates,
     gaussian_projected_kernel,
@@ -205,9 +204,7 @@ class FidelityOfPoints(PointKernel):
         if self.rank is not None:
             return fit_states(table, self.rank, confusion=self.confusion), []
         random = np.random.default_rng(0)
-        return choose_rank(
-            table, random, confusion=self.confusion, kernel_of=self.kernel_of
-        )
+        return choose_rank(table, random, confusion=self.confusion, kernel_of=self.kernel_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,6 +299,4 @@ def _readout(readout: Any) -> Readout:
 
 def _exact_states(vectors: ComplexArray) -> FittedStates:
     count = len(vectors)
-    return FittedStates(
-        np.asarray(vectors)[None], np.zeros(count), np.ones(count, dtype=np.bool_)
-    )
+    return FittedStates(np.asarray(vectors)[None], np.zeros(count), np.ones(count, dtype=np.bool_))
