@@ -29,8 +29,9 @@ def test_states_fitted_in_pieces_are_those_fitted_together(tmp_path, monkeypatch
     assert pieces.converged.all()
 
 
-def test_worker_processes_find_the_same_bits(tmp_path):
-    table = counts(state_fits.POINTS_PER_CELL + 50)
+def test_worker_processes_find_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setattr(state_fits, "POINTS_PER_CELL", 7)
+    table = counts(13)
     here = fit_states_on_all_cores(table, tmp_path / "here", workers=1)
     there = fit_states_on_all_cores(table, tmp_path / "there", workers=2)
     np.testing.assert_array_equal(here.vectors, there.vectors)

@@ -50,13 +50,15 @@ def fit_states_on_all_cores(
     if not (folder / f"{name}.begun").exists():
         _begin(folder, name, table, rank)
     errors = None if confusion is None else np.asarray(confusion, dtype=np.float64).tolist()
+    same = {"directory": str(folder), "table": name, "rank": rank, "confusion": errors}
     cells: list[Cell] = [
-        {"directory": str(folder), "table": name, "first": first, "rank": rank, "confusion": errors}
+        {**same, "first": first, "end": min(first + POINTS_PER_CELL, table.n_points)}
         for first in range(0, table.n_points, POINTS_PER_CELL)
     ]
     run_cells(fit_cell, cells, folder / "fits.jsonl", workers=workers, scheduler=scheduler)
+    # Read, not mapped: the next fit in the directory must not change these states.
     vectors, likelihood, converged = (
-        np.load(folder / file, mmap_mode="r") for file in (VECTORS, LIKELIHOOD, CONVERGED)
+        np.load(folder / file) for file in (VECTORS, LIKELIHOOD, CONVERGED)
     )
     return FittedStates(vectors, likelihood, converged, confusion)
 
@@ -91,12 +93,11 @@ def _begin(folder: Path, name: str, table: PointTable, rank: int) -> None:
 @stable_name("aqka.state_fits:fit_cell")
 def fit_cell(cell: Cell) -> Result:
     """Fit the states of some points and write them; no two cells share a point."""
-    folder, first = Path(cell["directory"]), int(cell["first"])
+    folder, points = Path(cell["directory"]), np.arange(cell["first"], cell["end"])
     columns = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in COLUMNS}
     table = PointTable(len(columns["shots"]), columns["settings"])
     for name in COLUMNS[1:]:
         setattr(table, name, columns[name])
-    points = np.arange(first, min(first + POINTS_PER_CELL, table.n_points))
     errors = None if cell["confusion"] is None else np.array(cell["confusion"])
     fitted = fit_states(table.subset(points), int(cell["rank"]), confusion=errors)
     for file, values in (
