@@ -15,9 +15,7 @@ def test_a_pair_has_the_same_first_shots_however_they_are_bought():
             shots = CommonShots(KERNEL, 5)
             pieces = [first, total - first]
             found = [
-                shots.hits(ShotPlan(*pair, [n]), round=7 + k)
-                for k, n in enumerate(pieces)
-                if n > 0
+                shots.hits(ShotPlan(*pair, [n]), round=7 + k) for k, n in enumerate(pieces) if n > 0
             ]
             assert sum(found) == whole
 

@@ -55,7 +55,7 @@ def headline_fates(study: ReadingStudy) -> dict[Headline, ClaimUnderReadings]:
 def three_ways(study: ReadingStudy, fate: ClaimUnderReadings) -> dict[str, Judgement]:
     """Return a claim's verdicts under the literal reading, the best one and the fair protocol."""
     return {
-        LITERAL_READING: study.under("paper", fate),
+        LITERAL_READING: fate.literal,
         BEST_READING: study.under_best[fate.experiment, fate.number],
         FAIR_PROTOCOL: study.under("fair", fate),
     }

@@ -88,7 +88,7 @@ def study_readings(
     sweep = _swept(
         {name: EXPERIMENTS[name].readings() for name in names}, STORE, out, how, quick, seeds
     )
-    fates = judge_all(sweep.results)
+    fates = judge_all(protocols["paper"], sweep.results)
     best = best_reading(fates)
     missing = {
         name: [EXPERIMENTS[name].relevant(best)]

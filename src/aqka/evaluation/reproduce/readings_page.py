@@ -31,6 +31,7 @@ def write_readings_page(study: ReadingStudy, path: Path, picture: bool) -> None:
         *_summary(study),
         *([f"![The headline claims, three ways]({PICTURE})", ""] if picture else []),
         *_headlines(study),
+        *_by_experiment(study),
         *_switches(study),
         *_best(study),
         *_few_seeds(study),
@@ -62,13 +63,11 @@ def _never(study: ReadingStudy) -> list[ClaimUnderReadings]:
 
 def _summary(study: ReadingStudy) -> list[str]:
     total = len(study.fates)
-    literal = sum(_holds(study.under("paper", fate)) for fate in study.fates)
+    literal = sum(_holds(fate.literal) for fate in study.fates)
     fair = sum(_holds(study.under("fair", fate)) for fate in study.fates)
     best = sum(map(_holds, study.under_best.values()))
     some = sum(bool(fate.holds_under) for fate in study.fates)
-    redrawn = sum(
-        _holds(study.under("paper", fate)) != _holds(fate.literal) for fate in study.fates
-    )
+    redrawn = sum(_holds(fate.literal) != _holds(fate.judgements[LITERAL]) for fate in study.fates)
     return [
         f"The paper's {total} claims under its open choices, by [rules]({RULES}) that were written "
         "down before the first run. Everything here is computed by "
@@ -115,6 +114,18 @@ def _headlines(study: ReadingStudy) -> list[str]:
     return ["## Ten headline claims", "", *_table(head, rows)]
 
 
+def _by_experiment(study: ReadingStudy) -> list[str]:
+    rows = []
+    for name in study.seeds:
+        mine = [fate for fate in study.fates if fate.experiment == name]
+        ways = [list(three_ways(study, fate).values()) for fate in mine]
+        counts = [str(sum(map(_holds, column))) for column in zip(*ways, strict=True)]
+        some = sum(bool(fate.holds_under) for fate in mine)
+        rows.append([name, str(len(mine)), *counts, str(some)])
+    head = ["experiment", "claims", "literal", "best reading", "fair", "under some reading"]
+    return ["## Claims that hold, by experiment", "", *_table(head, rows)]
+
+
 def _switches(study: ReadingStudy) -> list[str]:
     """Say what each switch alone does to the verdicts."""
     rows = []
@@ -137,17 +148,16 @@ def _gained_and_lost(study: ReadingStudy, reading: PaperReading) -> tuple[int, i
     reached = [fate for fate in study.fates if reading in fate.judgements]
     if not reached:
         return None
-    now = [(_holds(fate.literal), _holds(fate.judgements[reading])) for fate in reached]
+    now = [(_holds(fate.judgements[LITERAL]), _holds(fate.judgements[reading])) for fate in reached]
     return len(reached), sum(b and not a for a, b in now), sum(a and not b for a, b in now)
 
 
 def _best(study: ReadingStudy) -> list[str]:
     changed = [
-        f"- {fate.experiment}, {fate.claim.says}: {_number(study.under('paper', fate))} literally, "
+        f"- {fate.experiment}, {fate.claim.says}: {_number(fate.literal)} literally, "
         f"{_number(study.under_best[fate.experiment, fate.number])}."
         for fate in study.fates
-        if _holds(study.under("paper", fate))
-        != _holds(study.under_best[fate.experiment, fate.number])
+        if _holds(fate.literal) != _holds(study.under_best[fate.experiment, fate.number])
     ]
     rows = [[f"`{switch}`", f"`{getattr(study.best, switch)}`"] for switch in LEVELS]
     return [
