@@ -112,7 +112,7 @@ EXPERIMENTS = {
     "synthetic": ReadingDesign(
         "full",
         (*PLANTED, *ANEW, "oracle", "bernoulli"),
-        12,
+        8,
         settings=(("methods", WITHOUT_LEVERAGE),),
     ),
     "fill": ReadingDesign("full", (*PLANTED, *ANEW, "oracle"), 8),

@@ -27,18 +27,21 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def headline_figure(study: ReadingStudy) -> "Figure":
-    """Draw every headline's numbers: those in points on the left, others on the right."""
+    """Draw every headline's numbers: those in points above, others below."""
     from matplotlib.figure import Figure
 
     fates = headline_fates(study)
-    points = {h: f for h, f in fates.items() if f.claim.unit == "pts"}
-    others = {h: f for h, f in fates.items() if f.claim.unit != "pts"}
-    figure = Figure(figsize=(9.5, 5.2), layout="constrained")
-    heights = [max(1, len(points)), max(1, len(others))]
-    above, below = figure.subplots(2, 1, height_ratios=heights)
-    _panel(above, study, points, "points of accuracy")
-    _panel(below, study, others, "accuracy, and correlation")
-    style.legend_below(figure, above, columns=5)
+    kinds = {
+        "points of accuracy": {h: f for h, f in fates.items() if f.claim.unit == "pts"},
+        "accuracy, and correlation": {h: f for h, f in fates.items() if f.claim.unit != "pts"},
+    }
+    panels = {unit: found for unit, found in kinds.items() if found}
+    heights = [len(found) + 1 for found in panels.values()]
+    figure = Figure(figsize=(9.5, 1.2 + 0.45 * sum(heights)), layout="constrained")
+    places = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for axes, (unit, found) in zip(places, panels.items(), strict=True):
+        _panel(axes, study, found, unit)
+    style.legend_below(figure, places[0], columns=5)
     return figure
 
 
