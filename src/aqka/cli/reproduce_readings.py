@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from aqka.cli.progress_bar import progress_bar
+from aqka._util.progress_bar import progress_bar
 from aqka.cli.stopping import keeping_finished_cells
 
 if TYPE_CHECKING:
