@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, as_count, text_digest
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import BackendFactory
+from aqka.core.defaults import FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._training_kernel import KernelSource, TrainingKernel
@@ -17,6 +18,7 @@ from aqka.planning.quotes import quote
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.chosen_allocator import chosen_allocator
 
 DEFAULT_SHOTS_PER_PAIR = 16
 """Where the paper sees adaptive shots lose their advantage (its regime map)."""
@@ -57,12 +59,28 @@ class BoughtKernel(KernelSource):
         """Spend the budget on the training pairs."""
         purchase, backend = self.purchase, self._backend(self.X, columns=None)
         shots = purchase.training_shots(problem, self.X.shape[1])
-        session = Acquisition(problem, shots, purchase.allocator, seed=purchase.seed)
-        directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
+        session, directory = self._session(problem, shots, backend)
         drive(session, backend, directory)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)
+
+    def _session(
+        self, problem: Problem, shots: int, backend: Backend
+    ) -> tuple[Acquisition, Path | None]:
+        """Return a new session and its folder; without an allocator, one of 0.1.0's if begun."""
+        purchase = self.purchase
+
+        def with_folder(allocator: Any) -> tuple[Acquisition, Path | None]:
+            session = Acquisition(problem, shots, allocator, seed=purchase.seed)
+            identity = repr(fingerprint(session, backend))
+            return session, own_directory(purchase.directory, "fit", identity)
+
+        if purchase.allocator is None and purchase.directory is not None:
+            first, folder = with_folder(FIRST_DEFAULT)
+            if folder is not None and folder.exists():
+                return first, folder
+        return with_folder(chosen_allocator(purchase.allocator))
 
     def test_entries(self, X: NDArray[Any], problem: Problem) -> FloatArray:
         """Return the exact entries of a simulator."""

@@ -20,6 +20,7 @@ from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.sessions.chosen_allocator import chosen_allocator
 
 
 class Acquisition(Session):
@@ -180,7 +181,7 @@ def acquire(
     backend: Backend,
     y: ArrayLike,
     budget: int,
-    allocator: str | Allocator = DEFAULT_ALLOCATOR,
+    allocator: str | Allocator | None = None,
     *,
     ridge: float = 0.01,
     C: float = DEFAULT_C,
@@ -200,8 +201,11 @@ def acquire(
         Who runs the shots, for example :class:`~aqka.MatrixBackend`.
     y
         Labels of two classes, or real targets, of the backend's points.
-    budget, allocator, schedule, seed
+    budget, schedule, seed
         See :class:`Acquisition`.
+    allocator
+        As there; None takes the default, or goes on with a run in ``directory`` that the default
+        of version 0.1.0 began.
     ridge, C, reading, true_kernel
         See :class:`~aqka.Problem`.
     directory
@@ -230,6 +234,7 @@ def acquire(
             f"y labels {problem.n_points} points, so the backend must be "
             f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
         )
-    session = Acquisition(problem, budget, allocator, schedule, seed)
+    chosen = chosen_allocator(allocator, directory)
+    session = Acquisition(problem, budget, chosen, schedule, seed)
     drive(session, backend, directory, patience, on_round)
     return session  # line 13: K̂ = c / s is session.table.estimate()
