@@ -125,8 +125,10 @@ class SamplerBackend(JobBackend):
             simulator.seed_simulator = seed  # type: ignore[union-attr]
         return self._sampler
 
-    def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
-        job = self._sampler_for(tag, part).run([(self._circuit, values)], shots=shots)
+    def _send(
+        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
+    ) -> str:
+        job = self._sampler_for(tag, part).run([(circuit, values)], shots=shots)
         job_id: str = job.job_id()
         self._pending_jobs[job_id] = job
         return job_id

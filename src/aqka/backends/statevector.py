@@ -4,16 +4,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, digest
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.gates import ComplexArray
+from aqka.backends._points.draw import draw_outcomes
+from aqka.backends._points.pure import outcome_probabilities
 from aqka.backends._qml.function_states import simulate_qfunc
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.fidelity import fidelities
 from aqka.backends.simulated import ExactBackend
 from aqka.backends.zz import zz_states
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,6 +99,15 @@ class StatevectorBackend(ExactBackend):
         n_columns = self._n_rows if self._square else len(self._points) - self._n_rows
         return self._n_rows, n_columns
 
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        if self._circuit is not None:
+            return int(self._circuit.num_qubits)
+        if self._is_zz:
+            return int(self._points.shape[1])
+        return int(self._all_states().shape[1]).bit_length() - 1
+
     def states(self) -> ComplexArray:
         """Return the states of the points of ``X``, one per row."""
         return self._all_states()[: self._n_rows]
@@ -104,6 +118,12 @@ class StatevectorBackend(ExactBackend):
             columns = None if self._square else self._all_states()[self._n_rows :]
             self._kernel = fidelities(self.states(), columns)
         return self._kernel
+
+    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
+        states = self.states()
+        return draw_outcomes(
+            plan, lambda points, letters: outcome_probabilities(states[points], letters), rng
+        )
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but its kernel has.

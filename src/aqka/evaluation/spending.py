@@ -14,7 +14,8 @@ from aqka.evaluation.results import Row
 from aqka.evaluation.tasks import Task
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import labels_of, make_readout
-from aqka.sessions.acquisition import Acquisition, acquire
+from aqka.sessions.acquire import acquire
+from aqka.sessions.acquisition import Acquisition
 
 EXACT, MAJORITY = "exact kernel", "majority class"
 """Methods of the two rows that every task has besides: no shot noise, and no learning."""

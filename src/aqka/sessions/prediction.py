@@ -35,7 +35,7 @@ def coefficients_per_class(head: FittedHead) -> tuple[FloatArray, FloatArray]:
     return np.hstack([np.zeros_like(alpha), alpha]), np.array([0.0, intercept[0]])
 
 
-class PredictionSession(Session):
+class PredictionSession(Session[ShotPlan]):
     """A shot budget for test points being spent round by round.
 
     Each round gives every open point the same shots, over training points in proportion to

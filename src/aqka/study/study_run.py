@@ -98,7 +98,7 @@ def _replay_prediction(
     """Return the test points as their session had them; None where the ledger is of others."""
     assert history.budget is not None
     session = PredictionSession(head, len(points.test), history.budget, seed=study.method.seed)
-    if history.block != session.table.shots.shape:
+    if history.extent.block != session.table.shots.shape:
         return None
     replay(session, history)
     return session.result()

@@ -8,18 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.outcomes import all_zero
-from aqka.backends._jobs.rows import Chunk, JobShape
-from aqka.backends._jobs.tickets import part_name, read_ticket, write_ticket
-from aqka.backends._jobs.transpile import transpile_circuit
+from aqka.backends._jobs.outcomes import all_zero, packed_bits
+from aqka.backends._jobs.rows import Chunk, JobShape, Layout
+from aqka.backends._jobs.sent_circuits import SentCircuits, plan_values
+from aqka.backends._jobs.tickets import Ticket, part_name
+from aqka.backends._points.draw import as_numbers, count_bits
 from aqka.backends.base import Backend, check_plan
-from aqka.backends.circuits import (
-    as_feature_map,
-    as_rows_and_columns,
-    circuit_digest,
-    fidelity_circuit,
-)
-from aqka.core.plans import ShotPlan
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.plans import Answer, Plan
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 class JobBackend(Backend):
     """Sends a plan as sampler jobs of one PUB each; a subclass sends and finds the jobs.
 
-    The fidelity circuit is built and transpiled once, here. A ticket holds the job ids and the
+    Each circuit is built and transpiled once, here. A ticket holds the job ids and the
     layout of the rows, so it can be collected by another process that can reach the jobs.
     """
 
@@ -45,13 +43,10 @@ class JobBackend(Backend):
         self._job_shape = jobs
         chosen_map = as_feature_map(feature_map, self._rows.shape[1])
         self._feature_map = circuit_digest(chosen_map)
-        plain = fidelity_circuit(chosen_map)
-        self._circuit = transpile_circuit(plain, target)
-        # A transpiler may drop parameters that act on nothing, and decides on their order.
-        position = {parameter: k for k, parameter in enumerate(plain.parameters)}
-        self._order = np.array([position[parameter] for parameter in self._circuit.parameters])
+        self._circuits = SentCircuits(chosen_map, target)
+        _ = self._circuits.fidelity  # what cannot be transpiled is better told now
         self._sent_jobs: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
-        self._hits: dict[str, IntArray] = {}
+        self._answers: dict[str, Answer] = {}
 
     def with_points(self, X: ArrayLike, columns: ArrayLike | None = None) -> Self:
         """Return the backend for other points, as those of a test-by-train block.
@@ -67,7 +62,7 @@ class JobBackend(Backend):
                 f"X has {other._rows.shape[1]} features but the circuit encodes "
                 f"{self._rows.shape[1]}; they must agree."
             )
-        other._sent_jobs, other._hits = {}, {}
+        other._sent_jobs, other._answers = {}, {}
         return other
 
     @property
@@ -77,11 +72,18 @@ class JobBackend(Backend):
 
     @property
     def circuit(self) -> "QuantumCircuit":
-        """The transpiled fidelity circuit that every job runs."""
-        return self._circuit
+        """The transpiled fidelity circuit that jobs of pairs run."""
+        return self._circuits.fidelity.circuit
+
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        return int(self._circuits.feature_map.num_qubits)
 
     @abstractmethod
-    def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
+    def _send(
+        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
+    ) -> str:
         """Submit one job and return its id; ``part`` names it among all jobs of a tag."""
 
     @abstractmethod
@@ -103,61 +105,60 @@ class JobBackend(Backend):
         """
         return False
 
-    def submit(self, plan: ShotPlan, tag: str) -> str:
+    def _layout(self, plan: Plan) -> Layout:
+        """Return how a plan becomes rows of jobs."""
+        return self._job_shape.layout(plan.shots)
+
+    def submit(self, plan: Plan, tag: str) -> str:
         """Submit a plan and return a ticket: the ids of its jobs and how to read them.
 
         Where a plan needs several jobs and one is refused, those already accepted are
         remembered: submitting the same plan under the same tag again sends only the others.
         """
-        check_plan(plan, self.shape)
+        check_plan(plan, self.shape, self.n_qubits)
         key = self._submission_key(plan, tag)
-        layout = self._job_shape.layout(plan.shots)
+        layout, circuit = self._layout(plan), self._circuits.of(plan).circuit
         sent = self._sent_jobs.setdefault(key, {})
         chunks = layout.chunks()
         for k, chunk in enumerate(chunks):
             if k not in sent:
                 part = part_name(key, k, len(chunks))
-                sent[k] = self._send(self._values(plan, chunk), chunk.shots, tag, part)
+                sent[k] = self._send(circuit, self._values(plan, chunk), chunk.shots, tag, part)
         del self._sent_jobs[key]
-        return write_ticket([sent[k] for k in range(len(chunks))], layout)
+        job_ids = [sent[k] for k in range(len(chunks))]
+        return Ticket(job_ids, layout, isinstance(plan, PointPlan)).write()
 
-    def collect(self, ticket: str) -> IntArray:
-        """Wait for the jobs of a ticket and return the hits, as often as asked."""
-        if ticket in self._hits:
-            return self._hits[ticket].copy()
-        ids, layout = read_ticket(ticket)
+    def collect(self, ticket: str) -> Answer:
+        """Wait for the jobs of a ticket and return hits or outcomes, as often as asked."""
+        if ticket not in self._answers:
+            self._answers[ticket] = self._collect(ticket)
+        answer = self._answers[ticket]
+        return answer if isinstance(answer, OutcomeCounts) else answer.copy()
+
+    def _collect(self, ticket: str) -> Answer:
+        parsed = Ticket.read(ticket)
+        tally = _Outcomes() if parsed.points else _Hits(len(parsed.layout.shots))
         jobs: dict[str, Any] = {}
-        hits, shots = np.zeros_like(layout.shots), np.zeros_like(layout.shots)
+        shots = np.zeros_like(parsed.layout.shots)
         failed: JobError | None = None
         lost = 0
-        for job_id, chunk in zip(ids, layout.chunks(), strict=True):
+        for job_id, chunk in zip(parsed.job_ids, parsed.layout.chunks(), strict=True):
             job, result = None, None
             try:
                 job = self._job(job_id)
                 result = self._result(job)
-                row_hits = self._hits_of(result, chunk, job_id)
+                _take(tally, result, chunk, job_id)
             except JobError as error:
-                failed = failed or error  # the other jobs of the plan may have their hits
+                failed = failed or error  # the other jobs of the plan may have their outcomes
                 if result is not None or self._was_run(job):
                     lost += int(chunk.row_shots().sum())
                 continue
             jobs[job_id] = job
-            hits += chunk.per_pair(row_hits, len(hits))
-            shots += chunk.per_pair(chunk.row_shots(), len(hits))
+            shots += chunk.per_pair(chunk.row_shots(), len(shots))
         self._finish(ticket, jobs)
         if failed is not None:
-            raise JobError(str(failed), (shots, hits) if jobs else None, lost) from failed
-        self._hits[ticket] = hits
-        return hits.copy()
-
-    @staticmethod
-    def _hits_of(result: Any, chunk: Chunk, job_id: str) -> IntArray:
-        try:
-            return chunk.hits(all_zero(result, job_id))
-        except InputError as error:
-            raise JobError(
-                f"the result of job {job_id} is not that of its rows: {error}"
-            ) from error
+            raise JobError(str(failed), (shots, tally.answer()) if jobs else None, lost) from failed
+        return tally.answer()
 
     def fingerprint(self) -> str:
         """Return a text that tells backends of other data, another map or device apart.
@@ -173,14 +174,52 @@ class JobBackend(Backend):
         """Return the name of the one device that a run must stay on; empty where any may run it."""
         return ""
 
-    def _values(self, plan: ShotPlan, chunk: Chunk) -> FloatArray:
-        points = (self._rows[plan.rows[chunk.pairs]], self._cols[plan.cols[chunk.pairs]])
-        return np.asarray(np.concatenate(points, axis=1)[:, self._order])
+    def _values(self, plan: Plan, chunk: Chunk) -> FloatArray:
+        order = self._circuits.of(plan).order
+        return plan_values(plan, chunk.pairs, self._rows, self._cols, order)
 
-    def _submission_key(self, plan: ShotPlan, tag: str) -> str:
+    def _submission_key(self, plan: Plan, tag: str) -> str:
         """Return a short name of this plan under this tag for these points."""
         key = hashlib.sha256(tag.encode())
-        for array in (self._rows, self._cols, plan.rows, plan.cols):
+        names = (*plan.ROWS, "letters") if isinstance(plan, PointPlan) else plan.ROWS
+        for array in (self._rows, self._cols, *(getattr(plan, name) for name in names)):
             key.update(array.tobytes())
-        key.update(self._job_shape.layout(plan.shots).encode().encode())
+        key.update(self._layout(plan).encode().encode())
         return key.hexdigest()[:24]
+
+
+class _Hits:
+    """Counts all-zero outcomes of pairs, job by job."""
+
+    def __init__(self, n_pairs: int) -> None:
+        self._hits = np.zeros(n_pairs, dtype=np.int64)
+
+    def take(self, result: Any, chunk: Chunk, job_id: str) -> None:
+        row_hits = chunk.hits(all_zero(result, job_id))
+        self._hits += chunk.per_pair(row_hits, len(self._hits))
+
+    def answer(self) -> IntArray:
+        return self._hits
+
+
+class _Outcomes:
+    """Counts the outcomes of points, job by job."""
+
+    def __init__(self) -> None:
+        none = np.zeros(0, dtype=np.int64)
+        self._rows, self._outcomes = [none], [none]
+
+    def take(self, result: Any, chunk: Chunk, job_id: str) -> None:
+        rows, outcomes = chunk.seen(as_numbers(packed_bits(result, job_id)))
+        self._rows.append(rows)
+        self._outcomes.append(outcomes)
+
+    def answer(self) -> OutcomeCounts:
+        return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))
+
+
+def _take(tally: _Hits | _Outcomes, result: Any, chunk: Chunk, job_id: str) -> None:
+    try:
+        tally.take(result, chunk, job_id)
+    except InputError as error:
+        raise JobError(f"the result of job {job_id} is not that of its rows: {error}") from error

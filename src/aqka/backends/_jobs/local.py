@@ -24,12 +24,12 @@ class LocalService(JobService):
 
     def __init__(self, backend: Any) -> None:
         self.target = backend
-        self._simulator: tuple[Any, Any] | None = None  # and the circuit that it was made for
+        self._simulators: dict[int, tuple[Any, Any]] = {}  # by the circuit they were made for
         self._pending_jobs: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the simulator, which is built again, and the jobs of this process."""
-        return {**self.__dict__, "_simulator": None, "_pending_jobs": {}}
+        return {**self.__dict__, "_simulators": {}, "_pending_jobs": {}}
 
     def open(self, mode: str) -> Any:
         """Refuse: there is nothing to open."""
@@ -41,9 +41,11 @@ class LocalService(JobService):
 
     def run(self, circuit: Any, values: Any, shots: int, seed: int) -> Any:
         """Run a circuit, and keep the job."""
-        if self._simulator is None or self._simulator[0] is not circuit:
-            self._simulator = circuit, simulator_for(circuit, self.target)
-        job = _sampler_of(self._simulator[1], seed).run([(circuit, values)], shots=shots)
+        if id(circuit) not in self._simulators:
+            # With the circuit, so that no other can take its place in memory.
+            self._simulators[id(circuit)] = circuit, simulator_for(circuit, self.target)
+        simulator = self._simulators[id(circuit)][1]
+        job = _sampler_of(simulator, seed).run([(circuit, values)], shots=shots)
         self._pending_jobs[job.job_id()] = job
         return job
 

@@ -27,7 +27,7 @@ class Chunk:
     Attributes
     ----------
     pairs
-        For each row, the index of its pair in the plan.
+        For each row, the row of the plan that it measures: its pair, or its point and setting.
     shots
         Shots of every row.
     counted
@@ -44,16 +44,29 @@ class Chunk:
         A sampler may return more shots than asked for (twirling rounds up), so only the first
         ones are counted.
         """
-        fits = zeros.ndim == 2 and zeros.shape[0] == len(self.pairs)
-        if not fits or zeros.shape[1] < self.shots:
+        self._check(zeros.shape)
+        zeros = zeros[:, : self.shots] & self._counts()
+        return np.asarray(zeros.sum(axis=1, dtype=np.int64))
+
+    def seen(self, outcomes: IntArray) -> tuple[IntArray, IntArray]:
+        """Return row of the plan and outcome of every shot that counts, given as rows by shots."""
+        self._check(outcomes.shape)
+        counts = np.broadcast_to(self._counts(), (len(self.pairs), self.shots))
+        rows, shots = np.nonzero(counts)
+        return self.pairs[rows], outcomes[rows, shots]
+
+    def _check(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 2 or shape[0] != len(self.pairs) or shape[1] < self.shots:
             raise InputError(
                 f"outcomes must be {len(self.pairs)} rows of at least {self.shots} shots, "
-                f"got shape {zeros.shape}."
+                f"got shape {shape}."
             )
-        zeros = zeros[:, : self.shots]
-        if self.counted is not None:
-            zeros = zeros & (np.arange(self.shots) < self.counted[:, np.newaxis])
-        return np.asarray(zeros.sum(axis=1, dtype=np.int64))
+
+    def _counts(self) -> BoolArray:
+        """Return which shots of each row count."""
+        if self.counted is None:
+            return np.ones((1, self.shots), dtype=np.bool_)
+        return np.asarray(np.arange(self.shots) < self.counted[:, np.newaxis])
 
     def row_shots(self) -> IntArray:
         """Return the shots of each row that count."""

@@ -1,29 +1,52 @@
 """Names that jobs are found by again: the ticket of a submission and the tags of its jobs."""
 
 import hashlib
+from dataclasses import dataclass
 
 from aqka.backends._jobs.rows import Layout
 from aqka.errors import InputError
 
 TAG_LENGTH = 80  # IBM limits the length of a job tag
+POINTS = "points."  # no layout's text has a dot
 
 
-def write_ticket(job_ids: list[str], layout: Layout) -> str:
-    """Return the ticket of a submission: its jobs, and how to read their rows."""
-    return f"{'+'.join(job_ids)}:{layout.encode()}"
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """What is needed to collect a submission, in any process that can reach its jobs.
 
+    Attributes
+    ----------
+    job_ids
+        Its jobs, one per chunk of the layout.
+    layout
+        How to read their rows.
+    points
+        Whether the rows measure points, not pairs.
+    """
 
-def read_ticket(ticket: str) -> tuple[list[str], Layout]:
-    """Return the job ids and the layout of a ticket."""
-    names, colon, text = ticket.rpartition(":")
-    if not colon:
-        raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as it was returned.")
-    ids = names.split("+") if names else []
-    layout = Layout.decode(text)
-    expected = len(layout.chunks())
-    if len(ids) != expected:
-        raise InputError(f"ticket names {len(ids)} jobs but its layout needs {expected}.")
-    return ids, layout
+    job_ids: list[str]
+    layout: Layout
+    points: bool
+
+    def write(self) -> str:
+        """Return the ticket as a text."""
+        kind = POINTS if self.points else ""
+        return f"{'+'.join(self.job_ids)}:{kind}{self.layout.encode()}"
+
+    @classmethod
+    def read(cls, text: str) -> "Ticket":
+        """Return the ticket that ``write`` wrote."""
+        names, colon, rest = text.rpartition(":")
+        if not colon:
+            raise InputError(f"ticket {text!r} is none of submit()'s; pass it as it was returned.")
+        layout = Layout.decode(rest.removeprefix(POINTS))
+        ticket = cls(names.split("+") if names else [], layout, rest.startswith(POINTS))
+        expected = len(layout.chunks())
+        if len(ticket.job_ids) != expected:
+            raise InputError(
+                f"ticket names {len(ticket.job_ids)} jobs but its layout needs {expected}."
+            )
+        return ticket
 
 
 def part_name(key: str, k: int, parts: int) -> str:

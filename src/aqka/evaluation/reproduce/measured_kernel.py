@@ -155,7 +155,7 @@ def measure_kernel(backend: Any, points: int, *, seed: int = 0) -> MeasuredKerne
     jobs = JobShape(quantum=SHOTS, max_rows=LARGEST_BATCH)
     with RuntimeBackend(backend, X, jobs=jobs, seed=seed) as runtime:
         ticket = runtime.recover(plan, TAG) or runtime.submit(plan, TAG)
-        hits = runtime.collect(ticket)
+        hits = plan.checked(runtime.collect(ticket))
         depth, name = runtime.circuit.depth(), runtime.name
         readout = _readout_success(runtime.circuit, backend)
     k = np.zeros((points + N_TEST, points))
