@@ -17,6 +17,7 @@ from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DESIGNS, choose_design
@@ -40,6 +41,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[Acquisition], None] | None = None,
+    verbose: bool = False,
 ) -> Acquisition: ...
 
 
@@ -56,6 +58,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[PointAcquisition], None] | None = None,
+    verbose: bool = False,
 ) -> PointAcquisition: ...
 
 
@@ -71,6 +74,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[Any], None] | None = None,
+    verbose: bool = False,
 ) -> Acquisition | PointAcquisition: ...
 
 
@@ -91,6 +95,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[Any], None] | None = None,
+    verbose: bool = False,
 ) -> Acquisition | PointAcquisition:
     """Spend a shot budget on a backend and return the finished session.
 
@@ -119,6 +124,8 @@ def acquire(
         How long to bear with a failing backend.
     on_round
         Called with the session after every round, for progress and logs.
+    verbose
+        Show how far it is: in a terminal, in a notebook, else as lines on the standard error.
 
     Examples
     --------
@@ -138,16 +145,17 @@ def acquire(
     if design not in DESIGNS:
         raise InputError(f"design must be one of {', '.join(DESIGNS)}; got {design!r}.")
     if design == "auto":
-        chosen = choose_design(problem.n_points, backend.n_qubits, budget, new_points)
-        design = chosen.design
+        # A new point is taken to get the shots that a training point gets.
+        total = budget + budget * new_points // problem.n_points
+        design = choose_design(problem.n_points, backend.n_qubits, total, new_points).design
     session: Acquisition | PointAcquisition
     if design == "points":
         session = _point_session(backend, problem, budget, allocator, schedule, seed)
     else:
-        session = _pair_session(
-            backend, problem, budget, chosen_allocator(allocator, directory), schedule, seed
-        )
-    drive(session, backend, directory, patience, on_round)  # type: ignore[misc]
+        chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
+        session = _pair_session(backend, problem, budget, chosen, schedule, seed)
+    with show_rounds(session, verbose, on_round) as told:
+        drive(session, backend, directory, patience, told)
     return session  # line 13: K̂ = c / s is session.table.estimate()
 
 
