@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.backends.factory import STATEVECTOR
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._bought_kernel import Purchase
@@ -39,7 +39,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     budget
         Training shots: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16 a pair.
     allocator, readout
-        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`.
+        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. An
+        allocator of None is the default: uniform shots.
     test_shots
         Shots a point that ``predict`` may spend where it is given no budget. None takes exact
         entries from a simulator.
@@ -63,7 +64,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         feature_map: Any = None,
         backend: Any = STATEVECTOR,
         budget: int | str | None = None,
-        allocator: Any = DEFAULT_ALLOCATOR,
+        allocator: Any = None,
         readout: Any = DEFAULT_READOUT,
         *,
         test_shots: int | None = None,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, as_count, text_digest
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import BackendFactory
+from aqka.core.defaults import FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
@@ -18,6 +19,7 @@ from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.prediction import predict as predict_by_shots
 from aqka.sessions.prediction_result import Prediction
 
@@ -63,13 +65,29 @@ class BoughtKernel(KernelSource):
         """Spend the budget on the training pairs."""
         purchase, backend = self.purchase, self._backend(self.X, columns=None)
         shots = purchase.training_shots(problem.n_points, self.X.shape[1])
-        session = Acquisition(problem, shots, purchase.allocator, seed=purchase.seed)
-        directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
+        session, directory = self._session(problem, shots, backend)
         with show_rounds(session, purchase.verbose, on_round) as told:
             drive(session, backend, directory, on_round=told)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)
+
+    def _session(
+        self, problem: Problem, shots: int, backend: Backend
+    ) -> tuple[Acquisition, Path | None]:
+        """Return a new session and its folder; without an allocator, one of 0.1.0's if begun."""
+        purchase = self.purchase
+
+        def with_folder(allocator: Any) -> tuple[Acquisition, Path | None]:
+            session = Acquisition(problem, shots, allocator, seed=purchase.seed)
+            identity = repr(fingerprint(session, backend))
+            return session, own_directory(purchase.directory, "fit", identity)
+
+        if purchase.allocator is None and purchase.directory is not None:
+            first, folder = with_folder(FIRST_DEFAULT)
+            if folder is not None and folder.exists():
+                return first, folder
+        return with_folder(chosen_allocator(purchase.allocator))
 
     def decide(self, head: FittedHead, X: NDArray[Any], problem: Problem) -> FloatArray:
         """Return f of a simulator's exact entries."""

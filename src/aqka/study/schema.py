@@ -18,6 +18,7 @@ from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
 from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.errors import InputError
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
@@ -226,7 +227,8 @@ class MethodSection(Section):
     head
         ``ridge`` or ``svm``.
     readout
-        A name from :func:`aqka.readout_names`; None takes ``auto``, or ``svm`` for that head.
+        A name from :func:`aqka.readout_names`; None takes the default, ``svm`` for that
+        head, and ``auto`` with the allocator of this name.
     ridge, C
         Of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
     warmup, rounds, explore
@@ -235,7 +237,7 @@ class MethodSection(Section):
         Of the allocation.
     """
 
-    allocator: str = "auto"
+    allocator: str = DEFAULT_ALLOCATOR
     head: Literal["ridge", "svm"] = "ridge"
     readout: str | None = None
     ridge: Positive = 0.01

@@ -73,7 +73,7 @@ def sweep_cells(
 
 
 def _share_of_seeds(cell: Cell) -> float:
-    return max((cell["seed"] + 1) / EXPERIMENTS[name].seeds for name, *_ in cell["parts"])
+    return float(max((cell["seed"] + 1) / EXPERIMENTS[name].seeds for name, *_ in cell["parts"]))
 
 
 def _group(name: str, cell: Cell) -> str:
