@@ -12,9 +12,11 @@ from aqka._util.optional import require
 from aqka.backends._jobs.execution_mode import MODES, ExecutionMode
 from aqka.backends._jobs.ibm import EXTRA, IbmService, row_limit
 from aqka.backends._jobs.ibm_errors import (
+    cancel_queued,
     find_job,
     is_lost,
     qpu_seconds,
+    state_of,
     tell_passing_errors,
     wait_for_result,
     was_run,
@@ -22,9 +24,10 @@ from aqka.backends._jobs.ibm_errors import (
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.tickets import part_name, shorten_tag
+from aqka.backends._jobs.tickets import part_name, read_ticket, shorten_tag
 from aqka.backends.base import check_plan
 from aqka.backends.job_service import JobService
+from aqka.backends.job_states import JobState
 from aqka.backends.simulated import tag_seed
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
@@ -218,6 +221,24 @@ class RuntimeBackend(JobBackend):
             if newest is not None:
                 found[k] = str(newest.job_id())
         return found
+
+    def job_states(self, ticket: str) -> list[JobState]:
+        """Return the jobs behind a ticket, as the service says that they stand."""
+        with self._passing_errors():
+            return [state_of(find_job(self._service, k)) for k in read_ticket(ticket)[0]]
+
+    def cancel(self, plan: ShotPlan, tag: str, ticket: str | None) -> list[JobState]:
+        """Cancel the jobs of a submission that wait in the queue; see :meth:`Backend.cancel`."""
+        with self._passing_errors():
+            found = (
+                self._find_parts(plan, tag).values() if ticket is None else read_ticket(ticket)[0]
+            )
+            return [cancel_queued(find_job(self._service, job_id)) for job_id in found]
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether jobs go to IBM's service, and not to this process."""
+        return not self._service.is_local
 
     def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
         seed = tag_seed(self._seed, f"{tag}/{part}")

@@ -1,6 +1,7 @@
 """The quote before the spend: what a budget buys, how long it takes and what it costs."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aqka._util.arrays import as_count, as_positive
 from aqka.allocators.schedule import Schedule
@@ -9,6 +10,7 @@ from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
 from aqka.planning.budget import Budget, Money, QpuTime, Shots, parse_budget
 from aqka.planning.device import HERON, DeviceModel, zz_depth
+from aqka.planning.parts import QuotePart, Wish
 from aqka.planning.usage import Usage, affordable_shots, price
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
@@ -19,10 +21,15 @@ MAX_QUEUE = 10**6
 MAX_ROUNDS = 1000
 MAX_RATE = 1e9
 
+TRAINING_ALONE = Wish()
+
 
 @dataclass(frozen=True)
 class Quote:
     """What a budget buys; made by :func:`aqka.quote`. All times are in seconds.
+
+    The figures are of the training kernel; ``parts`` has what is bought beside it, and the totals
+    are of everything.
 
     Attributes
     ----------
@@ -60,6 +67,10 @@ class Quote:
         Limits of the device that would be hit.
     advice
         What rounds cost and whether they are worth it.
+    parts
+        Predictions, sentinels and calibration, as far as there are any.
+    split
+        Why training and predictions share the budget as they do; empty without predictions.
     """
 
     n_points: int
@@ -81,6 +92,8 @@ class Quote:
     currency: str
     warnings: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    parts: tuple[QuotePart, ...] = ()
+    split: str = ""
 
     @property
     def submissions(self) -> int:
@@ -91,6 +104,55 @@ class Quote:
     def jobs(self) -> int:
         """Jobs in all."""
         return sum(self.jobs_per_round)
+
+    @property
+    def total_shots(self) -> int:
+        """Shots of everything, at most."""
+        return self.shots + sum(part.shots for part in self.parts)
+
+    @property
+    def total_submissions(self) -> int:
+        """Submissions of everything, at most."""
+        return self.submissions + sum(part.submissions for part in self.parts)
+
+    @property
+    def total_jobs(self) -> int:
+        """Jobs of everything, at most."""
+        return self.jobs + sum(part.jobs for part in self.parts)
+
+    @property
+    def total_qpu_seconds(self) -> float:
+        """QPU time of everything, at most."""
+        return self.qpu_seconds + sum(part.qpu_seconds for part in self.parts)
+
+    @property
+    def total_wall_seconds(self) -> float:
+        """Time from the start to the last prediction, at most."""
+        wait = self.queue_seconds / self.submissions
+        more = sum(part.qpu_seconds + part.submissions * wait for part in self.parts)
+        return self.wall_seconds + more
+
+    @property
+    def total_cost(self) -> float | None:
+        """Price of everything, at most, or None without a rate."""
+        if self.cost is None or not self.qpu_seconds:
+            return self.cost
+        return self.cost / self.qpu_seconds * self.total_qpu_seconds
+
+    def part(self, name: str) -> QuotePart | None:
+        """Return the part of that name; None where there is none."""
+        return next((part for part in self.parts if part.name == name), None)
+
+    def totals(self) -> dict[str, Any]:
+        """Return the figures of everything, by name."""
+        return {
+            "shots": self.total_shots,
+            "submissions": self.total_submissions,
+            "jobs": self.total_jobs,
+            "qpu_seconds": self.total_qpu_seconds,
+            "wall_seconds": self.total_wall_seconds,
+            "cost": self.total_cost,
+        }
 
 
 def quote(
@@ -104,8 +166,9 @@ def quote(
     rate: float | None = None,
     diagonal: Diagonal = "known",
     device: DeviceModel = HERON,
+    wish: Wish = TRAINING_ALONE,
 ) -> Quote:
-    """Quote a run that measures the training kernel; shots for predictions are extra.
+    """Quote a run: the training kernel, and all that is wanted beside it.
 
     Parameters
     ----------
@@ -128,6 +191,9 @@ def quote(
         Whether the kernel's diagonal is measured too; see :class:`~aqka.core.PairTable`.
     device
         Times and limits.
+    wish
+        What is bought beside training: predictions of new points, sentinels, calibration. The
+        budget covers all of it, and is split between training and predictions with a reason.
 
     Examples
     --------
@@ -138,6 +204,9 @@ def quote(
     '300.0 s of QPU, 83 min in queues'
     >>> round(ours.cost)
     480
+    >>> all_in_all = quote(150, "5 min", wish=Wish(new_points=50))
+    >>> all_in_all.shots, all_in_all.parts[0].shots, round(all_in_all.total_qpu_seconds)
+    (453664, 304473, 300)
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)
@@ -147,10 +216,19 @@ def quote(
     _as_bounded(schedule.rounds, "rounds", 1, MAX_ROUNDS)
     _check_rate(rate)
     n_pairs = _count_pairs(n_points, diagonal)
-    budget = _as_budget(budget)
+    budget = as_budget(budget)
 
     usage = Usage(schedule, device, device.execution_seconds(depth))
-    shots = affordable_shots(budget, usage, rate)
+
+    def bill(measured: int) -> tuple[int, float]:
+        split = wish.split(measured, n_points)
+        also = () if wish.on_top else wish.parts(split, usage)
+        shots = split.train + sum(part.shots for part in also)
+        return shots, usage.seconds(split.train) + sum(part.qpu_seconds for part in also)
+
+    least = 1 if wish.on_top else _least_shots(wish, n_points)
+    split = wish.split(affordable_shots(budget, rate, bill, least), n_points)
+    shots = split.train
     rounds, qpu = usage.rounds(shots), usage.seconds(shots)
     classical = device.classical_per_cube * n_points**3
     queued = len(rounds) * queue * device.queued_job_seconds
@@ -173,9 +251,18 @@ def quote(
         session_seconds=session,
         cost=None if rate is None else price(qpu, rate),
         currency=budget.currency if isinstance(budget, Money) else "",
+        parts=wish.parts(split, usage),
+        split=split.reason if wish.new_points else "",
     )
     # Advice reads the figures above, so it is added once they stand.
     return replace(made, warnings=warn(made, device), advice=advise(made, device, rate))
+
+
+def _least_shots(wish: Wish, n_points: int) -> int:
+    """Return the fewest shots for training and predictions: one for training at least."""
+    if wish.test_shots is not None and wish.new_points:
+        return wish.split(1, n_points).predict + 1
+    return 1 if not wish.new_points else 4
 
 
 def _count_pairs(n_points: int, diagonal: Diagonal) -> int:
@@ -195,7 +282,8 @@ def _as_bounded(value: int, name: str, minimum: int, maximum: int) -> int:
     return int(value)
 
 
-def _as_budget(budget: Budget | int | str) -> Budget:
+def as_budget(budget: Budget | int | str) -> Budget:
+    """Return a budget, as a number of shots, as text, or as it is."""
     if isinstance(budget, str):
         return parse_budget(budget)
     if isinstance(budget, Shots | QpuTime | Money):

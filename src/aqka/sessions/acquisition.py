@@ -17,6 +17,7 @@ from aqka.core.problem import Problem
 from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
 from aqka.readouts import FittedHead, Readout, make_readout
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
@@ -191,6 +192,7 @@ def acquire(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[Acquisition], None] | None = None,
+    ceiling: Ceiling | None = None,
 ) -> Acquisition:
     """Spend a shot budget on a backend and return the finished session.
 
@@ -212,6 +214,9 @@ def acquire(
         How long to bear with a failing backend.
     on_round
         Called with the session after every round, for progress and logs.
+    ceiling
+        What may be used in all, by this and every other run it is passed to; see
+        :func:`aqka.planning.make_ceiling`.
 
     Examples
     --------
@@ -231,5 +236,5 @@ def acquire(
             f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
         )
     session = Acquisition(problem, budget, allocator, schedule, seed)
-    drive(session, backend, directory, patience, on_round)
+    drive(session, backend, directory, patience, on_round, ceiling)
     return session  # line 13: K̂ = c / s is session.table.estimate()

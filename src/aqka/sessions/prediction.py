@@ -12,6 +12,7 @@ from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.readouts import FittedHead
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
@@ -221,6 +222,7 @@ def predict(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[PredictionSession], None] | None = None,
+    ceiling: Ceiling | None = None,
 ) -> Prediction:
     """Predict the test points of a backend, spending at most ``budget`` shots.
 
@@ -234,7 +236,7 @@ def predict(
         See :class:`~aqka.sessions.PredictionSession`.
     level
         Level of the intervals.
-    directory, patience, on_round
+    directory, patience, on_round, ceiling
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
 
     Examples
@@ -261,5 +263,5 @@ def predict(
             f"the head was trained on {len(head.alpha)} points, so the backend must have that many "
             f"columns, one row per test point; its shape is {backend.shape}."
         )
-    drive(session, backend, directory, patience, on_round)
+    drive(session, backend, directory, patience, on_round, ceiling)
     return session.result(level)

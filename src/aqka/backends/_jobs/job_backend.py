@@ -12,7 +12,7 @@ from aqka.backends._jobs.outcomes import all_zero
 from aqka.backends._jobs.rows import Chunk, JobShape
 from aqka.backends._jobs.tickets import part_name, read_ticket, write_ticket
 from aqka.backends._jobs.transpile import transpile_circuit
-from aqka.backends.base import Backend, check_plan
+from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.circuits import (
     as_feature_map,
     as_rows_and_columns,
@@ -102,6 +102,10 @@ class JobBackend(Backend):
         The default knows of none.
         """
         return False
+
+    def workload(self, plan: ShotPlan) -> Workload:
+        """Return what a plan asks of the device: an execution for each shot, in so many jobs."""
+        return Workload(plan.total, plan.total, self._job_shape.count_jobs(plan.shots))
 
     def submit(self, plan: ShotPlan, tag: str) -> str:
         """Submit a plan and return a ticket: the ids of its jobs and how to read them.

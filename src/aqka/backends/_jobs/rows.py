@@ -121,6 +121,15 @@ class JobShape:
             self.max_rows,
         )
 
+    def count_jobs(self, shots: ArrayLike) -> int:
+        """Return how many jobs a plan's shots become, without laying them out."""
+        layout = self.layout(shots)
+        if layout.quantum == 0:
+            most = int(layout.shots.max(initial=0))
+            size = min(self.max_rows, self.max_executions // most) if most else 1
+            return -(-int(np.count_nonzero(layout.shots)) // size)
+        return self._cost(layout.shots, layout.quantum)[0]
+
     def _choose_quantum(self, counts: IntArray, limit: int) -> int:
         """Return the quantum that needs the fewest jobs, and of those the one of fewest rows."""
         quantum = _divisor_at_most(int(np.gcd.reduce(counts)) or 1, limit)
