@@ -51,5 +51,9 @@ class CeilingError(RuntimeError):
     """
 
 
+class CancelledError(RuntimeError):
+    """Somebody cancelled the run; nothing more was submitted, and it can be resumed."""
+
+
 class LedgerError(RuntimeError):
     """A ledger cannot be read or written, or does not belong to this run."""

@@ -1,5 +1,6 @@
 """Shots on IBM hardware, safe against crashes: jobs are tagged, and found by id or by tag."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import TracebackType
@@ -21,10 +22,12 @@ from aqka.backends._jobs.ibm_errors import (
     wait_for_result,
     was_run,
 )
+from aqka.backends._jobs.ibm_options import check_options
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends._jobs.tickets import part_name, read_ticket, shorten_tag
+from aqka.backends._jobs.transpile import choose_target
 from aqka.backends.base import check_plan
 from aqka.backends.job_service import JobService
 from aqka.backends.job_states import JobState
@@ -54,11 +57,16 @@ class RuntimeBackend(JobBackend):
     X, feature_map, columns
         See :class:`~aqka.backends.SamplerBackend`.
     mode
-        ``"auto"`` tries a session, then a batch; ``"session"`` or ``"batch"`` tries only this
-        one. Where the account's plan refuses, jobs are plain, as with ``"job"``.
+        ``"auto"`` tries a session, then a batch, and else sends plain jobs, as ``"job"`` does;
+        ``"session"`` or ``"batch"`` is refused where the account's plan has none.
     options
         IBM's sampler options, for example ``{"max_execution_time": 300}`` (QPU seconds after
-        which IBM cancels a job) or ``{"dynamical_decoupling": {"enable": True}}``.
+        which IBM cancels a job) or ``{"dynamical_decoupling": {"enable": True}}``. One that IBM's
+        sampler does not know is refused on a fake device too, which runs without them.
+    optimization_level, initial_layout
+        Of Qiskit's preset pass manager; None is 1, and the best place it finds.
+    pass_manager
+        One of your own in their place.
     jobs
         How plans become jobs. None takes IBM's limits of executions and of instructions, which
         bounds the rows of a job by the depth of the circuit; local backends, whose shots cost
@@ -96,6 +104,9 @@ class RuntimeBackend(JobBackend):
         columns: ArrayLike | None = None,
         mode: str = "auto",
         options: dict[str, Any] | None = None,
+        optimization_level: int | None = None,
+        initial_layout: Sequence[int] | None = None,
+        pass_manager: Any = None,
         jobs: JobShape | None = None,
         seed: int = 0,
     ) -> None:
@@ -103,12 +114,15 @@ class RuntimeBackend(JobBackend):
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
         self._seed = as_count(seed, "seed", minimum=0)
         self._modes_to_try = MODES[mode]
-        self._service = _service_of(backend, options or {})
+        self._service = _service_of(backend, check_options(options))
         self._mode = ExecutionMode()
         self._doubtful_keys: set[str] = set()
         self._usage: dict[str, float] = {}
         shape = jobs or JobShape(free_shots=self._service.is_local)
-        super().__init__(X, feature_map, columns, self._service.target, shape)
+        target = choose_target(
+            self._service.target, optimization_level, initial_layout, pass_manager
+        )
+        super().__init__(X, feature_map, columns, target, shape)
         if jobs is None and not self._service.is_local:
             self._job_shape = replace(shape, max_rows=min(shape.max_rows, row_limit(self._circuit)))
 

@@ -22,7 +22,7 @@ from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
 from aqka.backends import Backend
 from aqka.core.plans import ShotPlan, checked_hits
-from aqka.errors import CeilingError, InputError, JobError, LedgerError
+from aqka.errors import CancelledError, CeilingError, InputError, JobError, LedgerError
 from aqka.runs.answers import WrongAnswer, as_evidence, check_answer
 from aqka.runs.audit import check_sound
 from aqka.runs.ceiling import Ceiling
@@ -69,6 +69,9 @@ class Run(Generic[SessionType]):
     ceiling
         What may be used in all; a round that does not fit is not submitted, and a CeilingError
         says what it would need.
+    cancelled
+        Asked before every submission: the jobs that somebody cancelled, who wants the run to stop;
+        None to go on.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Run(Generic[SessionType]):
         on_round: Callable[[SessionType], None] | None = None,
         begin_with: Mapping[str, Any] | None = None,
         ceiling: Ceiling | None = None,
+        cancelled: Callable[[], list[str] | None] | None = None,
     ) -> None:
         self._session = session
         self._backend = backend
@@ -87,6 +91,7 @@ class Run(Generic[SessionType]):
         self._patience = patience or Patience()
         self._on_round = on_round
         self._ceiling = ceiling
+        self._cancelled = cancelled
         self._begin_with = {"run_id": new_run_id()} | dict(begin_with or {})
         self._ledger: Ledger | None = None
         self._run_id = str(self._begin_with["run_id"])
@@ -247,13 +252,13 @@ class Run(Generic[SessionType]):
         tag = self._session.tag if replayable else f"{self._session.tag}-{self._run_id}"
         ticket: str | None = None
         if not self._planned:
-            self._check_ceiling(plan)  # so that nothing is open where the run stops
+            self._check_allowed(plan)  # so that nothing is open where the run stops
             self._write_plan(plan, tag)
             self._planned = True
         if self._may_be_sent:
             ticket = self._patience.call(lambda: backend.recover(plan, tag))
         if ticket is None:
-            self._check_ceiling(plan)
+            self._check_allowed(plan)
             ticket = self._patience.call(lambda: backend.submit(plan, tag))
         if self._ticket is None:
             facts = {
@@ -275,8 +280,12 @@ class Run(Generic[SessionType]):
                 f"{self._session.budget} were run already; nothing was submitted."
             )
 
-    def _check_ceiling(self, plan: ShotPlan) -> None:
-        """Refuse a plan that does not fit under the ceiling, beside what was used."""
+    def _check_allowed(self, plan: ShotPlan) -> None:
+        """Stop before a submission that was cancelled, or does not fit under the ceiling."""
+        jobs = None if self._cancelled is None else self._cancelled()
+        if jobs is not None:
+            self._write("cancelled", {"jobs": jobs})
+            raise CancelledError("the run was cancelled; nothing more was submitted")
         if self._ceiling is not None:
             work, left = self._backend.workload(plan), self._session.shots_left - plan.total
             self._ceiling.check(work, work.part(left, plan.total))

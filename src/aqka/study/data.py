@@ -154,14 +154,18 @@ def split_points(
             f"class {inert(classes[np.argmin(counts)])!r} has a single point; a split needs two of "
             f"each. There are {len(classes)} classes: is data.target the right column?"
         )
+    everything = np.arange(len(table.y))
     try:
-        train, test = train_test_split(
-            np.arange(len(table.y)),
-            train_size=split.train,
-            test_size=split.test,
-            stratify=table.y,
-            random_state=split.seed,
-        )
+        if split.test == 0 and split.train is None:
+            train, test = everything, everything[:0]
+        else:
+            train, test = train_test_split(
+                everything,
+                train_size=split.train,
+                test_size=split.test or None,
+                stratify=table.y,
+                random_state=split.seed,
+            )
     except ValueError as error:
         raise InputError(
             f"split: {inert(str(error).rstrip('.'), 200)}. The data have {len(table.y)} points."
@@ -171,4 +175,4 @@ def split_points(
             f"{len(train)} training points have {len(train) * (len(train) - 1) // 2:,} pairs; set "
             f"split.train to at most {MAX_TRAINING_POINTS}."
         )
-    return np.sort(train), np.sort(test)
+    return np.sort(train), np.sort(test if split.test else test[:0])
