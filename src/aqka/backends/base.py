@@ -96,10 +96,6 @@ class Backend(ABC):
         """
         return Workload(plan.total, plan.total, 1 if plan.total else 0)
 
-    def job_states(self, ticket: str) -> list[JobState]:
-        """Return the jobs behind a ticket and how they stand; the default knows of none."""
-        return []
-
     def cancel(self, plan: ShotPlan, tag: str, ticket: str | None) -> list[JobState]:
         """Cancel the jobs of a submission that wait in a queue, and return how all of them stand.
 

@@ -236,11 +236,6 @@ class RuntimeBackend(JobBackend):
                 found[k] = str(newest.job_id())
         return found
 
-    def job_states(self, ticket: str) -> list[JobState]:
-        """Return the jobs behind a ticket, as the service says that they stand."""
-        with self._passing_errors():
-            return [state_of(find_job(self._service, k)) for k in read_ticket(ticket)[0]]
-
     def cancel(self, plan: ShotPlan, tag: str, ticket: str | None) -> list[JobState]:
         """Cancel the jobs of a submission that wait in the queue; see :meth:`Backend.cancel`."""
         with self._passing_errors():
@@ -278,6 +273,18 @@ class RuntimeBackend(JobBackend):
         self._usage[ticket] = 0.0 if local else qpu_seconds(list(jobs.values()))
         for job_id in jobs:
             self._service.forget(job_id)
+
+
+def ask_service(backend: Any, job_ids: list[str]) -> list[JobState]:
+    """Return how jobs stand, as the service of a device says; none of a local one is known to it.
+
+    Whatever keeps the service from answering is a TransientError or a JobError.
+    """
+    service = _service_of(backend, {})
+    if service.is_local:
+        return []
+    with tell_passing_errors():
+        return [state_of(find_job(service, job_id)) for job_id in job_ids]
 
 
 def _service_of(backend: Any, options: dict[str, Any]) -> JobService:

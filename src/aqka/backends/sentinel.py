@@ -140,10 +140,6 @@ class SentinelBackend(Backend):
         """Return what the plan and its sentinels ask of the device."""
         return self.backend.workload(self._with_sentinels(plan)[1])
 
-    def job_states(self, ticket: str) -> list[JobState]:
-        """Return the jobs of the wrapped backend."""
-        return self.backend.job_states(_without_count(ticket)[1])
-
     def cancel(self, plan: ShotPlan, tag: str, ticket: str | None) -> list[JobState]:
         """Cancel the jobs of the wrapped backend."""
         inner = None if ticket is None else _without_count(ticket)[1]

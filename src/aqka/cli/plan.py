@@ -33,6 +33,22 @@ def plan(
     warmup: Annotated[float, typer.Option(help="Fraction of the budget for the warm-up.")] = 0.2,
     queue: Annotated[int, typer.Option(min=0, help="Jobs waiting before each of ours.")] = 0,
     rate: Annotated[float | None, typer.Option(help="Price of a QPU minute.")] = None,
+    new_points: Annotated[
+        int, typer.Option(min=0, help="Points to predict, out of the same budget.")
+    ] = 0,
+    test_shots: Annotated[
+        int | None,
+        typer.Option(min=1, help="Shots of a pair of a new and a training point; default: ours."),
+    ] = None,
+    train_share: Annotated[
+        float | None, typer.Option(help="Share of the budget for training; default: ours.")
+    ] = None,
+    sentinel_shots: Annotated[
+        int, typer.Option(min=0, help="Shots on diagonal entries in every training round.")
+    ] = 0,
+    calibration_shots: Annotated[
+        int, typer.Option(min=0, help="Shots of a calibration round.")
+    ] = 0,
     measure_diagonal: Annotated[
         bool, typer.Option("--measure-diagonal", help="Spend shots on the diagonal too.")
     ] = False,
@@ -42,15 +58,19 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Quote a run before paying for it: shots, jobs, QPU time, queues, cost."""
+    """Quote a run before paying for it: shots, jobs, QPU time, queues, cost.
+
+    The budget covers all that is asked for: training, predictions, sentinels, calibration.
+    """
     from aqka.allocators.schedule import Schedule
+    from aqka.planning.parts import Wish
     from aqka.planning.quotes import quote
 
     device = _device(constants or [])
     if study is not None:
         if points is not None or budget is not None:
             raise InputError("--study has its own points and budget; leave the options out.")
-        _show_quote(*_quote_study(study, device), device, as_json)
+        show_quote(*_quote_study(study, device), device, as_json)
         return
     if points is None or budget is None:
         raise InputError("--points and --budget are needed, or --study with a study file.")
@@ -64,8 +84,9 @@ def plan(
         rate=rate,
         diagonal="measured" if measure_diagonal else "known",
         device=device,
+        wish=Wish(new_points, train_share, test_shots, sentinel_shots, calibration_shots),
     )
-    _show_quote(made, rate, device, as_json)
+    show_quote(made, rate, device, as_json)
 
 
 def _quote_study(path: Path, device: "DeviceModel") -> "tuple[Quote, float | None]":
@@ -77,11 +98,12 @@ def _quote_study(path: Path, device: "DeviceModel") -> "tuple[Quote, float | Non
     return study_quote(prepared, device=device), prepared.study.budget.rate
 
 
-def _show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_json: bool) -> None:
+def show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_json: bool) -> None:
+    """Print a quote, as tables or as JSON."""
     from aqka.cli.quote_table import print_quote
 
     if as_json:
-        derived = {"submissions": quote.submissions, "jobs": quote.jobs}
+        derived = {"submissions": quote.submissions, "jobs": quote.jobs, "total": quote.totals()}
         model = {"device": asdict(device), "sources": device.sources}
         typer.echo(json.dumps(asdict(quote) | derived | model, indent=2))
     else:
