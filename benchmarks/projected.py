@@ -4,8 +4,8 @@ Run it with ``python -m benchmarks.projected``; it takes about a minute. The sam
 ``python -m benchmarks.projected_squlearn``.
 
 An SVM on the Gaussian kernel of one-qubit reduced states, measured in three settings: all X, all Y,
-all Z. γ is 1 over the median squared distance, or that times the width which five-fold
-cross-validation on the training points chooses.
+all Z. γ is 1 over the median squared distance, or chosen by the leave-one-out error of a ridge
+(:mod:`aqka.readouts.projected_gamma`).
 """
 
 from collections.abc import Callable
@@ -24,9 +24,9 @@ from aqka.estimates.projected import (
     reduced_states,
 )
 from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.readouts.projected_gamma import tuned_gamma
 from benchmarks.point_law import iqp_map
 
-WIDTHS = (0.25, 1.0, 4.0, 16.0)
 C = 5.0
 SEEDS = range(5)
 N_TEST = 150
@@ -97,46 +97,14 @@ def measured(states: ComplexArray, shots: int, random: np.random.Generator) -> R
     return reduced_states(table)
 
 
-def _subset(states: ReducedStates, chosen: slice) -> ReducedStates:
-    return ReducedStates(
-        states.expectations[chosen],
-        states.variances[chosen],
-        states.weights,
-        states.n_states,
-        states.locality,
-    )
-
-
-def cross_validated_width(states: ReducedStates, y: FloatArray, keep_noise: bool) -> float:
-    """Return the width, in units of the median, with the best five-fold accuracy of the SVM."""
-    from sklearn.model_selection import StratifiedKFold, cross_val_score
-    from sklearn.svm import SVC
-
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    unit = median_gamma(states)
-    scores = [
-        np.mean(
-            cross_val_score(
-                SVC(C=C, kernel="precomputed"),
-                gaussian_projected_kernel(states, unit / width, keep_noise=keep_noise),
-                y,
-                cv=folds,
-            )
-        )
-        for width in WIDTHS
-    ]
-    return WIDTHS[int(np.argmax(scores))]
-
-
 def accuracies(states: ReducedStates, y: FloatArray, n_train: int) -> list[float]:
-    """Return the test accuracies: noise removed or kept, median's γ or the cross-validated one."""
+    """Return the test accuracies: noise removed or kept, the median's γ or the tuned one."""
     from sklearn.svm import SVC
 
-    train, new = _subset(states, slice(n_train)), _subset(states, slice(n_train, None))
+    train, new = states.subset(slice(n_train)), states.subset(slice(n_train, None))
     found = []
     for keep_noise in (False, True):
-        for width in (1.0, cross_validated_width(train, y[:n_train], keep_noise)):
-            gamma = median_gamma(train) / width
+        for gamma in (median_gamma(train), tuned_gamma(train, y[:n_train], keep_noise)):
             kernel = gaussian_projected_kernel(train, gamma, keep_noise=keep_noise)
             rows = gaussian_projected_kernel(new, gamma, train, keep_noise=keep_noise)
             svm = SVC(C=C, kernel="precomputed").fit(kernel, y[:n_train])

@@ -9,7 +9,6 @@ from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import (
-    ReducedStates,
     gaussian_projected_kernel,
     linear_projected_kernel,
     reduced_states,
@@ -121,11 +120,7 @@ def test_a_kernel_that_keeps_its_noise_is_positive_and_that_of_the_measured_expe
     np.testing.assert_allclose(kept, plain, atol=1e-12)
     assert np.linalg.eigvalsh(kept)[0] > -1e-12
     assert np.linalg.eigvalsh(gaussian_projected_kernel(fitted, 1.0))[0] < -0.1
-    old, new = fitted.expectations[:30], fitted.expectations[30:]
-    parts = [
-        ReducedStates(mean, variance, fitted.weights, 2, 1)
-        for mean, variance in ((old, fitted.variances[:30]), (new, fitted.variances[30:]))
-    ]
+    parts = fitted.subset(slice(30)), fitted.subset(slice(30, None))
     np.testing.assert_allclose(
         gaussian_projected_kernel(parts[1], 1.0, parts[0], keep_noise=True), kept[30:, :30]
     )

@@ -4,7 +4,7 @@ A reduced state is given by the expectations of its Pauli operators. Each of the
 ±1 over all shots whose setting has the operator's letters, whatever the letters elsewhere.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -39,6 +39,12 @@ class ReducedStates:
     weights: FloatArray
     n_states: int
     locality: int
+
+    def subset(self, points: slice | IntArray) -> "ReducedStates":
+        """Return the states of some of the points."""
+        return replace(
+            self, expectations=self.expectations[points], variances=self.variances[points]
+        )
 
 
 def reduced_states(
