@@ -3,6 +3,7 @@
 from aqka.sessions.acquire import acquire
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.decisions import Decisions
+from aqka.sessions.design import DesignChoice, choose_design
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import FidelityOfPoints, PointHead, PointKernel, ProjectedPoints
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints, predict_points
@@ -12,6 +13,7 @@ from aqka.sessions.prediction_result import Prediction
 __all__ = [
     "Acquisition",
     "Decisions",
+    "DesignChoice",
     "FidelityOfPoints",
     "PointAcquisition",
     "PointHead",
@@ -22,6 +24,7 @@ __all__ = [
     "PredictionSession",
     "ProjectedPoints",
     "acquire",
+    "choose_design",
     "predict",
     "predict_points",
 ]

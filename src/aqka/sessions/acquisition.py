@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aqka._util.arrays import IntArray, as_array, as_count, digest, exact_sum
+from aqka._util.arrays import FloatArray, IntArray, as_array, as_count, digest, exact_sum
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import round_to_multiples
@@ -71,6 +71,19 @@ class Acquisition(Session[ShotPlan]):
         self.landmarks: Landmarks | None = None
         self._milestones = self.schedule.milestones(self.budget)
         self._unfinished: ShotPlan | None = None  # rest of a cut plan whose choice must hold
+
+    def _figures(self) -> dict[str, object]:
+        shots = f"{self.shots_spent:,} of {self.budget:,}"
+        return {
+            "points": self.problem.n_points,
+            "allocator": type(self.allocator).__name__,
+            "shots": shots,
+            "rounds": f"{self.round} of {self.rounds_total}",
+            "pairs seen": f"{self.table.n_pairs - int(self.table.unseen.sum()):,}",
+        }
+
+    def _picture(self) -> FloatArray:
+        return self.problem.reading.kernel(self.table)
 
     @property
     def shots_measured(self) -> int:
