@@ -17,10 +17,15 @@ from aqka.errors import InputError
 SEED_LIMIT = 2**31 - 1  # what every simulator takes as a seed
 
 
+def tag_entropy(seed: int, tag: str) -> tuple[int, int]:
+    """Return the two numbers that the randomness of a seed and a tag is made from."""
+    digest = hashlib.sha256(tag.encode()).digest()
+    return seed, int.from_bytes(digest[:16])
+
+
 def tag_generator(seed: int, tag: str) -> Generator:
     """Return the generator of a seed and a tag: the same for the same two, else independent."""
-    digest = hashlib.sha256(tag.encode()).digest()
-    return np.random.default_rng([seed, int.from_bytes(digest[:16])])
+    return np.random.default_rng(tag_entropy(seed, tag))
 
 
 def tag_seed(seed: int, tag: str) -> int:

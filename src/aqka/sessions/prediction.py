@@ -174,10 +174,14 @@ class PredictionSession(Session[ShotPlan]):
             self.table.add(measured, hits)
         self._drawn = None
 
-    def result(self, level: float = 0.9) -> Prediction:
-        """Return what is known so far; points that are not settled are flagged."""
-        settled = self.test.settled
-        found = prediction_of(self.head, self.table, settled, check_level(level))
+    def result(self, level: float = 0.9, *, as_measured: bool = False) -> Prediction:
+        """Return what is known so far; points that are not settled are flagged.
+
+        ``as_measured`` reads f = Σ α_j K̂_j + b as version 0.1.0 did, without what the training rows
+        say about rows (:mod:`aqka.estimates.rows`); what is settled does not depend on it.
+        """
+        settled, level = self.test.settled, check_level(level)
+        found = prediction_of(self.head, self.table, settled, level, as_measured=as_measured)
         found.labels[settled] = self.head.classes[self.test.winner[settled]]
         return found
 
