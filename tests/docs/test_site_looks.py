@@ -52,6 +52,6 @@ def test_the_sidebar_unfolds_only_where_the_reader_is(browser, site):  # noqa: F
         found = visible(name)
         assert set(parts) < set(found)
         assert len(found) <= 20, name
-    assert "Errata" not in visible("explanation/when-not.html")
-    assert "Errata" in visible("explanation/research.html")
+    assert "Three points by hand" not in visible("explanation/when-not.html")
+    assert "Three points by hand" in visible("explanation/research.html")
     page.close()
