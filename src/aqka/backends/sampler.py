@@ -112,8 +112,7 @@ class SamplerBackend(JobBackend):
     @property
     def is_paid(self) -> bool:
         """Whether the sampler may be other than one of the simulators that are known."""
-        kinds = (type(self._sampler).__name__, type(_backend_of(self._sampler)).__name__)
-        return not self.replayable and not any(kind.startswith(SIMULATORS) for kind in kinds)
+        return not self.replayable and not runs_here(self._sampler)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out running jobs, which live in their own process."""
@@ -179,6 +178,19 @@ class SamplerBackend(JobBackend):
     def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
         for job_id in jobs:
             self._pending_jobs.pop(job_id, None)
+
+
+def runs_here(sampler: Any) -> bool:
+    """Return whether a sampler is known to simulate in this process, at no cost.
+
+    Examples
+    --------
+    >>> from qiskit.primitives import StatevectorSampler
+    >>> runs_here(StatevectorSampler())
+    True
+    """
+    behind = (sampler, _backend_of(sampler), getattr(sampler, "_backend", None))
+    return any(type(part).__name__.startswith(SIMULATORS) for part in behind)
 
 
 def _backend_of(sampler: Any) -> Any:

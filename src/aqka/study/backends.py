@@ -12,12 +12,14 @@ from aqka._util.text import did_you_mean, inert
 from aqka.backends import (
     AerBackend,
     Backend,
+    JobShape,
     PennylaneBackend,
     RuntimeBackend,
     SamplerBackend,
     StatevectorBackend,
     depolarising_noise,
 )
+from aqka.backends.sampler import runs_here
 from aqka.backends.sentinel import SentinelBackend
 from aqka.backends.statevector import MAX_STATE_BYTES
 from aqka.errors import InputError
@@ -117,12 +119,14 @@ def _plain_backends(
         "optimization_level": section.optimization_level,
         "initial_layout": section.initial_layout,
     }
-    manager = call_own("pass_manager", code["pass_manager"]) if "pass_manager" in code else None
+    manager = made_pass_manager(code["pass_manager"]) if "pass_manager" in code else None
     backend: SamplerBackend | RuntimeBackend
     if section.name == "sampler":
-        sampler = made_sampler(code["sampler"])
+        sampler, takes_seed = made_sampler(code["sampler"])
+        # A simulator's cost is per row and not per shot.
+        shape = JobShape(free_shots=takes_seed or runs_here(sampler))
         backend = SamplerBackend(
-            sampler, train, circuit, target_backend=manager, seed=seed, **transpiling
+            sampler, train, circuit, target_backend=manager, jobs=shape, seed=seed, **transpiling
         )
     else:
         backend = RuntimeBackend(
@@ -147,10 +151,23 @@ def _pair_of(
     return StudyBackends(kind(train, circuit, **options), block)
 
 
-def made_sampler(function: Callable[..., Any]) -> Any:
-    """Return a sampler of a function that takes nothing; of one that takes a seed, itself."""
+def made_sampler(function: Callable[..., Any]) -> tuple[Any, bool]:
+    """Return the sampler that a function makes; or itself, if it takes a seed, and whether it does.
+
+    Whoever takes a seed is a simulator.
+    """
     takes_seed = bool(signature(function).parameters)
-    return function if takes_seed else call_own("sampler", function)
+    return (function if takes_seed else call_own("sampler", function)), takes_seed
+
+
+def made_pass_manager(function: Callable[..., Any]) -> Any:
+    """Return the pass manager that a function makes."""
+    made = call_own("pass_manager", function)
+    if not isinstance(made, require("qiskit.transpiler", "qiskit").PassManager):
+        raise InputError(
+            f"backend.pass_manager must make a qiskit PassManager, got {type(made).__name__}."
+        )
+    return made
 
 
 def call_own(key: str, function: Callable[..., Any]) -> Any:
