@@ -120,10 +120,17 @@ def as_backend(backend: Any) -> Backend:
     """Return a backend; refuse what is none, a kernel matrix for example."""
     if not isinstance(backend, Backend):
         given = backend.__name__ if isinstance(backend, type) else type(backend).__name__
-        raise InputError(
-            f"backend must be a Backend, got {given}; for a kernel matrix pass "
-            "MatrixBackend(kernel), for a class of your own derive it from aqka.Backend."
+        remedy = (
+            "for a kernel matrix pass MatrixBackend(kernel), for a class of your own derive it "
+            "from aqka.Backend"
         )
+        if isinstance(backend, str) or hasattr(backend, "target"):
+            # A device's, or its name: obvious, but for the points.
+            remedy = (
+                "it must know the points: StatevectorBackend(X), AerBackend(X, noise=…), "
+                "PennylaneBackend(X, function) or RuntimeBackend(device, X)"
+            )
+        raise InputError(f"backend must be a Backend, got {given}; {remedy}.")
     return backend
 
 

@@ -41,8 +41,8 @@ class StatevectorBackend(ExactBackend):
     feature_map
         A Qiskit ``QuantumCircuit`` whose k-th parameter (in the order of
         ``circuit.parameters``) takes column k of the data; or a PennyLane function ``f(x)`` that
-        applies operations for one point; or None for the ZZ map with two repetitions and linear
-        entanglement, one qubit per feature.
+        applies operations for one point; or ``"zz"``, ``"zz-full"`` or ``"z"``, with two
+        repetitions and one qubit per feature. None is ``"zz"``, whose entanglement is linear.
     columns
         Other points, the columns of a rectangular test-by-train kernel; None compares ``X``
         with itself.
@@ -71,7 +71,7 @@ class StatevectorBackend(ExactBackend):
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | Callable[[Any], Any] | None" = None,
+        feature_map: "QuantumCircuit | Callable[[Any], Any] | str | None" = None,
         *,
         columns: ArrayLike | None = None,
         seed: int = 0,
@@ -86,7 +86,8 @@ class StatevectorBackend(ExactBackend):
         # A plain function cannot be pickled in general, a circuit can: they stay apart.
         self._function = feature_map if callable(feature_map) else None
         # In plain numpy, so that it needs no quantum SDK; on many qubits a circuit is faster.
-        self._is_zz = feature_map is None and self._points.shape[1] <= MAX_PLAIN_QUBITS
+        named_zz = feature_map is None or feature_map == "zz"
+        self._is_zz = named_zz and self._points.shape[1] <= MAX_PLAIN_QUBITS
         self._circuit: QuantumCircuit | None = None
         if not self._is_zz and not callable(feature_map):
             self._circuit = as_feature_map(feature_map, self._points.shape[1])
@@ -156,7 +157,8 @@ def _check_memory(points: FloatArray, feature_map: Any) -> None:
     if callable(feature_map):
         return  # its wires are known when it has run
     n_features = points.shape[1]
-    n_qubits = n_features if feature_map is None else getattr(feature_map, "num_qubits", 0)
+    named = feature_map is None or isinstance(feature_map, str)
+    n_qubits = n_features if named else getattr(feature_map, "num_qubits", 0)
     needed = 16 * 2**n_qubits * len(points)
     if needed > MAX_STATE_BYTES:
         most = (MAX_STATE_BYTES // (16 * len(points))).bit_length() - 1

@@ -99,6 +99,20 @@ class PointTable:
         self.cells, self.outcomes = cells[first], outcomes[first]
         self.counts = np.add.reduceat(counts, first) if first.size else counts
 
+    def resampled(self, random: np.random.Generator) -> "PointTable":
+        """Return a table with each point's shots drawn again from its own, with replacement.
+
+        With their settings, for in many a setting has a single shot.
+        """
+        cells, outcomes = (np.repeat(column, self.counts) for column in (self.cells, self.outcomes))
+        shots, point = self.shots_per_point, cells // self.n_settings
+        first = np.cumsum(shots) - shots
+        drawn = first[point] + (random.random(len(cells)) * shots[point]).astype(np.int64)
+        again = PointTable(self.n_points, self.settings)
+        np.add.at(again.shots.reshape(-1), cells[drawn], 1)
+        again._merge(cells[drawn], outcomes[drawn], np.ones(len(cells), dtype=np.int64))
+        return again
+
     def dense(self, points: ArrayLike) -> IntArray:
         """Return the counts of some points in full, points × settings × 2^n outcomes."""
         if self.n_qubits > MAX_DENSE_QUBITS:

@@ -101,16 +101,13 @@ def _contributions(
 
 def _calibration(table: PointTable, states: FittedStates, random: np.random.Generator) -> float:
     """Return the mean squared standardised error of a kernel whose truth is known."""
-    points = np.unique(np.linspace(0, table.n_points - 1, CALIBRATION_POINTS).astype(np.int64))
-    if len(points) < 2:
+    part, truth = _sample(table, states)
+    if part.n_points < 2:
         return 1.0
-    truth = states.subset(points)
-    drawn = draw_counts(truth, table.subset(points), random)
+    drawn = draw_counts(truth, part, random)
     fitted = fit_states(drawn, confusion=states.confusion)
-    bias, variance = _moments(drawn, fitted, None)
-    upper = np.triu_indices(len(points), k=1)
-    error = (fitted.kernel() - bias - truth.kernel())[upper]
-    return max(1.0, float(np.mean(error**2 / variance[upper])))
+    moments = _moments(drawn, fitted, None)
+    return max(1.0, _mean_square(fitted.kernel() - truth.kernel(), *moments))
 
 
 def bootstrap_kernel_errors(
@@ -133,7 +130,33 @@ def bootstrap_kernel_errors(
     replicates
         How often counts are drawn from the states and fitted again. The relative error of a
         standard error is 1/sqrt(2 · replicates).
+
+    Notes
+    -----
+    A bootstrap alone covers too rarely: 83 to 94 % instead of 95 %, because a fit of a mixed state
+    has less noise in it than the counts had, and what is drawn from it has less again. So it is
+    calibrated as the pure states' errors are: the same is done once more with counts drawn from
+    the fitted states, whose kernel is known, and the variance is multiplied by the mean of the
+    squared standardised errors there. What noise a rank leaves out is not seen by it.
     """
+    bias, variance = _bootstrap_moments(table, states, random, kernel, replicates)
+    part, truth = _sample(table, states)
+    if part.n_points < 2:
+        return KernelErrors(bias, variance)
+    drawn = draw_counts(truth, part, random)
+    fitted = fit_states(drawn, truth.rank, confusion=truth.confusion)
+    moments = _bootstrap_moments(drawn, fitted, random, kernel, replicates)
+    calibration = _mean_square(kernel(fitted) - kernel(truth), *moments)
+    return KernelErrors(bias, variance * max(1.0, calibration))
+
+
+def _bootstrap_moments(
+    table: PointTable,
+    states: FittedStates,
+    random: np.random.Generator,
+    kernel: Callable[[FittedStates], FloatArray],
+    replicates: int,
+) -> tuple[FloatArray, FloatArray]:
     here = kernel(states)
     total, square = np.zeros_like(here), np.zeros_like(here)
     for _ in range(replicates):
@@ -143,4 +166,16 @@ def bootstrap_kernel_errors(
         square += moved**2
     bias = total / replicates
     variance = (square - replicates * bias**2) / (replicates - 1)
-    return KernelErrors(bias, np.maximum(variance, 0.0))
+    return bias, np.maximum(variance, 0.0)
+
+
+def _sample(table: PointTable, states: FittedStates) -> tuple[PointTable, FittedStates]:
+    """Return the counts and states of at most ``CALIBRATION_POINTS`` points."""
+    points = np.unique(np.linspace(0, table.n_points - 1, CALIBRATION_POINTS).astype(np.int64))
+    return table.subset(points), states.subset(points)
+
+
+def _mean_square(error: FloatArray, bias: FloatArray, variance: FloatArray) -> float:
+    """Return the mean of the squared standardised errors off the diagonal."""
+    upper = np.triu_indices(len(error), k=1)
+    return float(np.mean((error - bias)[upper] ** 2 / np.maximum(variance[upper], 1e-300)))

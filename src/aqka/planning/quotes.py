@@ -3,11 +3,12 @@
 from dataclasses import dataclass, replace
 
 from aqka._util.arrays import as_count, as_positive
+from aqka._util.shown import Shown
 from aqka.allocators.schedule import Schedule
 from aqka.core.pairs import Diagonal
 from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
-from aqka.planning.budget import Budget, Money, QpuTime, Shots, parse_budget
+from aqka.planning.budget import Budget, Money, QpuTime, Shots, duration, parse_budget
 from aqka.planning.device import HERON, DeviceModel, zz_depth
 from aqka.planning.usage import Usage, affordable_shots, price
 
@@ -20,8 +21,8 @@ MAX_ROUNDS = 1000
 MAX_RATE = 1e9
 
 
-@dataclass(frozen=True)
-class Quote:
+@dataclass(frozen=True, repr=False)
+class Quote(Shown):
     """What a budget buys; made by :func:`aqka.quote`. All times are in seconds.
 
     Attributes
@@ -88,6 +89,20 @@ class Quote:
     tiles: int = 1
     untiled_seconds: float = 0.0
     untiled_cost: float | None = None
+
+    def _figures(self) -> dict[str, object]:
+        figures: dict[str, object] = {
+            "points": self.n_points,
+            "shots": self.shots,
+            "shots per pair": f"{self.shots_per_pair:.3g}",
+            "submissions": self.submissions,
+            "jobs": self.jobs,
+            "QPU time": duration(self.qpu_seconds),
+            "wall time": duration(self.wall_seconds),
+        }
+        if self.cost is not None:
+            figures["cost"] = f"{self.cost:,.2f} {self.currency}".strip()
+        return figures
 
     @property
     def submissions(self) -> int:

@@ -6,13 +6,14 @@ from typing import Any, Generic, TypeVar
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import as_count, text_digest
+from aqka._util.shown import Shown
 from aqka.core.plans import Plan
 from aqka.errors import InputError
 
 PlanType = TypeVar("PlanType", bound=Plan)
 
 
-class Session(ABC, Generic[PlanType]):
+class Session(Shown, ABC, Generic[PlanType]):
     """What the driver needs of training, prediction and whatever else spends shots.
 
     ``ask`` gives a plan and gives it again until it is told; a subclass says what comes next and
@@ -36,6 +37,9 @@ class Session(ABC, Generic[PlanType]):
         self.round = 0
         self.lost = 0
         self._pending: PlanType | None = None
+
+    def _figures(self) -> dict[str, object]:
+        return {"shots": f"{self.shots_spent:,} of {self.budget:,}", "rounds": self.round}
 
     @property
     @abstractmethod
