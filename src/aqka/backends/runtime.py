@@ -262,7 +262,7 @@ class RuntimeBackend(JobBackend):
         key = self._submission_key(plan, tag)
         if self.tiling is not None:
             jobs = self._service.jobs([shorten_tag(tag)])
-            counts = (tiles_sent(key, job.tags) for job in jobs if not is_lost(job))
+            counts = (tiles_sent(key, job.tags or ()) for job in jobs if not is_lost(job))
             known = next((count for count in counts if count is not None), None)
             if known is not None:
                 self._sent_on[key] = known
