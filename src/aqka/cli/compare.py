@@ -57,6 +57,7 @@ def compare(
         BASELINE_SHOTS_PER_PAIR,
         FIRST,
         METHODS,
+        OPTION,
         OURS,
         SHOTS_PER_PAIR,
         tasks_of,
@@ -78,7 +79,7 @@ def compare(
         found = run(
             seeds,
             tasks=tasks,
-            methods=METHODS if half is Half.confirmation else (*METHODS, FIRST),
+            methods=METHODS if half is Half.confirmation else (*METHODS, OPTION, FIRST),
             budgets=(1.0, 10.0) if quick else SHOTS_PER_PAIR,
             baseline_budgets=(1.0, 10.0, 100.0) if quick else BASELINE_SHOTS_PER_PAIR,
             store=store,

@@ -18,6 +18,7 @@ from aqka.estimators.calibration import (
     probabilities,
     score_per_class,
 )
+from aqka.readouts.balanced import Balanced
 
 
 class QuantumRidgeClassifier(QuantumClassifier):
@@ -69,6 +70,11 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
 
         ``on_round`` is called with the session after every round that is bought.
         """
+        if isinstance(self._chosen_readout(), Balanced):
+            raise InputError(
+                "readout 'balanced' moves the border between classes, and a regression has none; "
+                "use 'ridge-noise'."
+            )
         points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
         targets = targets.astype(np.float64)
         # Two values become -1 and +1 in a Problem, which is what this makes of them already.

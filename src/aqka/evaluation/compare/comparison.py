@@ -33,6 +33,7 @@ METHODS = (
     "aqka + ridge",
     *(f"{name} + {DEFAULT_READOUT}" for name in ("aqka", "leverage", "bernoulli", "shofar")),
 )
+OPTION = f"{DEFAULT_ALLOCATOR} + balanced"
 FIRST = f"{FIRST_DEFAULT} + {FIRST_DEFAULT}"
 """The default of version 0.1.0, which takes longer than all others together."""
 SEEDS = 10
