@@ -47,6 +47,7 @@ class QuantumSVC(QuantumClassifier):
         directory: str | Path | None = None,
         seed: int = 0,
         verbose: bool = False,
+        design: str = "pairs",
     ) -> None:
         super().__init__(
             feature_map,
@@ -57,6 +58,7 @@ class QuantumSVC(QuantumClassifier):
             directory=directory,
             seed=seed,
             verbose=verbose,
+            design=design,
         )
         self.C = C
 

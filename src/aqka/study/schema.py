@@ -28,6 +28,7 @@ from aqka.study.mistakes import explain, known_name, refuse_secrets
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
 MAX_SEED = 2**31 - 1
+MAX_TILES = 10_000
 
 BACKENDS = ("statevector", "aer", "ibm")
 MAX_REPS = 20
@@ -158,6 +159,8 @@ class BackendSection(Section):
         Of ``ibm``: name of the saved account; None takes the default one.
     mode
         Of ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
+    tiles
+        Of ``ibm``: how many copies of the circuit run side by side, or ``auto``.
     seed
         Of simulators.
     """
@@ -167,6 +170,7 @@ class BackendSection(Section):
     device: Name | None = None
     account: Name | None = None
     mode: Literal["auto", "session", "batch", "job"] = "auto"
+    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
     seed: Seed = 0
 
     @field_validator("name")
@@ -176,7 +180,7 @@ class BackendSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "BackendSection":
-        owners = {"noise": "aer", "device": "ibm", "account": "ibm", "mode": "ibm"}
+        owners = {"noise": "aer"} | dict.fromkeys(("device", "account", "mode", "tiles"), "ibm")
         for key, owner in owners.items():
             if key in self.model_fields_set and self.name != owner:
                 raise ValueError(f"{key} is for the backend {owner!r}, not for {self.name!r}")
