@@ -55,8 +55,8 @@ def compare(
     from aqka.cli.comparison_table import print_comparison
     from aqka.evaluation.compare.comparison import (
         BASELINE_SHOTS_PER_PAIR,
-        FIRST,
         METHODS,
+        OPTION,
         OURS,
         SHOTS_PER_PAIR,
         tasks_of,
@@ -78,7 +78,7 @@ def compare(
         found = run(
             seeds,
             tasks=tasks,
-            methods=METHODS if half is Half.confirmation else (*METHODS, FIRST),
+            methods=METHODS if half is Half.confirmation else (*METHODS, OPTION),
             budgets=(1.0, 10.0) if quick else SHOTS_PER_PAIR,
             baseline_budgets=(1.0, 10.0, 100.0) if quick else BASELINE_SHOTS_PER_PAIR,
             store=store,

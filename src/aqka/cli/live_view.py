@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
+from aqka.backends.job_states import JobState
 from aqka.planning.budget import duration
 from aqka.study.progress import Progress
 
@@ -26,6 +27,7 @@ def progress_rows(now: Progress) -> list[tuple[str, str]]:
     return [
         ("state", now.state),
         ("backend", now.backend or "–"),
+        *(("job", job_text(job)) for job in now.jobs),
         ("rounds", f"{now.rounds}{of_planned}"),
         ("shots spent", f"{now.shots:,} of {now.budget:,}"),
         ("shots left", f"{now.shots_left:,}"),
@@ -36,6 +38,12 @@ def progress_rows(now: Progress) -> list[tuple[str, str]]:
         ("last entry", _ago(now.updated_at)),
         ("time left", "–" if now.seconds_left is None else f"about {duration(now.seconds_left)}"),
     ]
+
+
+def job_text(job: JobState) -> str:
+    """Return a job's id, state and place in the queue."""
+    place = "" if job.queue_position is None else f", place {job.queue_position} in the queue"
+    return f"{inert(job.job_id)}: {inert(job.state)}{place}"
 
 
 def _figure(value: float | None) -> str:

@@ -24,8 +24,9 @@ from aqka.runs.history import History
 from aqka.study.carry_out import stored_quote
 from aqka.study.directory import check_directory, is_held
 from aqka.study.method import readout_of
+from aqka.study.mitigated import sentinel_shots
 from aqka.study.progress import check_extent, read_begun_history, run_state
-from aqka.study.results import measured_spectrum, quote_versus_actual
+from aqka.study.results import measured_spectrum, quote_versus_actual, wall_seconds
 from aqka.study.rounds import MAX_ASSESSED_POINTS, RoundSummary, make_assess, summarise_rounds
 from aqka.study.seal import STUDY_NAME
 from aqka.study.study_run import StudyRun, load_study_run
@@ -129,7 +130,8 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         noise_floor=noise_floor(table),
         steering=_steering(run, noise_head),
         fewer=_fewer_shots(run),
-        point_results=point_results(run, total=_is_small(run)),
+        # Intervals that count the training shots are those of a kernel as it was measured.
+        point_results=point_results(run, total=_is_small(run) and not run.study.sentinels.mitigate),
         usage=_usage(run),
         ledgers=run.audits,
         notes=_notes(run),
@@ -252,18 +254,25 @@ def _usage(run: StudyRun) -> list[dict[str, Any]]:
     quoted = stored_quote(run.results)
     if quoted is None:
         return []
-    rounds = run.history.rounds
+    predictions = run.audits.get("predictions")
     actual = {
         "shots": run.history.shots,
-        "submissions": len(rounds),
+        "submissions": len(run.history.rounds),
         "qpu_seconds": run.history.qpu_seconds,
-        "wall_seconds": sum(max(0.0, r.ended_at - r.planned_at) for r in rounds),
+        "wall_seconds": wall_seconds(run.history),
         "rate": run.study.budget.rate,
+        "sentinel_shots": sentinel_shots(run.history),
     }
+    if predictions is not None:
+        actual |= {
+            "test_shots": predictions.shots,
+            "test_submissions": predictions.rounds,
+            "test_qpu_seconds": predictions.qpu_seconds,
+        }
     rows = quote_versus_actual(quoted, actual)
-    predictions = run.audits.get("predictions")
     most = run.results.get("test_shots")
-    if predictions is not None and isinstance(most, int):
+    # A quote of 0.1.0 is of the training kernel alone.
+    if not quoted.parts and predictions is not None and isinstance(most, int):
         rows.append(
             {"figure": "shots for predictions", "quoted": most, "actual": predictions.shots}
         )

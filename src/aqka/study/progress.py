@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from aqka._util.text import inert
+from aqka.backends.job_states import JobState, job_ids_of
 from aqka.core.pairs import PairTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
@@ -16,7 +17,7 @@ from aqka.study.directory import check_directory, is_held, read_points, read_res
 from aqka.study.method import as_begun, problem_of, readout_of, schedule_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
 from aqka.study.schema import Study, load_study
-from aqka.study.seal import RESULTS_NAME, STUDY_NAME, check_seal, is_complete
+from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME, check_seal, is_complete
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Progress:
     ----------
     state
         ``starting``, ``running``, ``waiting`` for a job, ``predicting``, ``finished``,
-        ``interrupted`` or ``stopped``; ``open`` where it cannot be known whether a process
-        works on it.
+        ``interrupted``, ``cancelled`` or ``stopped``; ``open`` where it cannot be known whether a
+        process works on it.
     backend
         Who runs the shots.
     rounds, rounds_planned
@@ -45,6 +46,9 @@ class Progress:
         Of the first and the last entry, in seconds since 1970.
     seconds_left
         Rounds left times the mean duration of a round; None before the first.
+    jobs
+        The jobs of the round that waits, if they have ids; how they stand only the service knows,
+        see :func:`~aqka.study.job_progress.ask_jobs`.
     """
 
     state: str
@@ -61,6 +65,7 @@ class Progress:
     started_at: float | None
     updated_at: float | None
     seconds_left: float | None
+    jobs: tuple[JobState, ...] = ()
 
     @property
     def shots_left(self) -> int:
@@ -70,7 +75,7 @@ class Progress:
     @property
     def resumable(self) -> bool:
         """Whether ``aqka resume`` has something to do."""
-        return self.state in ("interrupted", "stopped", "open")
+        return self.state in ("interrupted", "cancelled", "stopped", "open")
 
 
 class ProgressReader:
@@ -96,7 +101,8 @@ class ProgressReader:
         name, planned = self._backend_name(), self._planned_rounds()
         if history is None:
             state = {True: "starting", False: "stopped", None: "open"}[held]
-            return Progress(state, name, 0, planned, 0, 0, 0, 0, *[None] * 6)
+            nothing = (None, None, None, None, None, None)
+            return Progress(state, name, 0, planned, 0, 0, 0, 0, *nothing)
         check_extent(history)
         assert history.budget is not None
         table = _empty_table(history)
@@ -122,6 +128,7 @@ class ProgressReader:
             started_at=history.started_at,
             updated_at=history.updated_at,
             seconds_left=left,
+            jobs=tuple(JobState(job_id) for job_id in open_jobs(self._directory, history)),
         )
 
     def _backend_name(self) -> str:
@@ -152,10 +159,19 @@ def run_state(directory: Path, history: History, held: bool | None) -> str:
     if held is None:
         return "open"
     if not held:
-        return "interrupted" if last == "interrupted" else "stopped"
+        return last if last in ("interrupted", "cancelled") else "stopped"
     if history.finished:
         return "predicting"
     return "waiting" if last in ("planned", "submitted") else "running"
+
+
+def open_jobs(directory: Path, training: History) -> list[str]:
+    """Return the ids of the jobs that a run waits for: of its training, or of its predictions."""
+    ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
+    history = training
+    if training.finished and ledger.exists():
+        history = begun_history(ledger) or training
+    return job_ids_of(history.ticket) if history.ticket else []
 
 
 def check_extent(history: History) -> None:
