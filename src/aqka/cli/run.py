@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from aqka.study.study_run import StudyRun
 
 LOOK_SECONDS = 0.5
+RESUME_SECONDS = 60.0  # that a watcher waits for a run to be taken up again
+
+AT_REST = ("interrupted", "stopped")
 
 app = typer.Typer()
 
@@ -93,7 +96,10 @@ def watch(
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a look.")] = False,
 ) -> None:
-    """Show a run live until it ends; it may run in another process or wait for hardware."""
+    """Show a run live until it ends; it may run in another process or wait for hardware.
+
+    A run that is at rest when the watch begins is waited for, a minute at most.
+    """
     from rich.live import Live
 
     from aqka.cli.live_view import progress_table
@@ -101,12 +107,19 @@ def watch(
 
     reader = ProgressReader(run)
     now = reader.look()
+    waits_until = time.monotonic() + RESUME_SECONDS
+    if now.state in AT_REST:
+        typer.echo(f"{now.state}; waiting for: aqka resume {_quoted(run)}", err=True)
     try:
         with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
             while True:
                 if as_json:
                     typer.echo(json.dumps(_progress_facts(now)))
-                if now.state in ("finished", "interrupted", "stopped"):
+                if now.state not in AT_REST:
+                    waits_until = -math.inf  # seen at work: when it rests again, the watch ends
+                if now.state == "finished" or (
+                    now.state in AT_REST and time.monotonic() >= waits_until
+                ):
                     break
                 time.sleep(every)
                 now = reader.look()
