@@ -1,6 +1,6 @@
 """How far a run is: read from its directory, never in the way of the process that writes it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -116,8 +116,10 @@ class ProgressReader:
         most = self._prediction_budget()
         if history is None:
             state = {True: "starting", False: "stopped", None: "open"}[held]
-            none_yet = [None] * 6
-            return Progress(state, name, 0, planned, 0, 0, 0, 0, *none_yet, prediction_budget=most)
+            begun = Progress(
+                state, name, 0, planned, 0, 0, 0, 0, None, None, None, None, None, None
+            )
+            return replace(begun, prediction_budget=most)
         predictions = _predictions(self._directory)
         check_extent(history)
         assert history.budget is not None
