@@ -35,23 +35,6 @@ class PairedShares:
         differing = self.only_first + self.only_second
         return float(binomtest(self.only_first, differing).pvalue) if differing else 1.0
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the difference's interval, given on how many points they differ.
-
-        It is Clopper and Pearson's for the coin, so it holds 0 exactly where the test finds no
-        difference at that level. Where the two differ nowhere it says what three points in a
-        hundred more could have shown: at most 3/n either way (the rule of three).
-        """
-        from scipy.stats import binomtest
-
-        differing = self.only_first + self.only_second
-        if differing == 0:
-            reach = min(1.0, 3.0 / self.n_points)
-            return -reach, reach
-        coin = binomtest(self.only_first, differing).proportion_ci(level, method="exact")
-        share = differing / self.n_points
-        return (2 * float(coin.low) - 1) * share, (2 * float(coin.high) - 1) * share
-
 
 def compare_shares(first: ArrayLike, second: ArrayLike) -> PairedShares:
     """Compare where two models are right, given for the same points in the same order.

@@ -100,14 +100,13 @@ def _sentence(first: RunReport, other: RunReport, letter: str) -> str:
 def _on_the_same_points(one: PointResults, two: PointResults, letter: str) -> str:
     """Say what the exact McNemar test makes of two runs on the same points."""
     found = compare_shares(two.right, one.right)
-    low, high = found.interval()
     better = found.p_value < LEVEL
     more = "more" if found.difference > 0 else "less"
     conclusion = f"{letter} is {more} accurate" if better else "which is better cannot be told"
     return (
         f"point by point on the same {found.n_points} test points: {letter} alone is right on "
-        f"{found.only_first}, A alone on {found.only_second}; {found.difference:+.3f} (95 %: "
-        f"{low:+.2f} to {high:+.2f}), exact McNemar {p_text(found.p_value)}: {conclusion}."
+        f"{found.only_first}, A alone on {found.only_second}; {found.difference:+.3f}, exact "
+        f"McNemar {p_text(found.p_value)}: {conclusion}."
     )
 
 

@@ -29,10 +29,7 @@ def doubtful_points(found: PointResults) -> DoubtfulPoints | None:
         return None
     closest = doubtful[np.argsort(np.abs(found.value[doubtful]), kind="stable")]
     listed = closest[:MAX_LISTED_POINTS]
-    reach = [0.0, *found.low[listed], *found.high[listed]]
-    if found.total_low is not None and found.total_high is not None:
-        reach += [*found.total_low[listed], *found.total_high[listed]]
-    axis = StripAxis(Scale.around(reach), 0.0)
+    axis = StripAxis(Scale(-found.reach, found.reach), 0.0)
     rows = [_row(found, int(k), axis) for k in listed]
     wrong, not_settled = int((~found.right).sum()), int((~found.settled).sum())
     could_flip = "" if found.could_flip is None else f", {int(flips.sum())} could flip"

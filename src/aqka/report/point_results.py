@@ -16,6 +16,7 @@ from aqka.study.data import Points
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
 
+MOST_WIDER = 2.0  # times the narrow intervals' reach, that a drawing makes room for
 REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %
 
 
@@ -69,6 +70,15 @@ class PointResults:
     def accuracy(self) -> float:
         """Share of test points that are predicted right."""
         return float(self.right.mean())
+
+    @property
+    def reach(self) -> float:
+        """How far from the border a drawing goes: wide intervals may leave it."""
+        narrow = float(np.max(np.abs([self.low, self.high]), initial=0.0))
+        if self.total_low is None or self.total_high is None:
+            return narrow or 1.0
+        wide = float(np.max(np.abs([self.total_low, self.total_high]), initial=0.0))
+        return min(wide, MOST_WIDER * narrow) or 1.0
 
     @property
     def standard_error(self) -> float:

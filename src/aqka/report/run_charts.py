@@ -193,14 +193,12 @@ def decision_values(found: PointResults) -> Chart:
     """Draw the decision values of the test points with their intervals."""
     order = _drawn_points(found)
     left_out = found.value.size - order.size
-    low = found.low if found.total_low is None else np.minimum(found.low, found.total_low)
-    high = found.high if found.total_high is None else np.maximum(found.high, found.total_high)
     binary = len(found.classes) == 2
     chart = Chart(
         "Decision values",
         "Test points with intervals",
         Scale(-1, float(order.size)),
-        Scale.around([*low[order], *high[order], 0.0]),
+        Scale(-found.reach if binary else min(0.0, float(found.low.min())), found.reach),
         "test points, by decision value",
         "decision value" if binary else "lead over the next class",
         note=f"The {left_out} clearest points are not drawn." if left_out else "",

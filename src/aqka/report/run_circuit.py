@@ -102,7 +102,5 @@ def _drawing(feature_map: "FeatureMap | None", width: int) -> str:
     circuit: Any = built_in(feature_map, width) if isinstance(feature_map, str) else feature_map
     if circuit.num_qubits > MAX_DRAWN_QUBITS:
         return ""
-    if isinstance(feature_map, str):
-        circuit = circuit.decompose()
     drawing = str(circuit.draw("text", fold=FOLD, idle_wires=False))
     return drawing if len(drawing) <= MAX_DRAWING else ""

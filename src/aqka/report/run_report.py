@@ -145,7 +145,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         rounds=summarise_rounds(run.history, problem.new_table(), assess, assessed),
         labels=[inert(label) for label in points.train_labels],
         ids=train_ids(points),
-        data=f"{digest(points.test)} {text_digest(repr(points.test_labels.tolist()))}",
+        data=_test_digest(run),
         sensitivity=sensitivity,
         diagnostics=diagnostics,
         eigenvalues=_falling_eigenvalues(run, spectrum),
@@ -232,6 +232,17 @@ def _steering(run: StudyRun, auto_head: FittedHead | None) -> Steering | None:
         return None
     redraws = max(5, min(10, 1000 // len(run.points.train))) if is_small(run) else 0
     return steering(run.session.table, run.session.problem, repetitions=redraws, head=auto_head)
+
+
+def _test_digest(run: StudyRun) -> str:
+    """Return a digest of the test points: by their names in the user's file, where it has them.
+
+    What circuits are given differs with the feature map, which runs are compared by.
+    """
+    points, labels = run.points, repr(run.points.test_labels.tolist())
+    if points.origin is None:
+        return f"{digest(points.test)} {text_digest(labels)}"
+    return text_digest(f"{run.study.data.source} {points.origin.test_ids} {labels}")
 
 
 def _falling_eigenvalues(run: StudyRun, measured: Spectrum) -> FloatArray:

@@ -22,6 +22,7 @@ from aqka.report.run_charts import (
 )
 from aqka.report.run_report import RunReport
 
+UNDRAWN = " For this run the wide intervals are not drawn: it has several classes, or is large."
 MAX_LINE = 500  # characters of a line of the study file
 
 
@@ -110,6 +111,7 @@ def _test_points(report: RunReport) -> Section | None:
             "decisions": decision_values(found),
             "doubtful": doubtful_points(found),
             "examples": interval_examples(),
+            "undrawn": "" if found.total_low is not None else UNDRAWN,
         },
     )
 

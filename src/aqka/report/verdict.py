@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from aqka.insight.fold_scores import difference
 from aqka.report.exact_kernel import ExactKernel
-from aqka.report.number_text import p_text, range_text
+from aqka.report.number_text import p_text
 from aqka.report.rivals import Kind, Rival
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def decide(report: "RunReport") -> Verdict:
     found = report.point_results
     if found is None:
         return Verdict("open", "Not known yet", _what_is_missing(report))
-    interval = range_text(*found.interval)
-    score = f"{found.accuracy:.3f} on {len(found.truth)} test points (95 %: {interval})"
+    score = f"{found.accuracy:.3f} on {len(found.truth)} test points"
     guess = rival_of(report, "guessing")
     if guess is None:
         return Verdict("open", "Not compared", f"accuracy {score}.")
@@ -61,11 +60,10 @@ def decide(report: "RunReport") -> Verdict:
         return Verdict(
             "plain",
             "A plain model is better",
-            f"{plain.name} has {plain.score:.3f} without a shot, this run {score}; "
-            f"{_one_by_one(plain)}.",
+            f"{plain.name} has {plain.score:.3f} without a shot, this run {score} "
+            f"({p_text(plain.p_value)}).",
         )
-    beats = f"{score}, the majority class {guess.score:.3f} ({p_text(guess.p_value)})"
-    return Verdict("learnt", "Learnt", f"{beats}. {_beside_plain(plain)}".strip())
+    return Verdict("learnt", "Learnt", f"{_over_guessing(score, guess)}{_beside_plain(plain)}")
 
 
 def can_learn(report: "RunReport") -> bool | None:
@@ -117,25 +115,19 @@ def _what_is_missing(report: "RunReport") -> str:
 
 def _not_better(report: "RunReport", found: "PointResults", guess: Rival, score: str) -> Verdict:
     headline = "Worse than guessing" if guess.better else "Not shown to be better than guessing"
-    reason = f"{score}, the majority class {guess.score:.3f} ({p_text(guess.p_value)})."
+    reason = _over_guessing(score, guess)
     plain = best_plain(report)
     if plain is not None and plain.score > found.accuracy:
         reason += f" {plain.name} has {plain.score:.3f} without a shot."
     return Verdict("guessing", headline, reason)
 
 
+def _over_guessing(score: str, guess: Rival) -> str:
+    return f"{score}, {guess.name} {guess.score:.3f} ({p_text(guess.p_value)})."
+
+
 def _beside_plain(plain: Rival | None) -> str:
     if plain is None:
         return ""
-    text = f"{plain.name}, the best plain model, has {plain.score:.3f} without a shot"
-    if plain.worse:
-        return f"{text}: this run is better ({p_text(plain.p_value)})."
-    return f"{text}: neither is shown to be better ({p_text(plain.p_value)})."
-
-
-def _one_by_one(rival: Rival) -> str:
-    against = rival.against
-    return (
-        f"it alone is right on {against.only_second}, the run alone on {against.only_first} "
-        f"({p_text(rival.p_value)}, counting {rival.trials} plain models)"
-    )
+    text = f" {plain.name} has {plain.score:.3f} without a shot"
+    return f"{text}, which is worse." if plain.worse else f"{text}: not shown to differ."
