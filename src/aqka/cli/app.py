@@ -18,6 +18,7 @@ from aqka.cli.predict import predict
 from aqka.cli.report import report
 from aqka.cli.reproduce import reproduce
 from aqka.cli.stopping import DISK_FULL, exit_code
+from aqka.cli.tiles import tiles
 from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
 
@@ -31,6 +32,7 @@ app.command(
     epilog="Example: aqka plan --points 150 --budget '5 min' --queue 50 --rate 96 "
     "--set rep_delay=1e-4"
 )(plan)
+app.command(epilog="Example: aqka tiles --device fake_fez --qubits 4 --picture chip.png")(tiles)
 app.command(epilog="Example: aqka init study.toml && aqka check study.toml")(init)
 app.command(epilog="Example: aqka check study.toml --write")(check)
 app.add_typer(run.app)

@@ -36,6 +36,9 @@ def plan(
     warmup: Annotated[float, typer.Option(help="Fraction of the budget for the warm-up.")] = 0.2,
     queue: Annotated[int, typer.Option(min=0, help="Jobs waiting before each of ours.")] = 0,
     rate: Annotated[float | None, typer.Option(help="Price of a QPU minute.")] = None,
+    tiles: Annotated[
+        int, typer.Option(min=1, help="Circuits side by side; 'aqka tiles' says how many fit.")
+    ] = 1,
     measure_diagonal: Annotated[
         bool, typer.Option("--measure-diagonal", help="Spend shots on the diagonal too.")
     ] = False,
@@ -71,6 +74,7 @@ def plan(
         rate=rate,
         diagonal="measured" if measure_diagonal else "known",
         device=device,
+        tiles=tiles,
     )
     _show_quote(made, rate, device, as_json)
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_count
+from aqka._util.shown import Shown
 from aqka.allocators import Allocator, make_allocator
 from aqka.backends.circuits import as_rows_and_columns
-from aqka.backends.factory import STATEVECTOR, BackendFactory, as_factory
+from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.dropins._purchases import Purchases
 from aqka.dropins._readings import pair_keys
@@ -22,7 +23,7 @@ from aqka.sessions.acquisition import Acquisition
 _alive: "WeakValueDictionary[str, ShotKernel]" = WeakValueDictionary()
 
 
-class ShotKernel:
+class ShotKernel(Shown):
     """Answers requests for kernel entries, and measures what it does not know yet.
 
     The first request for a kernel of points with themselves is the *training kernel*: ``budget``
@@ -46,7 +47,8 @@ class ShotKernel:
     y
         Labels of the training points, in their order. Without any the shots are even.
     backend
-        ``"statevector"``, or a :class:`~aqka.BackendFactory` for any other.
+        ``"statevector"``, ``"aer"`` or ``"pennylane"``, a device of Qiskit's, or a
+        :class:`~aqka.BackendFactory` for any other.
     allocator
         A name or an object. ``"auto"`` without labels is ``"uniform"``.
     shots_per_pair
@@ -99,6 +101,17 @@ class ShotKernel:
         )
         self._name = uuid.uuid4().hex
         _alive[self._name] = self
+
+    def _figures(self) -> dict[str, object]:
+        bought, budget = self._purchases, self._settings.budget
+        return {
+            "training shots": f"{bought.training_shots:,} of {budget:,}",
+            "other shots": f"{bought.test_shots:,} of {self.test_budget:,}",
+            "other pairs": bought.test_pairs,
+        }
+
+    def _picture(self) -> FloatArray | None:
+        return None if self.session_ is None else self.session_._picture()
 
     @property
     def session_(self) -> Acquisition | None:
@@ -230,8 +243,9 @@ def _factory_of(backend: Any) -> BackendFactory:
     factory = as_factory(backend)
     if factory is None:
         raise InputError(
-            f"backend must be {STATEVECTOR!r} or a BackendFactory, got {backend!r}; for "
-            "example BackendFactory(SamplerBackend, sampler=make)."
+            f"backend must be {', '.join(map(repr, NAMES))}, a device of Qiskit's or a "
+            f"BackendFactory, got {backend!r}; for example BackendFactory(SamplerBackend, "
+            "sampler=make)."
         )
     return factory
 

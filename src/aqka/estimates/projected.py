@@ -10,8 +10,10 @@ from itertools import combinations
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.core.points import LETTERS, PointTable
+from aqka.core.points import PointTable
+from aqka.core.settings import LETTERS
 from aqka.errors import InputError
+from aqka.estimates.readout import as_confusion
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +41,14 @@ class ReducedStates:
     locality: int
 
 
-def reduced_states(table: PointTable, locality: int = 1) -> ReducedStates:
-    """Return the one-qubit (``locality=1``) or two-qubit reduced states of all points."""
+def reduced_states(
+    table: PointTable, locality: int = 1, confusion: FloatArray | None = None
+) -> ReducedStates:
+    """Return the one-qubit (``locality=1``) or two-qubit reduced states of all points.
+
+    ``confusion`` are readout errors, a 2 × 2 matrix for each qubit
+    (:func:`aqka.estimates.readout.confusion_matrices`), and the states those before the readout.
+    """
     if locality not in (1, 2):
         raise InputError(f"locality must be 1 or 2 qubits, got {locality!r}.")
     n = table.n_qubits
@@ -51,7 +59,8 @@ def reduced_states(table: PointTable, locality: int = 1) -> ReducedStates:
     operators = [
         (group, letters) for group in singles + pairs for letters in np.ndindex(*(3,) * len(group))
     ]
-    columns = [_expectation(table, group, letters) for group, letters in operators]
+    errors = np.tile(np.eye(2), (n, 1, 1)) if confusion is None else as_confusion(confusion, n)
+    columns = [_expectation(table, group, letters, errors) for group, letters in operators]
     # ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)².
     # A one-qubit operator belongs to every pair that has its qubit.
     shared = n - 1 if locality == 2 else 1
@@ -66,9 +75,13 @@ def reduced_states(table: PointTable, locality: int = 1) -> ReducedStates:
 
 
 def _expectation(
-    table: PointTable, qubits: tuple[int, ...], letters: tuple[int, ...]
+    table: PointTable, qubits: tuple[int, ...], letters: tuple[int, ...], confusion: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of one Pauli operator for every point, and its unbiased variance."""
+    """Return the mean of one Pauli operator for every point, and its unbiased variance.
+
+    Where bits are read wrongly a sign z is seen with the mean rz + d, r = 1 - P(1|0) - P(0|1) and
+    d = P(0|1) - P(1|0); so a shot counts as (z - d)/r for each of its qubits.
+    """
     matching = np.all(table.settings[:, qubits] == letters, axis=1)
     shots = table.shots[:, matching].sum(axis=1)
     if shots.min() < 2:
@@ -79,12 +92,15 @@ def _expectation(
             "or shots."
         )
     chosen = matching[table.cells % table.n_settings]
-    mask = int(sum(1 << q for q in qubits))
-    signs = 1 - 2 * (np.bitwise_count(table.outcomes[chosen] & mask).astype(np.int64) % 2)
-    point = table.cells[chosen] // table.n_settings
-    sums = np.bincount(point, signs * table.counts[chosen], minlength=table.n_points)
-    mean = sums / shots
-    return mean, (1 - mean**2) / (shots - 1)
+    value = np.ones(np.count_nonzero(chosen))
+    for qubit in qubits:
+        sign = 1 - 2 * ((table.outcomes[chosen] >> qubit) & 1)
+        (_, read_zero), (read_one, _) = confusion[qubit]
+        value *= (sign - (read_zero - read_one)) / (1 - read_one - read_zero)
+    point, counts = table.cells[chosen] // table.n_settings, table.counts[chosen]
+    mean = np.bincount(point, value * counts, minlength=table.n_points) / shots
+    square = np.bincount(point, value**2 * counts, minlength=table.n_points) / shots
+    return mean, (square - mean**2) / (shots - 1)
 
 
 def squared_distances(states: ReducedStates, others: ReducedStates | None = None) -> FloatArray:

@@ -15,6 +15,7 @@ from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._bought_kernel import Purchase, own_directory
+from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.kernel_source import is_precomputed, kernel_source
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import Readout, make_readout
@@ -28,12 +29,13 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     feature_map
-        What the backend takes as one, such as a Qiskit circuit; None for the ZZ map, one qubit
-        per feature.
+        What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
+        ``"zz"``, ``"zz-full"`` or ``"z"``; None for the ZZ map, one qubit per feature.
     backend
-        ``"statevector"``; a :class:`~aqka.BackendFactory` for any other backend; or a kernel that
-        costs no shots: ``"precomputed"``, where X is the kernel itself (in ``predict`` the
-        test-by-train block), or a finished run (its directory, session or
+        ``"statevector"``, ``"aer"`` (without noise) or ``"pennylane"``; a device of Qiskit's, such
+        as ``FakeFez()``; a :class:`~aqka.BackendFactory` for any other, or with options; or a
+        kernel that costs no shots: ``"precomputed"``, where X is the kernel itself (in
+        ``predict`` the test-by-train block), or a finished run (its directory, session or
         :class:`~aqka.core.PairTable`), where X is one column of its point numbers.
     budget
         Training shots: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16 a pair.
@@ -47,6 +49,9 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         measured there before, with the same data and settings, is not bought again.
     seed
         Of every draw.
+    verbose
+        Show how far a fit or a prediction by shots is: in a terminal, in a notebook, else as lines
+        on the standard error.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         test_shots: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -69,6 +75,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.test_shots = test_shots
         self.directory = directory
         self.seed = seed
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""
@@ -79,14 +86,21 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     def _chosen_readout(self) -> Readout:
         return make_readout(self.readout)
 
-    def _fit_problem(self, X: NDArray[Any], problem: Problem) -> None:
+    def _fit_problem(
+        self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
+    ) -> None:
         """Measure or take the kernel of X, and train the head on it."""
         readout = self._chosen_readout()
         purchase = Purchase(
-            self.feature_map, self.budget, self.allocator, self.directory, self.seed
+            self.feature_map,
+            self.budget,
+            self.allocator,
+            self.directory,
+            self.seed,
+            self.verbose,
         )
         self.source_ = kernel_source(self.backend, X, purchase)
-        training = self.source_.training_kernel(problem)
+        training = self.source_.training_kernel(problem, on_round)
         self.problem_ = problem
         self.session_, self.table_ = training.session, training.table
         self.ledger_path_ = training.ledger_path
@@ -132,6 +146,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             level=level,
             seed=self.seed,
             directory=own_directory(self.directory, "predict", identity),
+            verbose=self.verbose,
         )
         if total:
             assert (
@@ -170,8 +185,11 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
     def _make_problem(self, y: NDArray[np.int64]) -> Problem:
         return Problem(y)  # type: ignore[arg-type]
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Measure the training kernel under the budget and train the head."""
+    def fit(self, X: Any, y: Any, *, on_round: OnRound | None = None) -> Any:
+        """Measure the training kernel under the budget and train the head.
+
+        ``on_round`` is called with the session after every round that is bought.
+        """
         points, labels = validate_data(self, X, y, ensure_min_samples=2)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
@@ -180,7 +198,7 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
                 f"y has a single class, {self.classes_[0]}; a classifier needs two or more."
             )
         # The head knows the classes by their numbers, the estimator by their labels.
-        self._fit_problem(points, self._make_problem(numbers.astype(np.int64)))
+        self._fit_problem(points, self._make_problem(numbers.astype(np.int64)), on_round)
         self._after_fit(numbers)
         return self
 

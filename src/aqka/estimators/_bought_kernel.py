@@ -12,10 +12,11 @@ from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import BackendFactory
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.estimators._training_kernel import KernelSource, TrainingKernel
+from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
 from aqka.planning.quotes import quote
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.acquisition import Acquisition
 
 DEFAULT_SHOTS_PER_PAIR = 16
@@ -26,7 +27,8 @@ DEFAULT_SHOTS_PER_PAIR = 16
 class Purchase:
     """How a kernel is bought: an estimator's parameters that no other source looks at.
 
-    ``feature_map``, ``budget``, ``allocator``, ``directory`` and ``seed`` are the estimators' own.
+    ``feature_map``, ``budget``, ``allocator``, ``directory``, ``seed`` and ``verbose`` are the
+    estimators' own.
     """
 
     feature_map: Any
@@ -34,6 +36,7 @@ class Purchase:
     allocator: Any
     directory: str | Path | None
     seed: int
+    verbose: bool = False
 
     def training_shots(self, problem: Problem, n_features: int) -> int:
         """Return the budget as a number of shots."""
@@ -53,13 +56,14 @@ class BoughtKernel(KernelSource):
     purchase: Purchase
     takes_shots = True
 
-    def training_kernel(self, problem: Problem) -> TrainingKernel:
+    def training_kernel(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
         """Spend the budget on the training pairs."""
         purchase, backend = self.purchase, self._backend(self.X, columns=None)
         shots = purchase.training_shots(problem, self.X.shape[1])
         session = Acquisition(problem, shots, purchase.allocator, seed=purchase.seed)
         directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
-        drive(session, backend, directory)
+        with show_rounds(session, purchase.verbose, on_round) as told:
+            drive(session, backend, directory, on_round=told)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)

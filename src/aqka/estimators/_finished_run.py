@@ -11,7 +11,7 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.estimators._training_kernel import KernelSource, TrainingKernel
+from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
 from aqka.runs.export import table_of
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
@@ -24,7 +24,7 @@ class FinishedRun(KernelSource):
     table: PairTable
     X: NDArray[Any]
 
-    def training_kernel(self, problem: Problem) -> TrainingKernel:
+    def training_kernel(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
         """Return what was measured among the training points."""
         part = self.table.subset(point_numbers(self.X, self.table.n_points))
         reason = "No shots: the kernel was measured before."

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_kernel
 from aqka.core.problem import Problem
-from aqka.estimators._training_kernel import KernelSource, TrainingKernel
+from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +17,7 @@ class GivenKernel(KernelSource):
 
     X: NDArray[Any]
 
-    def training_kernel(self, problem: Problem) -> TrainingKernel:
+    def training_kernel(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
         """Return X, which must be a kernel."""
         kernel = as_kernel(self.X, "X")
         return TrainingKernel(kernel, np.zeros_like(kernel), "No shots: the kernel was given.")

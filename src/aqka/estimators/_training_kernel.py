@@ -1,6 +1,7 @@
 """The contract of a kernel source, and the training kernel that it gives."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from aqka.errors import InputError
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.readouts import FittedHead, Readout
 from aqka.sessions.acquisition import Acquisition
+
+OnRound = Callable[[Acquisition], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +93,11 @@ class KernelSource(ABC):
     """Whether entries of test points can be bought."""
 
     @abstractmethod
-    def training_kernel(self, problem: Problem) -> TrainingKernel:
-        """Return the kernel of the training points, measured now if need be."""
+    def training_kernel(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
+        """Return the kernel of the training points, measured now if need be.
+
+        ``on_round`` is called after every round that is bought.
+        """
 
     @abstractmethod
     def test_entries(self, X: NDArray[Any], problem: Problem) -> FloatArray:

@@ -4,7 +4,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from aqka.backends.factory import STATEVECTOR, as_factory
+from aqka._util.text import did_you_mean, inert
+from aqka.backends.factory import NAMES, as_factory
 from aqka.errors import InputError
 from aqka.estimators._bought_kernel import BoughtKernel, Purchase
 from aqka.estimators._finished_run import FinishedRun, table_of_run
@@ -39,7 +40,10 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
     table = table_of_run(backend)
     if table is not None:
         return FinishedRun(table, X)
+    names = [*NAMES, PRECOMPUTED]
+    near = did_you_mean(backend, names) if isinstance(backend, str) else ""
     raise InputError(
-        f"backend must be {STATEVECTOR!r}, {PRECOMPUTED!r}, a BackendFactory, or a finished run "
-        f"(its directory, session or PairTable); got {backend!r}."
+        f"backend must be {', '.join(map(repr, names))}, a BackendFactory, a device of "
+        f"Qiskit's, or a finished run (its directory, session or PairTable); got "
+        f"{inert(repr(backend), 100)}.{near}"
     )

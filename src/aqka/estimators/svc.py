@@ -46,6 +46,7 @@ class QuantumSVC(QuantumClassifier):
         test_shots: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             feature_map,
@@ -55,6 +56,7 @@ class QuantumSVC(QuantumClassifier):
             test_shots=test_shots,
             directory=directory,
             seed=seed,
+            verbose=verbose,
         )
         self.C = C
 

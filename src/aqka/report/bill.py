@@ -29,7 +29,8 @@ def bill(
     """Return shots, QPU time and money of training and predictions.
 
     A simulator reports no QPU time. What the same shots would take on the device that the quote
-    is for is an estimate: a fixed time for each job, and one execution for each shot.
+    is for is an estimate: a fixed time for each job, and one execution for as many shots as there
+    are tiles.
     """
     parts = (training, predictions)
     used = [None if part is None else part.qpu_seconds for part in parts]
@@ -54,7 +55,8 @@ def _estimate(part: Audit | None, quoted: Quote | None) -> float | None:
         return None
     if part is None:
         return 0.0
-    return part.rounds * HERON.job_overhead + part.shots * quoted.execution_seconds
+    executions = -(-part.shots // quoted.tiles)
+    return part.rounds * HERON.job_overhead + executions * quoted.execution_seconds
 
 
 def _price(seconds: float | None, rate: float) -> float | None:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.fidelity import fidelities
 from aqka.core.problem import Problem
 from aqka.errors import InputError
@@ -70,6 +71,7 @@ def exact_kernel(
     *,
     svm: bool,
     C: float,
+    repetitions: int = DEFAULT_REPS,
 ) -> ExactKernel | str:
     """Simulate a run's kernel and learn from it; where that cannot be done, say why.
 
@@ -83,6 +85,8 @@ def exact_kernel(
         Of the training points.
     svm, C
         The head: an SVM, or ridge regression tuned by leave-one-out.
+    repetitions
+        Of a map that is given by its name.
     """
     n_qubits: int = getattr(feature_map, "num_qubits", None) or train.shape[1]
     if n_qubits > MAX_QUBITS:
@@ -90,14 +94,15 @@ def exact_kernel(
     room = MAX_AMPLITUDES // 2**n_qubits
     chosen = subsample(labels, min(MAX_TRAINED, room), 0)
     try:
-        states = map_states(train[chosen], feature_map)
+        states = map_states(train[chosen], feature_map, repetitions)
         known = fidelities(states)
         head = make_readout("svm" if svm else "ridge-loo").fit_kernel(
             known, Problem(labels[chosen], C=C)
         )
         predicted = None
         if len(test) <= room:
-            predicted = head.predict(fidelities(map_states(test, feature_map), states))
+            others = map_states(test, feature_map, repetitions)
+            predicted = head.predict(fidelities(others, states))
     except (InputError, ImportError) as error:
         return str(error).rstrip(".")
     return _judged(known, labels[chosen], predicted, KernelHead(labels[chosen], svm, C))

@@ -6,11 +6,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from aqka._util.text import inert
+from aqka.backends.built_in_maps import BUILT_IN_MAPS, built_in_map
 from aqka.errors import InputError
 from aqka.insight.phase_maps import FeatureMap
+from aqka.report.number_text import count_text
 from aqka.study.circuit_files import load_circuit
-from aqka.study.feature_maps import built_in
-from aqka.study.schema import BUILT_IN_MAPS
 from aqka.study.seal import MAP_NAME
 from aqka.study.study_run import StudyRun
 
@@ -20,9 +20,9 @@ MAX_LISTED = 20  # kinds of gates, places, calibrations
 FOLD = 110  # columns of the drawing, after which it goes on below
 
 BUILT_IN_WORDS = {
-    "zz": "ZZ map, neighbours coupled, two repetitions",
-    "zz-full": "ZZ map, all pairs coupled, two repetitions",
-    "z": "Z map without couplings, two repetitions",
+    "zz": "ZZ map, neighbours coupled",
+    "zz-full": "ZZ map, all pairs coupled",
+    "z": "Z map without couplings",
 }
 
 
@@ -60,7 +60,9 @@ def run_circuit(run: StudyRun, feature_map: "FeatureMap | None") -> RunCircuit:
     reduced = len(encoding.columns) > width
     low, high = encoding.range
     facts = {
-        "feature map": BUILT_IN_WORDS.get(section.map, inert(section.map)),
+        "feature map": f"{BUILT_IN_WORDS[section.map]}, {count_text(section.reps, 'repetition')}"
+        if section.map in BUILT_IN_WORDS
+        else inert(section.map),
         "features": f"{width}"
         + (
             f", the first principal components of {len(encoding.columns)} columns"
@@ -72,7 +74,7 @@ def run_circuit(run: StudyRun, feature_map: "FeatureMap | None") -> RunCircuit:
     }
     if run.history.calibrations:
         facts["calibrated"] = ", then ".join(run.history.calibrations[:MAX_LISTED])
-    return RunCircuit(facts, _drawing(feature_map, width))
+    return RunCircuit(facts, _drawing(feature_map, width, section.reps))
 
 
 def _transpiled(stored: Any) -> dict[str, str]:
@@ -95,11 +97,13 @@ def _transpiled(stored: Any) -> dict[str, str]:
     return found
 
 
-def _drawing(feature_map: "FeatureMap | None", width: int) -> str:
+def _drawing(feature_map: "FeatureMap | None", width: int, repetitions: int) -> str:
     """Return the map as Qiskit draws it in characters, where Qiskit is there."""
     if feature_map is None or find_spec("qiskit") is None:
         return ""
-    circuit: Any = built_in(feature_map, width) if isinstance(feature_map, str) else feature_map
+    circuit: Any = feature_map
+    if isinstance(feature_map, str):
+        circuit = built_in_map(feature_map, width, repetitions)
     if circuit.num_qubits > MAX_DRAWN_QUBITS:
         return ""
     drawing = str(circuit.draw("text", fold=FOLD, idle_wires=False))

@@ -165,9 +165,9 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
 
 def _python_report(directory: Path, history: History, state: str) -> RunReport:
     """Return the report of a run begun from Python, whose labels are not recorded."""
-    assert history.points is not None
-    assert history.diagonal is not None
-    table = PairTable(history.points, history.diagonal)
+    assert history.extent.points is not None
+    assert history.extent.diagonal is not None
+    table = PairTable(history.extent.points, history.extent.diagonal)
     rounds = summarise_rounds(history, table, None, 1)
     reading = FAIR if table.diagonal == "known" else PAPER
     return RunReport(

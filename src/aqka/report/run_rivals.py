@@ -19,6 +19,7 @@ def exact_kernel_of(run: StudyRun, feature_map: "FeatureMap | None") -> ExactKer
         points.train_labels,
         svm=method.head == "svm",
         C=method.C,
+        repetitions=run.study.feature_map.reps,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
+from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
@@ -24,7 +25,13 @@ from aqka.sessions.prediction_result import Prediction
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.circuit_facts import circuit_facts
 from aqka.study.directory import Prepared, hold_run, read_results, write_results, write_run
-from aqka.study.method import new_session, problem_of, readout_of, schedule_of
+from aqka.study.method import (
+    new_session,
+    problem_of,
+    readout_of,
+    reads_as_measured,
+    schedule_of,
+)
 from aqka.study.progress import read_begun_history
 from aqka.study.results import quote_versus_actual, results_of
 from aqka.study.schema import BackendSection
@@ -42,7 +49,9 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
     ``depth`` is that of the transpiled fidelity circuit, where it is known.
     """
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
-    if depth is None and circuit is not None and study.feature_map.map != "zz":
+    section = study.feature_map
+    is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
+    if depth is None and circuit is not None and not is_paper_map:
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
     quoted = quote(
         len(points.train),
@@ -175,7 +184,8 @@ def _predict(
     place, parent = directory / PREDICTIONS_NAME, {"parent": history.run_id}
     with Run(session, backends.test, place, begin_with=parent) as run:
         run.spend()
-        return session.result(), run.history(), run.end()
+        found = session.result(as_measured=reads_as_measured(history))
+        return found, run.history(), run.end()
 
 
 def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from aqka._util.files import as_json, inside, read_bytes, write_atomically
 from aqka._util.lock_list import any_locked
 from aqka._util.text import inert
+from aqka.backends.built_in_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.head import NO_ENTRY, write_head
 from aqka.runs.ledger import LEDGER_NAME
@@ -27,7 +28,7 @@ from aqka.study.feature_maps import as_qpy, feature_map, n_features
 from aqka.study.npz_files import read_arrays
 from aqka.study.origin import ARRAYS as ORIGIN_ARRAYS
 from aqka.study.origin import Origin
-from aqka.study.schema import BUILT_IN_MAPS, Study, load_study
+from aqka.study.schema import Study, load_study
 from aqka.study.seal import DATA_NAME, MAP_NAME, PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from aqka.study.carry_out import same_device
 from aqka.study.data import READERS
 from aqka.study.directory import NEW_POINTS_NAME, hold_run, read_run
 from aqka.study.encoding import Encoding
-from aqka.study.method import new_session, readout_of
+from aqka.study.method import new_session, readout_of, reads_as_measured
 from aqka.study.progress import read_begun_history
 from aqka.study.table_files import FORMATS, DataTable
 
@@ -117,7 +117,8 @@ def predict_new_points(
         with Run(prediction, backends.test, place, begin_with=parent) as run:
             run.spend()
             used = run.history().qpu_seconds
-    return NewPoints(prediction.result(), place, budget, used, int(outside.any(axis=1).sum()))
+    found = prediction.result(as_measured=reads_as_measured(history))
+    return NewPoints(found, place, budget, used, int(outside.any(axis=1).sum()))
 
 
 def read_new_points(data: Path, encoding: Encoding) -> DataTable:

@@ -209,14 +209,14 @@ def _predictions(directory: Path) -> History | None:
 
 def check_extent(history: History) -> None:
     """Refuse a ledger that does not say which pairs it is of."""
-    if history.points is None or history.diagonal is None or history.budget is None:
+    if history.extent.points is None or history.extent.diagonal is None or history.budget is None:
         raise LedgerError("this ledger was begun by an older aqka; see 'aqka ledger show'.")
 
 
 def _empty_table(history: History) -> PairTable:
-    assert history.points is not None
-    assert history.diagonal is not None
-    return PairTable(history.points, history.diagonal)
+    assert history.extent.points is not None
+    assert history.extent.diagonal is not None
+    return PairTable(history.extent.points, history.extent.diagonal)
 
 
 def has_results(directory: Path, history: History) -> bool:

@@ -17,6 +17,7 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
+from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.errors import InputError
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
@@ -28,7 +29,7 @@ MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of
 MAX_SEED = 2**31 - 1
 
 BACKENDS = ("statevector", "aer", "ibm")
-BUILT_IN_MAPS = ("zz", "zz-full", "z")
+MAX_REPS = 20
 
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
@@ -106,6 +107,8 @@ class FeatureMapSection(Section):
     qubits
         Qubits of a built-in map, one per feature. A circuit of your own has as many features
         as parameters.
+    reps
+        Repetitions of a built-in map's layers.
     reduce
         ``pca`` keeps the first principal components where there are more columns than features;
         ``none`` refuses.
@@ -115,6 +118,7 @@ class FeatureMapSection(Section):
 
     map: Name = "zz"
     qubits: Annotated[int, Field(ge=1, le=MAX_QUBITS)] | None = None
+    reps: Annotated[int, Field(ge=1, le=MAX_REPS)] = DEFAULT_REPS
     reduce: Literal["pca", "none"] = "pca"
     range: Annotated[
         list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
@@ -132,6 +136,8 @@ class FeatureMapSection(Section):
     def _consistent(self) -> "FeatureMapSection":
         if self.map in BUILT_IN_MAPS and self.qubits is None:
             raise ValueError(f"qubits is missing: the built-in map {self.map} has one per feature")
+        if self.map not in BUILT_IN_MAPS and "reps" in self.model_fields_set:
+            raise ValueError("reps is for built-in maps; a circuit of your own has its own")
         if self.map.startswith("zz") and self.qubits == 1:
             raise ValueError("qubits must be at least 2 for a zz map, which couples pairs of them")
         if not self.range[0] < self.range[1]:

@@ -15,7 +15,7 @@ from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
-from aqka.study.method import new_session, readout_of
+from aqka.study.method import new_session, readout_of, reads_as_measured
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import PREDICTIONS_NAME, STUDY_NAME
 
@@ -65,7 +65,8 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
         if isinstance(made, History) and made.sound and made.finished:
             head = session.fit(readout_of(study))
-            prediction = _replay_prediction(head, made, points, study)
+            as_measured = reads_as_measured(history)
+            prediction = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
         directory=directory,
         study=study,
@@ -92,12 +93,12 @@ def _read_predictions(place: Path, training: History) -> History | Audit:
 
 
 def _replay_prediction(
-    head: FittedHead, history: History, points: Points, study: Study
+    head: FittedHead, history: History, points: Points, study: Study, as_measured: bool
 ) -> Prediction | None:
     """Return the test points as their session had them; None where the ledger is of others."""
     assert history.budget is not None
     session = PredictionSession(head, len(points.test), history.budget, seed=study.method.seed)
-    if history.block != session.table.shots.shape:
+    if history.extent.block != session.table.shots.shape:
         return None
     replay(session, history)
-    return session.result()
+    return session.result(as_measured=as_measured)

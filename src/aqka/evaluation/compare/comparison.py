@@ -14,7 +14,7 @@ from aqka.evaluation.compare.tasks import TASKS
 from aqka.evaluation.results import Estimate, MissingError, Results, Row
 from aqka.evaluation.spending import EXACT, MAJORITY, decision_row, exact_decision
 from aqka.evaluation.tasks import Task
-from aqka.sessions.acquisition import acquire
+from aqka.sessions.acquire import acquire
 from aqka.sweep.cells import OnCell, run_cells
 from aqka.sweep.store import Cell, Result, stable_name
 

@@ -1,0 +1,138 @@
+"""What holds under which reading of the paper: the verdicts, by the rules written before."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from aqka.evaluation.paper_reading import LITERAL, PaperReading
+from aqka.evaluation.reproduce.claims import Claim, Judgement
+from aqka.evaluation.reproduce.experiments import make_experiment
+from aqka.evaluation.reproduce.few_seeds import chance_of_paper, has_stated_seeds
+from aqka.evaluation.reproduce.reading_design import EXPERIMENTS, full_design
+from aqka.evaluation.results import Results
+
+PLAUSIBLE = 0.01
+"""The probability from which few seeds could have shown the paper's number."""
+
+
+@dataclass(frozen=True)
+class ClaimUnderReadings:
+    """A claim's fate under every reading of its experiment's design.
+
+    Attributes
+    ----------
+    experiment, number, claim
+        Whose it is, and which.
+    judgements
+        The verdict and our number under each reading, the literal one first.
+    chances
+        Under each reading, how often as few seeds as the paper's come out as far as its number;
+        empty where the paper does not say how many it had.
+    """
+
+    experiment: str
+    number: int
+    claim: Claim
+    judgements: dict[PaperReading, Judgement]
+    chances: dict[PaperReading, float] = field(default_factory=dict)
+
+    @property
+    def literal(self) -> Judgement:
+        """The verdict under the literal reading, with common random numbers."""
+        return self.judgements[LITERAL]
+
+    @property
+    def holds_under(self) -> list[PaperReading]:
+        """The readings under which it holds."""
+        return [r for r, judgement in self.judgements.items() if judgement.verdict == "reproduced"]
+
+    @property
+    def tested(self) -> int:
+        """Under how many readings it could be tested."""
+        return sum(j.verdict != "not testable here" for j in self.judgements.values())
+
+    @property
+    def share(self) -> float:
+        """The share of readings under which it holds."""
+        return len(self.holds_under) / max(1, self.tested)
+
+    @property
+    def label(self) -> str:
+        """Whether few seeds could have shown it, in the words of the rules."""
+        if self.literal.verdict == "reproduced":
+            return "holds"
+        if not self.chances:
+            return "no seeds stated"
+        if self.chances.get(LITERAL, 0.0) >= PLAUSIBLE:
+            return "consistent with few seeds"
+        if max(self.chances.values()) >= PLAUSIBLE:
+            return "consistent under another reading"
+        return "not explained"
+
+
+def judge_all(
+    results: Mapping[str, Mapping[PaperReading, Results]],
+) -> list[ClaimUnderReadings]:
+    """Return the fate of every claim of the experiments."""
+    fates = []
+    for name, by_reading in results.items():
+        for number, claim in enumerate(make_experiment(name).claims):
+            judged = {reading: claim.judge(found) for reading, found in by_reading.items()}
+            chances = {}
+            if has_stated_seeds(claim):
+                chances = {
+                    reading: chance_of_paper(claim, found)
+                    for reading, found in by_reading.items()
+                    if judged[reading].ours is not None
+                }
+            fates.append(ClaimUnderReadings(name, number, claim, judged, chances))
+    return fates
+
+
+def best_reading(fates: list[ClaimUnderReadings]) -> PaperReading:
+    """Return the reading under which most claims of the full designs hold.
+
+    Of equals it is the one with the fewest changes. Task kernels are chosen apart, for no
+    experiment has both.
+    """
+    counted = [fate for fate in fates if EXPERIMENTS[fate.experiment].kind == "full"]
+    holding = [(fate.experiment, set(fate.holds_under)) for fate in counted]
+
+    def score(reading: PaperReading) -> tuple[int, int]:
+        held = sum(EXPERIMENTS[name].relevant(reading) in under for name, under in holding)
+        return held, -len(reading.changes)
+
+    return max(_candidates(), key=score)
+
+
+def _candidates() -> Iterator[PaperReading]:
+    """Yield the readings of the full design, with width and inputs at all levels."""
+    changes: tuple[dict[str, str], ...] = (
+        {},
+        {"width": "0.05"},
+        {"inputs": "pi"},
+        {"width": "0.05", "inputs": "pi"},
+    )
+    kept = {reading.changed(width="0.10", inputs="2pi") for reading in full_design()}
+    for reading, change in product(sorted(kept, key=lambda r: r.name), changes):
+        yield reading.changed(**change)
+
+
+def facts(fate: ClaimUnderReadings) -> dict[str, Any]:
+    """Return a claim's fate as plain data."""
+    literal = fate.literal.ours
+    return {
+        "experiment": fate.experiment,
+        "place": fate.claim.place,
+        "says": fate.claim.says,
+        "paper": fate.claim.paper.value,
+        "literal": None if literal is None else literal.value,
+        "literal_error": None if literal is None else literal.error,
+        "verdict": fate.literal.verdict,
+        "readings": fate.tested,
+        "holds_under": [reading.name for reading in fate.holds_under],
+        "label": fate.label,
+        "chance_literal": fate.chances.get(LITERAL),
+        "chance_largest": max(fate.chances.values(), default=None),
+    }
