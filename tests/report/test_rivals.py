@@ -107,3 +107,13 @@ def test_the_number_of_qubits_of_a_circuit_counts(width):
     circuit.ry(x[1], 1)
     found = exact_kernel(circuit, X, X[:3], y, svm=False, C=1.0)
     assert isinstance(found, str) == (width > 14)
+
+
+@pytest.mark.parametrize(("columns", "n_trained"), [(2, 500), (40, 400), (400, 200)])
+def test_plain_models_of_a_large_run_learn_from_a_sample(monkeypatch, columns, n_trained):
+    def silent(_, y):
+        return {"silent": lambda fold: np.full(len(fold.held), y[fold.kept][0])}
+
+    monkeypatch.setattr("aqka.report.rivals.baselines", silent)
+    X, y = np.zeros((600, columns)), np.arange(600) % 2
+    assert plain_predictions(X, X[:3], y)[1] == n_trained

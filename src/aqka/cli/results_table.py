@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
+from aqka.maths.metrics import share_interval
 
 if TYPE_CHECKING:
     from aqka.report.run_report import RunReport
@@ -48,7 +49,8 @@ def _print_figures(results: dict[str, Any], console: Console) -> None:
     table = Table(title=f"{found['test_points']} test points", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    low, high = found["interval"]
+    count = found["test_points"]
+    low, high = share_interval(round(found["accuracy"] * count), count)
     for name, value in (
         ("accuracy", f"{found['accuracy']:.3f}, 95 %: {low:.2f} to {high:.2f}"),
         ("balanced accuracy", f"{found['balanced_accuracy']:.3f}"),

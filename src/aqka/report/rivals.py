@@ -14,7 +14,9 @@ from aqka.maths.metrics import share_interval
 from aqka.maths.paired import PairedShares, compare_shares
 from aqka.report.exact_kernel import ExactKernel
 
-MAX_TRAINED = 1000  # training points of a plain model: tuning on more takes seconds
+MAX_TRAINED = 500  # training points of a plain model: tuning on more takes seconds
+MIN_TRAINED = 200  # but so many whatever the number of columns
+MAX_CELLS = 16_000  # numbers that a plain model is tuned on
 LEVEL = 0.05  # p-values below are believed
 
 Kind = Literal["exact", "plain", "guessing"]
@@ -74,7 +76,8 @@ def plain_predictions(
 
     They are those of :mod:`aqka.insight.baselines`, tuned inside the training points.
     """
-    chosen = subsample(labels, MAX_TRAINED, 0)
+    affordable = max(MIN_TRAINED, min(MAX_TRAINED, MAX_CELLS // train.shape[1]))
+    chosen = subsample(labels, affordable, 0)
     X = np.concatenate([train[chosen], test])
     # Labels of test points are not looked at, but a model wants one for every row.
     y = np.concatenate([labels[chosen], np.resize(labels[chosen], len(test))])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
-from aqka.maths.metrics import balanced_accuracy, share_interval
+from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
 from aqka.planning.quotes import Quote
 from aqka.planning.usage import price
@@ -54,7 +54,6 @@ def results_of(
             "pairs": table.n_pairs,
             "pairs_seen": int(np.sum(~table.unseen)),
             "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
-            "ids": None if points.origin is None else points.origin.test_ids,
             "predictions": [str(label) for label in prediction.labels],
             "settled": prediction.settled.tolist(),
         },
@@ -67,6 +66,7 @@ def results_of(
             "wall_seconds": seconds_at_work(history, predictions),
             "rate": study.budget.rate,
         },
+        "test_ids": None if points.origin is None else points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
 
@@ -99,7 +99,6 @@ def _scores(points: Points, prediction: Prediction) -> dict[str, Any]:
     return {
         "accuracy": accuracy,
         "standard_error": float(np.sqrt(accuracy * (1 - accuracy) / len(right))),
-        "interval": list(share_interval(int(right.sum()), len(right))),
         "balanced_accuracy": balanced_accuracy(points.test_labels, prediction.labels),
         "majority_accuracy": points.majority_accuracy,
     }
