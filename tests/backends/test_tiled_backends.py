@@ -1,5 +1,6 @@
 """Plans on tiles: the same answers, honoured to the shot, and safe against crashes."""
 
+import contextlib
 import os
 import pickle
 import subprocess
@@ -18,10 +19,12 @@ from aqka.core import ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.settings import choose_settings
 from aqka.errors import JobError
-from aqka.testing.fake_runtime import FakeRuntime
+from aqka.runs import driver
+from aqka.testing.fake_runtime import FakeJob, FakeRuntime
 from tests.backends._tiles.chips import line
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
+Y = [1, 1, 1, -1, -1, -1]
 PLAN = ShotPlan([0, 1, 2], [1, 2, 2], [20, 30, 10])
 ALL = ShotPlan(*np.triu_indices(6), np.full(21, 400))
 
@@ -97,12 +100,7 @@ def test_a_plan_is_honoured_to_the_shot_with_executions_divided(service):
     assert chunk.per_pair(chunk.row_shots(), 3).tolist() == PLAN.shots.tolist()
     rows = -(-len(chunk.pairs) // 3)
     assert executions(service) == rows * chunk.shots <= PLAN.total / 3 + chunk.shots
-    assert sum(session_total(backend, service)) == 300
-
-
-def session_total(backend, service):
-    session = acquire(backend, [1, 1, 1, -1, -1, -1], 300)
-    yield session.table.total
+    assert acquire(backend, Y, 300).table.total == 300
 
 
 def test_five_thousand_pairs_on_real_numbers_of_tiles():
@@ -200,6 +198,46 @@ def test_a_killed_process_is_recovered_although_the_device_was_calibrated_anew(t
     assert Ticket.read(ticket).deal.n_tiles == 3
     assert backend.collect(ticket)[2] == 10
     assert service.submissions == 1
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+@pytest.mark.parametrize("where", ["before the ticket is stored", "before it is collected"])
+def test_runs_killed_between_submit_and_collect_lose_nothing(tmp_path, monkeypatch, where):
+    """In every round: after IBM took the job; the run ends as one that nothing happened to."""
+    monkeypatch.setattr(driver, "new_run_id", lambda: "one-run")
+    found, submissions = [], []
+    for name, deaths in (("peace", 0), ("killed", 99)):
+        service = FakeRuntime(tmp_path / name, device())
+        dead = set()
+
+        def dying(job, dead=dead, deaths=deaths):
+            if job.record["tags"][0] not in dead and len(dead) < deaths:
+                dead.add(job.record["tags"][0])
+                raise Killed
+            return job
+
+        target, method = (service, "accept") if "stored" in where else (FakeJob, "result")
+        original = getattr(target, method)
+        if "stored" in where:
+            monkeypatch.setattr(target, method, lambda *a, f=original, d=dying: d(f(*a)))
+        else:
+            monkeypatch.setattr(
+                target, method, lambda job, f=original, d=dying: (d(job), f(job))[1]
+            )
+        session = None
+        while session is None:
+            with contextlib.suppress(Killed):
+                backend = RuntimeBackend(service, X, tiles="auto")
+                session = acquire(backend, Y, 300, directory=tmp_path / f"run-{name}")
+        monkeypatch.setattr(target, method, original)
+        found.append((session.table.shots.tolist(), session.table.hits.tolist()))
+        submissions.append(service.submissions)
+        assert len(dead) == (session.rounds_total if deaths else 0)
+    assert found[0] == found[1]
+    assert submissions[0] == submissions[1] == session.rounds_total
 
 
 def test_recovery_takes_no_job_of_another_tag_plan_or_data(service):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aqka.core.points import choose_settings
+from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.maths.point_law import (
     KernelSpread,

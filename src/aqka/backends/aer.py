@@ -83,7 +83,7 @@ class AerBackend(ExactBackend):
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None" = None,
+        feature_map: "QuantumCircuit | str | None" = None,
         *,
         noise: Union["NoiseModel", "BackendV2"],
         columns: ArrayLike | None = None,

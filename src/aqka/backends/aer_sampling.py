@@ -59,7 +59,7 @@ class AerSamplingBackend(SimulatedBackend):
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None" = None,
+        feature_map: "QuantumCircuit | str | None" = None,
         *,
         noise: Union["NoiseModel", "BackendV2"],
         columns: ArrayLike | None = None,

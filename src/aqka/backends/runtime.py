@@ -93,7 +93,7 @@ class RuntimeBackend(JobBackend):
         self,
         backend: Any,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None" = None,
+        feature_map: "QuantumCircuit | str | None" = None,
         *,
         columns: ArrayLike | None = None,
         mode: str = "auto",

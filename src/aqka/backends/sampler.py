@@ -66,7 +66,7 @@ class SamplerBackend(JobBackend):
         self,
         sampler: Any,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None" = None,
+        feature_map: "QuantumCircuit | str | None" = None,
         *,
         columns: ArrayLike | None = None,
         target_backend: Any = None,

@@ -17,6 +17,7 @@ from aqka.cli.plan import plan
 from aqka.cli.predict import predict
 from aqka.cli.report import report
 from aqka.cli.reproduce import reproduce
+from aqka.cli.serve import serve
 from aqka.cli.stopping import DISK_FULL, exit_code
 from aqka.cli.tiles import tiles
 from aqka.errors import InputError, LedgerError
@@ -37,6 +38,7 @@ app.command(epilog="Example: aqka init study.toml && aqka check study.toml")(ini
 app.command(epilog="Example: aqka check study.toml --write")(check)
 app.add_typer(run.app)
 app.command(epilog="Example: aqka report runs/first")(report)
+app.command(epilog="Example: aqka serve runs")(serve)
 app.command(epilog="Example: aqka predict runs/first new.csv --output labels.csv")(predict)
 app.add_typer(ledger.app, name="ledger")
 app.command(epilog="Example: aqka reproduce synthetic --quick")(reproduce)

@@ -94,7 +94,8 @@ def _show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_js
     from aqka.cli.quote_table import print_quote
 
     if as_json:
-        derived = {"submissions": quote.submissions, "jobs": quote.jobs}
+        names = ("submissions", "jobs", "executions")
+        derived = {name: getattr(quote, name) for name in names}
         model = {"device": asdict(device), "sources": device.sources}
         typer.echo(json.dumps(asdict(quote) | derived | model, indent=2))
     else:

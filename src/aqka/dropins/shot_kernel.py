@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.shown import Shown
-from aqka.allocators import Allocator, make_allocator
+from aqka.allocators import Allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
-from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.dropins._purchases import Purchases
 from aqka.dropins._readings import pair_keys
 from aqka.dropins._requests import PairsRequest, Settings, TrainingRequest, labels_as_numbers
 from aqka.errors import InputError, JobError
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.chosen_allocator import chosen_allocator
 
 _alive: "WeakValueDictionary[str, ShotKernel]" = WeakValueDictionary()
 
@@ -50,7 +50,7 @@ class ShotKernel(Shown):
         ``"statevector"``, ``"aer"`` or ``"pennylane"``, a device of Qiskit's, or a
         :class:`~aqka.BackendFactory` for any other.
     allocator
-        A name or an object. ``"auto"`` without labels is ``"uniform"``.
+        A name or an object; None takes the default: uniform shots.
     shots_per_pair
         Of pairs outside the training kernel; None takes what a training pair had on average.
     directory
@@ -78,7 +78,7 @@ class ShotKernel(Shown):
         test_budget: int,
         y: ArrayLike | None = None,
         backend: str | BackendFactory = STATEVECTOR,
-        allocator: str | Allocator = DEFAULT_ALLOCATOR,
+        allocator: str | Allocator | None = None,
         shots_per_pair: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
@@ -88,7 +88,7 @@ class ShotKernel(Shown):
         self._shots_per_pair = (
             None if shots_per_pair is None else as_count(shots_per_pair, "shots_per_pair")
         )
-        make_allocator(allocator)  # a wrong name is better told now
+        chosen_allocator(allocator)  # a wrong name is better told now
         self._settings = Settings(
             as_count(budget, "budget"), allocator, as_count(seed, "seed", minimum=0)
         )

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.core.points import PointTable
 from aqka.core.settings import LETTERS
 from aqka.errors import InputError
@@ -54,53 +54,71 @@ def reduced_states(
     n = table.n_qubits
     if locality > n:
         raise InputError(f"locality must be at most the {n} qubit of the points, got {locality}.")
-    singles = [(q,) for q in range(n)]
-    pairs = list(combinations(range(n), 2)) if locality == 2 else []
-    operators = [
-        (group, letters) for group in singles + pairs for letters in np.ndindex(*(3,) * len(group))
-    ]
-    errors = np.tile(np.eye(2), (n, 1, 1)) if confusion is None else as_confusion(confusion, n)
-    columns = [_expectation(table, group, letters, errors) for group, letters in operators]
+    values, matching = operator_values(table, locality, confusion)
+    operators = _operators(n, locality)
+    shots = table.shots @ matching.T
+    _check_shots(shots, operators)
+    point, setting = table.cells // table.n_settings, table.cells % table.n_settings
+    means, variances = np.empty(shots.shape), np.empty(shots.shape)
+    for k, chosen in enumerate(matching[:, setting]):
+        counts, value = table.counts[chosen], values[chosen, k]
+        mean, square = (
+            np.bincount(point[chosen], power * counts, minlength=table.n_points) / shots[:, k]
+            for power in (value, value**2)
+        )
+        means[:, k], variances[:, k] = mean, (square - mean**2) / (shots[:, k] - 1)
     # ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)².
     # A one-qubit operator belongs to every pair that has its qubit.
     shared = n - 1 if locality == 2 else 1
     weights = [(shared if len(group) == 1 else 1) / 2**locality for group, _ in operators]
-    return ReducedStates(
-        np.column_stack([mean for mean, _ in columns]),
-        np.column_stack([variance for _, variance in columns]),
-        np.asarray(weights),
-        len(pairs) if locality == 2 else n,
-        locality,
-    )
+    n_states = n * (n - 1) // 2 if locality == 2 else n
+    return ReducedStates(means, variances, np.asarray(weights), n_states, locality)
 
 
-def _expectation(
-    table: PointTable, qubits: tuple[int, ...], letters: tuple[int, ...], confusion: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of one Pauli operator for every point, and its unbiased variance.
+Operator = tuple[tuple[int, ...], tuple[int, ...]]
+"""Qubits and their letters."""
 
-    Where bits are read wrongly a sign z is seen with the mean rz + d, r = 1 - P(1|0) - P(0|1) and
-    d = P(0|1) - P(1|0); so a shot counts as (z - d)/r for each of its qubits.
+
+def _operators(n_qubits: int, locality: int) -> list[Operator]:
+    groups: list[tuple[int, ...]] = [(q,) for q in range(n_qubits)]
+    if locality == 2:
+        groups += list(combinations(range(n_qubits), 2))
+    return [(group, letters) for group in groups for letters in np.ndindex(*(3,) * len(group))]
+
+
+def operator_values(
+    table: PointTable, locality: int, confusion: FloatArray | None = None
+) -> tuple[FloatArray, BoolArray]:
+    """Return what a shot of each entry says of each operator, and which settings measure it.
+
+    The first has a row per entry of the table and a column per operator, the second a row per
+    operator and a column per setting; where a setting does not measure an operator its value means
+    nothing. Where bits are read wrongly a sign z is seen with the mean rz + d,
+    r = 1 - P(1|0) - P(0|1) and d = P(0|1) - P(1|0); so a shot counts as (z - d)/r for each qubit.
     """
-    matching = np.all(table.settings[:, qubits] == letters, axis=1)
-    shots = table.shots[:, matching].sum(axis=1)
-    if shots.min() < 2:
-        name = " ".join(f"{LETTERS[a]} on qubit {q}" for q, a in zip(qubits, letters, strict=True))
-        raise InputError(
-            f"settings must give every point 2 shots or more for each reduced state: point "
-            f"{int(shots.argmin())} has {shots.min()} for {name}; add settings with these letters, "
-            "or shots."
-        )
-    chosen = matching[table.cells % table.n_settings]
-    value = np.ones(np.count_nonzero(chosen))
-    for qubit in qubits:
-        sign = 1 - 2 * ((table.outcomes[chosen] >> qubit) & 1)
-        (_, read_zero), (read_one, _) = confusion[qubit]
-        value *= (sign - (read_zero - read_one)) / (1 - read_one - read_zero)
-    point, counts = table.cells[chosen] // table.n_settings, table.counts[chosen]
-    mean = np.bincount(point, value * counts, minlength=table.n_points) / shots
-    square = np.bincount(point, value**2 * counts, minlength=table.n_points) / shots
-    return mean, (square - mean**2) / (shots - 1)
+    n = table.n_qubits
+    errors = np.tile(np.eye(2), (n, 1, 1)) if confusion is None else as_confusion(confusion, n)
+    wrong_one, wrong_zero = errors[:, 1, 0], errors[:, 0, 1]
+    bits = (table.outcomes[:, None] >> np.arange(n)) & 1
+    signs = (1 - 2 * bits - (wrong_zero - wrong_one)) / (1 - wrong_one - wrong_zero)
+    operators = _operators(n, locality)
+    values = np.stack([np.prod(signs[:, group], axis=1) for group, _ in operators], axis=1)
+    matching = np.stack(
+        [np.all(table.settings[:, group] == letters, axis=1) for group, letters in operators]
+    )
+    return values, matching
+
+
+def _check_shots(shots: IntArray, operators: list[Operator]) -> None:
+    if shots.min() >= 2:
+        return
+    point, k = np.unravel_index(int(shots.argmin()), shots.shape)
+    qubits, letters = operators[k]
+    name = " ".join(f"{LETTERS[a]} on qubit {q}" for q, a in zip(qubits, letters, strict=True))
+    raise InputError(
+        f"settings must give every point 2 shots or more for each reduced state: point {point} "
+        f"has {shots.min()} for {name}; add settings with these letters, or shots."
+    )
 
 
 def squared_distances(states: ReducedStates, others: ReducedStates | None = None) -> FloatArray:
@@ -118,6 +136,12 @@ def squared_distances(states: ReducedStates, others: ReducedStates | None = None
     if others is None:
         np.fill_diagonal(distances, 0.0)
     return np.asarray(distances)
+
+
+def median_gamma(states: ReducedStates) -> float:
+    """Return γ = 1 / the median squared distance: kernel entries are then about 1/e."""
+    distances = squared_distances(states)[np.triu_indices(len(states.expectations), k=1)]
+    return float(1 / max(float(np.median(distances)), 1e-12)) if distances.size else 1.0
 
 
 def gaussian_projected_kernel(

@@ -20,6 +20,8 @@ from aqka.maths.readout import confuse
 
 HELD = 1e6
 """Information, in units of the shots, on what is no parameter."""
+LEAST = 1e-6
+"""Information, in units of the shots, that every direction is given."""
 SMALLEST = 1e-12
 """Outcomes less likely than this tell nothing that could be computed."""
 
@@ -50,6 +52,9 @@ def tangent_roots(
     total = shots.sum(axis=1)
     for fixed in (norm, phase):
         information += HELD * total[:, None, None] * fixed[:, :, None] * fixed[:, None, :]
+    # Few shots leave directions in which nothing is known: very uncertain, but not infinitely so.
+    diagonal = np.arange(information.shape[1])
+    information[:, diagonal, diagonal] += LEAST * total[:, None]
     lower = np.linalg.cholesky(information)
     return np.asarray(np.linalg.inv(lower).transpose(0, 2, 1))
 

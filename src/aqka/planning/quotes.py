@@ -35,8 +35,6 @@ class Quote(Shown):
         Shots in all.
     tiles
         Copies of the circuit that run side by side on the chip.
-    executions
-        Executions in all, which are what is billed: one for ``tiles`` shots.
     shots_per_pair
         Mean shots per pair.
     shots_per_round
@@ -89,7 +87,6 @@ class Quote(Shown):
     warnings: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     tiles: int = 1
-    executions: int = 0
     untiled_seconds: float = 0.0
     untiled_cost: float | None = None
 
@@ -111,6 +108,11 @@ class Quote(Shown):
     def submissions(self) -> int:
         """How often something is submitted: the warm-up and the rounds."""
         return len(self.shots_per_round)
+
+    @property
+    def executions(self) -> int:
+        """Executions in all, which are what is billed: one for ``tiles`` shots of a round."""
+        return sum(-(-shots // self.tiles) for shots in self.shots_per_round)
 
     @property
     def jobs(self) -> int:
@@ -208,7 +210,6 @@ def quote(
         cost=None if rate is None else price(qpu, rate),
         currency=budget.currency if isinstance(budget, Money) else "",
         tiles=tiles,
-        executions=sum(map(usage.executions, rounds)),
         untiled_seconds=untiled.seconds(shots),
         untiled_cost=None if rate is None else price(untiled.seconds(shots), rate),
     )

@@ -101,5 +101,5 @@ def _on_more_shots(half: FewerShots, n_points: int) -> str:
 def _other_allocator(report: RunReport) -> list[str]:
     steered = report.steering
     if steered is not None and steered.sure and steered.ratio > 1:
-        return ["For the same budget, try the allocator uniform or auto."]
+        return ["For the same budget, try the allocator uniform."]
     return []

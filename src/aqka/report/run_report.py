@@ -17,7 +17,7 @@ from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.redraw import noise_floor
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead
-from aqka.readouts.auto import Auto as AutoReadout
+from aqka.readouts.ridge_noise import RidgeNoise
 from aqka.report.bill import BillRow, bill
 from aqka.report.exact_kernel import ExactKernel
 from aqka.report.left_out import MAX_ROUNDS_POINTS, is_small, what_is_left_out
@@ -128,8 +128,8 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
     table, problem = run.session.table, run.session.problem
     points = run.points
-    auto_head = _auto_head(run)
-    spectrum = measured_spectrum(run.session, auto_head or run.head)
+    noise_head = _noise_head(run)
+    spectrum = measured_spectrum(run.session, noise_head or run.head)
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     feature_map = feature_map_of(run)
@@ -150,7 +150,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         diagnostics=diagnostics,
         eigenvalues=_falling_eigenvalues(run, spectrum),
         noise_floor=noise_floor(table),
-        steering=_steering(run, auto_head),
+        steering=_steering(run, noise_head),
         fewer=_fewer_shots(run),
         point_results=found,
         exact=exact,
@@ -217,21 +217,21 @@ def _backend_name(run: StudyRun) -> str:
     return inert(section.device or section.name)
 
 
-def _auto_head(run: StudyRun) -> FittedHead | None:
-    """Return what the auto readout makes of the counts; None without counts of all rows."""
+def _noise_head(run: StudyRun) -> FittedHead | None:
+    """Return what the ridge-noise readout makes of the counts; None without counts of all rows."""
     session = run.session
     if not session.table.total or session.landmarks is not None:
         return None
-    if run.head is not None and isinstance(readout_of(run.study), AutoReadout):
+    if run.head is not None and isinstance(readout_of(run.study), RidgeNoise):
         return run.head
-    return session.fit(AutoReadout())
+    return session.fit(RidgeNoise())
 
 
-def _steering(run: StudyRun, auto_head: FittedHead | None) -> Steering | None:
-    if auto_head is None:
+def _steering(run: StudyRun, noise_head: FittedHead | None) -> Steering | None:
+    if noise_head is None:
         return None
     redraws = max(5, min(10, 1000 // len(run.points.train))) if is_small(run) else 0
-    return steering(run.session.table, run.session.problem, repetitions=redraws, head=auto_head)
+    return steering(run.session.table, run.session.problem, repetitions=redraws, head=noise_head)
 
 
 def _test_digest(run: StudyRun) -> str:

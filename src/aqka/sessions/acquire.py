@@ -11,7 +11,7 @@ from aqka.allocators import Allocator
 from aqka.allocators.points import PointAllocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.base import Backend, as_backend
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C
+from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
@@ -19,6 +19,7 @@ from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DESIGNS, choose_design
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
 
@@ -106,7 +107,8 @@ def acquire(
         Labels of two classes, or real targets, of the backend's points.
     budget, allocator, schedule, seed
         See :class:`~aqka.Acquisition` for pairs and :class:`~aqka.sessions.PointAcquisition` for
-        points, whose allocators are others. None takes the default of the design.
+        points, whose allocators are others. None takes the default of the design, or goes on
+        with a run in ``directory`` that the default of version 0.1.0 began.
     design
         What a shot is spent on: ``"pairs"`` (the paper's), ``"points"``, or ``"auto"``, which
         takes what :func:`~aqka.sessions.choose_design` predicts the smaller error for.
@@ -150,7 +152,8 @@ def acquire(
     if design == "points":
         session = _point_session(backend, problem, budget, allocator, schedule, seed)
     else:
-        session = _pair_session(backend, problem, budget, allocator, schedule, seed)
+        chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
+        session = _pair_session(backend, problem, budget, chosen, schedule, seed)
     with show_rounds(session, verbose, on_round) as told:
         drive(session, backend, directory, patience, told)
     return session  # line 13: K̂ = c / s is session.table.estimate()
@@ -160,7 +163,7 @@ def _pair_session(
     backend: Backend,
     problem: Problem,
     budget: int,
-    allocator: Any,
+    allocator: Allocator,
     schedule: Schedule | None,
     seed: int,
 ) -> Acquisition:
@@ -170,8 +173,7 @@ def _pair_session(
             f"y labels {problem.n_points} points, so the backend must be "
             f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
         )
-    chosen = DEFAULT_ALLOCATOR if allocator is None else allocator
-    return Acquisition(problem, budget, chosen, schedule, seed)
+    return Acquisition(problem, budget, allocator, schedule, seed)
 
 
 def _point_session(

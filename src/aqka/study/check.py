@@ -20,7 +20,7 @@ from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.encoding import Encoding
 from aqka.study.feature_maps import feature_map, n_features
-from aqka.study.method import schedule_of
+from aqka.study.method import readout_name, schedule_of
 from aqka.study.schema import Study
 from aqka.study.table_files import DataTable
 
@@ -99,7 +99,7 @@ def _spending(study: Study, shots: int, n_train: int) -> Spending:
         test_shots=study.budget.test_shots,
         allocator=method.allocator,
         schedule=schedule_of(study),
-        readout=method.readout or ("svm" if method.head == "svm" else "auto"),
+        readout=readout_name(study),
         ridge=method.ridge,
         C=method.C,
     )

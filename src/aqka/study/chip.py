@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aqka.backends import RuntimeBackend
+from aqka.backends.tiles import find_tiles
 from aqka.errors import InputError
 from aqka.study.backends import ibm_device
-from aqka.study.directory import prepare
+from aqka.study.directory import Prepared, prepare
 from aqka.study.schema import BackendSection
 
 if TYPE_CHECKING:
@@ -22,15 +23,27 @@ def chip_of(
 
     The device is made or asked for its calibration; nothing is submitted.
     """
-    section, points, circuit = BackendSection(name="ibm", device=device), np.zeros(n_qubits), None
     if study is not None:
-        prepared = prepare(study)
-        section, circuit = prepared.study.backend, prepared.circuit
-        points = prepared.points.train[0]
-        if section.name != "ibm":
-            raise InputError(
-                f"backend.name is {section.name!r}, which has no chip; tiles are for 'ibm', for "
-                "example with device = 'fake_fez'."
-            )
+        return _chip(prepare(study))
+    chip = ibm_device(BackendSection(name="ibm", device=device))
+    return chip, RuntimeBackend(chip, np.zeros((1, n_qubits))).circuit
+
+
+def _chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
+    section = prepared.study.backend
+    if section.name != "ibm":
+        raise InputError(
+            f"backend.name is {section.name!r}, which has no chip; tiles are for 'ibm', for "
+            "example with device = 'fake_fez'."
+        )
     chip = ibm_device(section)
-    return chip, RuntimeBackend(chip, points[np.newaxis], circuit).circuit
+    return chip, RuntimeBackend(chip, prepared.points.train[:1], prepared.circuit).circuit
+
+
+def count_tiles(prepared: Prepared) -> int:
+    """Return how many tiles a study runs on; where it says ``auto`` the device is asked."""
+    wanted = prepared.study.backend.tiles
+    if wanted != "auto":
+        return wanted
+    chip, circuit = _chip(prepared)
+    return len(find_tiles(circuit, chip))

@@ -25,6 +25,7 @@ from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points, encode, load_table
 from aqka.study.encoding import ARRAYS, Encoding
 from aqka.study.feature_maps import as_qpy, feature_map, n_features
+from aqka.study.method import as_begun
 from aqka.study.npz_files import read_arrays
 from aqka.study.origin import ARRAYS as ORIGIN_ARRAYS
 from aqka.study.origin import Origin
@@ -153,7 +154,8 @@ def read_run(directory: Path) -> Prepared:
             f"{inert(directory, 300)} has no {STUDY_NAME}: the run was begun from Python. Call "
             "acquire() again with the same arguments to go on."
         )
-    study, text = load_study(directory / STUDY_NAME)
+    read, text = load_study(directory / STUDY_NAME)
+    study = as_begun(read, directory)
     circuit: QuantumCircuit | None = None
     if study.feature_map.map in BUILT_IN_MAPS:
         circuit = feature_map(study, directory, allow_code=False)

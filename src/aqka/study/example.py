@@ -35,6 +35,7 @@ name = "statevector"          # statevector (zz up to 10 qubits needs no extra),
                               # default: the least busy. No token belongs in this file.
 # account = "work"            # of ibm: name of the saved account
 # mode = "auto"               # of ibm: auto, session, batch or job
+# tiles = "auto"              # of ibm: circuits side by side on the chip; default 1
 seed = 0                      # of simulators
 
 [budget]

@@ -19,7 +19,7 @@ from aqka.study.directory import (
     read_points,
     read_results,
 )
-from aqka.study.method import problem_of, readout_of, schedule_of
+from aqka.study.method import as_begun, problem_of, readout_of, schedule_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import (
@@ -102,7 +102,8 @@ class ProgressReader:
         self._study: Study | None = None  # a run begun from Python has none
         self._assess: Assess | None = None
         if (directory / STUDY_NAME).exists():
-            self._study, _ = load_study(directory / STUDY_NAME)
+            study, _ = load_study(directory / STUDY_NAME)
+            self._study = as_begun(study, directory)
             points = read_points(directory)
             if len(points.train) <= MAX_ASSESSED_POINTS:
                 problem = problem_of(self._study, points)

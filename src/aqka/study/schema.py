@@ -18,6 +18,7 @@ from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
 from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.errors import InputError
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
@@ -27,6 +28,7 @@ from aqka.study.mistakes import explain, known_name, refuse_secrets
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
 MAX_SEED = 2**31 - 1
+MAX_TILES = 10_000
 
 BACKENDS = ("statevector", "aer", "ibm")
 MAX_REPS = 20
@@ -161,6 +163,8 @@ class BackendSection(Section):
         Of ``ibm``: name of the saved account; None takes the default one.
     mode
         Of ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
+    tiles
+        Of ``ibm``: how many copies of the circuit run side by side, or ``auto``.
     seed
         Of simulators.
     """
@@ -170,6 +174,7 @@ class BackendSection(Section):
     device: Name | None = None
     account: Name | None = None
     mode: Literal["auto", "session", "batch", "job"] = "auto"
+    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
     seed: Seed = 0
 
     @field_validator("name")
@@ -179,7 +184,7 @@ class BackendSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "BackendSection":
-        owners = {"noise": "aer", "device": "ibm", "account": "ibm", "mode": "ibm"}
+        owners = {"noise": "aer"} | dict.fromkeys(("device", "account", "mode", "tiles"), "ibm")
         for key, owner in owners.items():
             if key in self.model_fields_set and self.name != owner:
                 raise ValueError(f"{key} is for the backend {owner!r}, not for {self.name!r}")
@@ -226,7 +231,8 @@ class MethodSection(Section):
     head
         ``ridge`` or ``svm``.
     readout
-        A name from :func:`aqka.readout_names`; None takes ``auto``, or ``svm`` for that head.
+        A name from :func:`aqka.readout_names`; None takes the default, ``svm`` for that
+        head, and ``auto`` with the allocator of this name.
     ridge, C
         Of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
     warmup, rounds, explore
@@ -235,7 +241,7 @@ class MethodSection(Section):
         Of the allocation.
     """
 
-    allocator: str = "auto"
+    allocator: str = DEFAULT_ALLOCATOR
     head: Literal["ridge", "svm"] = "ridge"
     readout: str | None = None
     ridge: Positive = 0.01

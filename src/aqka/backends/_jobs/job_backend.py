@@ -39,7 +39,7 @@ class JobBackend(Backend):
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None",
+        feature_map: "QuantumCircuit | str | None",
         columns: ArrayLike | None,
         target: Any,
         jobs: JobShape,

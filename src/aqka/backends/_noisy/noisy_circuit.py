@@ -46,7 +46,7 @@ class NoisyCircuit:
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None",
+        feature_map: "QuantumCircuit | str | None",
         columns: ArrayLike | None,
         noise: Any,
         optimization_level: int,

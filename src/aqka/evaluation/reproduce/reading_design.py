@@ -112,32 +112,32 @@ EXPERIMENTS = {
     "synthetic": ReadingDesign(
         "full",
         (*PLANTED, *ANEW, "oracle", "bernoulli"),
-        12,
+        8,
         settings=(("methods", WITHOUT_LEVERAGE),),
     ),
-    "fill": ReadingDesign("full", (*PLANTED, *ANEW, "oracle"), 12),
-    "shofar-tau": ReadingDesign("full", PLANTED, 12, ANEW),
-    "nystrom-sweep": ReadingDesign("full", PLANTED, 12, ANEW),
-    "hybrid": ReadingDesign("full", PLANTED, 12, ANEW),
-    "ridge-cv": ReadingDesign("full", (*PLANTED, *ANEW), 12, settings=(("readouts", TUNED),)),
-    "quantum": ReadingDesign("full", (*QUANTUM, *ANEW, "oracle", "bernoulli"), 12),
-    "head-to-head": ReadingDesign("full", QUANTUM, 12, ANEW),
+    "fill": ReadingDesign("full", (*PLANTED, *ANEW, "oracle"), 8),
+    "shofar-tau": ReadingDesign("full", PLANTED, 8, ANEW),
+    "nystrom-sweep": ReadingDesign("full", PLANTED, 8, ANEW),
+    "hybrid": ReadingDesign("full", PLANTED, 8, ANEW),
+    "ridge-cv": ReadingDesign("full", (*PLANTED, *ANEW), 8, settings=(("readouts", TUNED),)),
+    "quantum": ReadingDesign("full", (*QUANTUM, *ANEW, "oracle", "bernoulli"), 8),
+    "head-to-head": ReadingDesign("full", QUANTUM, 8, ANEW),
     "hardware": ReadingDesign("full", (*FILL, "diagonal", "ridge", "oracle", "bernoulli"), 40),
-    "online": ReadingDesign("full", (*FILL, "inputs", "diagonal", "ridge"), 24),
+    "online": ReadingDesign("full", (*FILL, "inputs", "diagonal", "ridge"), 20),
     "heatmap": ReadingDesign(
         "full", ("targets", "floor", "width", "oracle", "diagonal", "ridge"), 50
     ),
-    "gini": ReadingDesign("full", (*PLANTED, *ANEW), 12),
-    "sparsity": ReadingDesign("single", (*PLANTED, *ANEW, "oracle"), 8),
-    "hyperparameters": ReadingDesign("single", (*PLANTED, *ANEW), 8),
-    "dense": ReadingDesign("single", (*FILL, "bernoulli", "diagonal", "ridge"), 5),
-    "svm": ReadingDesign("single", (*FILL, "oracle", "diagonal"), 12),
-    "havlicek": ReadingDesign("single", (*FILL, *ANEW), 8, settings=(("more_points", []),)),
+    "gini": ReadingDesign("full", (*PLANTED, *ANEW), 8),
+    "sparsity": ReadingDesign("single", (*PLANTED, *ANEW, "oracle"), 3),
+    "hyperparameters": ReadingDesign("single", (*PLANTED, *ANEW), 6),
+    "dense": ReadingDesign("single", (*FILL, "bernoulli", "diagonal", "ridge"), 3),
+    "svm": ReadingDesign("single", (*FILL, "oracle", "diagonal"), 8),
+    "havlicek": ReadingDesign("single", (*FILL, *ANEW), 5, settings=(("more_points", []),)),
     "live": ReadingDesign(
-        "single", ("variance", "unseen", "floor", "inputs"), 8, (*ANEW[:2], "targets")
+        "single", ("variance", "unseen", "floor", "inputs"), 5, (*ANEW[:2], "targets")
     ),
     "scaling": ReadingDesign(
-        "single", ("variance", "unseen", "width", "bernoulli"), 4, (*ANEW, "targets", "floor")
+        "single", ("variance", "unseen", "width", "bernoulli"), 3, (*ANEW, "targets", "floor")
     ),
     "theory": ReadingDesign("literal"),
 }

@@ -53,7 +53,7 @@ def measure_readings(cell: Cell) -> Result:
 def sweep_cells(
     readings: Mapping[str, Sequence[PaperReading]], *, quick: bool = False, seeds: int | None = None
 ) -> list[Cell]:
-    """Return the cells that measure experiments under readings, all of a seed before the next."""
+    """Return the cells that measure experiments under readings, by their seeds."""
     grouped: dict[tuple[Any, ...], list[Part]] = {}
     for name, chosen in readings.items():
         experiment, design = make_experiment(name), EXPERIMENTS[name]
@@ -68,8 +68,12 @@ def sweep_cells(
             part = [name, settings, list(different)]
             grouped.setdefault((group, cell["seed"]), []).append(part)
     cells: list[Cell] = [{"seed": seed, "parts": parts} for (_, seed), parts in grouped.items()]
-    # By seed: what a stopped run has finished is then all experiments with fewer seeds.
-    return sorted(cells, key=lambda cell: int(cell["seed"]))
+    # What a stopped run has finished is then about the same share of every experiment's seeds.
+    return sorted(cells, key=_share_of_seeds)
+
+
+def _share_of_seeds(cell: Cell) -> float:
+    return float(max((cell["seed"] + 1) / EXPERIMENTS[name].seeds for name, *_ in cell["parts"]))
 
 
 def _group(name: str, cell: Cell) -> str:

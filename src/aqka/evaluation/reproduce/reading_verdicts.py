@@ -7,9 +7,9 @@ from typing import Any
 
 from aqka.evaluation.paper_reading import LITERAL, PaperReading
 from aqka.evaluation.reproduce.claims import Claim, Judgement
-from aqka.evaluation.reproduce.experiments import make_experiment
-from aqka.evaluation.reproduce.few_seeds import chance_of_paper, has_stated_seeds
+from aqka.evaluation.reproduce.few_seeds import chance_of_paper
 from aqka.evaluation.reproduce.reading_design import EXPERIMENTS, full_design
+from aqka.evaluation.reproduce.reproduction import Reproduction
 from aqka.evaluation.results import Results
 
 PLAUSIBLE = 0.01
@@ -24,23 +24,22 @@ class ClaimUnderReadings:
     ----------
     experiment, number, claim
         Whose it is, and which.
+    literal
+        The verdict of the paper's protocol, which is the literal reading.
     judgements
-        The verdict and our number under each reading, the literal one first.
+        The verdict and our number under each reading, the literal one, with common random
+        numbers, first.
     chances
         Under each reading, how often as few seeds as the paper's come out as far as its number;
-        empty where the paper does not say how many it had.
+        empty where the paper does not say how many it had, or where the claim holds literally.
     """
 
     experiment: str
     number: int
     claim: Claim
+    literal: Judgement
     judgements: dict[PaperReading, Judgement]
     chances: dict[PaperReading, float] = field(default_factory=dict)
-
-    @property
-    def literal(self) -> Judgement:
-        """The verdict under the literal reading, with common random numbers."""
-        return self.judgements[LITERAL]
 
     @property
     def holds_under(self) -> list[PaperReading]:
@@ -72,22 +71,25 @@ class ClaimUnderReadings:
 
 
 def judge_all(
-    results: Mapping[str, Mapping[PaperReading, Results]],
+    paper: Mapping[str, Reproduction], results: Mapping[str, Mapping[PaperReading, Results]]
 ) -> list[ClaimUnderReadings]:
     """Return the fate of every claim of the experiments."""
     fates = []
     for name, by_reading in results.items():
-        for number, claim in enumerate(make_experiment(name).claims):
+        for number, literal in enumerate(paper[name].judgements):
+            claim = literal.claim
             judged = {reading: claim.judge(found) for reading, found in by_reading.items()}
-            chances = {}
-            if has_stated_seeds(claim):
-                chances = {
-                    reading: chance_of_paper(claim, found)
-                    for reading, found in by_reading.items()
-                    if judged[reading].ours is not None
-                }
-            fates.append(ClaimUnderReadings(name, number, claim, judged, chances))
+            chances: dict[PaperReading, float] = {}
+            if literal.verdict != "reproduced":
+                # The paper's protocol has the literal reading with more seeds.
+                chances = _chances(claim, {**by_reading, LITERAL: paper[name].results})
+            fates.append(ClaimUnderReadings(name, number, claim, literal, judged, chances))
     return fates
+
+
+def _chances(claim: Claim, results: Mapping[PaperReading, Results]) -> dict[PaperReading, float]:
+    found = {reading: chance_of_paper(claim, one) for reading, one in results.items()}
+    return {reading: chance for reading, chance in found.items() if chance is not None}
 
 
 def best_reading(fates: list[ClaimUnderReadings]) -> PaperReading:
