@@ -25,7 +25,7 @@ class Hostile(Shown):
 @pytest.fixture(scope="module")
 def objects():
     kernel, y = make_kernel(8), np.array(["<i>a</i>", "b"] * 4)
-    session = acquire(MatrixBackend(kernel), y, 800)
+    session = acquire(MatrixBackend(kernel), y, 800, "auto")
     head = session.fit()
     test = MatrixBackend(kernel[:3], rectangular=True)
     drop_in = ShotKernel(budget=300, test_budget=10)

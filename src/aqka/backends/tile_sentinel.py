@@ -88,8 +88,8 @@ class TileSentinelBackend(SentinelBackend):
         inner = ticket.partition("|")[2]
         assert isinstance(self.backend, JobBackend)
         seen = self.backend.tile_hits(inner)
-        if seen is not None and ticket not in self._collected_tickets:
-            self._collected_tickets.add(ticket)
+        if seen is not None and ticket not in self._collected:
+            self._collected[ticket] = seen.hits.sum(axis=0)
             self.tiles.rounds.append(seen)
             self.hits.append(seen.hits.sum(axis=0))
             if ticket in self._plans:

@@ -49,20 +49,7 @@ def _print_figures(results: dict[str, Any], console: Console) -> None:
     table = Table(title=f"{found['test_points']} test points", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    count = found["test_points"]
-    low, high = share_interval(round(found["accuracy"] * count), count)
-    for name, value in (
-        ("accuracy", f"{found['accuracy']:.3f}, 95 %: {low:.2f} to {high:.2f}"),
-        ("balanced accuracy", f"{found['balanced_accuracy']:.3f}"),
-        ("majority class", f"{found['majority_accuracy']:.3f}"),
-        ("settled", f"{sum(found['settled'])} of {found['test_points']}"),
-        ("pairs seen", f"{found['pairs_seen']:,} of {found['pairs']:,}"),
-        (
-            "shots for predictions",
-            f"{results['actual']['test_shots']:,} of {results['test_shots']:,}",
-        ),
-        ("shots in all", f"{results['actual']['shots'] + results['actual']['test_shots']:,}"),
-    ):
+    for name, value in _rows(results):
         table.add_row(name, value)
     console.print(table)
     use = Table(title="quoted and used")
@@ -71,6 +58,29 @@ def _print_figures(results: dict[str, Any], console: Console) -> None:
     for row in results["quote_versus_actual"]:
         use.add_row(Text(row["figure"]), _number(row["quoted"]), _number(row["actual"]))
     console.print(use)
+
+
+def _rows(results: dict[str, Any]) -> list[tuple[str, str]]:
+    found = results["results"]
+    rows = [("pairs seen", f"{found['pairs_seen']:,} of {found['pairs']:,}")]
+    if found["accuracy"] is None:
+        by_folds = found["cross_validated_accuracy"]
+        told = "–" if by_folds is None else f"{by_folds:.3f}"
+        return [("accuracy, cross-validated", told), *rows, ("predictions", "none: trained only")]
+    count = found["test_points"]
+    low, high = share_interval(round(found["accuracy"] * count), count)
+    return [
+        ("accuracy", f"{found['accuracy']:.3f}, 95 %: {low:.2f} to {high:.2f}"),
+        ("balanced accuracy", f"{found['balanced_accuracy']:.3f}"),
+        ("majority class", f"{found['majority_accuracy']:.3f}"),
+        ("settled", f"{sum(found['settled'])} of {found['test_points']}"),
+        *rows,
+        (
+            "shots for predictions",
+            f"{results['actual']['test_shots']:,} of {results['test_shots']:,}",
+        ),
+        ("shots in all", f"{results['actual']['shots'] + results['actual']['test_shots']:,}"),
+    ]
 
 
 def _number(value: float | None) -> str:

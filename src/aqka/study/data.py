@@ -160,17 +160,21 @@ def split_points(
             f"class {inert(classes[np.argmin(counts)])!r} has a single point; a split needs two of "
             f"each. There are {len(classes)} classes: is data.target the right column?"
         )
-    check_split_sizes(split, len(table.y), len(classes))
-    train, test = train_test_split(
-        np.arange(len(table.y)),
-        train_size=split.train,
-        test_size=split.test,
-        stratify=table.y,
-        random_state=split.seed,
-    )
+    everything = np.arange(len(table.y))
+    if split.test == 0 and split.train is None:
+        train, test = everything, everything[:0]
+    else:
+        check_split_sizes(split, len(table.y), len(classes))
+        train, test = train_test_split(
+            everything,
+            train_size=split.train,
+            test_size=split.test or None,
+            stratify=table.y,
+            random_state=split.seed,
+        )
     if len(train) > MAX_TRAINING_POINTS:
         raise InputError(
             f"{len(train)} training points have {len(train) * (len(train) - 1) // 2:,} pairs; set "
             f"split.train to at most {MAX_TRAINING_POINTS}."
         )
-    return np.sort(train), np.sort(test)
+    return np.sort(train), np.sort(test if split.test else test[:0])

@@ -14,11 +14,13 @@ from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
+from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
-from aqka.study.method import as_begun, new_session, readout_of, reads_as_measured
+from aqka.study.method import as_begun, new_session, reads_as_measured
+from aqka.study.mitigated import fit_head
 from aqka.study.schema import Study, load_study
-from aqka.study.seal import PREDICTIONS_NAME, STUDY_NAME
+from aqka.study.seal import MAP_NAME, PREDICTIONS_NAME, STUDY_NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +64,15 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
     audits = {"training": Audit.of(history)}
     head, prediction = None, None
     place = directory / PREDICTIONS_NAME
+    only_trains = session.done and history.sealed is not None and not place.is_dir()
+    if only_trains:
+        head, _ = fit_head(study, session, history, _n_qubits(study, directory))
     if place.is_dir() and session.done:
         made = _read_predictions(place, history)
         if made is not None:
             audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
         if isinstance(made, History) and made.sound and made.finished:
-            head = session.fit(readout_of(study))
+            head, _ = fit_head(study, session, history, _n_qubits(study, directory))
             as_measured = reads_as_measured(history)
             prediction = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
@@ -82,6 +87,14 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         audits=audits,
         results=read_results(directory),
     )
+
+
+def _n_qubits(study: Study, directory: Path) -> int:
+    """Return the qubits of a run's feature map, whose circuit is read only if need be."""
+    qubits = study.feature_map.qubits
+    if qubits is None and study.sentinels.mitigate:
+        return int(load_circuit(directory / MAP_NAME).num_qubits)
+    return qubits or 1  # without mitigation nothing depends on it
 
 
 def _read_predictions(place: Path, training: History) -> History | Audit | None:

@@ -13,10 +13,11 @@ from aqka.backends._jobs.rows import Chunk, JobShape, Layout
 from aqka.backends._jobs.sent_circuits import SentCircuits, plan_values
 from aqka.backends._jobs.tickets import Ticket, part_name
 from aqka.backends._jobs.tiles_in_use import TilesInUse
+from aqka.backends._jobs.transpile import Preset
 from aqka.backends._points.draw import as_numbers, count_bits
 from aqka.backends._tiles.deal import Deal, side_by_side
 from aqka.backends._tiles.sentinels import Sentinels
-from aqka.backends.base import Backend, check_plan
+from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.tile_watch import TileHits
 from aqka.backends.tiles import TileRule, Tiling
@@ -53,7 +54,8 @@ class JobBackend(Backend):
         self._circuits = SentCircuits(chosen_map, target)
         _ = self._circuits.fidelity  # what cannot be transpiled is better told now
         self._seed = seed
-        self._tiles = None if tiles.count == 1 else TilesInUse(target, tiles)
+        device = target.target if isinstance(target, Preset) else target
+        self._tiles = None if tiles.count == 1 else TilesInUse(device, tiles)
         self._sentinels: Sentinels | None = None
         _ = self.tiling  # and so is what no tile can be found for
         self._forget_submissions()
@@ -179,6 +181,14 @@ class JobBackend(Backend):
             return None
         kind, circuit = type(plan).__name__, self._circuits.of(plan).circuit
         return self._sent_on.get(key) or len(self._tiles.find(kind, circuit))
+
+    def workload(self, plan: Plan) -> Workload:
+        """Return what a plan asks of the device: tiles run side by side, in so many jobs."""
+        tiles = self._tiles_for(plan, "") or 1
+        chunks = self._layout(plan, tiles).chunks()
+        executions = sum(-(-len(chunk.pairs) // tiles) * chunk.shots for chunk in chunks)
+        free = self._job_shape.free_shots  # shots that a simulator runs beside the plan's
+        return Workload(plan.total, plan.total if free else executions, len(chunks))
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Submit a plan and return a ticket: the ids of its jobs and how to read them.
