@@ -15,7 +15,7 @@ from aqka.evaluation.tasks import breast_cancer, planted_sparse
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
 from aqka.sessions.prediction import PredictionSession, predict
-from aqka.sessions.prediction_result import estimate
+from aqka.sessions.prediction_result import estimate, read_block
 from aqka.sessions.sequential_test import draw_shots
 
 FALSE_ALARM = 1e-6
@@ -112,7 +112,7 @@ def test_the_interval_from_equal_test_shots_covers_in_85_to_95_percent(name, sho
     for _ in range(200):
         table = BlockTable(*block.shape)
         table.add(plan, rng.binomial(shots_a_pair, block.ravel()))
-        f, deviation = estimate(head, table)
+        f, deviation = estimate(head, read_block(head, table))
         found.append((f - 1.645 * deviation, f + 1.645 * deviation))
     assert 0.85 <= coverage(found, head.decision_function(block)) <= 0.95
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
-from aqka.backends.base import Backend, Workload
+from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.drift import Drift, DriftWarning, check_drift
 from aqka.backends.job_states import JobState
 from aqka.backends.mitigation import Depolarising, estimate_depolarising, mitigate_depolarising
-from aqka.core.plans import ShotPlan
+from aqka.core.plans import Plan, ShotPlan
 from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
@@ -118,29 +118,31 @@ class SentinelBackend(Backend):
             f"SentinelBackend({self.backend.fingerprint()}, {self._points.tolist()}, {self.shots})"
         )
 
-    def recover(self, plan: ShotPlan, tag: str) -> str | None:
+    def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted by a process that died, if there is."""
         count, extended = self._with_sentinels(plan)
         ticket = self.backend.recover(extended, tag)
         return None if ticket is None else f"{count}|{ticket}"
 
-    def submit(self, plan: ShotPlan, tag: str) -> str:
+    def submit(self, plan: Plan, tag: str) -> str:
         """Submit the plan with the sentinels behind it; a plan without shots goes without."""
         count, extended = self._with_sentinels(plan)
         return f"{count}|{self.backend.submit(extended, tag)}"
 
-    def _with_sentinels(self, plan: ShotPlan) -> tuple[int, ShotPlan]:
+    def _with_sentinels(self, plan: Plan) -> tuple[int, ShotPlan]:
+        check_plan(plan, self.shape)
+        assert isinstance(plan, ShotPlan)
         if plan.total == 0:
             return 0, plan
         count = len(self._points)
         rows, cols = (np.append(side, self._points) for side in (plan.rows, plan.cols))
         return count, ShotPlan(rows, cols, np.append(plan.shots, np.full(count, self.shots)))
 
-    def workload(self, plan: ShotPlan) -> Workload:
+    def workload(self, plan: Plan) -> Workload:
         """Return what the plan and its sentinels ask of the device."""
         return self.backend.workload(self._with_sentinels(plan)[1])
 
-    def cancel(self, plan: ShotPlan, tag: str, ticket: str | None) -> list[JobState]:
+    def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
         """Cancel the jobs of the wrapped backend."""
         inner = None if ticket is None else _without_count(ticket)[1]
         return self.backend.cancel(self._with_sentinels(plan)[1], tag, inner)
@@ -154,14 +156,19 @@ class SentinelBackend(Backend):
         """Return the sentinels' hits, which the plan's do not show."""
         noted = dict(self.backend.remarks(_without_count(ticket)[1]))
         if ticket in self._collected:
-            noted["sentinels"] = {"shots": self.shots, "hits": self._collected[ticket].tolist()}
+            hits = self._collected[ticket].tolist()
+            noted["sentinels"] = {"shots": self._sentinel_shots(ticket), "hits": hits}
         return noted
+
+    def _sentinel_shots(self, ticket: str) -> list[int]:
+        """Return the shots of each sentinel behind a ticket."""
+        return [self.shots] * len(self._collected[ticket])
 
     def collect(self, ticket: str) -> IntArray:
         """Return the plan's hits; keep the sentinels' and warn where they disagree."""
         count, inner = _without_count(ticket)
         try:
-            hits = self.backend.collect(inner)
+            hits: IntArray = self.backend.collect(inner)
         except JobError as error:
             partial = error.partial
             if partial is not None and count:  # what was run of the plan, without its sentinels

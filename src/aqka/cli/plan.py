@@ -33,6 +33,9 @@ def plan(
     warmup: Annotated[float, typer.Option(help="Fraction of the budget for the warm-up.")] = 0.2,
     queue: Annotated[int, typer.Option(min=0, help="Jobs waiting before each of ours.")] = 0,
     rate: Annotated[float | None, typer.Option(help="Price of a QPU minute.")] = None,
+    tiles: Annotated[
+        int, typer.Option(min=1, help="Circuits side by side; 'aqka tiles' says how many fit.")
+    ] = 1,
     new_points: Annotated[
         int, typer.Option(min=0, help="Points to predict, out of the same budget.")
     ] = 0,
@@ -85,6 +88,7 @@ def plan(
         diagonal="measured" if measure_diagonal else "known",
         device=device,
         wish=Wish(new_points, train_share, test_shots, sentinel_shots, calibration_shots),
+        tiles=tiles,
     )
     show_quote(made, rate, device, as_json)
 
@@ -103,7 +107,8 @@ def show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_jso
     from aqka.cli.quote_table import print_quote
 
     if as_json:
-        derived = {"submissions": quote.submissions, "jobs": quote.jobs, "total": quote.totals()}
+        names = ("submissions", "jobs", "executions")
+        derived = {name: getattr(quote, name) for name in names} | {"total": quote.totals()}
         model = {"device": asdict(device), "sources": device.sources}
         typer.echo(json.dumps(asdict(quote) | derived | model, indent=2))
     else:

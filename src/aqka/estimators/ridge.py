@@ -11,6 +11,7 @@ from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
+from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.calibration import (
     fit_temperature,
     held_out_decisions,
@@ -63,8 +64,11 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
     True
     """
 
-    def fit(self, X: Any, y: Any) -> "QuantumRidge":
-        """Measure the training kernel under the budget and train the head."""
+    def fit(self, X: Any, y: Any, *, on_round: OnRound | None = None) -> "QuantumRidge":
+        """Measure the training kernel under the budget and train the head.
+
+        ``on_round`` is called with the session after every round that is bought.
+        """
         points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
         targets = targets.astype(np.float64)
         # Two values become -1 and +1 in a Problem, which is what this makes of them already.
@@ -73,7 +77,8 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
         self.scale_ = float(np.abs(targets - self.intercept_).max())
         if self.scale_ == 0:
             raise InputError(f"y has a single value, {targets[0]}; there is nothing to learn.")
-        self._fit_problem(points, Problem((targets - self.intercept_) / self.scale_))
+        problem = Problem((targets - self.intercept_) / self.scale_)
+        self._fit_problem(points, problem, on_round)
         return self
 
     def predict(self, X: Any, budget: int | None = None) -> FloatArray:

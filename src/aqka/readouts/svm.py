@@ -6,7 +6,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
-from aqka.maths.spectrum import project_psd
+from aqka.maths.spectrum import Spectrum
 from aqka.maths.svm import solve_dual
 from aqka.readouts._base import FittedHead, Readout
 
@@ -17,11 +17,12 @@ class Svm(Readout):
 
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Project and solve the dual, once per class where there are more than two."""
-        projected = project_psd(kernel)
+        spectrum = Spectrum.of(kernel)
+        projected = spectrum.kernel()
         columns = problem.signs.T
         solved = [solve_dual(projected, signs, problem.C) for signs in columns]
         alpha = np.stack([s.dual * signs for s, signs in zip(solved, columns, strict=True)], axis=1)
         intercept = np.array([s.intercept for s in solved])
         if len(solved) == 1:
             alpha, intercept = alpha[:, 0], intercept[0]
-        return FittedHead(alpha, intercept, projected, problem.C, problem.classes)
+        return FittedHead(alpha, intercept, projected, problem.C, problem.classes, spectrum)

@@ -6,11 +6,9 @@ import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
-from aqka.core.blocks import BlockTable
 from aqka.insight.intervals import with_total_interval
 from aqka.maths.metrics import balanced_accuracy, share_interval
-from aqka.readouts import FittedHead
-from aqka.sessions.prediction_result import Prediction, normal_quantile
+from aqka.sessions.prediction_result import leading_margin, normal_quantile
 from aqka.study.data import Points
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
@@ -91,7 +89,7 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
     if total:
         readout = readout_of(run.study)
         found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
-    value, deviation = _margin(head, found.table, found)
+    value, deviation = leading_margin(found)
     reach = normal_quantile(found.level) * deviation
     binary = found.f.ndim == 1
     truth = np.array([str(label) for label in points.test_labels])
@@ -121,18 +119,3 @@ def _majority_is_right(points: Points) -> BoolArray:
     """Return for each test point whether it is of the training points' largest class."""
     classes, counts = np.unique(points.train_labels, return_counts=True)
     return np.asarray(points.test_labels == classes[np.argmax(counts)])
-
-
-def _margin(
-    head: FittedHead, table: BlockTable, found: Prediction
-) -> tuple[FloatArray, FloatArray]:
-    """Return f and its deviation; of several classes, the leader's gap to the next."""
-    f, alpha = found.f, np.asarray(head.alpha)
-    variance = table.variance(table.prior())
-    if f.ndim == 1:
-        return f, np.asarray(np.sqrt(variance @ alpha**2))
-    order = np.argsort(f, axis=1)
-    rows = np.arange(len(f))
-    leader, second = order[:, -1], order[:, -2]
-    contrast = (alpha[:, leader] - alpha[:, second]).T
-    return f[rows, leader] - f[rows, second], np.sqrt(np.sum(variance * contrast**2, axis=1))

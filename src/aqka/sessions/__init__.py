@@ -1,7 +1,30 @@
 """Ask and tell: training and prediction under a budget."""
 
-from aqka.sessions.acquisition import Acquisition, acquire
+from aqka.sessions.acquire import acquire
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.decisions import Decisions
+from aqka.sessions.design import DesignChoice, choose_design
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import FidelityOfPoints, PointHead, PointKernel, ProjectedPoints
+from aqka.sessions.point_prediction import PointPrediction, PredictedPoints, predict_points
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.prediction_result import Prediction
 
-__all__ = ["Acquisition", "Prediction", "PredictionSession", "acquire", "predict"]
+__all__ = [
+    "Acquisition",
+    "Decisions",
+    "DesignChoice",
+    "FidelityOfPoints",
+    "PointAcquisition",
+    "PointHead",
+    "PointKernel",
+    "PointPrediction",
+    "PredictedPoints",
+    "Prediction",
+    "PredictionSession",
+    "ProjectedPoints",
+    "acquire",
+    "choose_design",
+    "predict",
+    "predict_points",
+]

@@ -16,6 +16,7 @@ from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
 
@@ -36,7 +37,7 @@ def coefficients_per_class(head: FittedHead) -> tuple[FloatArray, FloatArray]:
     return np.hstack([np.zeros_like(alpha), alpha]), np.array([0.0, intercept[0]])
 
 
-class PredictionSession(Session):
+class PredictionSession(Session[ShotPlan]):
     """A shot budget for test points being spent round by round.
 
     Each round gives every open point the same shots, over training points in proportion to
@@ -114,6 +115,14 @@ class PredictionSession(Session):
         )
         self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
 
+    def _figures(self) -> dict[str, object]:
+        return {
+            "points": self.n_points,
+            "settled": int(self.test.settled.sum()),
+            "shots": f"{self.shots_spent:,} of {self.budget:,}",
+            "rounds": self.round,
+        }
+
     @property
     def shots_measured(self) -> int:
         """Shots in the table."""
@@ -166,10 +175,14 @@ class PredictionSession(Session):
             self.table.add(measured, hits)
         self._drawn = None
 
-    def result(self, level: float = 0.9) -> Prediction:
-        """Return what is known so far; points that are not settled are flagged."""
-        settled = self.test.settled
-        found = prediction_of(self.head, self.table, settled, check_level(level))
+    def result(self, level: float = 0.9, *, as_measured: bool = False) -> Prediction:
+        """Return what is known so far; points that are not settled are flagged.
+
+        ``as_measured`` reads f = Σ α_j K̂_j + b as version 0.1.0 did, without what the training rows
+        say about rows (:mod:`aqka.estimates.rows`); what is settled does not depend on it.
+        """
+        settled, level = self.test.settled, check_level(level)
+        found = prediction_of(self.head, self.table, settled, level, as_measured=as_measured)
         found.labels[settled] = self.head.classes[self.test.winner[settled]]
         return found
 
@@ -223,6 +236,7 @@ def predict(
     patience: Patience | None = None,
     on_round: Callable[[PredictionSession], None] | None = None,
     ceiling: Ceiling | None = None,
+    verbose: bool = False,
 ) -> Prediction:
     """Predict the test points of a backend, spending at most ``budget`` shots.
 
@@ -236,7 +250,7 @@ def predict(
         See :class:`~aqka.sessions.PredictionSession`.
     level
         Level of the intervals.
-    directory, patience, on_round, ceiling
+    directory, patience, on_round, ceiling, verbose
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
 
     Examples
@@ -263,5 +277,6 @@ def predict(
             f"the head was trained on {len(head.alpha)} points, so the backend must have that many "
             f"columns, one row per test point; its shape is {backend.shape}."
         )
-    drive(session, backend, directory, patience, on_round, ceiling)
+    with show_rounds(session, verbose, on_round) as told:
+        drive(session, backend, directory, patience, told, ceiling)
     return session.result(level)

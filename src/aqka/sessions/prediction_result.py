@@ -7,13 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_fraction
+from aqka._util.shown import Shown
 from aqka.core.blocks import BlockTable
 from aqka.errors import InputError
+from aqka.estimates.rows import RowPrior, RowReading
+from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Shown):
     """What the shots say about test points.
 
     Attributes
@@ -21,7 +24,8 @@ class Prediction:
     labels
         The settled class, or the most likely one of a point that is still open.
     f
-        Decision values from the measured entries; with more than two classes a column each.
+        Decision values, read from the measured entries as :mod:`aqka.estimates.rows` says; with
+        more than two classes a column each.
     low, high
         Interval for the f that exact test entries would give, the fitted model taken as given.
     settled
@@ -35,8 +39,8 @@ class Prediction:
         Whether that readout could give another class; None until asked for.
     level
         Level of the intervals.
-    head, table
-        The fitted head, and the counts of the test entries.
+    head, table, reading
+        The fitted head, the counts of the test entries, and how f is read from them.
     """
 
     labels: NDArray[Any]
@@ -48,23 +52,61 @@ class Prediction:
     level: float
     head: FittedHead
     table: BlockTable
+    reading: RowReading
     total_low: FloatArray | None = None
     total_high: FloatArray | None = None
     could_flip: BoolArray | None = None
 
+    def _figures(self) -> dict[str, object]:
+        figures: dict[str, object] = {
+            "points": len(self.labels),
+            "settled": int(self.settled.sum()),
+            "shots": int(self.shots.sum()),
+            "classes": ", ".join(str(label) for label in self.head.classes),
+        }
+        if self.could_flip is not None:
+            figures["could flip"] = int(self.could_flip.sum())
+        return figures
 
-def estimate(head: FittedHead, table: BlockTable) -> tuple[FloatArray, FloatArray]:
-    """Return f and its standard deviation from the counts, in the shape of the head's output."""
-    prior = table.prior()
-    f = head.decision_function(table.estimate(prior.mean))
-    return f, np.sqrt(table.variance(prior) @ np.asarray(head.alpha) ** 2)
+
+def read_block(head: FittedHead, table: BlockTable, *, as_measured: bool = False) -> RowReading:
+    """Return what the counts of test rows say about the head's sums, a column per output."""
+    alpha = np.asarray(head.alpha, dtype=np.float64).reshape(len(head.alpha), -1)
+    if as_measured:
+        return RowReading.as_measured(table, alpha)
+    spectrum = head.spectrum or Spectrum.of(np.asarray(head.kernel))
+    return RowReading.linear_bayes(table, RowPrior.of(spectrum), alpha)
+
+
+def estimate(head: FittedHead, reading: RowReading) -> tuple[FloatArray, FloatArray]:
+    """Return f and its standard deviation, in the shape of the head's output."""
+    shape = (len(reading.values), *np.asarray(head.alpha).shape[1:])
+    f = reading.values.reshape(shape) + head.intercept
+    return np.asarray(f), np.sqrt(reading.variances().reshape(shape))
+
+
+def leading_margin(found: Prediction) -> tuple[FloatArray, FloatArray]:
+    """Return f and its deviation; of several classes, those of the leader's gap to the next."""
+    if found.f.ndim == 1:
+        return found.f, estimate(found.head, found.reading)[1]
+    rows = np.arange(len(found.f))
+    second, leader = np.argsort(found.f, axis=1)[:, -2:].T
+    contrast = np.zeros_like(found.f)
+    contrast[rows, leader], contrast[rows, second] = 1.0, -1.0
+    return np.sum(contrast * found.f, axis=1), np.sqrt(found.reading.variance(contrast))
 
 
 def prediction_of(
-    head: FittedHead, table: BlockTable, settled: BoolArray, level: float
+    head: FittedHead,
+    table: BlockTable,
+    settled: BoolArray,
+    level: float,
+    *,
+    as_measured: bool = False,
 ) -> Prediction:
     """Return what the counts say of points some of which are settled."""
-    f, deviation = estimate(head, table)
+    reading = read_block(head, table, as_measured=as_measured)
+    f, deviation = estimate(head, reading)
     reach = normal_quantile(level) * deviation
     return Prediction(
         labels=head.labels(f),
@@ -76,6 +118,7 @@ def prediction_of(
         level=level,
         head=head,
         table=table,
+        reading=reading,
     )
 
 

@@ -8,13 +8,14 @@ from aqka.study.circuit_files import MAX_QUBITS
 from aqka.study.mistakes import known_name
 from aqka.study.section import Code, Fraction, Name, Section, Seed
 
+MAX_TILES = 10_000
 BACKENDS = ("statevector", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {
     "noise": ("aer",),
     "device": ("ibm", "pennylane"),
     "sampler": ("sampler",),
-    **dict.fromkeys(("account", "instance", "region", "mode", "options"), ("ibm",)),
+    **dict.fromkeys(("account", "instance", "region", "mode", "tiles", "options"), ("ibm",)),
     **dict.fromkeys(("optimization_level", "initial_layout", "pass_manager"), ("ibm", "sampler")),
 }
 
@@ -40,6 +41,8 @@ class BackendSection(Section):
         region than the account was saved with.
     mode
         Of ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
+    tiles
+        Of ``ibm``: how many copies of the circuit run side by side, or ``auto``.
     options
         Of ``ibm``: its sampler's options, such as ``max_execution_time``, ``dynamical_decoupling``
         and ``twirling``.
@@ -58,6 +61,7 @@ class BackendSection(Section):
     instance: Name | None = None
     region: Name | None = None
     mode: Literal["auto", "session", "batch", "job"] = "auto"
+    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
     options: dict[str, Any] | None = None
     optimization_level: Annotated[int, Field(ge=0, le=3)] | None = None
     initial_layout: (

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
+from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
@@ -23,6 +24,7 @@ from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.prediction import PredictionSession
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
+from aqka.study.chip import count_tiles
 from aqka.study.directory import (
     Prepared,
     hold_run,
@@ -32,7 +34,7 @@ from aqka.study.directory import (
     write_results,
     write_run,
 )
-from aqka.study.method import new_session, problem_of, schedule_of
+from aqka.study.method import new_session, problem_of, reads_as_measured, schedule_of
 from aqka.study.mitigated import fit_head
 from aqka.study.progress import read_begun_history
 from aqka.study.results import Predicted, quote_versus_actual, results_of
@@ -45,13 +47,21 @@ OnStart = Callable[[Quote, int], None]
 Confirm = Callable[[Quote, str], None]
 
 
-def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceModel = HERON) -> Quote:
+def study_quote(
+    prepared: Prepared,
+    depth: int | None = None,
+    device: DeviceModel = HERON,
+    tiles: int | None = None,
+) -> Quote:
     """Return what the study's budget buys; refuse one too small to learn from.
 
-    ``depth`` is that of the transpiled fidelity circuit, where it is known.
+    ``depth`` is that of the transpiled fidelity circuit and ``tiles`` how many of it run side by
+    side, where they are known.
     """
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
-    if depth is None and circuit is not None and study.feature_map.map != "zz":
+    section = study.feature_map
+    is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
+    if depth is None and circuit is not None and not is_paper_map:
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
     budget = study.budget
     quoted = quote(
@@ -65,6 +75,7 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
         diagonal=problem_of(study, points).reading.diagonal,
         device=device,
         wish=wish_of(study, points),
+        tiles=count_tiles(prepared) if tiles is None else tiles,
     )
     if quoted.shots < quoted.n_points:
         key = "total" if budget.train is None else "train"
@@ -83,7 +94,7 @@ def quote_on_device(prepared: Prepared) -> tuple[Quote, StudyBackends]:
         *(prepared.study.backend, prepared.points, prepared.circuit, prepared.code),
         prepared.study.sentinels,
     )
-    return study_quote(prepared, _depth(backends)), backends
+    return study_quote(prepared, _depth(backends), tiles=backends.n_tiles), backends
 
 
 def carry_out(
@@ -122,7 +133,7 @@ def carry_out(
     stored = None if new else read_results(directory)
     quoted = None if stored is None else stored_quote(stored)
     if quoted is None:
-        quoted = study_quote(prepared, _depth(backends))
+        quoted = study_quote(prepared, _depth(backends), tiles=backends.n_tiles)
     limit = study_ceiling(study, quoted, ceiling)
     quoted = check_ceiling(quoted, limit, new=new)
     # Made before anything is opened or written, so that what cannot work is refused.
@@ -183,7 +194,8 @@ def _spend(
         if history.sealed is None and spending.test_shots:
             train.seal(begin_predictions(directory))
         head, noise = fit_head(study, session, history, n_qubits_of(prepared))
-        made = _predict(head, spending, study.method.seed, directory, history)
+        as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+        made = _predict(head, spending, study.method.seed, directory, history, as_measured)
         backends.__exit__(None, None, None)  # billed while open; what is left needs no device
         start = _start(spending.quoted, spending.test_shots, backends)
         results = start | {"run_id": history.run_id}
@@ -210,7 +222,12 @@ def _spend(
 
 
 def _predict(
-    head: FittedHead, spending: Spending, seed: int, directory: Path, history: History
+    head: FittedHead,
+    spending: Spending,
+    seed: int,
+    directory: Path,
+    history: History,
+    as_measured: bool,
 ) -> Predicted | None:
     """Spend the predictions' shots on pairs of a test and a training point, and predict."""
     backend, budget = spending.backends.test, spending.test_shots
@@ -226,7 +243,8 @@ def _predict(
         cancelled=lambda: cancelled_jobs(directory),
     ) as run:
         run.spend()
-        return Predicted(session.result(), run.history(), run.end())
+        found = session.result(as_measured=as_measured)
+        return Predicted(found, run.history(), run.end())
 
 
 def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.data import READERS
 from aqka.study.directory import NEW_POINTS_NAME, hold_run, n_qubits_of, read_run, same_device
 from aqka.study.encoding import Encoding
-from aqka.study.method import new_session
+from aqka.study.method import new_session, reads_as_measured
 from aqka.study.mitigated import fit_head
 from aqka.study.progress import read_begun_history
 from aqka.study.table_files import FORMATS, DataTable
@@ -122,7 +122,7 @@ def predict_new_points(
     budget = len(features) * len(points.train) * per_pair
     session = new_session(study, points, history.budget)
     replay(session, history)
-    head, _ = fit_head(study, session, history, n_qubits_of(prepared))
+    head, noise = fit_head(study, session, history, n_qubits_of(prepared))
     name = text_digest(f"{digest(features)} {budget} {study.method.seed}")
     place = directory / NEW_POINTS_NAME / name
     asked = replace(points, test=features, test_labels=table.y)
@@ -153,7 +153,9 @@ def predict_new_points(
         ) as run:
             run.spend()
             used = run.history().qpu_seconds
-    return NewPoints(prediction.result(), place, budget, used, int(outside.any(axis=1).sum()))
+    as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+    found = prediction.result(as_measured=as_measured)
+    return NewPoints(found, place, budget, used, int(outside.any(axis=1).sum()))
 
 
 def read_new_points(data: Path, encoding: Encoding) -> DataTable:

@@ -15,6 +15,8 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
+from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.errors import InputError
 from aqka.planning.quotes import MAX_ROUNDS
 from aqka.readouts import readout_names
@@ -25,8 +27,7 @@ from aqka.study.mistakes import explain, known_name, refuse_secrets
 from aqka.study.section import Fraction, Name, Positive, Section, Seed
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
-
-BUILT_IN_MAPS = ("zz", "zz-full", "z")
+MAX_REPS = 20
 
 
 def _size(value: Any) -> Any:
@@ -91,6 +92,8 @@ class FeatureMapSection(Section):
     qubits
         Qubits of a built-in map, one per feature. A circuit of your own has as many features
         as parameters.
+    reps
+        Repetitions of a built-in map's layers.
     reduce
         ``pca`` keeps the first principal components where there are more columns than features;
         ``none`` refuses.
@@ -100,6 +103,7 @@ class FeatureMapSection(Section):
 
     map: Name = "zz"
     qubits: Annotated[int, Field(ge=1, le=MAX_QUBITS)] | None = None
+    reps: Annotated[int, Field(ge=1, le=MAX_REPS)] = DEFAULT_REPS
     reduce: Literal["pca", "none"] = "pca"
     range: Annotated[
         list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
@@ -117,6 +121,8 @@ class FeatureMapSection(Section):
     def _consistent(self) -> "FeatureMapSection":
         if self.map in BUILT_IN_MAPS and self.qubits is None:
             raise ValueError(f"qubits is missing: the built-in map {self.map} has one per feature")
+        if self.map not in BUILT_IN_MAPS and "reps" in self.model_fields_set:
+            raise ValueError("reps is for built-in maps; a circuit of your own has its own")
         if self.map.startswith("zz") and self.qubits == 1:
             raise ValueError("qubits must be at least 2 for a zz map, which couples pairs of them")
         if not self.range[0] < self.range[1]:
@@ -134,7 +140,8 @@ class MethodSection(Section):
     head
         ``ridge`` or ``svm``.
     readout
-        A name from :func:`aqka.readout_names`; None takes ``auto``, or ``svm`` for that head.
+        A name from :func:`aqka.readout_names`; None takes the default, ``svm`` for that
+        head, and ``auto`` with the allocator of this name.
     ridge, C
         Of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
     warmup, rounds, explore
@@ -143,7 +150,7 @@ class MethodSection(Section):
         Of the allocation.
     """
 
-    allocator: str = "auto"
+    allocator: str = DEFAULT_ALLOCATOR
     head: Literal["ridge", "svm"] = "ridge"
     readout: str | None = None
     ridge: Positive = 0.01

@@ -16,7 +16,7 @@ from aqka.sessions.prediction_result import Prediction
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
-from aqka.study.method import new_session
+from aqka.study.method import as_begun, new_session, reads_as_measured
 from aqka.study.mitigated import fit_head
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import MAP_NAME, PREDICTIONS_NAME, STUDY_NAME
@@ -54,7 +54,8 @@ class StudyRun:
 
 def load_study_run(directory: Path, history: History) -> StudyRun:
     """Read a run of a study, finished or not; ``history`` is that of its own ledger."""
-    study, text = load_study(directory / STUDY_NAME)
+    read, text = load_study(directory / STUDY_NAME)
+    study = as_begun(read, directory)
     points = read_points(directory)
     assert history.budget is not None
     session = new_session(study, points, history.budget)
@@ -69,8 +70,9 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         made = _read_predictions(place, history)
         audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
         if isinstance(made, History) and made.sound and made.finished:
-            head, _ = fit_head(study, session, history, _n_qubits(study, directory))
-            prediction = _replay_prediction(head, made, points, study)
+            head, noise = fit_head(study, session, history, _n_qubits(study, directory))
+            as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+            prediction = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
         directory=directory,
         study=study,
@@ -105,12 +107,12 @@ def _read_predictions(place: Path, training: History) -> History | Audit:
 
 
 def _replay_prediction(
-    head: FittedHead, history: History, points: Points, study: Study
+    head: FittedHead, history: History, points: Points, study: Study, as_measured: bool
 ) -> Prediction | None:
     """Return the test points as their session had them; None where the ledger is of others."""
     assert history.budget is not None
     session = PredictionSession(head, len(points.test), history.budget, seed=study.method.seed)
-    if history.block != session.table.shots.shape:
+    if history.extent.block != session.table.shots.shape:
         return None
     replay(session, history)
-    return session.result()
+    return session.result(as_measured=as_measured)

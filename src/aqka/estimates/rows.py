@@ -1,0 +1,149 @@
+"""Rows of test points from few shots: linear Bayes with the training kernel's second moment.
+
+The entries k = (K(x, x_1), …, K(x, x_N)) of a test point are measured with noise, and f = αᵀk + b
+is all that is wanted of them. The training points' own rows say what rows are like: their second
+moment is M = E[k kᵀ] = K²/N = V diag(w²/N) Vᵀ, K = V diag(w) Vᵀ being the training kernel. Of all
+linear functions vᵀk̂ of measured entries k̂ = k + ε, with noise of variance D and mean 0, the one of
+least mean square error E(vᵀk̂ - αᵀk)² is
+
+    v = (M + D)⁻¹ M α,
+
+which at s shots an entry, D = k̄(1 - k̄)/s, is V diag[w²/(w² + N k̄(1 - k̄)/s)] Vᵀα. An entry that was
+not measured has endless noise and v = 0.
+
+A measured training kernel has noise too: below the reach of its noise, which its most negative
+eigenvalue shows, eigenvalues say nothing of their own directions, and only their mean square is
+believed. So M = rest · I + U diag(extra) Uᵀ, with the few directions U that stand out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.core.blocks import BlockTable
+from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum
+
+MOST_DIRECTIONS = 200  # of a large kernel; a point costs N times their square
+
+
+@dataclass(frozen=True, eq=False)
+class RowPrior:
+    """The second moment M = rest · I + U diag(extra) Uᵀ of rows of kernel entries.
+
+    Attributes
+    ----------
+    directions
+        U: eigenvectors of the training kernel that stand out of its noise, as columns.
+    extra
+        Second moment of a row along each of them, beyond ``rest``.
+    rest
+        Second moment along every other direction.
+    """
+
+    directions: FloatArray
+    extra: FloatArray
+    rest: float
+
+    @classmethod
+    def of(cls, spectrum: Spectrum) -> "RowPrior":
+        """Return what the training rows say about any row, from the spectrum of their kernel."""
+        values = spectrum.measured  # rising
+        n_points = len(values)
+        reach = max(-float(values[0]), EIGENVALUE_FLOOR)
+        first = max(int(np.searchsorted(values, reach, "right")), n_points - MOST_DIRECTIONS)
+        moments = values**2 / n_points
+        rest = float(moments[:first].mean()) if first else 0.0
+        # Not below the rest, which can be larger where directions were left out.
+        extra = np.maximum(moments[first:] - rest, 1e-12 * moments[-1])
+        return cls(spectrum.vectors[:, first:], extra, rest)
+
+    def times(self, columns: FloatArray) -> FloatArray:
+        """Return M times columns."""
+        along = self.extra[:, None] * (self.directions.T @ columns)
+        return np.asarray(self.rest * columns + self.directions @ along)
+
+    def coefficients(self, alpha: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return v = (M + D)⁻¹ M α for one row, a column for each of α's.
+
+        Parameters
+        ----------
+        alpha
+            Coefficients of the exact row, in columns.
+        noise
+            Variance of each measured entry; infinite where it was not measured.
+        """
+        wanted, weight = self.times(alpha), 1.0 / (self.rest + noise)
+        # Sherman-Morrison-Woodbury: only as many equations as there are directions.
+        weighted = weight[:, None] * self.directions
+        system = self.directions.T @ weighted
+        system[np.diag_indices_from(system)] += 1.0 / self.extra
+        along = np.linalg.solve(system, weighted.T @ wanted)
+        return np.asarray(weight[:, None] * wanted - weighted @ along)
+
+
+@dataclass(frozen=True, eq=False)
+class RowReading:
+    """What the counts of test rows say about the sums αᵀk.
+
+    Attributes
+    ----------
+    alpha
+        Coefficients of the exact rows, a column per output.
+    coefficients
+        v of each row: rows by training points by outputs.
+    values
+        vᵀk̂ of each row, a column per output.
+    noise
+        Variance of each entry of k̂.
+    prior
+        What rows are like; None where v is α itself.
+    """
+
+    alpha: FloatArray
+    coefficients: FloatArray
+    values: FloatArray
+    noise: FloatArray
+    prior: RowPrior | None
+
+    @classmethod
+    def linear_bayes(cls, table: BlockTable, prior: RowPrior, alpha: FloatArray) -> "RowReading":
+        """Read the counts of a block by the v of each row."""
+        mean = table.prior().mean
+        noise = np.full(table.shots.shape, np.inf)
+        np.divide(mean * (1 - mean), table.shots, out=noise, where=table.seen)
+        v = np.stack([prior.coefficients(alpha, row) for row in noise])
+        values = np.einsum("xj,xjc->xc", table.estimate(0.0), v)
+        own = np.where(table.seen, table.variance(table.prior()), 0.0)
+        return cls(alpha, v, values, own, prior)
+
+    @classmethod
+    def as_measured(cls, table: BlockTable, alpha: FloatArray) -> "RowReading":
+        """Read the counts of a block by α itself, and the mean of all entries where none are."""
+        prior = table.prior()
+        v = np.broadcast_to(alpha, (len(table.shots), *alpha.shape))
+        return cls(alpha, v, table.estimate(prior.mean) @ alpha, table.variance(prior), None)
+
+    def variance(self, mixture: FloatArray) -> FloatArray:
+        """Return the mean square error of a mixture of the outputs, for each row.
+
+        The noise is that of the row's own entries; what v leaves out counts as the prior says.
+
+        Parameters
+        ----------
+        mixture
+            How each row mixes the outputs: rows by outputs.
+        """
+        v = np.einsum("xjc,xc->xj", self.coefficients, mixture)
+        found = np.sum(v**2 * self.noise, axis=1)
+        if self.prior is not None:
+            missed = mixture @ self.alpha.T - v
+            found += np.sum(missed.T * self.prior.times(missed.T), axis=0)
+        return np.asarray(found)
+
+    def variances(self) -> FloatArray:
+        """Return the mean square error of each output: rows by outputs."""
+        n_rows, n_outputs = self.values.shape
+        alone = np.eye(n_outputs)
+        columns = [self.variance(np.tile(alone[c], (n_rows, 1))) for c in range(n_outputs)]
+        return np.stack(columns, axis=1)
