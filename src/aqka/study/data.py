@@ -157,7 +157,7 @@ def split_points(
         )
     check_split_sizes(split, len(table.y), len(classes))
     everything = np.arange(len(table.y))
-    if split.test == 0 and split.train is None:
+    if split.test == 0 and split.train in (None, len(table.y)):
         train, test = everything, everything[:0]
     else:
         train, test = train_test_split(
