@@ -139,7 +139,6 @@ def _plain_backends(
             tiles=section.tiles,
             options=section.options,
             pass_manager=manager,
-            tiles=section.tiles,
             seed=seed,
             **transpiling,
         )

@@ -96,7 +96,7 @@ def quote_on_device(prepared: Prepared) -> tuple[Quote, StudyBackends]:
         *(prepared.study.backend, prepared.points, prepared.circuit, prepared.code),
         prepared.study.sentinels,
     )
-    return study_quote(prepared, _depth(backends)), backends
+    return study_quote(prepared, _depth(backends), tiles=backends.n_tiles), backends
 
 
 def carry_out(
@@ -202,7 +202,8 @@ def _spend(
         if history.sealed is None and spending.test_shots:
             train.seal(begin_predictions(directory))
         head, noise = fit_head(study, session, history, n_qubits_of(prepared))
-        made = _predict(head, spending, study.method.seed, directory, history)
+        as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+        made = _predict(head, spending, study.method.seed, directory, history, as_measured)
         backends.__exit__(None, None, None)  # billed while open; what is left needs no device
         start = _start(spending.quoted, spending.test_shots, backends)
         results = start | {"run_id": history.run_id}
@@ -229,7 +230,12 @@ def _spend(
 
 
 def _predict(
-    head: FittedHead, spending: Spending, seed: int, directory: Path, history: History
+    head: FittedHead,
+    spending: Spending,
+    seed: int,
+    directory: Path,
+    history: History,
+    as_measured: bool,
 ) -> Predicted | None:
     """Spend the predictions' shots on pairs of a test and a training point, and predict."""
     backend, budget = spending.backends.test, spending.test_shots
@@ -245,7 +251,7 @@ def _predict(
         cancelled=lambda: cancelled_jobs(directory),
     ) as run:
         run.spend()
-        found = session.result(as_measured=reads_as_measured(history))
+        found = session.result(as_measured=as_measured)
         return Predicted(found, run.history(), run.end())
 
 

@@ -160,11 +160,11 @@ def split_points(
             f"class {inert(classes[np.argmin(counts)])!r} has a single point; a split needs two of "
             f"each. There are {len(classes)} classes: is data.target the right column?"
         )
+    check_split_sizes(split, len(table.y), len(classes))
     everything = np.arange(len(table.y))
-    if split.test == 0 and split.train is None:
+    if split.test == 0 and split.train in (None, len(table.y)):
         train, test = everything, everything[:0]
     else:
-        check_split_sizes(split, len(table.y), len(classes))
         train, test = train_test_split(
             everything,
             train_size=split.train,

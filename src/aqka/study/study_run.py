@@ -72,8 +72,8 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         if made is not None:
             audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
         if isinstance(made, History) and made.sound and made.finished:
-            head, _ = fit_head(study, session, history, _n_qubits(study, directory))
-            as_measured = reads_as_measured(history)
+            head, noise = fit_head(study, session, history, _n_qubits(study, directory))
+            as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
             prediction = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
         directory=directory,
