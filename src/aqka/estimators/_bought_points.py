@@ -148,6 +148,7 @@ class BoughtPoints(BoughtKernel):
             level=level,
             seed=purchase.seed,
             directory=own_directory(purchase.directory, "predict", identity),
+            verbose=purchase.verbose,
         )
 
 
