@@ -89,7 +89,7 @@ def test_without_mitigation_they_are_only_reported(tmp_path):
 
 def fake_history(hits, shots=100):
     nothing = (None, None, None, False, 0, None, 0.0, 0.0)
-    remarks = [{"sentinels": {"shots": shots, "hits": each}} for each in hits]
+    remarks = [{"sentinels": {"shots": [shots] * len(each), "hits": each}} for each in hits]
     rounds = [RecordedRound(k, *nothing, noted) for k, noted in enumerate(remarks)]
     return History(rounds=rounds)
 

@@ -156,8 +156,13 @@ class SentinelBackend(Backend):
         """Return the sentinels' hits, which the plan's do not show."""
         noted = dict(self.backend.remarks(_without_count(ticket)[1]))
         if ticket in self._collected:
-            noted["sentinels"] = {"shots": self.shots, "hits": self._collected[ticket].tolist()}
+            hits = self._collected[ticket].tolist()
+            noted["sentinels"] = {"shots": self._sentinel_shots(ticket), "hits": hits}
         return noted
+
+    def _sentinel_shots(self, ticket: str) -> list[int]:
+        """Return the shots of each sentinel behind a ticket."""
+        return [self.shots] * len(self._collected[ticket])
 
     def collect(self, ticket: str) -> IntArray:
         """Return the plan's hits; keep the sentinels' and warn where they disagree."""

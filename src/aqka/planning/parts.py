@@ -72,14 +72,16 @@ class Wish:
         if split.predict:
             rounds = min(ROUNDS, split.predict)
             # At most: whatever the rounds' sizes, each begins at most one job that is not full.
-            jobs = rounds + split.predict // usage.device.max_executions
-            seconds = jobs * overhead + split.predict * execution
+            executions = usage.executions(split.predict)
+            jobs = rounds + executions // usage.device.max_executions
+            seconds = jobs * overhead + executions * execution
             found.append(QuotePart(PREDICTIONS, split.predict, rounds, jobs, seconds))
         if self.sentinel_shots:
             shots = self.sentinel_shots * len(usage.rounds(split.train))
-            found.append(QuotePart(SENTINELS, shots, 0, 0, shots * execution))
+            seconds = usage.executions(shots) * execution
+            found.append(QuotePart(SENTINELS, shots, 0, 0, seconds))
         if self.calibration_shots:
             shots, jobs = self.calibration_shots, usage.jobs(self.calibration_shots)
-            seconds = jobs * overhead + shots * execution
+            seconds = jobs * overhead + usage.executions(shots) * execution
             found.append(QuotePart(CALIBRATION, shots, 1, jobs, seconds))
         return tuple(found)

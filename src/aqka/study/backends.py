@@ -22,6 +22,7 @@ from aqka.backends import (
 from aqka.backends.sampler import runs_here
 from aqka.backends.sentinel import SentinelBackend
 from aqka.backends.statevector import MAX_STATE_BYTES
+from aqka.backends.tile_sentinel import TileSentinelBackend
 from aqka.errors import InputError
 from aqka.study.backend_section import BackendSection
 from aqka.study.budget_section import SentinelSection
@@ -45,7 +46,7 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
     @property
     def n_tiles(self) -> int:
         """How many circuits run side by side."""
-        tiling = self.train.tiling if isinstance(self.train, RuntimeBackend) else None
+        tiling = self.device.tiling if isinstance(self.device, RuntimeBackend) else None
         return 1 if tiling is None else len(tiling)
 
     def __enter__(self) -> "StudyBackends":
@@ -85,7 +86,8 @@ def make_backends(
     made = _plain_backends(section, points, circuit, code or {})
     if sentinels is not None and sentinels.points:
         chosen = sentinel_points(sentinels, len(points.train))
-        made.train = SentinelBackend(made.train, chosen, sentinels.shots)
+        kind = SentinelBackend if made.n_tiles == 1 else TileSentinelBackend
+        made.train = kind(made.train, chosen, sentinels.shots)
     return made
 
 

@@ -25,6 +25,7 @@ from aqka.sessions.prediction import PredictionSession
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.chip import count_tiles
+from aqka.study.circuit_facts import circuit_facts
 from aqka.study.directory import (
     Prepared,
     hold_run,
@@ -44,6 +45,7 @@ from aqka.study.study_run import StudyRun
 from aqka.version import __version__
 
 OnStart = Callable[[Quote, int], None]
+OnResults = Callable[[StudyRun], None]
 Confirm = Callable[[Quote, str], None]
 
 
@@ -94,7 +96,7 @@ def quote_on_device(prepared: Prepared) -> tuple[Quote, StudyBackends]:
         *(prepared.study.backend, prepared.points, prepared.circuit, prepared.code),
         prepared.study.sentinels,
     )
-    return study_quote(prepared, _depth(backends)), backends
+    return study_quote(prepared, _depth(backends), tiles=backends.n_tiles), backends
 
 
 def carry_out(
@@ -106,6 +108,7 @@ def carry_out(
     on_round: Callable[[], None] | None = None,
     confirm: Confirm | None = None,
     ceiling: str | None = None,
+    on_results: OnResults | None = None,
 ) -> StudyRun:
     """Run or resume a study in its directory; the run's results are written at the end.
 
@@ -126,6 +129,8 @@ def carry_out(
         cost money; it stops the run by raising.
     ceiling
         Takes the place of the study's own, as when a run that stopped there is resumed.
+    on_results
+        Called with the run when its results are written, while it is still held.
     """
     study, points = prepared.study, prepared.points
     section = study.backend if new else same_device(study.backend, directory)
@@ -155,7 +160,10 @@ def carry_out(
         if on_start is not None:
             on_start(quoted, test_shots)
         spending = Spending(quoted, test_shots, backends, limit)
-        return _spend(prepared, directory, spending, session, on_round)
+        done = _spend(prepared, directory, spending, session, on_round)
+        if on_results is not None:
+            on_results(done)
+        return done
 
 
 @dataclass(frozen=True)
@@ -194,7 +202,8 @@ def _spend(
         if history.sealed is None and spending.test_shots:
             train.seal(begin_predictions(directory))
         head, noise = fit_head(study, session, history, n_qubits_of(prepared))
-        made = _predict(head, spending, study.method.seed, directory, history)
+        as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+        made = _predict(head, spending, study.method.seed, directory, history, as_measured)
         backends.__exit__(None, None, None)  # billed while open; what is left needs no device
         start = _start(spending.quoted, spending.test_shots, backends)
         results = start | {"run_id": history.run_id}
@@ -221,7 +230,12 @@ def _spend(
 
 
 def _predict(
-    head: FittedHead, spending: Spending, seed: int, directory: Path, history: History
+    head: FittedHead,
+    spending: Spending,
+    seed: int,
+    directory: Path,
+    history: History,
+    as_measured: bool,
 ) -> Predicted | None:
     """Spend the predictions' shots on pairs of a test and a training point, and predict."""
     backend, budget = spending.backends.test, spending.test_shots
@@ -237,7 +251,7 @@ def _predict(
         cancelled=lambda: cancelled_jobs(directory),
     ) as run:
         run.spend()
-        found = session.result(as_measured=reads_as_measured(history))
+        found = session.result(as_measured=as_measured)
         return Predicted(found, run.history(), run.end())
 
 
@@ -248,6 +262,7 @@ def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str,
         "backend": backends.train.name,
         "quote": asdict(quoted),
         "test_shots": test_shots,
+        **circuit_facts(backends.train.circuit),
     }
 
 

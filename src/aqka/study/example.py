@@ -13,6 +13,7 @@ source = "breast-cancer"      # built-in: breast-cancer, wine, iris, digits, moo
                               # or a .csv, .parquet or .npz file beside this one
 # target = "label"            # of a file: the column of the labels (.npz: the array, beside X)
 # features = ["a", "b"]       # of a file: columns to use; default: all others
+# id = "name"                 # of a file: the column that names the points; default: rows, from 1
 
 [split]
 train = 60                    # points, or a fraction of all; default: all but the test points

@@ -57,7 +57,7 @@ def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitiga
         return None
     try:
         hits = np.array([found["hits"] for found in rounds])
-        shots = np.full(hits.shape, [[found["shots"]] for found in rounds])
+        shots = np.array([found["shots"] for found in rounds])
         found = estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
         drift = check_drift(hits, shots).p_value
     except (KeyError, ValueError, TypeError, InputError) as error:

@@ -122,7 +122,7 @@ def predict_new_points(
     budget = len(features) * len(points.train) * per_pair
     session = new_session(study, points, history.budget)
     replay(session, history)
-    head, _ = fit_head(study, session, history, n_qubits_of(prepared))
+    head, noise = fit_head(study, session, history, n_qubits_of(prepared))
     name = text_digest(f"{digest(features)} {budget} {study.method.seed}")
     place = directory / NEW_POINTS_NAME / name
     asked = replace(points, test=features, test_labels=table.y)
@@ -153,7 +153,8 @@ def predict_new_points(
         ) as run:
             run.spend()
             used = run.history().qpu_seconds
-    found = prediction.result(as_measured=reads_as_measured(history))
+    as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+    found = prediction.result(as_measured=as_measured)
     return NewPoints(found, place, budget, used, int(outside.any(axis=1).sum()))
 
 

@@ -61,7 +61,8 @@ def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote
     shots = quoted.shots_per_round[0] + beside
     try:
         if new:
-            ceiling.check(Workload(shots, shots, quoted.jobs_per_round[0]))
+            executions = -(-shots // quoted.tiles)
+            ceiling.check(Workload(shots, executions, quoted.jobs_per_round[0]))
     except CeilingError as error:
         raise InputError(
             f"budget.ceiling is below one round: {inert(error, limit=None)}. Raise it, or lower "

@@ -184,12 +184,16 @@ class JobBackend(Backend):
         return self._sent_on.get(key) or len(self._tiles.find(kind, circuit))
 
     def workload(self, plan: Plan) -> Workload:
-        """Return what a plan asks of the device: tiles run side by side, in so many jobs."""
-        tiles = self._tiles_for(plan, "") or 1
-        chunks = self._layout(plan, tiles).chunks()
-        executions = sum(-(-len(chunk.pairs) // tiles) * chunk.shots for chunk in chunks)
-        free = self._job_shape.free_shots  # shots that a simulator runs beside the plan's
-        return Workload(plan.total, plan.total if free else executions, len(chunks))
+        """Return what a plan asks of the device: rows side by side on tiles share executions."""
+        n_tiles = self._tiles_for(plan, "")
+        side, chunks = n_tiles or 1, self._layout(plan, n_tiles).chunks()
+        executions = sum(-(-len(chunk.pairs) // side) * chunk.shots for chunk in chunks)
+        if self._job_shape.free_shots and n_tiles is None:
+            executions = plan.total  # as on hardware, whatever a simulator runs for nothing
+        watched = 0
+        if self._watches(plan) and self._sentinels is not None:
+            watched = len(chunks) * len(self._sentinels.points) * self._sentinels.shots
+        return Workload(plan.total + watched * side, executions + watched, len(chunks))
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Submit a plan and return a ticket: the ids of its jobs and how to read them.
