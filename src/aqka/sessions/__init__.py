@@ -3,5 +3,15 @@
 from aqka.sessions.acquisition import Acquisition, acquire
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction, ValueSession, predict_values
 
-__all__ = ["Acquisition", "Prediction", "PredictionSession", "acquire", "predict"]
+__all__ = [
+    "Acquisition",
+    "Prediction",
+    "PredictionSession",
+    "ValuePrediction",
+    "ValueSession",
+    "acquire",
+    "predict",
+    "predict_values",
+]
