@@ -10,13 +10,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count
+from aqka.backends import Backend
 from aqka.backends.factory import STATEVECTOR
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._bought_kernel import Purchase, own_directory
 from aqka.estimators.kernel_source import is_precomputed, kernel_source
-from aqka.insight.intervals import with_total_interval
+from aqka.insight.intervals import AnyPrediction, with_total_interval
 from aqka.readouts import Readout, make_readout
 from aqka.sessions.prediction import predict as predict_by_shots
 from aqka.sessions.prediction_result import Prediction
@@ -96,61 +97,29 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.head_ = training.fit(readout, problem)
         self.diagnostics_ = training.diagnose(problem)
 
-    def prediction(
-        self,
-        X: Any,
-        budget: int | None = None,
-        *,
-        error_rate: float = 0.05,
-        level: float = 0.9,
-        total: bool = False,
-    ) -> Prediction:
-        """Predict by shots, and say what is settled and how uncertain the rest is.
-
-        Parameters
-        ----------
-        X
-            Test points.
-        budget
-            Shots in all; ``test_shots`` a point if None.
-        error_rate, level
-            See :func:`~aqka.predict`.
-        total
-            Also give intervals that count the training shots, and say which labels could flip;
-            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
-        """
+    def _test_block(self, X: Any, budget: int | None) -> tuple[Backend, int]:
+        """Return who measures the test-by-train block, and the shots for it."""
         check_is_fitted(self)
         points = validate_data(self, X, reset=False)
-        backend = self.source_.test_backend(points)
         shots = self._test_budget(len(points)) if budget is None else budget
-        identity = repr(((backend.fingerprint(), shots), error_rate, self.head_.alpha.tolist()))
-        found = predict_by_shots(
-            self.head_,
-            backend,
-            shots,
-            error_rate=error_rate,
-            level=level,
-            seed=self.seed,
-            directory=own_directory(self.directory, "predict", identity),
-        )
-        if total:
-            assert (
-                self.session_ is not None
-            )  # whoever has a test backend bought its training kernel
-            found = with_total_interval(found, self.session_, self._chosen_readout())
-        return found
+        return self.source_.test_backend(points), shots
+
+    def _with_total_interval(self, found: AnyPrediction) -> AnyPrediction:
+        # Whoever has a test backend bought its training kernel.
+        assert self.session_ is not None
+        return with_total_interval(found, self.session_, self._chosen_readout())
 
     def _test_budget(self, n_points: int) -> int:
         if self.test_shots is None:
             raise InputError("budget is needed: predict(X, budget=…), or test_shots=… when made.")
         return as_count(self.test_shots, "test_shots") * n_points
 
-    def _decision(self, X: Any, budget: int | None) -> FloatArray:
-        """Return f of the test points, by shots or from exact or given entries."""
-        check_is_fitted(self)
-        by_default = self.source_.takes_shots and self.test_shots is not None
-        if budget is not None or by_default:
-            return self.prediction(X, budget).f
+    def _spends(self, budget: int | None) -> bool:
+        """Return whether predicting with that budget takes shots."""
+        return budget is not None or (self.source_.takes_shots and self.test_shots is not None)
+
+    def _without_shots(self, X: Any) -> FloatArray:
+        """Return f of the test points from exact or given entries."""
         points = validate_data(self, X, reset=False)
         return self.head_.decision_function(self.source_.test_entries(points, self.problem_))
 
@@ -187,14 +156,53 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
     def _after_fit(self, numbers: NDArray[Any]) -> None:
         """Do what a head needs besides; ``numbers`` are those of the points' classes."""
 
+    def prediction(
+        self,
+        X: Any,
+        budget: int | None = None,
+        *,
+        error_rate: float = 0.05,
+        level: float = 0.9,
+        total: bool = False,
+    ) -> Prediction:
+        """Predict by shots, and say what is settled and how uncertain the rest is.
+
+        Parameters
+        ----------
+        X
+            Test points.
+        budget
+            Shots in all; ``test_shots`` a point if None.
+        error_rate, level
+            See :func:`~aqka.predict`.
+        total
+            Also give intervals that count the training shots, and say which labels could flip;
+            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
+        """
+        backend, shots = self._test_block(X, budget)
+        identity = repr(((backend.fingerprint(), shots), error_rate, self.head_.alpha.tolist()))
+        found = predict_by_shots(
+            self.head_,
+            backend,
+            shots,
+            error_rate=error_rate,
+            level=level,
+            seed=self.seed,
+            directory=own_directory(self.directory, "predict", identity),
+        )
+        return self._with_total_interval(found) if total else found
+
     def decision_function(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return f: positive for the second of two classes, or a column per class."""
-        return self._decision(X, budget)
+        check_is_fitted(self)
+        return self.prediction(X, budget).f if self._spends(budget) else self._without_shots(X)
 
     def predict(self, X: Any, budget: int | None = None) -> NDArray[Any]:
         """Return the classes of test points, spending at most ``budget`` shots on them.
 
         Without a budget and without ``test_shots`` a simulator's exact entries are taken.
         """
-        decision = self._decision(X, budget)
-        return np.asarray(self.classes_[self.head_.labels(decision)])
+        check_is_fitted(self)
+        if self._spends(budget):
+            return np.asarray(self.classes_[self.prediction(X, budget).labels])
+        return np.asarray(self.classes_[self.head_.labels(self._without_shots(X))])

@@ -5,18 +5,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
+from aqka.estimators._bought_kernel import own_directory
 from aqka.estimators.calibration import (
     fit_temperature,
     held_out_decisions,
     probabilities,
     score_per_class,
 )
+from aqka.sessions.value_prediction import ValuePrediction, predict_values
 
 
 class QuantumRidgeClassifier(QuantumClassifier):
@@ -48,7 +50,7 @@ class QuantumRidgeClassifier(QuantumClassifier):
 
     def predict_proba(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return the probability of each class, calibrated on held-out training points."""
-        return probabilities(self._decision(X, budget), self.temperature_)
+        return probabilities(self.decision_function(X, budget), self.temperature_)
 
 
 class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc]
@@ -60,6 +62,9 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
     >>> y = np.cos(2 * X[:, 0]) + 4
     >>> model = QuantumRidge(budget=50_000).fit(X, y)
     >>> bool(model.score(X, y) > 0.95)
+    True
+    >>> found = model.prediction(X[:3], budget=30_000)  # values, and no classes
+    >>> bool(((found.low <= found.f) & (found.f <= found.high)).all())
     True
     """
 
@@ -76,6 +81,39 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
         self._fit_problem(points, Problem((targets - self.intercept_) / self.scale_))
         return self
 
+    def prediction(
+        self, X: Any, budget: int | None = None, *, level: float = 0.9, total: bool = False
+    ) -> ValuePrediction:
+        """Predict by shots, in the target's units, and say how uncertain that is.
+
+        Parameters
+        ----------
+        X
+            Test points.
+        budget
+            Shots in all; ``test_shots`` a point if None.
+        level
+            Level of the intervals.
+        total
+            Also give intervals that count the training shots;
+            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
+        """
+        backend, shots = self._test_block(X, budget)
+        identity = repr((backend.fingerprint(), shots, self.head_.alpha.tolist()))
+        found = predict_values(
+            self.head_,
+            backend,
+            shots,
+            level=level,
+            seed=self.seed,
+            directory=own_directory(self.directory, "values", identity),
+        )
+        found = self._with_total_interval(found) if total else found
+        return found.in_units(self.scale_, self.intercept_)
+
     def predict(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return the targets of test points, spending at most ``budget`` shots on them."""
-        return self._decision(X, budget) * self.scale_ + self.intercept_
+        check_is_fitted(self)
+        if self._spends(budget):
+            return self.prediction(X, budget).f
+        return self._without_shots(X) * self.scale_ + self.intercept_
