@@ -3,5 +3,6 @@
 from aqka.planning.budget import parse_budget
 from aqka.planning.device import DeviceModel
 from aqka.planning.quotes import Quote, quote
+from aqka.planning.split import BudgetSplit, split_budget
 
-__all__ = ["DeviceModel", "Quote", "parse_budget", "quote"]
+__all__ = ["BudgetSplit", "DeviceModel", "Quote", "parse_budget", "quote", "split_budget"]
