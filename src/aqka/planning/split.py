@@ -10,8 +10,8 @@ from aqka.errors import InputError
 Design = Literal["pairs", "points"]
 
 # Squared error of f that a shot on every training pair leaves, in units of that of a shot on every
-# pair of a new and a training point. To first order it is |(K + λI)⁻¹ k|² for a new row k, the share
-# of directions that the ridge lets through. docs/explanation/prediction.md measures it.
+# pair of a new and a training point. To first order it is |(K + λI)⁻¹ k|² for a new row k, the
+# share of directions that the ridge lets through. docs/explanation/prediction.md measures it.
 TRAINING_WEIGHT = 1 / 8
 
 
@@ -51,7 +51,7 @@ def split_budget(budget: int, n_train: int, n_new: int, design: Design = "pairs"
     --------
     >>> split = split_budget(100_000, n_train=60, n_new=60)
     >>> split.training, split.prediction
-    (19865, 80135)
+    (19866, 80134)
     >>> print(split.reason)
     20 % for training: 60 new points have 3,600 pairs with the 60 training points, which have ...
     >>> split_budget(100_000, 60, 60, design="points").training
