@@ -5,7 +5,7 @@ PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 
 SETUP := pyproject.toml constraints.txt
 SECONDS ?= 60
 SEED ?= 0
-TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,docs,dev
+TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,dev
 
 .PHONY: demo test check browser chaos bench docs constraints clean
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import agreement, kernels, load, noisy, prediction, speed
 from benchmarks.bars import Bar
+from benchmarks.tables import table
 
 SECTIONS = {
     "Speed and memory of the core": speed,
@@ -22,12 +23,6 @@ def machine() -> str:
     """Return the machine in general terms."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{os.cpu_count()} cores {platform.machine()}, {memory:.0f} GiB, {platform.system()}"
-
-
-def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def bar_table(bars: list[Bar]) -> str:

@@ -1,6 +1,6 @@
 """The errors of the package, by who can mend them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aqka._util.arrays import IntArray
@@ -27,7 +27,7 @@ class JobError(RuntimeError):
     Attributes
     ----------
     partial
-        Shots that were run all the same and their hits, per pair of the plan, if any.
+        Shots that were run all the same, per row of the plan, and the answer to them, if any.
     lost
         Shots that were run, and so are paid for, but whose hits cannot be had. They count against
         the budget.
@@ -36,7 +36,7 @@ class JobError(RuntimeError):
     def __init__(
         self,
         message: str,
-        partial: "tuple[IntArray, IntArray] | None" = None,
+        partial: "tuple[IntArray, Any] | None" = None,
         lost: int = 0,
     ) -> None:
         super().__init__(message)

@@ -38,3 +38,22 @@ def test_soft_support_flattens_as_the_margin_thins():
 def test_svm_allocators_need_two_classes():
     with pytest.raises(InputError, match="needs two classes"):
         acquire(MatrixBackend(make_kernel(5)), [0.1, 0.4, -2.0, 1.0, 3.0], 100, "aqka-svm")
+
+
+@pytest.mark.parametrize("name", ["aqka-svm", "aqka-svm-soft"])
+def test_three_classes_weigh_a_pair_by_all_their_machines(name):
+    kernel, y = make_kernel(12), np.arange(12) % 3
+    problem = Problem(y, C=2.0)
+    table = measured_table(problem, kernel)
+    projected = project_psd(problem.reading.kernel(table))
+    allocator = make_allocator(name)
+    machines = [solve_dual(projected, np.where(y == c, 1.0, -1.0), 2.0) for c in range(3)]
+    products = [np.outer(w, w) for w in map(allocator.weights, machines)]
+    expected = table.condense(np.sqrt(np.sum(np.square(products), axis=0)))
+    found = allocator.sensitivity(table, problem)
+    off = ~table.on_diagonal()
+    ratio = found[off] / expected[off]
+    np.testing.assert_allclose(ratio, ratio[0])
+    session = acquire(MatrixBackend(kernel), y, 3000, name)
+    assert session.table.total == 3000
+    assert set(session.fit("svm").predict(kernel)) == {0, 1, 2}

@@ -22,7 +22,7 @@ def test_circuits_that_are_refused():
         (plain, "no parameters"),
         (measured, "remove_final_measurements"),
         (three, "3 parameters but the data have 2 features"),
-        ("zz", "QuantumCircuit"),
+        ("zzz", "QuantumCircuit"),
     ]:
         with pytest.raises(InputError, match=message):
             StatevectorBackend(X, circuit)

@@ -13,7 +13,7 @@ from aqka import InputError, MatrixBackend, acquire
 from aqka._util import optional
 from aqka.backends import JobShape, runtime
 from aqka.backends._jobs import ibm
-from aqka.backends._jobs.tickets import read_ticket
+from aqka.backends._jobs.tickets import Ticket
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
 from aqka.errors import JobError, TransientError
@@ -136,7 +136,7 @@ def test_of_several_jobs_only_the_unreadable_one_is_lost(service, fate):
 
 
 def ticket_chunks(ticket):
-    return [int(chunk.row_shots().sum()) for chunk in read_ticket(ticket)[1].chunks()]
+    return [int(chunk.row_shots().sum()) for chunk in Ticket.read(ticket).layout.chunks()]
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 410, 500])
@@ -330,7 +330,7 @@ def test_other_points_share_the_session(service):
 
 
 def test_rows_of_a_job_are_bounded_by_instructions(backend):
-    limit = backend._job_shape.max_rows
+    limit = backend._layout(ShotPlan([0], [1], [1])).max_rows
     assert limit == ibm.row_limit(backend.circuit)
     assert 20_000 < limit < 400_000  # 50 to 1000 instructions per qubit and row
 
@@ -344,8 +344,7 @@ def test_a_recalibrated_device_is_the_same_run_but_another_device_is_not(tmp_pat
     service = FakeRuntime(tmp_path)
     same = RuntimeBackend(service, X).fingerprint()
     other = RuntimeBackend(service, X)
-    other._circuit = other._circuit.copy()
-    other._circuit.barrier()  # as another calibration would transpile it otherwise
+    other.circuit.barrier()  # as another calibration would transpile it otherwise
     assert other.fingerprint() == same
     assert RuntimeBackend(service, X + 0.1).fingerprint() != same
     monkeypatch.setattr(RuntimeBackend, "name", "ibm_elsewhere")

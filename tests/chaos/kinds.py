@@ -6,22 +6,25 @@ import os
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from qiskit.providers.fake_provider import GenericBackendV2
 
-from aqka.backends._jobs import job_backend
+from aqka.backends._jobs import sent_circuits, tiles_in_use
+from aqka.backends._tiles.shape import shape_of
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
+from aqka.backends.split_circuit import split_circuit
 from aqka.cli import run as cli_run
 from aqka.errors import JobError
 from aqka.runs import Patience, driver
 from aqka.study import backends as study_backends
 from aqka.study import carry_out
-from aqka.testing.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime
+from aqka.testing.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime, _FakeSampler
 from tests.runs.test_wrong_answers import WRONG
 
 STUDY = """
@@ -177,13 +180,15 @@ FATES = ("refused", "reply lost", "too long", *NOT_RUN, *SPOILT)
 
 @cache
 def device():
-    return FakeRuntime("/tmp").target
+    """A line of qubits with room for three tiles of two."""
+    line = [[k, k + 1] for k in range(7)]
+    return GenericBackendV2(8, coupling_map=line, seed=0)
 
 
 def service(place, run_id, lies):
     """IBM's service, with jobs on disk that outlive every process."""
 
-    def transpile(circuit, target, transpile=job_backend.transpile_circuit):
+    def transpile(circuit, target, transpile=sent_circuits.transpile_circuit):
         key = circuit_digest(circuit)
         if key not in TRANSPILED:
             TRANSPILED[key] = circuit, transpile(circuit, target)
@@ -209,7 +214,7 @@ def service(place, run_id, lies):
 
     with (
         mock.patch.object(study_backends, "ibm_device", ibm_device),
-        mock.patch.object(job_backend, "transpile_circuit", transpile),
+        mock.patch.object(sent_circuits, "transpile_circuit", transpile),
         mock.patch.object(FakeRuntime, "accept", accept),
         mock.patch.object(FakeJob, "result", result),
     ):
@@ -234,7 +239,55 @@ def run_by_service(outside):
     return paid, twice
 
 
+def tiled_service(place, run_id, lies):
+    """The same with tiles; the places are searched for once, by the parent of all processes."""
+
+    def find(circuit, device, rule, find=tiles_in_use.find_tiles):
+        key = circuit_digest(circuit), rule
+        if key not in FOUND:
+            FOUND[key] = find(circuit, device, rule)
+        return replace(FOUND[key], shape=shape_of(circuit))
+
+    def run(self, pubs, *, shots, run=_FakeSampler.run):
+        # What the service cannot see: how many tiles of all rows were given something to do.
+        ((circuit, values),) = pubs
+        busy = sum(int(np.any(values[:, p.columns], axis=1).sum()) for p in split_circuit(circuit))
+        with without_limit():
+            (place.outside / f"{self._tags[1]}.busy").write_text(str(busy * shots))
+        return run(self, pubs, shots=shots)
+
+    with (
+        mock.patch.object(tiles_in_use, "find_tiles", find),
+        mock.patch.object(_FakeSampler, "run", run),
+        contextmanager(service)(place, run_id, lies),
+    ):
+        yield
+
+
+FOUND = {}
+
+
+def run_on_tiles(outside):
+    """Shots of the tiles that had something to do, by tag."""
+    paid, twice, parts = {}, 0, set()
+    for job in FakeRuntime(outside, device()).jobs([]):
+        record = job.record
+        if record["seconds"]:
+            tag, part = record["tags"][:2]
+            shots = int((outside / f"{part}.busy").read_text())
+            paid[tag] = paid.get(tag, 0) + shots
+            twice += shots if part in parts else 0
+            parts.add(part)
+    return paid, twice
+
+
 KINDS = [
     RunKind("pairs on a simulator", STUDY.replace("{backend}", "statevector"), simulator, drawn),
     RunKind("pairs on IBM's service", STUDY.replace("{backend}", "ibm"), service, run_by_service),
+    RunKind(
+        "pairs on tiles of IBM's service",
+        STUDY.replace('"{backend}"', '"ibm"\ntiles = "auto"'),
+        tiled_service,
+        run_on_tiles,
+    ),
 ]

@@ -50,9 +50,10 @@ def repeat(seed, tell=lambda text: None):
 
 def play(tally, seed, references, home, tell):
     """Play one scenario; all about it but the instants of its kills comes from its seed."""
-    name = list(SCENARIOS)[seed % len(SCENARIOS)]
+    around, which = divmod(seed, len(SCENARIOS))
+    name = list(SCENARIOS)[which]
     # Each time around the scenarios take the next kind of run.
-    kind = KINDS[(seed + seed // len(SCENARIOS)) % len(KINDS)]
+    kind = KINDS[(which + around) % len(KINDS)]
     label = f"seed {seed} ({name}, {kind.name})"
     stage = Stage(
         label,

@@ -14,8 +14,10 @@ from tests.study.test_check import write_csv
 
 @pytest.fixture
 def few_settings(monkeypatch):
-    """Two ranges instead of seven, so that a check takes a moment."""
+    """Two ranges instead of seven and few trees, so that a check takes a moment."""
     monkeypatch.setattr("aqka.study.check.RANGES", ((0.0, 0.7854), (0.0, 6.2832)))
+    monkeypatch.setattr("aqka.study.check.REPS", (2,))
+    monkeypatch.setattr("aqka.insight.baselines.TREES", {"n_estimators": [5]})
     monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 60)
 
 

@@ -49,6 +49,20 @@ def test_plan_as_json_holds_figures_constants_and_sources(run):
     assert answer["cost"] is None
 
 
+def test_plan_quotes_with_and_without_tiles(run):
+    code, out, _ = run(
+        *("--points", "101", "--budget", "505000", "--rounds", "1", "--warmup", "0"),
+        *("--tiles", "20", "--rate", "96"),
+    )
+    assert code == 0
+    for words in ("25,250", "20 shots each, one on every tile", "without tiles", "20.0 × as many"):
+        assert words in out
+    answer = json.loads(run("--points", "101", "--budget", "505000", "--tiles", "20", "--json")[1])
+    assert answer["tiles"] == 20
+    assert answer["untiled_seconds"] > 9 * answer["qpu_seconds"]
+    assert "without tiles" not in run("--points", "101", "--budget", "505000")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -75,3 +75,22 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
     assert process.returncode == 130
     assert "To go on:\n  aqka " + " ".join(arguments) in errors
     assert "Traceback" not in errors
+
+
+def test_readings_write_a_page_and_a_picture_and_find_all_again(tmp_path):
+    common = ("heatmap", "gini", "--readings", "--quick", "--seeds", 1, "--workers", 1)
+    common = (*common, "--out", tmp_path / "r", "--report", tmp_path / "page" / "readings.md")
+    first = run(*common)
+    assert first.exit_code == 0, first.output
+    assert "claims hold under some reading" in first.stdout
+    page = (tmp_path / "page" / "readings.md").read_text()
+    assert "A quick run" in page
+    for part in ("Ten headline claims", "fail under all", "few seeds", "Rules changed since"):
+        assert part in page
+    assert "| `oracle=bare` | 4 |" in page
+    assert (tmp_path / "page" / "readings.png").stat().st_size > 5000
+    facts = json.loads(run(*common, "--json").stdout)
+    assert (tmp_path / "page" / "readings.md").read_text() == page
+    largest = next(one for one in facts if "largest count" in one["says"])
+    assert largest["verdict"] == "not reproduced"
+    assert "literal; oracle=bare" in largest["holds_under"]

@@ -2,16 +2,19 @@
 
 from inspect import signature
 
+import numpy as np
 import pytest
 
 from aqka import (
     Acquisition,
+    MatrixBackend,
     Problem,
     QuantumRidge,
     QuantumRidgeClassifier,
     QuantumSVC,
     acquire,
 )
+from aqka.allocators import make_allocator
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
 from aqka.dropins import ShotKernel
 from aqka.insight import with_total_interval
@@ -19,6 +22,8 @@ from aqka.readouts import make_readout
 from aqka.study.method import readout_of
 from aqka.study.schema import MethodSection, parse_study
 
+KEEPING = (acquire, QuantumRidge, QuantumRidgeClassifier, QuantumSVC, ShotKernel)
+"""Entrances that keep runs: named is no allocator, so that one of 0.1.0 can go on with its own."""
 ENTRANCES = (
     acquire,
     Acquisition,
@@ -30,15 +35,29 @@ ENTRANCES = (
     ShotKernel,
     with_total_interval,
 )
+POINTS = np.linspace(0.1, 3.0, 8).reshape(4, 2)
 DEFAULTS = {"allocator": DEFAULT_ALLOCATOR, "readout": DEFAULT_READOUT, "C": DEFAULT_C}
 
 
 @pytest.mark.parametrize("entrance", ENTRANCES, ids=lambda entrance: entrance.__qualname__)
 def test_signatures_agree(entrance):
     parameters = signature(entrance).parameters
-    shared = DEFAULTS.keys() & parameters.keys()
+    expected = DEFAULTS | ({"allocator": None} if entrance in KEEPING else {})
+    shared = expected.keys() & parameters.keys()
     assert shared
-    assert {name: parameters[name].default for name in shared} == {n: DEFAULTS[n] for n in shared}
+    assert {name: parameters[name].default for name in shared} == {n: expected[n] for n in shared}
+
+
+def test_no_allocator_is_the_default():
+    kernel = np.eye(4)
+    y = [0, 1, 0, 1]
+    default = make_allocator(DEFAULT_ALLOCATOR)
+    assert acquire(MatrixBackend(kernel), y, 60).allocator == default
+    assert QuantumRidgeClassifier(budget=60).fit(POINTS, y).session_.allocator == default
+    assert QuantumSVC(budget=60).fit(POINTS, y).session_.allocator == default
+    kept = ShotKernel(budget=60, test_budget=0, y=y)
+    kept.matrix(POINTS)
+    assert kept.session_.allocator == default
 
 
 def test_studies_agree():

@@ -4,14 +4,10 @@ from qiskit import QuantumCircuit
 from qiskit.quantum_info import Statevector
 
 from aqka import InputError
-from aqka.core.points import (
-    OutcomeCounts,
-    PointPlan,
-    PointTable,
-    choose_settings,
-    even_plan,
-    uniform_settings,
-)
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan, even_plan
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings, uniform_settings
 
 
 @pytest.mark.parametrize(
@@ -44,7 +40,7 @@ def test_qubit_0_is_the_least_significant_bit_as_in_qiskit():
     circuit.x(0)
     outcome = int(np.argmax(Statevector(circuit).probabilities()))
     table = PointTable(1, [[2, 2, 2]])
-    table.add(PointPlan([0], [0], [5]), OutcomeCounts([0], [outcome], [5]))
+    table.add(PointPlan([0], [0], [5], table.settings), OutcomeCounts([0], [outcome], [5]))
     assert outcome == 1
     np.testing.assert_array_equal(table.dense([0])[0, 0], [0, 5, 0, 0, 0, 0, 0, 0])
 
@@ -56,7 +52,8 @@ def test_counts_of_several_rounds_are_merged_and_kept_sorted():
     for _ in range(4):
         points, settings = random.integers(6, size=30), random.integers(27, size=30)
         counts = random.integers(3, size=(30, 8))
-        table.add(PointPlan(points, settings, counts.sum(axis=1)), OutcomeCounts.of_dense(counts))
+        plan = PointPlan(points, settings, counts.sum(axis=1), table.settings)
+        table.add(plan, OutcomeCounts.of_dense(counts))
         np.add.at(expected, (points, settings), counts)
     np.testing.assert_array_equal(table.dense(np.arange(6)), expected)
     np.testing.assert_array_equal(table.shots, expected.sum(axis=2))
@@ -70,7 +67,8 @@ def test_counts_of_several_rounds_are_merged_and_kept_sorted():
 
 def test_many_qubits_are_kept_sparsely_and_refused_densely():
     table = PointTable(2, uniform_settings(50))
-    table.add(PointPlan([1], [2], [3]), OutcomeCounts([0, 0], [2**50 - 1, 0], [1, 2]))
+    plan = PointPlan([1], [2], [3], table.settings)
+    table.add(plan, OutcomeCounts([0, 0], [2**50 - 1, 0], [1, 2]))
     np.testing.assert_array_equal(table.outcomes, [0, 2**50 - 1])
     with pytest.raises(InputError, match="too many to be written out"):
         table.dense([0])
@@ -90,7 +88,7 @@ def test_many_qubits_are_kept_sparsely_and_refused_densely():
 def test_counts_that_do_not_fit_leave_the_table_unchanged(answer, message):
     table = PointTable(2, choose_settings(2, seed=0))
     with pytest.raises(InputError, match=message):
-        table.add(PointPlan([0, 1], [0, 2], [5, 3]), OutcomeCounts(*answer))
+        table.add(PointPlan([0, 1], [0, 2], [5, 3], table.settings), OutcomeCounts(*answer))
     assert table.total == 0
     assert len(table.counts) == 0
 
@@ -102,9 +100,9 @@ def test_counts_that_do_not_fit_leave_the_table_unchanged(answer, message):
         (lambda: OutcomeCounts([0], [-1], [1]), "outcomes must not be negative"),
         (lambda: OutcomeCounts([0], [0, 1], [1]), "one length"),
         (lambda: OutcomeCounts([0], [0], [0.5]), "whole numbers"),
-        (lambda: PointPlan([0], [0], [-1]), "shots must not be negative"),
-        (lambda: PointPlan([0], [0, 1], [1]), "one length"),
-        (lambda: PointPlan([0, 1], [0, 0], [2**50, 1]), r"at most 2\*\*50 in all"),
+        (lambda: PointPlan([0], [0], [-1], [[0]]), "shots must not be negative"),
+        (lambda: PointPlan([0], [0, 1], [1], [[0]]), "one length"),
+        (lambda: PointPlan([0, 1], [0, 0], [2**50, 1], [[0]]), r"at most 2\*\*50 in all"),
         (lambda: PointTable(1, [[3]]), "0, 1, 2 for X, Y, Z"),
         (lambda: PointTable(1, [[0], [0]]), "listed twice"),
         (lambda: PointTable(1, [0, 1]), "one row per setting"),
@@ -120,14 +118,15 @@ def test_bad_input_is_named(make, message):
 def test_a_plan_beyond_the_table_is_refused(points, settings, name):
     table = PointTable(2, choose_settings(2, seed=0))
     with pytest.raises(InputError, match=name):
-        table.add(PointPlan(points, settings, [1]), OutcomeCounts([0], [0], [1]))
+        table.add(PointPlan(points, settings, [1], table.settings), OutcomeCounts([0], [0], [1]))
 
 
 def test_plans_can_be_compared_cut_and_continued():
-    plan = PointPlan([0, 1, 1], [0, 0, 1], [4, 2, 3])
+    letters = [[0], [2]]
+    plan = PointPlan([0, 1, 1], [0, 0, 1], [4, 2, 3], letters)
     done = plan.cut_to([4, 0, 1])
     rest = plan.without(done)
-    assert rest.equals(PointPlan([1, 1], [0, 1], [2, 2]))
+    assert rest.equals(PointPlan([1, 1], [0, 1], [2, 2], letters))
     assert not plan.equals(done)
     with pytest.raises(InputError, match="between 0 and the planned ones"):
         plan.cut_to([5, 0, 0])
@@ -135,7 +134,7 @@ def test_plans_can_be_compared_cut_and_continued():
 
 @pytest.mark.parametrize("shots", [1, 5, 32, 100])
 def test_an_even_plan_favours_no_setting(shots):
-    plan = even_plan(np.arange(96), 32, shots)
+    plan = even_plan(np.arange(96), choose_settings(4, seed=0), shots)
     table = np.zeros((96, 32), dtype=np.int64)
     table[plan.points, plan.settings] = plan.shots
     np.testing.assert_array_equal(table.sum(axis=1), shots)
@@ -146,7 +145,7 @@ def test_an_even_plan_favours_no_setting(shots):
 
 def test_a_read_only_copy_cannot_be_changed():
     table = PointTable(1, [[2]])
-    table.add(PointPlan([0], [0], [2]), OutcomeCounts([0], [1], [2]))
+    table.add(PointPlan([0], [0], [2], table.settings), OutcomeCounts([0], [1], [2]))
     copy = table.read_only()
     with pytest.raises(ValueError, match="read-only"):
         copy.counts[0] = 5

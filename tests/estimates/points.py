@@ -4,7 +4,9 @@ import numpy as np
 from qiskit import QuantumCircuit
 from qiskit.quantum_info import Operator
 
-from aqka.core.points import OutcomeCounts, PointTable, even_plan
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import even_plan
+from aqka.core.points import PointTable
 
 
 def basis_change(letters):
@@ -29,7 +31,7 @@ def probabilities(states, settings, depolarised=0.0):
 def measured(states, settings, shots, seed, depolarised=0.0):
     """A table of ``shots`` shots for each state, spread over the settings."""
     p = probabilities(states, settings, depolarised)
-    plan = even_plan(np.arange(len(states)), len(settings), shots)
+    plan = even_plan(np.arange(len(states)), settings, shots)
     table = PointTable(len(states), settings)
     counts = np.random.default_rng(seed).multinomial(plan.shots, p[plan.points, plan.settings])
     table.add(plan, OutcomeCounts.of_dense(counts))

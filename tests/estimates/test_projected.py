@@ -4,7 +4,10 @@ from qiskit.quantum_info import Statevector, partial_trace
 
 from aqka import InputError
 from aqka.backends.zz import zz_states
-from aqka.core.points import OutcomeCounts, PointPlan, PointTable, choose_settings, uniform_settings
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import (
     gaussian_projected_kernel,
     linear_projected_kernel,
@@ -75,7 +78,7 @@ def test_three_settings_suffice_for_one_qubit_states_of_many_qubits():
     table = PointTable(2, uniform_settings(40))
     rows = np.repeat(np.arange(6), 50)
     outcomes = random.integers(2**40, size=300)
-    plan = PointPlan(np.repeat([0, 1], 3), np.tile([0, 1, 2], 2), np.full(6, 50))
+    plan = PointPlan(np.repeat([0, 1], 3), np.tile([0, 1, 2], 2), np.full(6, 50), table.settings)
     table.add(plan, OutcomeCounts(rows, outcomes, np.ones(300, dtype=np.int64)))
     fitted = reduced_states(table)
     assert fitted.expectations.shape == (2, 120)
@@ -100,7 +103,8 @@ def test_new_points_are_compared_with_the_old_ones():
 
 def test_what_was_not_measured_is_named():
     table = PointTable(1, uniform_settings(2))
-    table.add(PointPlan([0] * 3, [0, 1, 2], [9] * 3), OutcomeCounts([0, 1, 2], [0] * 3, [9] * 3))
+    plan = PointPlan([0] * 3, [0, 1, 2], [9] * 3, table.settings)
+    table.add(plan, OutcomeCounts([0, 1, 2], [0] * 3, [9] * 3))
     with pytest.raises(InputError, match="X on qubit 0 Y on qubit 1"):
         reduced_states(table, locality=2)
     with pytest.raises(InputError, match="locality must be 1 or 2"):

@@ -5,9 +5,11 @@ from scipy.optimize import minimize
 
 from aqka import InputError
 from aqka.backends.zz import zz_kernel, zz_states
-from aqka.core.points import PointTable, choose_settings
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings
 from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_errors
-from aqka.estimates.states import FittedStates, choose_rank, deviance_test, draw_counts, fit_states
+from aqka.estimates.state_rank import choose_rank, deviance_test
+from aqka.estimates.states import FittedStates, draw_counts, fit_states
 from aqka.maths.product_bases import ProductBases
 from benchmarks.point_law import ry_cz_map
 from tests.estimates.points import measured, probabilities
@@ -198,6 +200,43 @@ def test_the_deviance_test_keeps_its_level_and_sees_noise():
     exact = zz_kernel(points(40, 3))
     pure = fit_states(noisy).kernel()
     assert root_mean_square(fitted.purified().kernel() - exact) < root_mean_square(pure - exact)
+
+
+def test_noise_that_harms_no_kernel_entry_is_left_in():
+    # At 2048 shots a point the test sees 1 % of noise, but a second vector costs more than it.
+    settings, x, noise = choose_settings(4, seed=0), points(60, 4), 0.01
+    table = measured(zz_states(x), settings, 2048, seed=1, depolarised=noise)
+    fitted, tests = choose_rank(table, np.random.default_rng(0), kernel_of="device")
+    assert tests[0].p_value < 1e-4
+    assert fitted.rank == 1
+    assert "not quite those of pure states" in tests[0].sentence
+    # What is expected of the kernel's error is what happens to it.
+    upper = np.triu_indices(60, k=1)
+    exact = ((1 - noise) ** 2 * zz_kernel(x) + (1 - (1 - noise) ** 2) / 16)[upper]
+    pure, mixed = (
+        np.mean((fit_states(table, rank).kernel()[upper] - exact) ** 2) for rank in (1, 2)
+    )
+    assert tests[0].error_ratio == pytest.approx(mixed / pure, rel=0.25)
+
+
+def test_noise_can_be_taken_from_states_in_part():
+    states = fit_states(
+        measured(zz_states(points(4, 2)), choose_settings(2, seed=0), 9000, 0, depolarised=0.2), 4
+    )
+
+    def eigenvalues(fitted):
+        matrices = np.einsum("kid,kie->ide", fitted.vectors, fitted.vectors.conj())
+        return np.linalg.eigvalsh(matrices)
+
+    before, after = eigenvalues(states), eigenvalues(states.with_less_noise(0.5))
+    np.testing.assert_allclose(after[:, :-1], before[:, :-1] / 2, atol=1e-12)
+    np.testing.assert_allclose(after.sum(axis=1), 1.0)
+    np.testing.assert_allclose(
+        states.with_less_noise(1.0).kernel(), states.behind("device").kernel(), atol=1e-12
+    )
+    assert states.behind("purified").rank == 1
+    with pytest.raises(InputError, match="'purified' or 'device', got 'exact'"):
+        states.behind("exact")
 
 
 def test_drawn_counts_have_the_shots_and_probabilities_of_their_states():

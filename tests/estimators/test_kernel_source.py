@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,6 +17,7 @@ from aqka import (
 from aqka.backends.zz import zz_kernel
 from aqka.estimators._bought_kernel import Purchase
 from aqka.estimators.kernel_source import kernel_source
+from aqka.readouts import make_readout
 from tests.estimators.counting import Counting
 
 
@@ -123,15 +126,17 @@ def test_every_source_gives_the_same_entries_of_the_same_kernel(moons):
         "run": (kernel_source(run, numbers[train], purchase), numbers[test]),
     }
     for name, (source, points) in sources.items():
-        training = source.training_kernel(problem)
+        training = source.training(problem)
         np.testing.assert_allclose(training.kernel, exact[np.ix_(train, train)], atol=1e-3)
         assert np.all(training.variance < 1e-8)
-        entries = source.test_entries(points, problem)
-        np.testing.assert_allclose(entries, exact[np.ix_(test, train)], atol=1e-3)
+        # A head of one point's coefficient reads one column of the test-by-train block.
+        head = replace(training.fit(make_readout("ridge"), problem), alpha=np.eye(40)[7])
+        f = source.decide(head, points, problem)
+        np.testing.assert_allclose(f, exact[test, train[7]], atol=1e-3)
         assert (training.shots > 0) == source.takes_shots == (name == "bought")
         if not source.takes_shots:
             with pytest.raises(InputError, match="nothing to measure"):
-                source.test_backend(points)
+                source.predict(head, points, 100, 0.05, 0.9)
 
 
 def test_points_of_a_run_must_be_among_its_own(moons):

@@ -20,10 +20,12 @@ def rbf(X, gamma):
 
 @pytest.mark.parametrize("name", ["zz", "zz-full", "z"])
 def test_states_are_those_of_the_circuits_that_a_study_runs(name):
-    from aqka.study.feature_maps import built_in
+    from aqka.backends.built_in_maps import built_in_map
 
     X = np.random.default_rng(0).uniform(-1, 4, (6, 3))
-    assert map_states(X, name) == pytest.approx(map_states(X, built_in(name, 3)), abs=1e-12)
+    for reps in (1, 2, 3):
+        circuit = built_in_map(name, 3, reps)
+        assert map_states(X, name, reps) == pytest.approx(map_states(X, circuit), abs=1e-12)
 
 
 def test_too_many_qubits_are_refused_before_anything_is_built():

@@ -13,6 +13,11 @@ from aqka.insight.preflight import count_steps, default_candidates
 from aqka.insight.scan import Candidate, scan
 
 
+@pytest.fixture
+def few_trees(monkeypatch):
+    monkeypatch.setattr("aqka.insight.baselines.TREES", {"n_estimators": [20]})
+
+
 def own_only(X):
     return [Candidate({"range": "own"}, X, "zz")]
 
@@ -42,7 +47,7 @@ def test_a_task_made_of_the_kernel_is_worth_its_shots():
     assert [entry["name"] for entry in facts["scores"]][:2] == ["exact kernel", "at this budget"]
 
 
-def test_labels_that_mean_nothing_are_not_worth_a_shot(monkeypatch):
+def test_labels_that_mean_nothing_are_not_worth_a_shot(monkeypatch, few_trees):
     monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 80)
     rng = np.random.default_rng(1)
     X = rng.uniform(0, 3, (1000, 2))
@@ -56,7 +61,7 @@ def test_labels_that_mean_nothing_are_not_worth_a_shot(monkeypatch):
     assert found.scan.nested.means[0] < 0.6
 
 
-def test_what_the_circuit_does_not_see_a_plain_model_does_better():
+def test_what_the_circuit_does_not_see_a_plain_model_does_better(few_trees):
     rng = np.random.default_rng(2)
     columns = rng.normal(size=(120, 3))
     y = np.where(columns[:, 2] + 0.5 * columns[:, 0] > 0, "up", "down")
@@ -66,7 +71,7 @@ def test_what_the_circuit_does_not_see_a_plain_model_does_better():
     assert "without a shot, clearly more than this kernel even if exact" in found.verdict.sentence
 
 
-def test_real_targets_are_scored_by_r2():
+def test_real_targets_are_scored_by_r2(few_trees):
     X = np.random.default_rng(3).uniform(0, 1, (40, 2))
     y = np.sin(3 * X[:, 0]) + X[:, 1]
     candidates = [Candidate({}, X, "z")]
@@ -145,6 +150,47 @@ def test_default_candidates_scale_the_columns_to_every_range():
         assert candidate.angles.max(axis=0) == pytest.approx([candidate.settings["range"][1]] * 2)
 
 
+def test_default_candidates_repeat_the_maps_as_a_scan_does():
+    X = np.random.default_rng(0).uniform(0, 3, (3, 2))
+    candidates = default_candidates(X, "zz")
+    assert {c.settings["reps"] for c in candidates} == {1, 2, 3}
+    assert candidates[0].kernel() == pytest.approx(zz_kernel(X))
+    once = next(c for c in candidates[1:] if (c.settings["map"], c.settings["reps"]) == ("z", 1))
+    gaps = once.angles[:, None] - once.angles
+    # One layer of Hadamards and phases 2x has the overlap Π cos(x - y).
+    assert once.kernel() == pytest.approx(np.prod(np.cos(gaps) ** 2, axis=2))
+    assert {c.settings["map"] for c in default_candidates(X, lambda x: None)} == {"as given"}
+
+
+def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, few_trees):
+    from io import StringIO
+
+    from rich.console import Console
+
+    from aqka.cli.check_table import print_check
+
+    monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 50)
+    rng = np.random.default_rng(5)
+    X = rng.uniform(0, 3, (300, 2))
+    y = (X[:, 0] > 1.5).astype(int)
+
+    def told(n_train):
+        spending = Spending(10 * n_train * (n_train - 1) // 2, n_train, allocator="uniform")
+        found = preflight(X, y, spending=spending, candidates=own_only(X))
+        console = Console(file=StringIO(), width=200)
+        print_check(found, console)
+        return found, console.file.getvalue()
+
+    found, text = told(240)
+    assert (found.n_train, found.n_train_given) == (40, 240)
+    assert found.facts()["training_points_given"] == 240
+    assert found.concentration.shot_error is not None  # by the shots a pair, not by all of them
+    assert "40 points each time, not from the study's 240" in text
+    found, text = told(40)
+    assert (found.n_train, found.n_train_given) == (40, 40)
+    assert "not from the study" not in text
+
+
 def test_mistakes_are_named():
     X = np.zeros((20, 2))
     with pytest.raises(InputError, match="as many points"):
@@ -153,7 +199,7 @@ def test_mistakes_are_named():
         preflight(X[:5], np.arange(5) % 2)
     with pytest.raises(InputError, match="head must be"):
         preflight(X, np.arange(20) % 2, head="forest")
-    with pytest.raises(InputError, match="feature_map must be one of"):
+    with pytest.raises(InputError, match=r"Did you mean 'zz'\? Built-in: zz, zz-full, z;"):
         preflight(X, np.arange(20) % 2, "zzz")
     with pytest.raises(InputError, match=r"needs 30\. .*PCA"):
         preflight(np.zeros((20, 30)), np.arange(20) % 2)

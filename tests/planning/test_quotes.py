@@ -54,6 +54,8 @@ def test_pairs_with_and_without_the_diagonal():
         ({"budget": "1 s"}, "does not pay for a single shot.*2.00035"),
         ({"budget": "1e14 h"}, "more than 1e\\+15 shots"),
         ({"n_qubits": 0}, "n_qubits"),
+        ({"tiles": 0}, "tiles"),
+        ({"tiles": 2.5}, "tiles"),
         ({"n_qubits": 1}, "at least 2 qubits"),
         ({"depth": 0}, "depth"),
         ({"queue": -1}, "queue"),
@@ -67,3 +69,24 @@ def test_pairs_with_and_without_the_diagonal():
 def test_mistakes_are_named(arguments, words):
     with pytest.raises(InputError, match=words):
         quote(**{"n_points": 50, "budget": 1000, **arguments})
+
+
+@given(st.integers(1, 10**6), st.integers(1, 60), schedules, devices)
+def test_tiles_divide_executions_and_nothing_else(shots, tiles, schedule, device):
+    plain = quote(30, shots, schedule=schedule, device=device, rate=2.0)
+    tiled = quote(30, shots, schedule=schedule, device=device, rate=2.0, tiles=tiles)
+    assert tiled.shots_per_round == plain.shots_per_round
+    needed = [math.ceil(s / tiles) for s in plain.shots_per_round]
+    assert (plain.executions, tiled.executions) == (shots, sum(needed))
+    assert tiled.jobs == sum(math.ceil(e / device.max_executions) for e in needed)
+    jobs = tiled.jobs * device.job_overhead
+    assert tiled.qpu_seconds == pytest.approx(jobs + sum(needed) * tiled.execution_seconds)
+    assert (tiled.untiled_seconds, tiled.untiled_cost) == (plain.qpu_seconds, plain.cost)
+    assert plain.untiled_seconds == plain.qpu_seconds >= tiled.qpu_seconds
+
+
+def test_five_thousand_pairs_on_twenty_tiles():
+    """100 shots each; by hand 500,000 executions and 25,000."""
+    tiled = quote(101, 5050 * 100, schedule=Schedule(warmup=0.0, rounds=1), tiles=20)
+    assert tiled.shots / tiled.executions == 20
+    assert tiled.untiled_seconds > 15 * tiled.qpu_seconds

@@ -9,10 +9,10 @@ from aqka.planning.budget import Money, QpuTime
 from tests.planning.strategies import ONE_ROUND, devices, schedules
 
 
-@given(st.floats(0.01, 3e4), schedules, devices)
-def test_qpu_time_buys_as_many_shots_as_it_pays_for(seconds, schedule, device):
+@given(st.floats(0.01, 3e4), schedules, devices, st.integers(1, 30))
+def test_qpu_time_buys_as_many_shots_as_it_pays_for(seconds, schedule, device, tiles):
     def ask(budget):
-        return quote(30, budget, schedule=schedule, device=device)
+        return quote(30, budget, schedule=schedule, device=device, tiles=tiles)
 
     assume(ask(1).qpu_seconds <= seconds)
     bought = ask(QpuTime(seconds))
@@ -31,10 +31,10 @@ def test_money_buys_as_many_shots_as_it_pays_for(amount, rate, schedule):
     assert bought.cost <= amount < ask(bought.shots + 1).cost
 
 
-@given(st.integers(1, 10**5), st.integers(0, 50), schedules, devices)
-def test_more_shots_never_cost_less(shots, more, schedule, device):
-    few = quote(30, shots, schedule=schedule, device=device, rate=1.0)
-    many = quote(30, shots + more, schedule=schedule, device=device, rate=1.0)
+@given(st.integers(1, 10**5), st.integers(0, 50), schedules, devices, st.integers(1, 30))
+def test_more_shots_never_cost_less(shots, more, schedule, device, tiles):
+    few = quote(30, shots, schedule=schedule, device=device, rate=1.0, tiles=tiles)
+    many = quote(30, shots + more, schedule=schedule, device=device, rate=1.0, tiles=tiles)
     assert few.qpu_seconds <= many.qpu_seconds
     assert few.wall_seconds <= many.wall_seconds
     assert few.cost <= many.cost

@@ -17,7 +17,7 @@ def test_words_follow_the_numbers(report):
     assert (
         "no, spreading them evenly" in words_by_question(worse)["Was adaptive allocation worth it?"]
     )
-    assert "uniform or auto" in words_by_question(worse)["What to do next?"]
+    assert "try the allocator uniform" in words_by_question(worse)["What to do next?"]
     unsure = replace(report, steering=Steering(0.9, 0.1, 0.4))
     assert "no difference that" in words_by_question(unsure)["Was adaptive allocation worth it?"]
     small_but_sure = replace(report, steering=Steering(0.99, 0.001, 0.4))

@@ -236,7 +236,7 @@ def test_landmarks_hold_when_a_round_is_cut(name, labels):
 
 def test_fit_uses_the_default_readout_unless_one_is_named(kernel, labels):
     session = acquire(MatrixBackend(kernel), labels, 2000, reading="paper")
-    np.testing.assert_array_equal(session.fit().alpha, session.fit("auto").alpha)
+    np.testing.assert_array_equal(session.fit().alpha, session.fit("ridge-noise").alpha)
     assert session.fit(session.problem.reading.readout).regularisation == 0.01
     assert session.fit("svm").regularisation == 5.0
     named = make_readout("ridge-loo").fit(session.table, session.problem)

@@ -45,12 +45,31 @@ def test_a_scan_has_maps_ranges_and_qubits_of_the_schema(tmp_path):
         "feature_map.map": "zz",
         "feature_map.qubits": 3,
         "feature_map.range": [0.0, 3.141592653589793],
+        "feature_map.reps": 2,
     }
     assert {settings["feature_map.map"] for settings in tried} == {"zz", "zz-full", "z"}
     assert {settings["feature_map.qubits"] for settings in tried} == {2, 3, 4, 8}
-    assert len(tried) == 3 * 4 * 7  # the study's own range is not tried twice
+    assert {settings["feature_map.reps"] for settings in tried} == {1, 2, 3}
+    assert len(tried) == 3 * 4 * 3 * 7  # the study's own range is not tried twice
     for settings in tried:  # each is a study that can be run
         parse_study(with_settings(text, settings))
+
+
+def test_a_candidate_is_the_circuit_that_its_settings_run(tmp_path):
+    from aqka.backends import StatevectorBackend
+
+    text = small().replace("qubits = 2", "qubits = 2\nreps = 3")
+    check = StudyCheck.of(parse_study(text), tmp_path)
+    assert check.candidates[0].settings["feature_map.reps"] == 3
+    for candidate in (check.candidates[0], *check.candidates[1::17]):
+        path = write_study(tmp_path, with_settings(text, check.changes(candidate)))
+        prepared = prepare(path)
+        exact = StatevectorBackend(prepared.points.train, prepared.circuit).kernel()
+        rows = [
+            next(k for k, x in enumerate(candidate.angles) if np.allclose(x, point))
+            for point in prepared.points.train
+        ]
+        assert candidate.kernel()[np.ix_(rows, rows)] == pytest.approx(exact)
 
 
 def test_without_components_the_columns_stay(tmp_path):
@@ -62,16 +81,17 @@ def test_without_components_the_columns_stay(tmp_path):
 def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
     from qiskit import qpy
 
-    from aqka.study.feature_maps import built_in
+    from aqka.backends.built_in_maps import built_in_map
 
     with (tmp_path / "map.qpy").open("wb") as stream:
-        qpy.dump(built_in("zz", 2), stream)
+        qpy.dump(built_in_map("zz", 2), stream)
     text = small().replace("qubits = 2", 'map = "map.qpy"')
     check = StudyCheck.of(parse_study(text), tmp_path)
     assert len(check.candidates) == 7
     assert {c.settings["feature_map.map"] for c in check.candidates} == {"map.qpy"}
     own, zz = check.candidates[0], StudyCheck.of(parse_study(small()), tmp_path).candidates[0]
     assert own.kernel() == pytest.approx(zz.kernel())
+    assert "feature_map.reps" not in own.settings
 
 
 def test_the_example_learns_with_its_budget(tmp_path):

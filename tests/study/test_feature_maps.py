@@ -4,10 +4,12 @@ import pytest
 from qiskit.quantum_info import Statevector
 
 from aqka import InputError
+from aqka.backends.built_in_maps import built_in_map
 from aqka.study.circuit_files import read_circuit
 from aqka.study.directory import prepare
-from aqka.study.feature_maps import as_qpy, built_in
+from aqka.study.feature_maps import as_qpy
 from tests.study.circuits import with_map
+from tests.study.helpers import QUICK, small, write_study
 
 
 @pytest.mark.parametrize(
@@ -31,10 +33,29 @@ def test_code_that_gives_no_circuit_is_said(tmp_path, content, words, monkeypatc
 
 @pytest.mark.parametrize("name", ["zz", "zz-full", "z"])
 def test_a_built_in_map_has_a_qubit_per_feature_and_survives_a_file(name):
-    circuit = built_in(name, 3)
+    circuit = built_in_map(name, 3)
     assert (circuit.num_qubits, circuit.num_parameters) == (3, 3)
     again = read_circuit(as_qpy(circuit), ".qpy")
     values = [0.1, 0.7, 2.0]
     assert Statevector(again.assign_parameters(values)).equiv(
         Statevector(circuit.assign_parameters(values))
     )
+
+
+def test_repetitions_reach_the_circuit_and_the_run(tmp_path):
+    from aqka.study.carry_out import carry_out, study_quote
+    from aqka.study.directory import read_run
+    from aqka.study.schema import parse_study
+
+    once = small(rounds=1, method=QUICK).replace("qubits = 2", "qubits = 2\nreps = 1")
+    prepared = prepare(write_study(tmp_path / "once", once))
+    layers = prepared.circuit.count_ops()
+    assert layers["h"] == 2
+    twice = prepare(write_study(tmp_path / "twice"))
+    assert twice.circuit is None  # the paper's map, which needs no SDK
+    assert study_quote(prepared).depth < study_quote(twice).depth
+    carry_out(prepared, tmp_path / "run", new=True)
+    again = read_run(tmp_path / "run")
+    assert again.circuit.count_ops() == layers
+    with pytest.raises(InputError, match="reps is for built-in maps"):
+        parse_study(once.replace("reps = 1", 'reps = 1\nmap = "map.qpy"'))

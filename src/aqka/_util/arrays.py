@@ -77,6 +77,15 @@ def as_counts(values: ArrayLike, name: str) -> IntArray:
     return array.astype(np.int64)
 
 
+def as_column(values: ArrayLike, name: str) -> IntArray:
+    """Return ``values`` as counts that are not negative and cannot be changed."""
+    column = as_counts(values, name)
+    if column.size and column.min() < 0:
+        raise InputError(f"{name} must not be negative, got {column.min()}.")
+    column.setflags(write=False)  # what was asked for, or seen, stays what it was
+    return column
+
+
 def as_kernel(matrix: ArrayLike, name: str, *, square: bool = True) -> FloatArray:
     """Return ``matrix`` as float64 kernel values within [0, 1]; a square one is symmetric."""
     kernel = as_array(matrix, name)

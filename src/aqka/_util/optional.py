@@ -11,6 +11,7 @@ EXTRAS = {
     "plot": ("pictures", ("matplotlib",)),
     "parquet": ("Parquet files", ("pyarrow",)),
     "cluster": ("sweeps on a Dask cluster", ("distributed",)),
+    "serve": ("a live page about the runs of a folder", ("starlette", "uvicorn")),
     "qiskit": ("any Qiskit circuit, any Qiskit sampler", ("qiskit",)),
     "qasm": ("feature maps as OpenQASM 3 files", ("qiskit", "qiskit-qasm3-import")),
     "aer": ("noisy simulation", ("qiskit", "qiskit-aer")),

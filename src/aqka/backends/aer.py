@@ -3,15 +3,20 @@
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, digest
+from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._noisy.depolarising import depolarising_noise
 from aqka.backends._noisy.device_noise import used_qubits
 from aqka.backends._noisy.fidelity_program import FidelityProgram
 from aqka.backends._noisy.noisy_circuit import NoisyCircuit
+from aqka.backends._noisy.point_program import PointProgram
+from aqka.backends._points.draw import draw_outcomes
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import ExactBackend
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,7 +83,7 @@ class AerBackend(ExactBackend):
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None" = None,
+        feature_map: "QuantumCircuit | str | None" = None,
         *,
         noise: Union["NoiseModel", "BackendV2"],
         columns: ArrayLike | None = None,
@@ -88,6 +93,7 @@ class AerBackend(ExactBackend):
     ) -> None:
         super().__init__(seed)
         noisy = NoisyCircuit(X, feature_map, columns, noise, optimization_level, initial_layout)
+        self._noisy = noisy
         self._rows, self._columns, self._circuit = noisy.rows, noisy.columns, noisy.circuit
         self._check_size(len(used_qubits(noisy.circuit)))
         features = self._rows.shape[1]
@@ -97,6 +103,7 @@ class AerBackend(ExactBackend):
             (noisy.parameters[:features], noisy.parameters[features:]),
         )
         self._kernel: FloatArray | None = None
+        self._point_program: PointProgram | None = None
 
     def _check_size(self, n_qubits: int) -> None:
         needed = 8 * 4**n_qubits * len(self._rows)
@@ -119,6 +126,23 @@ class AerBackend(ExactBackend):
             self._program = None  # it has served
         return self._kernel
 
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        return int(self._noisy.feature_map.num_qubits)
+
+    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
+        return draw_outcomes(plan, self._probabilities, rng)
+
+    def _probabilities(self, points: IntArray, letters: IntArray) -> FloatArray:
+        """Return the exact noisy probabilities of all outcomes of points in settings."""
+        if self._point_program is None:
+            circuit, parameters, model = self._noisy.point
+            self._point_program = PointProgram(circuit, model, parameters)
+        program, values = self._point_program, self._noisy.point_values(points, letters)
+        chunk = max(1, _CHUNK_BYTES // (8 * 4**program.n_used))
+        return np.concatenate([program.probabilities(part) for part in _split(values, chunk)])
+
     def _identity(self) -> list[str]:
         return [
             f"X={digest(self._rows)}",
@@ -130,7 +154,7 @@ class AerBackend(ExactBackend):
     def __getstate__(self) -> dict[str, Any]:
         """Return what to pickle: the kernel in place of the program that computes it."""
         self.kernel()
-        return self.__dict__
+        return {**self.__dict__, "_point_program": None}
 
     @property
     def circuit(self) -> "QuantumCircuit":

@@ -10,10 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka._util.optional import require
 from aqka.backends._noisy.noise_table import noise_digest
-from aqka.backends._noisy.noisy_circuit import NoisyCircuit
+from aqka.backends._noisy.noisy_circuit import NoisyCircuit, Transpiled
+from aqka.backends._points.draw import as_numbers, count_bits
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend
+from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import ShotPlan
+from aqka.core.point_plans import PointPlan
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -56,7 +59,7 @@ class AerSamplingBackend(SimulatedBackend):
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None" = None,
+        feature_map: "QuantumCircuit | str | None" = None,
         *,
         noise: Union["NoiseModel", "BackendV2"],
         columns: ArrayLike | None = None,
@@ -92,30 +95,51 @@ class AerSamplingBackend(SimulatedBackend):
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         hits = np.zeros(len(plan), dtype=np.int64)
+        sent = Transpiled(self._circuit, self._noisy.parameters, self._noisy.model)
         for pairs in _runs(plan.shots):
             first = self._noisy.rows[plan.rows[pairs]]
             second = self._noisy.columns[plan.cols[pairs]]
-            hits[pairs] = self._run(
-                np.hstack([first, second]), int(plan.shots[pairs[0]]), int(rng.integers(2**62))
-            )
+            values, seed = np.hstack([first, second]), int(rng.integers(2**62))
+            outcomes = _run(sent, values, int(plan.shots[pairs[0]]), seed)
+            hits[pairs] = np.sum(~outcomes.any(axis=-1), axis=-1)
         return hits
 
-    def _run(self, values: FloatArray, shots: int, seed: int) -> IntArray:
-        """Return each row's all-zero outcomes out of ``shots``."""
-        options = {
-            "noise_model": self._noisy.model,
-            "method": "density_matrix",
-            "runtime_parameter_bind_enable": True,
-            # Aer's threads wait for each other by spinning: beside other work on the machine
-            # two of them took up to fourteen times as long as one.
-            "max_parallel_threads": 1,
-        }
-        primitives = require("qiskit_aer.primitives", "aer")
-        sampler = primitives.SamplerV2(seed=seed, options={"backend_options": options})
-        columns = [self._noisy.parameters.index(p) for p in self._circuit.parameters]
-        job = sampler.run([(self._circuit, values[:, columns])], shots=shots)
-        outcomes: NDArray[np.uint8] = job.result()[0].data.meas.array
-        return np.asarray(np.sum(~outcomes.any(axis=-1), axis=-1), dtype=np.int64)
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        return int(self._noisy.feature_map.num_qubits)
+
+    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
+        circuit, parameters, model = self._noisy.point
+        circuit = circuit.copy()
+        circuit.global_phase = 0
+        sent = Transpiled(circuit, parameters, model)
+        rows, outcomes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for which in _runs(plan.shots):
+            letters = plan.letters[plan.settings[which]]
+            values, shots = self._noisy.point_values(plan.points[which], letters), plan.shots[which]
+            seen = as_numbers(_run(sent, values, int(shots[0]), int(rng.integers(2**62))))
+            rows.append(np.repeat(which, shots))
+            outcomes.append(seen.reshape(-1))
+        return count_bits(np.concatenate(rows), np.concatenate(outcomes))
+
+
+def _run(sent: Transpiled, values: FloatArray, shots: int, seed: int) -> NDArray[np.uint8]:
+    """Return the packed bits of each row's shots."""
+    options = {
+        "noise_model": sent.model,
+        "method": "density_matrix",
+        "runtime_parameter_bind_enable": True,
+        # Aer's threads wait for each other by spinning: beside other work on the machine
+        # two of them took up to fourteen times as long as one.
+        "max_parallel_threads": 1,
+    }
+    primitives = require("qiskit_aer.primitives", "aer")
+    sampler = primitives.SamplerV2(seed=seed, options={"backend_options": options})
+    columns = [sent.parameters.index(p) for p in sent.circuit.parameters]
+    job = sampler.run([(sent.circuit, values[:, columns])], shots=shots)
+    outcomes: NDArray[np.uint8] = job.result()[0].data.meas.array
+    return outcomes
 
 
 def _runs(shots: IntArray) -> Iterator[IntArray]:

@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from aqka._util.arrays import FloatArray, IntArray
-from aqka.core.plans import ShotPlan
+from aqka._util.arrays import FloatArray
+from aqka.core.plans import Plan, ShotPlan
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 class Backend(ABC):
     """Runs the shots of a plan.
+
+    A plan asks for pairs (:class:`~aqka.core.ShotPlan`), answered by hits, one count per pair;
+    or for points in Pauli settings (:class:`~aqka.core.PointPlan`), answered by
+    :class:`~aqka.core.OutcomeCounts`, which a backend with ``n_qubits`` can do.
 
     A subclass must write ``shape``, ``submit`` and ``collect``. Everything else has a default
     that says less or costs more, never something wrong; a subclass that knows better overrides
@@ -24,7 +29,7 @@ class Backend(ABC):
     Where jobs outlive the process, write ``recover``. Where the same tag gives the same hits
     at no cost, set ``replayable``. Where data, circuit or device can differ, write
     ``fingerprint``. Where the exact kernel can be computed, write ``has_kernel`` and
-    ``kernel``, both or none.
+    ``kernel``, both or none. Where points can be measured, write ``n_qubits``.
     """
 
     @property
@@ -33,7 +38,7 @@ class Backend(ABC):
         """Points that a plan's rows and columns may name."""
 
     @abstractmethod
-    def submit(self, plan: ShotPlan, tag: str) -> str:
+    def submit(self, plan: Plan, tag: str) -> str:
         """Hand in a plan under a tag of the caller's and return a ticket for it.
 
         The tag identifies the submission: on a seeded simulator the same tag gives the same
@@ -42,8 +47,8 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def collect(self, ticket: str) -> IntArray:
-        """Wait for a submitted plan and return the hits, one count per pair of the plan.
+    def collect(self, ticket: str) -> Any:
+        """Wait for a submitted plan and return the answer: hits of pairs, outcomes of points.
 
         Raise ``aqka.TransientError`` for what may pass, and ``aqka.JobError`` for
         shots that are lost.
@@ -54,7 +59,15 @@ class Backend(ABC):
         """Whether a tag gives the same hits again at no cost, so that a lost ticket is no loss."""
         return False
 
-    def recover(self, plan: ShotPlan, tag: str) -> str | None:
+    @property
+    def n_qubits(self) -> int | None:
+        """Qubits that a point's state is measured on; None: it cannot measure points.
+
+        The points of a plan are those of the rows.
+        """
+        return None
+
+    def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that a process submitted before it died; None: none known.
 
         A backend whose jobs outlive the process must look for them, or shots are paid twice. The
@@ -107,16 +120,42 @@ def as_backend(backend: Any) -> Backend:
     """Return a backend; refuse what is none, a kernel matrix for example."""
     if not isinstance(backend, Backend):
         given = backend.__name__ if isinstance(backend, type) else type(backend).__name__
-        raise InputError(
-            f"backend must be a Backend, got {given}; for a kernel matrix pass "
-            "MatrixBackend(kernel), for a class of your own derive it from aqka.Backend."
+        remedy = (
+            "for a kernel matrix pass MatrixBackend(kernel), for a class of your own derive it "
+            "from aqka.Backend"
         )
+        if isinstance(backend, str) or hasattr(backend, "target"):
+            # A device's, or its name: obvious, but for the points.
+            remedy = (
+                "it must know the points: StatevectorBackend(X), AerBackend(X, noise=…), "
+                "PennylaneBackend(X, function) or RuntimeBackend(device, X)"
+            )
+        raise InputError(f"backend must be a Backend, got {given}; {remedy}.")
     return backend
 
 
-def check_plan(plan: ShotPlan, shape: tuple[int, int]) -> None:
-    """Refuse a plan that names a point the backend does not have."""
+def check_plan(plan: Plan, shape: tuple[int, int], n_qubits: int | None = None) -> None:
+    """Refuse a plan that names a point or qubit that the backend does not have."""
+    if isinstance(plan, PointPlan):
+        _check_points(plan, shape[0], n_qubits)
+        return
+    assert isinstance(plan, ShotPlan)
     limits = zip(("rows", "cols"), (plan.rows, plan.cols), shape, strict=True)
     for name, points, size in limits:
         if points.size and points.max() >= size:
             raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
+
+
+def _check_points(plan: PointPlan, n_points: int, n_qubits: int | None) -> None:
+    if n_qubits is None:
+        raise InputError(
+            "this backend measures pairs, not points: it has no circuit that prepares a point's "
+            "state. Use design='pairs', or a backend of a feature map, such as StatevectorBackend."
+        )
+    if plan.n_qubits != n_qubits:
+        raise InputError(
+            f"settings of the plan must name {n_qubits} qubits, those of the feature map, "
+            f"got {plan.n_qubits}."
+        )
+    if plan.points.size and plan.points.max() >= n_points:
+        raise InputError(f"points of the plan must be below {n_points}, got {plan.points.max()}.")

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.optional import require
+from aqka.backends.built_in_maps import built_in_map
 from aqka.backends.map_checks import check_feature_map
 from aqka.errors import InputError
 
@@ -49,27 +50,24 @@ def as_rows_and_columns(X: ArrayLike, columns: ArrayLike | None) -> tuple[FloatA
 
 def zz_feature_map(n_qubits: int) -> "QuantumCircuit":
     """Return the paper's map: ZZ, two repetitions, linear entanglement, one qubit a feature."""
-    if n_qubits < 2:
-        raise InputError(
-            "the ZZ feature map needs at least 2 features, one per qubit, got 1; "
-            "pass a feature_map of your own."
-        )
-    library = require("qiskit.circuit.library", "qiskit")
-    circuit: QuantumCircuit = library.zz_feature_map(n_qubits, reps=2, entanglement="linear")
-    return circuit
+    return built_in_map("zz", n_qubits)
 
 
-def as_feature_map(feature_map: "QuantumCircuit | None", n_features: int) -> "QuantumCircuit":
+def as_feature_map(feature_map: "QuantumCircuit | str | None", n_features: int) -> "QuantumCircuit":
     """Return a circuit that encodes points of that many features; None is the ZZ map.
 
     Column k of the data goes to the k-th of ``circuit.parameters``, Qiskit's own order.
     """
     qiskit = require("qiskit", "qiskit")
-    if feature_map is None:
-        return zz_feature_map(n_features)
+    if feature_map is None or isinstance(feature_map, str):
+        return built_in_map(feature_map or "zz", n_features)
     if not isinstance(feature_map, qiskit.QuantumCircuit):
+        also = ""
+        if callable(feature_map):
+            also = " A PennyLane function is for StatevectorBackend and PennylaneBackend."
         raise InputError(
-            f"feature_map must be a qiskit QuantumCircuit, got {type(feature_map).__name__}."
+            "feature_map must be a qiskit QuantumCircuit or the name of a built-in map, such as "
+            f"'zz', got {type(feature_map).__name__}.{also}"
         )
     check_feature_map(feature_map)
     if feature_map.num_parameters != n_features:

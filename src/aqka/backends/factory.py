@@ -1,12 +1,18 @@
 """BackendFactory: a backend for each data set, with options that stay the same."""
 
+import sys
 from typing import Any
 
+from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.base import Backend
+from aqka.backends.pennylane import PennylaneBackend
+from aqka.backends.runtime import RuntimeBackend
 from aqka.backends.statevector import StatevectorBackend
 from aqka.errors import InputError
 
 STATEVECTOR = "statevector"
+NAMES = (STATEVECTOR, "aer", "pennylane")
+"""Backends that need no options, so that their name is enough."""
 
 
 class BackendFactory:
@@ -57,9 +63,46 @@ class BackendFactory:
 
 
 def as_factory(backend: Any) -> BackendFactory | None:
-    """Return the factory that an estimator's ``backend`` names; None if it is not one."""
+    """Return the factory that an estimator's ``backend`` names; None if it is not one.
+
+    Parameters
+    ----------
+    backend
+        A factory; one of ``NAMES`` (``"aer"`` is without noise); or a device of Qiskit's, fake or
+        real, on which IBM's sampler runs.
+    """
     if isinstance(backend, BackendFactory):
         return backend
-    if isinstance(backend, str) and backend == STATEVECTOR:
-        return BackendFactory(StatevectorBackend)
+    if isinstance(backend, str):
+        return _named(backend) if backend in NAMES else None
+    if _is_qiskit_device(backend):
+        return BackendFactory(RuntimeBackend, backend=backend)
+    if isinstance(backend, Backend):
+        name = type(backend).__name__
+        raise InputError(
+            f"backend is a {name} of certain points, but a fit has its own: pass "
+            f"BackendFactory({name}, …) with its other options."
+        )
+    if _is_pennylane_device(backend):
+        raise InputError(
+            "backend is a PennyLane device, which has a number of wires already: pass its name, "
+            "BackendFactory(PennylaneBackend, device='default.qubit'), or 'pennylane'."
+        )
     return None
+
+
+def _named(name: str) -> BackendFactory:
+    if name == "aer":
+        return BackendFactory(AerBackend, noise=depolarising_noise(0.0, 0.0))
+    return BackendFactory(PennylaneBackend if name == "pennylane" else StatevectorBackend)
+
+
+def _is_qiskit_device(device: Any) -> bool:
+    # Who has one has imported Qiskit; nobody else need wait for it.
+    providers = sys.modules.get("qiskit.providers")
+    return providers is not None and isinstance(device, providers.BackendV2)
+
+
+def _is_pennylane_device(device: Any) -> bool:
+    devices = sys.modules.get("pennylane.devices")
+    return devices is not None and isinstance(device, devices.Device)

@@ -81,7 +81,8 @@ def mitigate_depolarising(
     kernel
         Noisy estimate, a matrix.
     survival
-        One p for all, or one for each point: the pair (i, j) then has sqrt(p_i p_j).
+        One p for all; or one for each point: the pair (i, j) then has sqrt(p_i p_j); or a matrix
+        with one for each pair.
     n_qubits
         Qubits of the circuit.
     columns
@@ -99,25 +100,34 @@ def mitigate_depolarising(
     noisy = np.asarray(kernel, dtype=np.float64)
     if noisy.ndim != 2:
         raise InputError(f"kernel must be a matrix, got shape {noisy.shape}.")
-    rows = _as_survival(survival, "survival", noisy.shape[0])
-    cols = rows if columns is None else _as_survival(columns, "columns", noisy.shape[1])
-    if len(rows) != noisy.shape[0] or len(cols) != noisy.shape[1]:
-        raise InputError(
-            f"survival must have one entry per row of the {noisy.shape} kernel and columns one "
-            f"per column, got {len(rows)} and {len(cols)}."
-        )
-    p = np.sqrt(np.outer(rows, cols))
+    p = _pair_survival(survival, columns, noisy.shape)
     floor = 0.5 ** as_count(n_qubits, "n_qubits")
     kernel_estimate = (noisy - (1 - p) * floor) / p
     return np.asarray(np.clip(kernel_estimate, 0.0, 1.0) if clip else kernel_estimate)
 
 
-def _as_survival(values: ArrayLike, name: str, length: int) -> FloatArray:
-    """Return survival probabilities above 0 as a vector; a single one is repeated."""
+def _pair_survival(
+    survival: ArrayLike, columns: ArrayLike | None, shape: tuple[int, ...]
+) -> FloatArray:
+    """Return the survival probability of each entry of a kernel."""
+    if np.shape(survival) == shape and columns is None:
+        return _as_survival(survival, "survival", shape[0], dimensions=2)
+    rows = _as_survival(survival, "survival", shape[0])
+    cols = rows if columns is None else _as_survival(columns, "columns", shape[1])
+    if len(rows) != shape[0] or len(cols) != shape[1]:
+        raise InputError(
+            f"survival must have one entry per row of the {shape} kernel and columns one per "
+            f"column, got {len(rows)} and {len(cols)}."
+        )
+    return np.asarray(np.sqrt(np.outer(rows, cols)))
+
+
+def _as_survival(values: ArrayLike, name: str, length: int, dimensions: int = 1) -> FloatArray:
+    """Return survival probabilities above 0 as a vector or matrix; a single one is repeated."""
     p = np.asarray(values, dtype=np.float64)
     if p.ndim == 0:
         p = np.full(length, p)
-    if p.ndim != 1 or not np.all(np.isfinite(p)) or np.any(p <= 0):
+    if p.ndim != dimensions or not np.all(np.isfinite(p)) or np.any(p <= 0):
         raise InputError(
             f"{name} must be finite and above 0, got {values!r}; where nothing survives there is "
             "no kernel to recover: use fewer gates or more sentinel shots."

@@ -9,10 +9,13 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
+from aqka.backends._points.circuit import setting_angles
 from aqka.backends._qml.tapes import EXTRA, PointTapes
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
+from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import ShotPlan
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
 BATCH_AMPLITUDES = 2**22  # of one batch, which bounds its memory to some 100 MB
@@ -110,15 +113,10 @@ class PennylaneBackend(SimulatedBackend):
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         hits = np.zeros(len(plan), dtype=np.int64)
-        index = np.flatnonzero(plan.shots)
-        if not index.size:
+        batches = self._batches(plan.shots)
+        if not batches:
             return hits
         qml = require("pennylane", EXTRA)
-        # Pairs in the order of their shots, cut where the shots change or a batch is full.
-        index = index[np.argsort(plan.shots[index], kind="stable")]
-        groups = np.split(index, np.flatnonzero(np.diff(plan.shots[index])) + 1)
-        size = self._batch_size()
-        batches = [g[k : k + size] for g in groups for k in range(0, len(g), size)]
         device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
         tapes = [self._tape(plan, batch) for batch in batches]
         # With its cache the device would give equal tapes one outcome.
@@ -128,20 +126,63 @@ class PennylaneBackend(SimulatedBackend):
             hits[batch] = np.rint(frequencies * plan.shots[batch]).astype(np.int64)
         return hits
 
+    def _batches(self, shots: IntArray) -> list[IntArray]:
+        """Return rows in the order of their shots, cut where these change or a batch is full."""
+        index = np.flatnonzero(shots)
+        if not index.size:
+            return []
+        index = index[np.argsort(shots[index], kind="stable")]
+        groups = np.split(index, np.flatnonzero(np.diff(shots[index])) + 1)
+        size = self._batch_size()
+        return [g[k : k + size] for g in groups for k in range(0, len(g), size)]
+
     def _tape(self, plan: ShotPlan, batch: IntArray) -> Any:
-        qml = require("pennylane", EXTRA)
         rows, cols = self._point_tapes()
         i, j = plan.rows[batch], plan.cols[batch]
         if len(batch) == 1:
             operations = rows.operations[i[0]] + cols.operations[j[0]]
         else:
             operations = rows.operations_of(i) + cols.operations_of(j)
-        tape = qml.tape.QuantumScript(
-            operations, [qml.probs(wires=self._wires())], shots=int(plan.shots[batch[0]])
-        )
+        return self._measured(operations, int(plan.shots[batch[0]]))
+
+    def _measured(self, operations: list[Any], shots: int) -> Any:
+        """Return a tape that measures all wires after the operations, with the noise."""
+        qml = require("pennylane", EXTRA)
+        tape = qml.tape.QuantumScript(operations, [qml.probs(wires=self._wires())], shots=shots)
         if self._noise is not None:
             (tape,), _ = qml.add_noise(tape, self._noise)
         return tape
+
+    @property
+    def n_qubits(self) -> int:
+        """Wires that the feature map acts on."""
+        return len(self._wires())
+
+    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
+        qml = require("pennylane", EXTRA)
+        batches = self._batches(plan.shots)
+        device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
+        tapes = [self._point_tape(plan, batch) for batch in batches]
+        results = qml.execute(tapes, device, diff_method=None, cache=False)
+        counts = np.zeros((len(plan), 2**self.n_qubits), dtype=np.int64)
+        for batch, result in zip(batches, results, strict=True):
+            frequencies = np.reshape(np.asarray(result), (len(batch), -1))
+            counts[batch] = np.rint(frequencies * plan.shots[batch][:, None])
+        return OutcomeCounts.of_dense(counts)
+
+    def _point_tape(self, plan: PointPlan, batch: IntArray) -> Any:
+        qml = require("pennylane", EXTRA)
+        rows, _ = self._point_tapes()
+        points, letters = plan.points[batch], plan.letters[plan.settings[batch]]
+        alone = len(batch) == 1
+        operations = list(rows.operations[points[0]] if alone else rows.operations_of(points))
+        angles = setting_angles(letters)
+        # The first wire is the most significant bit, and column 0 of the letters the least.
+        for column, wire in enumerate(reversed(self._wires())):
+            about_z, about_y = angles[:, column], angles[:, self.n_qubits + column]
+            operations.append(qml.RZ(about_z[0] if alone else about_z, wires=wire))
+            operations.append(qml.RY(about_y[0] if alone else about_y, wires=wire))
+        return self._measured(operations, int(plan.shots[batch[0]]))
 
     def _point_tapes(self) -> tuple[PointTapes, PointTapes]:
         if self._sides is None:

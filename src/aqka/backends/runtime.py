@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray, as_count
+from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
 from aqka.backends._jobs.execution_mode import MODES, ExecutionMode
 from aqka.backends._jobs.ibm import EXTRA, IbmService, row_limit
@@ -22,11 +22,12 @@ from aqka.backends._jobs.ibm_errors import (
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.tickets import part_name, shorten_tag
+from aqka.backends._jobs.tickets import part_name, shorten_tag, tiles_sent
 from aqka.backends.base import check_plan
 from aqka.backends.job_service import JobService
 from aqka.backends.simulated import tag_seed
-from aqka.core.plans import ShotPlan
+from aqka.backends.tiles import TileRule, as_tile_rule
+from aqka.core.plans import Answer, Plan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,8 +61,12 @@ class RuntimeBackend(JobBackend):
         How plans become jobs. None takes IBM's limits of executions and of instructions, which
         bounds the rows of a job by the depth of the circuit; local backends, whose shots cost
         nothing, run one row per pair.
+    tiles
+        How many copies of the circuit run side by side in each execution: ``"auto"``, a number,
+        or a :class:`~aqka.backends.tiles.TileRule`. Of a fake device each tile is simulated by
+        itself with its own noise.
     seed
-        Of local backends: hits depend on it and on the tag.
+        Hits of local backends depend on it and on the tag, and which tile runs which row.
 
     Attributes
     ----------
@@ -88,26 +93,27 @@ class RuntimeBackend(JobBackend):
         self,
         backend: Any,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None" = None,
+        feature_map: "QuantumCircuit | str | None" = None,
         *,
         columns: ArrayLike | None = None,
         mode: str = "auto",
         options: dict[str, Any] | None = None,
         jobs: JobShape | None = None,
+        tiles: TileRule | int | str = 1,
         seed: int = 0,
     ) -> None:
         if mode not in MODES:
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
-        self._seed = as_count(seed, "seed", minimum=0)
+        seed = as_count(seed, "seed", minimum=0)
         self._modes_to_try = MODES[mode]
         self._service = _service_of(backend, options or {})
         self._mode = ExecutionMode()
         self._doubtful_keys: set[str] = set()
         self._usage: dict[str, float] = {}
-        shape = jobs or JobShape(free_shots=self._service.is_local)
-        super().__init__(X, feature_map, columns, self._service.target, shape)
-        if jobs is None and not self._service.is_local:
-            self._job_shape = replace(shape, max_rows=min(shape.max_rows, row_limit(self._circuit)))
+        shape, rule = jobs or JobShape(free_shots=self._service.is_local), as_tile_rule(tiles)
+        super().__init__(X, feature_map, columns, self._service.target, shape, rule, seed)
+        # IBM's limit of instructions bounds the rows of a job by the depth of its circuit.
+        self._limits_rows = jobs is None and not self._service.is_local
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the session, which stays with the process that opened it."""
@@ -162,7 +168,7 @@ class RuntimeBackend(JobBackend):
         """Close the session or batch, which is billed while open; queued jobs still run."""
         self._mode.close()
 
-    def submit(self, plan: ShotPlan, tag: str) -> str:
+    def submit(self, plan: Plan, tag: str) -> str:
         """Submit a plan and return a ticket.
 
         A submission that ended in an error may have reached IBM all the same. Submitting the
@@ -181,8 +187,8 @@ class RuntimeBackend(JobBackend):
             self._doubtful_keys.discard(key)
         return ticket
 
-    def collect(self, ticket: str) -> IntArray:
-        """Wait for the jobs of a ticket and return the hits, as often as asked."""
+    def collect(self, ticket: str) -> Answer:
+        """Wait for the jobs of a ticket and return hits or outcomes, as often as asked."""
         with self._passing_errors(collecting=True):
             return super().collect(ticket)
 
@@ -191,7 +197,7 @@ class RuntimeBackend(JobBackend):
             return nullcontext()
         return tell_passing_errors(collecting=collecting)
 
-    def recover(self, plan: ShotPlan, tag: str) -> str | None:
+    def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted but whose ticket was not stored.
 
         Jobs are found by their tags, which name the tag, the points and the plan, so that a
@@ -199,7 +205,7 @@ class RuntimeBackend(JobBackend):
         before they were run do not count. None says that there is no job; where only some of a
         plan's jobs are there, the others are sent.
         """
-        check_plan(plan, self.shape)
+        check_plan(plan, self.shape, self.n_qubits)
         with self._passing_errors():
             found = self._find_parts(plan, tag)
         if not found:
@@ -207,22 +213,43 @@ class RuntimeBackend(JobBackend):
         self._sent_jobs[self._submission_key(plan, tag)] = found
         return self.submit(plan, tag)
 
-    def _find_parts(self, plan: ShotPlan, tag: str) -> dict[int, str]:
+    def _find_parts(self, plan: Plan, tag: str) -> dict[int, str]:
         """Return the living jobs of a plan, by their place in it."""
         key = self._submission_key(plan, tag)
-        parts = len(self._job_shape.layout(plan.shots).chunks())
+        n_tiles = self._tiles_of_living_jobs(plan, tag)
+        parts = len(self._layout(plan, n_tiles).chunks())
         found = {}
         for k in range(parts):
-            jobs = self._service.jobs([shorten_tag(tag), part_name(key, k, parts)])
+            jobs = self._service.jobs([shorten_tag(tag), part_name(key, k, parts, n_tiles)])
             newest = next((job for job in jobs if not is_lost(job)), None)
             if newest is not None:
                 found[k] = str(newest.job_id())
         return found
 
-    def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
+    def _tiles_of_living_jobs(self, plan: Plan, tag: str) -> int | None:
+        """Return on how many tiles a plan was sent, and keep to it; if not sent, will be."""
+        key = self._submission_key(plan, tag)
+        if self.tiling is not None:
+            jobs = self._service.jobs([shorten_tag(tag)])
+            counts = (tiles_sent(key, job.tags) for job in jobs if not is_lost(job))
+            known = next((count for count in counts if count is not None), None)
+            if known is not None:
+                self._sent_on[key] = known
+        return self._tiles_for(plan, key)
+
+    def _shape_of_jobs(self, plan: Plan) -> JobShape:
+        shape = self._job_shape
+        if self._limits_rows:
+            most = row_limit(self._circuits.of(plan).circuit)
+            shape = replace(shape, max_rows=min(shape.max_rows, most))
+        return shape
+
+    def _send(
+        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
+    ) -> str:
         seed = tag_seed(self._seed, f"{tag}/{part}")
         sampler = self._service.sampler(self._mode.handle, [shorten_tag(tag), part], seed)
-        job = sampler.run([(self._circuit, values)], shots=shots)
+        job = sampler.run([(circuit, values)], shots=shots)
         return str(job.job_id())
 
     def _job(self, job_id: str) -> Any:

@@ -11,6 +11,7 @@ from aqka._util.optional import require
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends.simulated import tag_seed
+from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
@@ -40,8 +41,12 @@ class SamplerBackend(JobBackend):
         takes the sampler's backend where it shows one, and else leaves the circuit as it is.
     jobs
         How plans become jobs: shot quantum and limits.
+    tiles
+        How many copies of the circuit run side by side in each execution: ``"auto"``, a number,
+        or a :class:`~aqka.backends.tiles.TileRule`; the target must be a device with a coupling
+        map and a calibration.
     seed
-        Of simulators: hits depend on it and on the tag.
+        Hits of simulators depend on it and on the tag, and which tile runs which row.
 
     Examples
     --------
@@ -61,15 +66,16 @@ class SamplerBackend(JobBackend):
         self,
         sampler: Any,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None" = None,
+        feature_map: "QuantumCircuit | str | None" = None,
         *,
         columns: ArrayLike | None = None,
         target_backend: Any = None,
         jobs: JobShape | None = None,
+        tiles: TileRule | int | str = 1,
         seed: int = 0,
     ) -> None:
         primitives = require("qiskit.primitives", "qiskit")
-        self._seed = as_count(seed, "seed", minimum=0)
+        seed = as_count(seed, "seed", minimum=0)
         self._make_sampler: Callable[[int], Any] | None = None
         if not isinstance(sampler, primitives.BaseSamplerV2):
             if not callable(sampler):
@@ -78,13 +84,14 @@ class SamplerBackend(JobBackend):
                     f"seed, got {type(sampler).__name__}."
                 )
             self._make_sampler = sampler
-            sampler = sampler(tag_seed(self._seed, ""))
+            sampler = sampler(tag_seed(seed, ""))
         self._sampler = sampler
         self._check_seed(sampler)
         if target_backend is None:
             target_backend = _backend_of(sampler)
         self._pending_jobs: dict[str, Any] = {}
-        super().__init__(X, feature_map, columns, target_backend, jobs or JobShape())
+        shape, rule = jobs or JobShape(), as_tile_rule(tiles)
+        super().__init__(X, feature_map, columns, target_backend, shape, rule, seed)
 
     @property
     def replayable(self) -> bool:
@@ -125,8 +132,10 @@ class SamplerBackend(JobBackend):
             simulator.seed_simulator = seed  # type: ignore[union-attr]
         return self._sampler
 
-    def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
-        job = self._sampler_for(tag, part).run([(self._circuit, values)], shots=shots)
+    def _send(
+        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
+    ) -> str:
+        job = self._sampler_for(tag, part).run([(circuit, values)], shots=shots)
         job_id: str = job.job_id()
         self._pending_jobs[job_id] = job
         return job_id

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
-from aqka.backends.base import Backend
+from aqka.backends.base import Backend, check_plan
 from aqka.backends.drift import Drift, DriftWarning, check_drift
 from aqka.backends.mitigation import Depolarising, estimate_depolarising, mitigate_depolarising
-from aqka.core.plans import ShotPlan
+from aqka.core.plans import Plan, ShotPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,18 +117,20 @@ class SentinelBackend(Backend):
             f"SentinelBackend({self.backend.fingerprint()}, {self._points.tolist()}, {self.shots})"
         )
 
-    def recover(self, plan: ShotPlan, tag: str) -> str | None:
+    def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted by a process that died, if there is."""
         count, extended = self._with_sentinels(plan)
         ticket = self.backend.recover(extended, tag)
         return None if ticket is None else f"{count}|{ticket}"
 
-    def submit(self, plan: ShotPlan, tag: str) -> str:
+    def submit(self, plan: Plan, tag: str) -> str:
         """Submit the plan with the sentinels behind it; a plan without shots goes without."""
         count, extended = self._with_sentinels(plan)
         return f"{count}|{self.backend.submit(extended, tag)}"
 
-    def _with_sentinels(self, plan: ShotPlan) -> tuple[int, ShotPlan]:
+    def _with_sentinels(self, plan: Plan) -> tuple[int, ShotPlan]:
+        check_plan(plan, self.shape)
+        assert isinstance(plan, ShotPlan)
         if plan.total == 0:
             return 0, plan
         count = len(self._points)
@@ -140,7 +142,7 @@ class SentinelBackend(Backend):
         count, bar, inner = ticket.partition("|")
         if not bar or not count.isdecimal():
             raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as returned.")
-        hits = self.backend.collect(inner)
+        hits: IntArray = self.backend.collect(inner)
         cut = len(hits) - int(count)
         if int(count) and ticket not in self._collected_tickets:
             self._collected_tickets.add(ticket)

@@ -2,22 +2,30 @@
 
 import hashlib
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka.backends.base import Backend, check_plan
-from aqka.core.plans import ShotPlan
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.plans import Plan, ShotPlan
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
 SEED_LIMIT = 2**31 - 1  # what every simulator takes as a seed
 
 
+def tag_entropy(seed: int, tag: str) -> tuple[int, int]:
+    """Return the two numbers that the randomness of a seed and a tag is made from."""
+    digest = hashlib.sha256(tag.encode()).digest()
+    return seed, int.from_bytes(digest[:16])
+
+
 def tag_generator(seed: int, tag: str) -> Generator:
     """Return the generator of a seed and a tag: the same for the same two, else independent."""
-    digest = hashlib.sha256(tag.encode()).digest()
-    return np.random.default_rng([seed, int.from_bytes(digest[:16])])
+    return np.random.default_rng(tag_entropy(seed, tag))
 
 
 def tag_seed(seed: int, tag: str) -> int:
@@ -36,7 +44,7 @@ class SimulatedBackend(Backend):
 
     def __init__(self, seed: int) -> None:
         self._seed = as_count(seed, "seed", minimum=0)
-        self._plans: dict[str, ShotPlan] = {}
+        self._plans: dict[str, Plan] = {}
 
     @property
     def replayable(self) -> bool:
@@ -56,9 +64,13 @@ class SimulatedBackend(Backend):
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         """Return the hits of a plan, with all randomness from ``rng``."""
 
-    def submit(self, plan: ShotPlan, tag: str) -> str:
+    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
+        """Return the outcomes of a plan of points; written by who has ``n_qubits``."""
+        raise NotImplementedError
+
+    def submit(self, plan: Plan, tag: str) -> str:
         """Keep the plan; the tag is the ticket."""
-        check_plan(plan, self.shape)
+        check_plan(plan, self.shape, self.n_qubits)
         waiting = self._plans.get(tag)
         if waiting is not None and not waiting.equals(plan):
             raise InputError(
@@ -67,14 +79,18 @@ class SimulatedBackend(Backend):
         self._plans[tag] = plan
         return tag
 
-    def collect(self, ticket: str) -> IntArray:
-        """Draw the hits. Each ticket is collected once."""
+    def collect(self, ticket: str) -> Any:
+        """Draw the hits of pairs or the outcomes of points. Each ticket is collected once."""
         if ticket not in self._plans:
             raise InputError(
                 f"ticket {ticket!r} is unknown or was collected already; submit the plan again "
                 "under the same tag to get the same hits."
             )
-        return self._draw(self._plans.pop(ticket), tag_generator(self._seed, ticket))
+        plan, random = self._plans.pop(ticket), tag_generator(self._seed, ticket)
+        if isinstance(plan, PointPlan):
+            return self._draw_points(plan, random)
+        assert isinstance(plan, ShotPlan)
+        return self._draw(plan, random)
 
 
 class ExactBackend(SimulatedBackend):

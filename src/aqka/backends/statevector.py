@@ -4,16 +4,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, digest
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.gates import ComplexArray
+from aqka.backends._points.draw import draw_outcomes
+from aqka.backends._points.pure import outcome_probabilities
 from aqka.backends._qml.function_states import simulate_qfunc
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.fidelity import fidelities
 from aqka.backends.simulated import ExactBackend
 from aqka.backends.zz import zz_states
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,8 +41,8 @@ class StatevectorBackend(ExactBackend):
     feature_map
         A Qiskit ``QuantumCircuit`` whose k-th parameter (in the order of
         ``circuit.parameters``) takes column k of the data; or a PennyLane function ``f(x)`` that
-        applies operations for one point; or None for the ZZ map with two repetitions and linear
-        entanglement, one qubit per feature.
+        applies operations for one point; or ``"zz"``, ``"zz-full"`` or ``"z"``, with two
+        repetitions and one qubit per feature. None is ``"zz"``, whose entanglement is linear.
     columns
         Other points, the columns of a rectangular test-by-train kernel; None compares ``X``
         with itself.
@@ -66,7 +71,7 @@ class StatevectorBackend(ExactBackend):
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | Callable[[Any], Any] | None" = None,
+        feature_map: "QuantumCircuit | Callable[[Any], Any] | str | None" = None,
         *,
         columns: ArrayLike | None = None,
         seed: int = 0,
@@ -81,7 +86,8 @@ class StatevectorBackend(ExactBackend):
         # A plain function cannot be pickled in general, a circuit can: they stay apart.
         self._function = feature_map if callable(feature_map) else None
         # In plain numpy, so that it needs no quantum SDK; on many qubits a circuit is faster.
-        self._is_zz = feature_map is None and self._points.shape[1] <= MAX_PLAIN_QUBITS
+        named_zz = feature_map is None or feature_map == "zz"
+        self._is_zz = named_zz and self._points.shape[1] <= MAX_PLAIN_QUBITS
         self._circuit: QuantumCircuit | None = None
         if not self._is_zz and not callable(feature_map):
             self._circuit = as_feature_map(feature_map, self._points.shape[1])
@@ -94,6 +100,15 @@ class StatevectorBackend(ExactBackend):
         n_columns = self._n_rows if self._square else len(self._points) - self._n_rows
         return self._n_rows, n_columns
 
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        if self._circuit is not None:
+            return int(self._circuit.num_qubits)
+        if self._is_zz:
+            return int(self._points.shape[1])
+        return int(self._all_states().shape[1]).bit_length() - 1
+
     def states(self) -> ComplexArray:
         """Return the states of the points of ``X``, one per row."""
         return self._all_states()[: self._n_rows]
@@ -104,6 +119,12 @@ class StatevectorBackend(ExactBackend):
             columns = None if self._square else self._all_states()[self._n_rows :]
             self._kernel = fidelities(self.states(), columns)
         return self._kernel
+
+    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
+        states = self.states()
+        return draw_outcomes(
+            plan, lambda points, letters: outcome_probabilities(states[points], letters), rng
+        )
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but its kernel has.
@@ -136,7 +157,8 @@ def _check_memory(points: FloatArray, feature_map: Any) -> None:
     if callable(feature_map):
         return  # its wires are known when it has run
     n_features = points.shape[1]
-    n_qubits = n_features if feature_map is None else getattr(feature_map, "num_qubits", 0)
+    named = feature_map is None or isinstance(feature_map, str)
+    n_qubits = n_features if named else getattr(feature_map, "num_qubits", 0)
     needed = 16 * 2**n_qubits * len(points)
     if needed > MAX_STATE_BYTES:
         most = (MAX_STATE_BYTES // (16 * len(points))).bit_length() - 1

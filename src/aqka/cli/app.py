@@ -17,7 +17,9 @@ from aqka.cli.plan import plan
 from aqka.cli.predict import predict
 from aqka.cli.report import report
 from aqka.cli.reproduce import reproduce
+from aqka.cli.serve import serve
 from aqka.cli.stopping import DISK_FULL, exit_code
+from aqka.cli.tiles import tiles
 from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
 
@@ -31,10 +33,12 @@ app.command(
     epilog="Example: aqka plan --points 150 --budget '5 min' --queue 50 --rate 96 "
     "--set rep_delay=1e-4"
 )(plan)
+app.command(epilog="Example: aqka tiles --device fake_fez --qubits 4 --picture chip.png")(tiles)
 app.command(epilog="Example: aqka init study.toml && aqka check study.toml")(init)
 app.command(epilog="Example: aqka check study.toml --write")(check)
 app.add_typer(run.app)
 app.command(epilog="Example: aqka report runs/first")(report)
+app.command(epilog="Example: aqka serve runs")(serve)
 app.command(epilog="Example: aqka predict runs/first new.csv --output labels.csv")(predict)
 app.add_typer(ledger.app, name="ledger")
 app.command(epilog="Example: aqka reproduce synthetic --quick")(reproduce)

@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 
 from aqka._util.files import as_json as as_json_bytes
+from aqka._util.progress_bar import progress_bar
 from aqka._util.text import inert
 from aqka.cli.options import AsJson
-from aqka.cli.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from aqka.insight.preflight import Preflight

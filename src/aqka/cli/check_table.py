@@ -53,9 +53,9 @@ def _sentences(found: "Preflight") -> list[str]:
     kernel, geometric = found.concentration, found.geometric
     shots = "" if found.forecast is None else ", as the same shots on every pair show them"
     sentences = [
-        f"Models learn from {found.n_train} points each time. Settings are scored on the same "
-        f"folds{shots}; the best of many is flattered, here by {max(found.scan.flattery, 0):.3f}: "
-        f"'{found.scan.nested.name}' is not.",
+        f"Models learn from {found.n_train} points each time{_fewer(found)}.",
+        f"Settings are scored on the same folds{shots}; the best of many is flattered, here by "
+        f"{max(found.scan.flattery, 0):.3f}: '{found.scan.nested.name}' is not.",
         f"{kernel.words} Entries: {kernel.mean:.3f} on average, spread {kernel.spread:.3f}"
         + ("" if kernel.shot_error is None else f", shot error {kernel.shot_error:.3f}")
         + f"; effective rank {kernel.effective_rank:.1f} of {kernel.n_points}.",
@@ -66,3 +66,13 @@ def _sentences(found: "Preflight") -> list[str]:
         inert(found.verdict.sentence, limit=None),
     ]
     return sentences
+
+
+def _fewer(found: "Preflight") -> str:
+    """Say that a sample is too small to train on as many points as the study does."""
+    if found.n_train >= found.n_train_given:
+        return ""
+    return (
+        f", not from the study's {found.n_train_given:,}, with as many shots a pair: with all of "
+        "them every model, plain ones too, may score better"
+    )

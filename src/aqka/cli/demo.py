@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from aqka._util.progress_bar import progress_bar
 from aqka.cli.options import AsJson
-from aqka.cli.progress_bar import progress_bar
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

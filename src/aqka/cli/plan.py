@@ -33,6 +33,9 @@ def plan(
     warmup: Annotated[float, typer.Option(help="Fraction of the budget for the warm-up.")] = 0.2,
     queue: Annotated[int, typer.Option(min=0, help="Jobs waiting before each of ours.")] = 0,
     rate: Annotated[float | None, typer.Option(help="Price of a QPU minute.")] = None,
+    tiles: Annotated[
+        int, typer.Option(min=1, help="Circuits side by side; 'aqka tiles' says how many fit.")
+    ] = 1,
     measure_diagonal: Annotated[
         bool, typer.Option("--measure-diagonal", help="Spend shots on the diagonal too.")
     ] = False,
@@ -64,6 +67,7 @@ def plan(
         rate=rate,
         diagonal="measured" if measure_diagonal else "known",
         device=device,
+        tiles=tiles,
     )
     _show_quote(made, rate, device, as_json)
 
@@ -81,7 +85,8 @@ def _show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_js
     from aqka.cli.quote_table import print_quote
 
     if as_json:
-        derived = {"submissions": quote.submissions, "jobs": quote.jobs}
+        names = ("submissions", "jobs", "executions")
+        derived = {name: getattr(quote, name) for name in names}
         model = {"device": asdict(device), "sources": device.sources}
         typer.echo(json.dumps(asdict(quote) | derived | model, indent=2))
     else:

@@ -34,7 +34,8 @@ def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tu
     measured = quote.n_pairs > n * (n - 1) // 2
     rows = [
         ("pairs", f"{quote.n_pairs:,}", "N(N+1)/2" if measured else "N(N-1)/2, diagonal known"),
-        ("shots", f"{quote.shots:,}", "one shot is one execution"),
+        ("shots", f"{quote.shots:,}", "of all rounds"),
+        ("executions", f"{quote.executions:,}", _per_execution(quote.tiles)),
         ("shots per pair", f"{quote.shots_per_pair:.3g}", "mean"),
         ("submissions", f"{times}", "warm-up and rounds, without empty ones"),
         ("shots per round", _span(quote.shots_per_round), "smallest to largest"),
@@ -48,7 +49,7 @@ def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tu
         (
             "QPU time",
             duration(quote.qpu_seconds),
-            f"jobs × {duration(device.job_overhead)} + shots × one execution",
+            f"jobs × {duration(device.job_overhead)} + executions × one execution",
         ),
         (
             "queue time",
@@ -66,7 +67,23 @@ def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tu
     if quote.cost is not None:
         price = f"{quote.cost:,.2f} {quote.currency}".strip()
         rows.append(("cost", price, f"QPU time at {rate:g} per minute, outside a session"))
+    if quote.tiles > 1:
+        rows.append(("without tiles", duration(quote.untiled_seconds), _without_tiles(quote)))
     return rows
+
+
+def _per_execution(tiles: int) -> str:
+    return "one shot each" if tiles == 1 else f"{tiles} shots each, one on every tile"
+
+
+def _without_tiles(quote: Quote) -> str:
+    """Return how much more the same shots cost one at a time."""
+    saved = (
+        f"QPU time of {quote.shots:,} executions, {quote.shots / quote.executions:.1f} × as many"
+    )
+    if quote.untiled_cost is None:
+        return saved
+    return f"{saved}; {quote.untiled_cost:,.2f} {quote.currency}".strip()
 
 
 def _span(counts: tuple[int, ...]) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from aqka._util.progress_bar import progress_bar
 from aqka.cli.options import AsJson
-from aqka.cli.progress_bar import progress_bar
+from aqka.cli.reproduce_readings import reproduce_readings
 from aqka.cli.stopping import keeping_finished_cells
 from aqka.errors import InputError
 
@@ -39,6 +40,13 @@ def reproduce(
     scheduler: Annotated[
         str | None, typer.Option(help="Dask scheduler to run on, such as tcp://node:8786.")
     ] = None,
+    readings: Annotated[
+        bool,
+        typer.Option(
+            "--readings",
+            help="Both protocols and every reading of the paper's open choices: what holds when.",
+        ),
+    ] = False,
     kernel: Annotated[
         Path | None,
         typer.Option(
@@ -66,6 +74,23 @@ def reproduce(
         _show_experiments(as_json)
         return
     out = out.with_name(f"{out.name}-quick") if quick else out
+    if readings:
+        if kernel is not None or protocol != "paper":
+            raise InputError(
+                "readings runs both protocols on its own kernel; drop the other option."
+            )
+        page = report or out / "readings" / "readings.md"
+        reproduce_readings(
+            _experiments_of(names),
+            out,
+            page,
+            quick=quick,
+            seeds=seeds,
+            workers=workers,
+            scheduler=scheduler,
+            as_json=as_json,
+        )
+        return
     setups = [
         set_up(name, out, quick=quick, seeds=seeds, protocol=protocol, kernel=kernel)
         for name in _experiments_of(names)

@@ -1,8 +1,22 @@
 """The nouns: plans, tables of counts, priors, how counts are read, the problem."""
 
+from aqka.core.outcomes import OutcomeCounts
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR, PAPER, Reading
 
-__all__ = ["FAIR", "PAPER", "Landmarks", "PairTable", "Problem", "Reading", "ShotPlan"]
+__all__ = [
+    "FAIR",
+    "PAPER",
+    "Landmarks",
+    "OutcomeCounts",
+    "PairTable",
+    "PointPlan",
+    "PointTable",
+    "Problem",
+    "Reading",
+    "ShotPlan",
+]

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count
 from aqka._util.limits import MAX_PAIRS
+from aqka._util.shown import Shown
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.core.prior import KernelPrior
 from aqka.errors import InputError
@@ -13,7 +14,7 @@ WEAKEST_PRIOR = 1.0
 STRONGEST_PRIOR = 20.0  # a stronger one would drown a pair that differs from the rest
 
 
-class BlockTable:
+class BlockTable(Shown):
     """Shots and hits of every pair (test point, training point).
 
     Parameters
@@ -38,6 +39,14 @@ class BlockTable:
             )
         self.shots: IntArray = np.zeros(shape, dtype=np.int64)
         self.hits: IntArray = np.zeros(shape, dtype=np.int64)
+
+    def _figures(self) -> dict[str, object]:
+        rows, cols = self.shots.shape
+        seen = f"{int(self.seen.sum()):,} of {rows * cols:,}"
+        return {"rows": rows, "columns": cols, "shots": self.total, "pairs seen": seen}
+
+    def _picture(self) -> FloatArray:
+        return self.estimate(unseen=0.0)
 
     @property
     def total(self) -> int:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_counts
 from aqka._util.limits import MAX_POINTS
+from aqka._util.shown import Shown
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError
 
@@ -23,7 +24,7 @@ def _upper_mask(n_points: int, first_diagonal: int) -> BoolArray:
     return mask
 
 
-class PairTable:
+class PairTable(Shown):
     """Shots and hits of every pair that can be measured, in row-major upper-triangle order.
 
     Parameters
@@ -62,6 +63,17 @@ class PairTable:
             self.n_pairs += self.n_points
         self.shots: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
         self.hits: IntArray = np.zeros(self.n_pairs, dtype=np.int64)
+
+    def _figures(self) -> dict[str, object]:
+        return {
+            "points": self.n_points,
+            "pairs": self.n_pairs,
+            "shots": self.total,
+            "unseen": int(self.unseen.sum()),
+        }
+
+    def _picture(self) -> FloatArray:
+        return self.square(self.estimate())
 
     def read_only(self) -> "PairTable":
         """Return a copy whose counts cannot be changed, for code that is not trusted with them."""

@@ -1,12 +1,83 @@
-"""What is asked of a backend: which pairs, how many shots each."""
+"""What is asked of a backend: what to measure, and how many shots each."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import MAX_COUNT, IntArray, as_counts
+from aqka._util.arrays import MAX_COUNT, IntArray, as_column, as_counts
+from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
+
+Answer: TypeAlias = IntArray | OutcomeCounts
+"""What comes back for a plan: hits of pairs, or outcomes of points."""
+
+
+class Plan(ABC):
+    """Rows with shots; what a row measures, and what comes back for it, a subclass says."""
+
+    shots: IntArray
+    ROWS: ClassVar[tuple[str, ...]]
+    """Columns that say what a row measures."""
+
+    def __post_init__(self) -> None:
+        """Turn the columns into int64 arrays of one length."""
+        names = (*self.ROWS, "shots")
+        for name in names:
+            object.__setattr__(self, name, as_column(getattr(self, name), name))
+        lengths = [len(getattr(self, name)) for name in names]
+        if len(set(lengths)) > 1:
+            raise InputError(
+                f"{', '.join(self.ROWS)} and shots must have one length, got "
+                f"{', '.join(map(str, lengths[:-1]))} and {lengths[-1]}."
+            )
+        if self.shots.sum(dtype=np.float64) > MAX_COUNT:
+            raise InputError(
+                f"shots must be at most 2**50 in all, got {self.shots.sum(dtype=np.float64):.3g}."
+            )
+
+    def __len__(self) -> int:
+        """Return the number of rows of the plan."""
+        return len(self.shots)
+
+    @property
+    def total(self) -> int:
+        """All shots of the plan together."""
+        return int(np.sum(self.shots))
+
+    def equals(self, other: object) -> bool:
+        """Return whether both ask for the same shots in the same rows and order."""
+        return type(other) is type(self) and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in (*self.ROWS, "shots")
+        )
+
+    def without(self, done: Self) -> Self:
+        """Return what is left of the plan after ``done``, which has the same rows."""
+        rest = self.shots - done.shots
+        left = rest > 0
+        rows: dict[str, Any] = {name: getattr(self, name)[left] for name in self.ROWS}
+        return replace(self, shots=rest[left], **rows)  # type: ignore[type-var]
+
+    def cut_to(self, shots: ArrayLike) -> Self:
+        """Return the plan with the shots that each row really got, at most the planned ones."""
+        done = as_counts(shots, "shots")
+        if done.shape != self.shots.shape or np.any((done < 0) | (done > self.shots)):
+            raise InputError(
+                f"shots must be {len(self)} counts between 0 and the planned ones, "
+                f"got {done.shape[0]} with a largest of {done.max(initial=0)}."
+            )
+        return replace(self, shots=done)  # type: ignore[type-var]
+
+    @abstractmethod
+    def checked(self, answer: object) -> Any:
+        """Return what came back for the plan, or say what of it does not fit."""
+
+    @abstractmethod
+    def no_answer(self) -> Any:
+        """Return the answer of a plan of which nothing was run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +98,7 @@ class Landmarks:
 
 
 @dataclass(frozen=True, eq=False)
-class ShotPlan:
+class ShotPlan(Plan):
     """Shots to spend, one row per pair.
 
     Attributes
@@ -50,56 +121,15 @@ class ShotPlan:
     cols: IntArray
     shots: IntArray
     landmarks: Landmarks | None = None
+    ROWS: ClassVar[tuple[str, ...]] = ("rows", "cols")
 
-    def __post_init__(self) -> None:
-        """Turn the three columns into int64 arrays of one length."""
-        for name in ("rows", "cols", "shots"):
-            column = as_counts(getattr(self, name), name)
-            if column.size and column.min() < 0:
-                raise InputError(f"{name} must not be negative, got {column.min()}.")
-            column.setflags(write=False)  # what was asked for stays what was asked for
-            object.__setattr__(self, name, column)
-        if not len(self.rows) == len(self.cols) == len(self.shots):
-            raise InputError(
-                "rows, cols and shots must have one length, got "
-                f"{len(self.rows)}, {len(self.cols)} and {len(self.shots)}."
-            )
-        if self.shots.sum(dtype=np.float64) > MAX_COUNT:
-            raise InputError(
-                f"shots must be at most 2**50 in all, got {self.shots.sum(dtype=np.float64):.3g}."
-            )
+    def checked(self, answer: object) -> IntArray:
+        """Return the hits that came back, or say what of them does not fit."""
+        return checked_hits(self, answer)
 
-    def __len__(self) -> int:
-        """Return the number of pairs in the plan."""
-        return len(self.shots)
-
-    @property
-    def total(self) -> int:
-        """All shots of the plan together."""
-        return int(np.sum(self.shots))
-
-    def equals(self, other: "ShotPlan") -> bool:
-        """Return whether both ask for the same shots on the same pairs in the same order."""
-        return all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("rows", "cols", "shots")
-        )
-
-    def without(self, done: "ShotPlan") -> "ShotPlan":
-        """Return what is left of the plan after ``done``, which has the same pairs."""
-        rest = self.shots - done.shots
-        left = rest > 0
-        return ShotPlan(self.rows[left], self.cols[left], rest[left], self.landmarks)
-
-    def cut_to(self, shots: ArrayLike) -> "ShotPlan":
-        """Return the plan with the shots that each pair really got, at most the planned ones."""
-        done = as_counts(shots, "shots")
-        if done.shape != self.shots.shape or np.any((done < 0) | (done > self.shots)):
-            raise InputError(
-                f"shots must be {len(self)} counts between 0 and the planned ones, "
-                f"got {done.shape[0]} with a largest of {done.max(initial=0)}."
-            )
-        return ShotPlan(self.rows, self.cols, done, self.landmarks)
+    def no_answer(self) -> IntArray:
+        """Return no hits."""
+        return np.zeros_like(self.shots)
 
 
 def checked_hits(plan: ShotPlan, hits: object) -> IntArray:

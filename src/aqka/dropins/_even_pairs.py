@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aqka.dropins._requests import PairsRequest
 
 
-class EvenPairs(Session):
+class EvenPairs(Session[ShotPlan]):
     """The shots of a :class:`PairsRequest`; one round, and more only where some fail.
 
     What is done with the entries afterwards is not known here, so no pair can be preferred.

@@ -104,7 +104,7 @@ class Purchases:
 
     def carry_out(self, request: Request) -> None:
         """Measure a new request; the caller holds :meth:`alone`."""
-        errand = self._errand(request)
+        errand = self._errand(request, None)
         folder = None if self._directory is None else save(self._directory, request)
         try:
             self._finish(errand, folder)
@@ -131,11 +131,11 @@ class Purchases:
                 self._catch_up(self._directory)
                 yield
 
-    def _errand(self, request: Request) -> Errand:
+    def _errand(self, request: Request, folder: Path | None) -> Errand:
         backend = self._factory(
             request.rows, self._feature_map, columns=request.columns, seed=self._settings.seed
         )
-        return Errand(request, request.session(self._settings), backend)
+        return Errand(request, request.session(self._settings, folder), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:
         """Run a request to its end and take up what it found."""
@@ -164,7 +164,7 @@ class Purchases:
                 continue
             if isinstance(request, TrainingRequest):
                 self._check_labels(request, folder)
-            self._finish(self._errand(request), folder)
+            self._finish(self._errand(request, folder), folder)
 
     def _check_process(self) -> None:
         """Refuse to buy for a copy in another process, which no directory joins to the original."""

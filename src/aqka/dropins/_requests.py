@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, as_array
 from aqka._util.files import open_atomically
-from aqka.allocators import Allocator, make_allocator
+from aqka.allocators import Allocator
 from aqka.allocators.auto import Auto
 from aqka.allocators.uniform import Uniform
 from aqka.core.problem import Problem, as_targets
@@ -22,6 +22,7 @@ from aqka.dropins._even_pairs import EvenPairs
 from aqka.errors import InputError, LedgerError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.chosen_allocator import chosen_allocator
 
 FILE_NAME = "request.npz"
 
@@ -30,7 +31,7 @@ class Settings(NamedTuple):
     """What the session of a training kernel depends on besides its points and labels."""
 
     budget: int
-    allocator: str | Allocator
+    allocator: str | Allocator | None
     seed: int
 
 
@@ -73,15 +74,15 @@ class TrainingRequest:
         """Return what the folder keeps."""
         return {"points": self.points} | ({} if self.labels is None else {"labels": self.labels})
 
-    def session(self, settings: Settings) -> Acquisition:
-        """Return a new session."""
+    def session(self, settings: Settings, folder: Path | None) -> Acquisition:
+        """Return a new session, for a run in the folder if it was begun."""
+        allocator = chosen_allocator(settings.allocator, folder)
         if self.labels is None:
             # A problem has labels; even shots do not look at them.
             problem = Problem(np.where(np.arange(len(self.rows)) % 2, 1.0, -1.0))
-            allocator = _even_allocator(settings.allocator)
+            allocator = _even_allocator(allocator)
         else:
             problem = Problem(self.labels[self._first()])
-            allocator = make_allocator(settings.allocator)
         return Acquisition(problem, settings.budget, allocator, seed=settings.seed)
 
     def values(self, session: Acquisition) -> Values:
@@ -117,7 +118,7 @@ class PairsRequest:
             "shots": np.array(self.shots),
         }
 
-    def session(self, settings: Settings) -> EvenPairs:
+    def session(self, settings: Settings, folder: Path | None) -> EvenPairs:
         """Return a new session."""
         return EvenPairs(self)
 
@@ -131,17 +132,16 @@ class PairsRequest:
 Request = TrainingRequest | PairsRequest
 
 
-def _even_allocator(allocator: str | Allocator) -> Allocator:
+def _even_allocator(allocator: Allocator) -> Allocator:
     """Return even shots, which are all there is without labels; refuse what needs some."""
-    made = make_allocator(allocator)
-    if isinstance(made, Auto):
+    if isinstance(allocator, Auto):
         return Uniform()
-    if not isinstance(made, Uniform):
+    if not isinstance(allocator, Uniform):
         raise InputError(
-            f"allocator {allocator!r} is steered by labels and there are none: pass y=… (or call "
-            "prepare(X, y)), or leave the allocator out for even shots."
+            f"allocator {type(allocator).__name__} is steered by labels and there are none: pass "
+            "y=… (or call prepare(X, y)), or leave the allocator out for even shots."
         )
-    return made
+    return allocator
 
 
 def folders(directory: Path) -> list[Path]:

@@ -9,20 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_count
-from aqka.allocators import Allocator, make_allocator
+from aqka._util.shown import Shown
+from aqka.allocators import Allocator
 from aqka.backends.circuits import as_rows_and_columns
-from aqka.backends.factory import STATEVECTOR, BackendFactory, as_factory
-from aqka.core.defaults import DEFAULT_ALLOCATOR
+from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.dropins._purchases import Purchases
 from aqka.dropins._readings import pair_keys
 from aqka.dropins._requests import PairsRequest, Settings, TrainingRequest, labels_as_numbers
 from aqka.errors import InputError, JobError
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.chosen_allocator import chosen_allocator
 
 _alive: "WeakValueDictionary[str, ShotKernel]" = WeakValueDictionary()
 
 
-class ShotKernel:
+class ShotKernel(Shown):
     """Answers requests for kernel entries, and measures what it does not know yet.
 
     The first request for a kernel of points with themselves is the *training kernel*: ``budget``
@@ -46,9 +47,10 @@ class ShotKernel:
     y
         Labels of the training points, in their order. Without any the shots are even.
     backend
-        ``"statevector"``, or a :class:`~aqka.BackendFactory` for any other.
+        ``"statevector"``, ``"aer"`` or ``"pennylane"``, a device of Qiskit's, or a
+        :class:`~aqka.BackendFactory` for any other.
     allocator
-        A name or an object. ``"auto"`` without labels is ``"uniform"``.
+        A name or an object; None takes the default: uniform shots.
     shots_per_pair
         Of pairs outside the training kernel; None takes what a training pair had on average.
     directory
@@ -76,7 +78,7 @@ class ShotKernel:
         test_budget: int,
         y: ArrayLike | None = None,
         backend: str | BackendFactory = STATEVECTOR,
-        allocator: str | Allocator = DEFAULT_ALLOCATOR,
+        allocator: str | Allocator | None = None,
         shots_per_pair: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
@@ -86,7 +88,7 @@ class ShotKernel:
         self._shots_per_pair = (
             None if shots_per_pair is None else as_count(shots_per_pair, "shots_per_pair")
         )
-        make_allocator(allocator)  # a wrong name is better told now
+        chosen_allocator(allocator)  # a wrong name is better told now
         self._settings = Settings(
             as_count(budget, "budget"), allocator, as_count(seed, "seed", minimum=0)
         )
@@ -99,6 +101,17 @@ class ShotKernel:
         )
         self._name = uuid.uuid4().hex
         _alive[self._name] = self
+
+    def _figures(self) -> dict[str, object]:
+        bought, budget = self._purchases, self._settings.budget
+        return {
+            "training shots": f"{bought.training_shots:,} of {budget:,}",
+            "other shots": f"{bought.test_shots:,} of {self.test_budget:,}",
+            "other pairs": bought.test_pairs,
+        }
+
+    def _picture(self) -> FloatArray | None:
+        return None if self.session_ is None else self.session_._picture()
 
     @property
     def session_(self) -> Acquisition | None:
@@ -230,8 +243,9 @@ def _factory_of(backend: Any) -> BackendFactory:
     factory = as_factory(backend)
     if factory is None:
         raise InputError(
-            f"backend must be {STATEVECTOR!r} or a BackendFactory, got {backend!r}; for "
-            "example BackendFactory(SamplerBackend, sampler=make)."
+            f"backend must be {', '.join(map(repr, NAMES))}, a device of Qiskit's or a "
+            f"BackendFactory, got {backend!r}; for example BackendFactory(SamplerBackend, "
+            "sampler=make)."
         )
     return factory
 

@@ -9,9 +9,11 @@ from itertools import combinations
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
-from aqka.core.points import LETTERS, PointTable
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka.core.points import PointTable
+from aqka.core.settings import LETTERS
 from aqka.errors import InputError
+from aqka.estimates.readout import as_confusion
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,52 +41,84 @@ class ReducedStates:
     locality: int
 
 
-def reduced_states(table: PointTable, locality: int = 1) -> ReducedStates:
-    """Return the one-qubit (``locality=1``) or two-qubit reduced states of all points."""
+def reduced_states(
+    table: PointTable, locality: int = 1, confusion: FloatArray | None = None
+) -> ReducedStates:
+    """Return the one-qubit (``locality=1``) or two-qubit reduced states of all points.
+
+    ``confusion`` are readout errors, a 2 × 2 matrix for each qubit
+    (:func:`aqka.estimates.readout.confusion_matrices`), and the states those before the readout.
+    """
     if locality not in (1, 2):
         raise InputError(f"locality must be 1 or 2 qubits, got {locality!r}.")
     n = table.n_qubits
     if locality > n:
         raise InputError(f"locality must be at most the {n} qubit of the points, got {locality}.")
-    singles = [(q,) for q in range(n)]
-    pairs = list(combinations(range(n), 2)) if locality == 2 else []
-    operators = [
-        (group, letters) for group in singles + pairs for letters in np.ndindex(*(3,) * len(group))
-    ]
-    columns = [_expectation(table, group, letters) for group, letters in operators]
+    values, matching = operator_values(table, locality, confusion)
+    operators = _operators(n, locality)
+    shots = table.shots @ matching.T
+    _check_shots(shots, operators)
+    point, setting = table.cells // table.n_settings, table.cells % table.n_settings
+    means, variances = np.empty(shots.shape), np.empty(shots.shape)
+    for k, chosen in enumerate(matching[:, setting]):
+        counts, value = table.counts[chosen], values[chosen, k]
+        mean, square = (
+            np.bincount(point[chosen], power * counts, minlength=table.n_points) / shots[:, k]
+            for power in (value, value**2)
+        )
+        means[:, k], variances[:, k] = mean, (square - mean**2) / (shots[:, k] - 1)
     # ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)².
     # A one-qubit operator belongs to every pair that has its qubit.
     shared = n - 1 if locality == 2 else 1
     weights = [(shared if len(group) == 1 else 1) / 2**locality for group, _ in operators]
-    return ReducedStates(
-        np.column_stack([mean for mean, _ in columns]),
-        np.column_stack([variance for _, variance in columns]),
-        np.asarray(weights),
-        len(pairs) if locality == 2 else n,
-        locality,
+    n_states = n * (n - 1) // 2 if locality == 2 else n
+    return ReducedStates(means, variances, np.asarray(weights), n_states, locality)
+
+
+Operator = tuple[tuple[int, ...], tuple[int, ...]]
+"""Qubits and their letters."""
+
+
+def _operators(n_qubits: int, locality: int) -> list[Operator]:
+    groups: list[tuple[int, ...]] = [(q,) for q in range(n_qubits)]
+    if locality == 2:
+        groups += list(combinations(range(n_qubits), 2))
+    return [(group, letters) for group in groups for letters in np.ndindex(*(3,) * len(group))]
+
+
+def operator_values(
+    table: PointTable, locality: int, confusion: FloatArray | None = None
+) -> tuple[FloatArray, BoolArray]:
+    """Return what a shot of each entry says of each operator, and which settings measure it.
+
+    The first has a row per entry of the table and a column per operator, the second a row per
+    operator and a column per setting; where a setting does not measure an operator its value means
+    nothing. Where bits are read wrongly a sign z is seen with the mean rz + d,
+    r = 1 - P(1|0) - P(0|1) and d = P(0|1) - P(1|0); so a shot counts as (z - d)/r for each qubit.
+    """
+    n = table.n_qubits
+    errors = np.tile(np.eye(2), (n, 1, 1)) if confusion is None else as_confusion(confusion, n)
+    wrong_one, wrong_zero = errors[:, 1, 0], errors[:, 0, 1]
+    bits = (table.outcomes[:, None] >> np.arange(n)) & 1
+    signs = (1 - 2 * bits - (wrong_zero - wrong_one)) / (1 - wrong_one - wrong_zero)
+    operators = _operators(n, locality)
+    values = np.stack([np.prod(signs[:, group], axis=1) for group, _ in operators], axis=1)
+    matching = np.stack(
+        [np.all(table.settings[:, group] == letters, axis=1) for group, letters in operators]
     )
+    return values, matching
 
 
-def _expectation(
-    table: PointTable, qubits: tuple[int, ...], letters: tuple[int, ...]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of one Pauli operator for every point, and its unbiased variance."""
-    matching = np.all(table.settings[:, qubits] == letters, axis=1)
-    shots = table.shots[:, matching].sum(axis=1)
-    if shots.min() < 2:
-        name = " ".join(f"{LETTERS[a]} on qubit {q}" for q, a in zip(qubits, letters, strict=True))
-        raise InputError(
-            f"settings must give every point 2 shots or more for each reduced state: point "
-            f"{int(shots.argmin())} has {shots.min()} for {name}; add settings with these letters, "
-            "or shots."
-        )
-    chosen = matching[table.cells % table.n_settings]
-    mask = int(sum(1 << q for q in qubits))
-    signs = 1 - 2 * (np.bitwise_count(table.outcomes[chosen] & mask).astype(np.int64) % 2)
-    point = table.cells[chosen] // table.n_settings
-    sums = np.bincount(point, signs * table.counts[chosen], minlength=table.n_points)
-    mean = sums / shots
-    return mean, (1 - mean**2) / (shots - 1)
+def _check_shots(shots: IntArray, operators: list[Operator]) -> None:
+    if shots.min() >= 2:
+        return
+    point, k = np.unravel_index(int(shots.argmin()), shots.shape)
+    qubits, letters = operators[k]
+    name = " ".join(f"{LETTERS[a]} on qubit {q}" for q, a in zip(qubits, letters, strict=True))
+    raise InputError(
+        f"settings must give every point 2 shots or more for each reduced state: point {point} "
+        f"has {shots.min()} for {name}; add settings with these letters, or shots."
+    )
 
 
 def squared_distances(states: ReducedStates, others: ReducedStates | None = None) -> FloatArray:
@@ -102,6 +136,12 @@ def squared_distances(states: ReducedStates, others: ReducedStates | None = None
     if others is None:
         np.fill_diagonal(distances, 0.0)
     return np.asarray(distances)
+
+
+def median_gamma(states: ReducedStates) -> float:
+    """Return γ = 1 / the median squared distance: kernel entries are then about 1/e."""
+    distances = squared_distances(states)[np.triu_indices(len(states.expectations), k=1)]
+    return float(1 / max(float(np.median(distances)), 1e-12)) if distances.size else 1.0
 
 
 def gaussian_projected_kernel(

@@ -93,7 +93,7 @@ def _contributions(
     for first in range(0, table.n_points, size):
         some = slice(first, first + size)
         u = states.vectors[0, some]
-        roots = tangent_roots(bases, u, table.shots[some].astype(np.float64))
+        roots = tangent_roots(bases, u, table.shots[some].astype(np.float64), states.confusion)
         parts.append((spreads(roots), *overlap_variances(roots, u, others.vectors[0])))
     spread, along, across, both = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
     return spread, along, across, both
@@ -101,18 +101,13 @@ def _contributions(
 
 def _calibration(table: PointTable, states: FittedStates, random: np.random.Generator) -> float:
     """Return the mean squared standardised error of a kernel whose truth is known."""
-    points = np.unique(np.linspace(0, table.n_points - 1, CALIBRATION_POINTS).astype(np.int64))
-    if len(points) < 2:
+    part, truth = _sample(table, states)
+    if part.n_points < 2:
         return 1.0
-    truth = FittedStates(
-        states.vectors[:, points], states.log_likelihood[points], states.converged[points]
-    )
-    drawn = draw_counts(truth, table.subset(points), random)
-    fitted = fit_states(drawn)
-    bias, variance = _moments(drawn, fitted, None)
-    upper = np.triu_indices(len(points), k=1)
-    error = (fitted.kernel() - bias - truth.kernel())[upper]
-    return max(1.0, float(np.mean(error**2 / variance[upper])))
+    drawn = draw_counts(truth, part, random)
+    fitted = fit_states(drawn, confusion=states.confusion)
+    moments = _moments(drawn, fitted, None)
+    return max(1.0, _mean_square(fitted.kernel() - truth.kernel(), *moments))
 
 
 def bootstrap_kernel_errors(
@@ -135,14 +130,52 @@ def bootstrap_kernel_errors(
     replicates
         How often counts are drawn from the states and fitted again. The relative error of a
         standard error is 1/sqrt(2 · replicates).
+
+    Notes
+    -----
+    A bootstrap alone covers too rarely: 83 to 94 % instead of 95 %, because a fit of a mixed state
+    has less noise in it than the counts had, and what is drawn from it has less again. So it is
+    calibrated as the pure states' errors are: the same is done once more with counts drawn from
+    the fitted states, whose kernel is known, and the variance is multiplied by the mean of the
+    squared standardised errors there. What noise a rank leaves out is not seen by it.
     """
+    bias, variance = _bootstrap_moments(table, states, random, kernel, replicates)
+    part, truth = _sample(table, states)
+    if part.n_points < 2:
+        return KernelErrors(bias, variance)
+    drawn = draw_counts(truth, part, random)
+    fitted = fit_states(drawn, truth.rank, confusion=truth.confusion)
+    moments = _bootstrap_moments(drawn, fitted, random, kernel, replicates)
+    calibration = _mean_square(kernel(fitted) - kernel(truth), *moments)
+    return KernelErrors(bias, variance * max(1.0, calibration))
+
+
+def _bootstrap_moments(
+    table: PointTable,
+    states: FittedStates,
+    random: np.random.Generator,
+    kernel: Callable[[FittedStates], FloatArray],
+    replicates: int,
+) -> tuple[FloatArray, FloatArray]:
     here = kernel(states)
     total, square = np.zeros_like(here), np.zeros_like(here)
     for _ in range(replicates):
         drawn = draw_counts(states, table, random)
-        moved = kernel(fit_states(drawn, states.rank)) - here
+        moved = kernel(fit_states(drawn, states.rank, None, states.confusion)) - here
         total += moved
         square += moved**2
     bias = total / replicates
     variance = (square - replicates * bias**2) / (replicates - 1)
-    return KernelErrors(bias, np.maximum(variance, 0.0))
+    return bias, np.maximum(variance, 0.0)
+
+
+def _sample(table: PointTable, states: FittedStates) -> tuple[PointTable, FittedStates]:
+    """Return the counts and states of at most ``CALIBRATION_POINTS`` points."""
+    points = np.unique(np.linspace(0, table.n_points - 1, CALIBRATION_POINTS).astype(np.int64))
+    return table.subset(points), states.subset(points)
+
+
+def _mean_square(error: FloatArray, bias: FloatArray, variance: FloatArray) -> float:
+    """Return the mean of the squared standardised errors off the diagonal."""
+    upper = np.triu_indices(len(error), k=1)
+    return float(np.mean((error - bias)[upper] ** 2 / np.maximum(variance[upper], 1e-300)))

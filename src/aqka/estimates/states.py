@@ -1,27 +1,31 @@
 """States of points by maximum likelihood from their counts, and the fidelity kernel they give.
 
 The state of a point is pure where the device is good, and of low rank where it is not;
-:func:`choose_rank` decides. The kernel then has two meanings: the *device's*, Tr ρ_i ρ_j, which is
-what pairs would have measured with the same noise, and the *purified* one, the fidelity of the
-states' largest eigenvectors, which takes most of the noise away.
+:mod:`aqka.estimates.state_rank` decides. The kernel then has two meanings: the *device's*,
+Tr ρ_i ρ_j, which is what pairs would have measured with the same noise, and the *purified* one, the
+fidelity of the states' largest eigenvectors, which takes most of the noise away.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from scipy.stats import norm
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.core.points import OutcomeCounts, PointPlan, PointTable
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
 from aqka.errors import InputError
-from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
+from aqka.estimates.readout import as_confusion
+from aqka.maths.likelihood import maximise_likelihood, spectral_start
+from aqka.maths.outcomes import SeenOutcomes
 from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.readout import confuse
 from aqka.maths.state_features import overlap_kernel, state_features
 
 MAX_STATE_QUBITS = 10
 """Beyond this a state has more parameters than anyone measures shots."""
-RANKS = (1, 2, 4)
 TOLERANCE = 1e-3
 """A pure fit is done a thousandth of its statistical error away from the optimum."""
 MIXED_TOLERANCE = 1e-2
@@ -31,7 +35,7 @@ BATCH_AMPLITUDES = 2**16
 SURPRISE = 2.0
 """Standard deviations by which a likelihood must fall short for a point to start again."""
 RESTARTS = 3
-TEST_POINTS = 200
+KernelOf = Literal["purified", "device"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +50,30 @@ class FittedStates:
         Σ count · log p of each point.
     converged
         Whether the climb of each point ended at an optimum.
+    confusion
+        The readout errors that the counts were explained with, a 2 × 2 matrix for each qubit
+        (:func:`aqka.estimates.readout.confusion_matrices`); None for none. The states are those
+        before the readout.
     """
 
     vectors: ComplexArray
     log_likelihood: FloatArray
     converged: BoolArray
+    confusion: FloatArray | None = None
 
     @property
     def rank(self) -> int:
         """Vectors of a state: 1 for pure states."""
         return len(self.vectors)
+
+    def subset(self, points: IntArray) -> "FittedStates":
+        """Return the states of some of the points."""
+        return replace(
+            self,
+            vectors=self.vectors[:, points],
+            log_likelihood=self.log_likelihood[points],
+            converged=self.converged[points],
+        )
 
     def kernel(self, others: "FittedStates | None" = None) -> FloatArray:
         """Return Tr ρ_i ρ_j: the device's kernel; of pure states |⟨u_i|u_j⟩|².
@@ -68,19 +86,44 @@ class FittedStates:
         """Return 4^n real numbers for each point whose inner products are the kernel."""
         return state_features(self.vectors)
 
+    def behind(self, kernel_of: KernelOf) -> "FittedStates":
+        """Return the states whose overlaps are the kernel that is meant.
+
+        ``"purified"`` is that of the pure states nearest to the fitted ones, which most of the
+        device's noise has been taken from; ``"device"`` that of the states as they left the device.
+        """
+        if kernel_of not in ("purified", "device"):
+            raise InputError(f"kernel_of must be 'purified' or 'device', got {kernel_of!r}.")
+        return self.purified() if kernel_of == "purified" else self
+
     def purified(self) -> "FittedStates":
         """Return the pure states nearest to these: their largest eigenvectors."""
-        if self.rank == 1:
-            return self
+        return self if self.rank == 1 else self.with_less_noise(0.0)
+
+    def with_less_noise(self, kept: float) -> "FittedStates":
+        """Return states whose eigenvalues but the largest are multiplied by ``kept``.
+
+        What they lose the largest one gets. At 0 they are pure.
+        """
         # The eigenvectors of V V† follow from those of the small V† V.
         gram = np.einsum("kid,lid->ikl", self.vectors.conj(), self.vectors)
-        top = np.linalg.eigh(gram)[1][:, :, -1]
-        u = np.einsum("kid,ik->id", self.vectors, top)
-        u /= np.linalg.norm(u, axis=1, keepdims=True)
-        return replace(self, vectors=u[None])
+        values, turn = np.linalg.eigh(gram)
+        vectors = np.einsum("kid,ikl->lid", self.vectors, turn)  # lengths: square roots of values
+        if kept == 0:
+            u = vectors[-1] / np.linalg.norm(vectors[-1], axis=1, keepdims=True)
+            return replace(self, vectors=u[None])
+        top = np.maximum(values[:, -1], 1e-300)
+        scale = np.full((self.rank, values.shape[0]), np.sqrt(kept))
+        scale[-1] = np.sqrt((top + (1 - kept) * values[:, :-1].sum(axis=1)) / top)
+        return replace(self, vectors=vectors * scale[:, :, None])
 
 
-def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = None) -> FittedStates:
+def fit_states(
+    table: PointTable,
+    rank: int = 1,
+    start: FittedStates | None = None,
+    confusion: FloatArray | None = None,
+) -> FittedStates:
     """Return the states of all points with the highest likelihood among those of ``rank``.
 
     Parameters
@@ -91,6 +134,10 @@ def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = No
         Vectors of a state.
     start
         States of a lower rank to start from.
+    confusion
+        Readout errors to explain the counts with, a 2 × 2 matrix for each qubit
+        (:func:`aqka.estimates.readout.confusion_matrices`). They enter the likelihood, so that no
+        count has to be corrected: correcting would magnify the noise and give negative counts.
 
     Notes
     -----
@@ -104,11 +151,12 @@ def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = No
     restarts: the more vectors, the closer to a convex set.
     """
     _check(table)
+    errors = None if confusion is None else as_confusion(confusion, table.n_qubits)
     bases = ProductBases(table.settings)
     parts = []
     for points in _batches(table, rank):
         part = table.subset(points)
-        seen, shots = _seen(part), part.shots_per_point
+        seen, shots = _seen(part, errors), part.shots_per_point
         limit = TOLERANCE if rank == 1 else MIXED_TOLERANCE
         tolerance = limit * np.sqrt(bases.dimension / shots)
         if start is not None:
@@ -123,6 +171,7 @@ def fit_states(table: PointTable, rank: int = 1, start: FittedStates | None = No
         np.concatenate([part.vectors for part in parts], axis=1),
         np.concatenate([part.log_likelihood for part in parts]),
         np.concatenate([part.converged for part in parts]),
+        errors,
     )
 
 
@@ -133,11 +182,11 @@ def _restarted(
     bases: ProductBases, part: PointTable, seen: SeenOutcomes, tolerance: FloatArray, fit: Fit
 ) -> Fit:
     """Start points again whose likelihood is far below what their state predicts."""
-    poor = np.flatnonzero(_surprise(bases, part, fit) > SURPRISE)
+    poor = np.flatnonzero(_surprise(bases, part, seen, fit) > SURPRISE)
     if not poor.size:
         return fit
     vectors, value, done = fit[0].copy(), fit[1].copy(), fit[2].copy()
-    again = seen.subset(poor, bases.n_settings * bases.dimension)
+    again = seen.subset(poor)
     random = np.random.default_rng(0)  # the same counts give the same states
     for _ in range(RESTARTS):
         shape = (1, 1, bases.dimension)
@@ -151,10 +200,9 @@ def _restarted(
     return vectors, value, done
 
 
-def _surprise(bases: ProductBases, part: PointTable, fit: Fit) -> FloatArray:
+def _surprise(bases: ProductBases, part: PointTable, seen: SeenOutcomes, fit: Fit) -> FloatArray:
     """Return by how many standard deviations the log-likelihood is below its expectation."""
-    amplitudes = bases.amplitudes(fit[0][0])
-    p = np.maximum(amplitudes.real**2 + amplitudes.imag**2, 1e-12)
+    p = np.maximum(outcome_probabilities(bases, fit[0], seen.confusion), 1e-12)
     mean, square = np.sum(p * np.log(p), axis=2), np.sum(p * np.log(p) ** 2, axis=2)
     expected = np.sum(part.shots * mean, axis=1)
     deviation = np.sqrt(np.sum(part.shots * (square - mean**2), axis=1))
@@ -195,102 +243,38 @@ def _batches(table: PointTable, rank: int) -> Iterator[IntArray]:
         yield np.arange(first, min(first + size, table.n_points))
 
 
-def _seen(part: PointTable) -> SeenOutcomes:
+def _seen(part: PointTable, confusion: FloatArray | None) -> SeenOutcomes:
     point = part.cells // part.n_settings
     share = part.counts / part.shots_per_point[point]
-    return SeenOutcomes(part.n_points, part.cells * 2**part.n_qubits + part.outcomes, share, point)
+    index = part.cells * 2**part.n_qubits + part.outcomes
+    size = part.n_settings * 2**part.n_qubits
+    return SeenOutcomes(part.n_points, size, index, share, point, confusion)
+
+
+def outcome_probabilities(
+    bases: ProductBases, vectors: ComplexArray, confusion: FloatArray | None = None
+) -> FloatArray:
+    """Return how likely each outcome is to be read, points × settings × outcomes."""
+    p = np.zeros((vectors.shape[1], bases.n_settings, bases.dimension))
+    for vector in vectors:
+        amplitudes = bases.amplitudes(vector)
+        p += amplitudes.real**2 + amplitudes.imag**2
+    return p if confusion is None else confuse(p, confusion)
 
 
 def draw_counts(states: FittedStates, table: PointTable, random: np.random.Generator) -> PointTable:
-    """Return a table with the same shots, its outcomes drawn from ``states``."""
+    """Return a table with the same shots, its outcomes drawn from ``states`` and their readout."""
     bases = ProductBases(table.settings)
     drawn = PointTable(table.n_points, table.settings)
     for points in _batches(table, states.rank):
-        p = np.zeros((len(points), table.n_settings, bases.dimension))
-        for vectors in states.vectors[:, points]:
-            amplitudes = bases.amplitudes(vectors)
-            p += amplitudes.real**2 + amplitudes.imag**2
+        p = outcome_probabilities(bases, states.vectors[:, points], states.confusion)
         p /= p.sum(axis=2, keepdims=True)
         counts = random.multinomial(table.shots[points], p)
         plan = PointPlan(
             np.repeat(points, table.n_settings),
             np.tile(np.arange(table.n_settings), len(points)),
             table.shots[points].reshape(-1),
+            table.settings,
         )
         drawn.add(plan, OutcomeCounts.of_dense(counts.reshape(-1, bases.dimension)))
     return drawn
-
-
-@dataclass(frozen=True)
-class RankTest:
-    """Whether states of a higher rank explain the counts better than chance would.
-
-    Attributes
-    ----------
-    rank, higher
-        The ranks compared.
-    deviance
-        Twice the gain in log-likelihood, mean over the points of the test.
-    expected
-        What the gain would be if the lower rank were true.
-    p_value
-        Chance of such a gain if the lower rank were true.
-    """
-
-    rank: int
-    higher: int
-    deviance: float
-    expected: float
-    p_value: float
-
-
-def deviance_test(
-    table: PointTable, fitted: FittedStates, higher: int, random: np.random.Generator
-) -> RankTest:
-    """Test whether states of rank ``higher`` fit better than ``fitted``, by a bootstrap.
-
-    A state of lower rank lies on the boundary of those of higher rank, so that the deviance has
-    no χ² law; its law is taken from counts drawn from the fitted states. Noise is the device's
-    and not a point's: all points (at most about 200) are tested together, and the mean of their
-    deviances is nearly normal.
-    """
-    points = np.unique(np.linspace(0, table.n_points - 1, TEST_POINTS).astype(np.int64))
-    part = table.subset(points)
-    lower = FittedStates(
-        fitted.vectors[:, points], fitted.log_likelihood[points], fitted.converged[points]
-    )
-    observed = _gains(part, lower, higher)
-    null = np.concatenate(
-        [
-            _gains(drawn, fit_states(drawn, lower.rank), higher)
-            for drawn in (
-                draw_counts(lower, part, random) for _ in range(-(-TEST_POINTS // len(points)))
-            )
-        ]
-    )
-    spread = null.std(ddof=1) * np.sqrt(1 / len(observed) + 1 / len(null))
-    z = (observed.mean() - null.mean()) / max(spread, 1e-12)
-    return RankTest(
-        lower.rank, higher, float(observed.mean()), float(null.mean()), float(norm.sf(z))
-    )
-
-
-def _gains(table: PointTable, lower: FittedStates, higher: int) -> FloatArray:
-    richer = fit_states(table, higher, start=lower)
-    return 2 * (richer.log_likelihood - lower.log_likelihood)
-
-
-def choose_rank(
-    table: PointTable, random: np.random.Generator, level: float = 0.01
-) -> tuple[FittedStates, list[RankTest]]:
-    """Return states of the lowest rank of 1, 2, 4 that is not rejected, and the tests that said so.
-
-    ``level`` is the p-value below which a rank is rejected.
-    """
-    fitted, tests = fit_states(table), []
-    for higher in RANKS[1:]:
-        tests.append(deviance_test(table, fitted, higher, random))
-        if tests[-1].p_value >= level:
-            break
-        fitted = fit_states(table, higher, start=fitted)
-    return fitted, tests

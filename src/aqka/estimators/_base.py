@@ -10,17 +10,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count
-from aqka.backends import Backend
 from aqka.backends.factory import STATEVECTOR
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.estimators._bought_kernel import Purchase, own_directory
+from aqka.estimators._bought_kernel import Purchase
+from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.kernel_source import is_precomputed, kernel_source
-from aqka.insight.intervals import AnyPrediction, with_total_interval
+from aqka.insight.intervals import with_total_interval
 from aqka.readouts import Readout, make_readout
-from aqka.sessions.prediction import predict as predict_by_shots
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 
 
 class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -29,17 +29,19 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     feature_map
-        What the backend takes as one, such as a Qiskit circuit; None for the ZZ map, one qubit
-        per feature.
+        What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
+        ``"zz"``, ``"zz-full"`` or ``"z"``; None for the ZZ map, one qubit per feature.
     backend
-        ``"statevector"``; a :class:`~aqka.BackendFactory` for any other backend; or a kernel that
-        costs no shots: ``"precomputed"``, where X is the kernel itself (in ``predict`` the
-        test-by-train block), or a finished run (its directory, session or
+        ``"statevector"``, ``"aer"`` (without noise) or ``"pennylane"``; a device of Qiskit's, such
+        as ``FakeFez()``; a :class:`~aqka.BackendFactory` for any other, or with options; or a
+        kernel that costs no shots: ``"precomputed"``, where X is the kernel itself (in
+        ``predict`` the test-by-train block), or a finished run (its directory, session or
         :class:`~aqka.core.PairTable`), where X is one column of its point numbers.
     budget
         Training shots: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16 a pair.
     allocator, readout
-        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`.
+        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. An
+        allocator of None is the default: uniform shots.
     test_shots
         Shots a point that ``predict`` may spend where it is given no budget. None takes exact
         entries from a simulator.
@@ -48,6 +50,14 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         measured there before, with the same data and settings, is not bought again.
     seed
         Of every draw.
+    verbose
+        Show how far a fit or a prediction by shots is: in a terminal, in a notebook, else as lines
+        on the standard error.
+    design
+        What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that
+        shots grow with their number and new points cost what training points do; or ``"auto"``,
+        which takes the one that :func:`~aqka.sessions.choose_design` predicts the smaller error
+        for, if as many points will be predicted as are trained on.
     """
 
     def __init__(
@@ -55,12 +65,14 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         feature_map: Any = None,
         backend: Any = STATEVECTOR,
         budget: int | str | None = None,
-        allocator: Any = DEFAULT_ALLOCATOR,
+        allocator: Any = None,
         readout: Any = DEFAULT_READOUT,
         *,
         test_shots: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
+        verbose: bool = False,
+        design: str = "pairs",
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -70,6 +82,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.test_shots = test_shots
         self.directory = directory
         self.seed = seed
+        self.verbose = verbose
+        self.design = design
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""
@@ -80,34 +94,45 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     def _chosen_readout(self) -> Readout:
         return make_readout(self.readout)
 
-    def _fit_problem(self, X: NDArray[Any], problem: Problem) -> None:
+    def _fit_problem(
+        self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
+    ) -> None:
         """Measure or take the kernel of X, and train the head on it."""
         readout = self._chosen_readout()
         purchase = Purchase(
-            self.feature_map, self.budget, self.allocator, self.directory, self.seed
+            self.feature_map,
+            self.budget,
+            self.allocator,
+            self.directory,
+            self.seed,
+            self.verbose,
+            self.design,
         )
         self.source_ = kernel_source(self.backend, X, purchase)
-        training = self.source_.training_kernel(problem)
+        training = self.source_.training(problem, on_round)
         self.problem_ = problem
         self.session_, self.table_ = training.session, training.table
         self.ledger_path_ = training.ledger_path
         self.shots_used_ = training.shots
         self.allocation_reason_ = training.reason
-        self.kernel_, self.kernel_variance_ = training.kernel, training.variance
         self.head_ = training.fit(readout, problem)
-        self.diagnostics_ = training.diagnose(problem)
+        self.kernel_, self.kernel_variance_ = training.read(self.head_)
+        self.diagnostics_ = training.diagnose(problem, self.kernel_)
 
-    def _test_block(self, X: Any, budget: int | None) -> tuple[Backend, int]:
-        """Return who measures the test-by-train block, and the shots for it."""
+    def _test_points(self, X: Any, budget: int | None) -> tuple[NDArray[Any], int]:
+        """Return points to predict by shots, and the shots for them."""
         check_is_fitted(self)
         points = validate_data(self, X, reset=False)
-        shots = self._test_budget(len(points)) if budget is None else budget
-        return self.source_.test_backend(points), shots
+        return points, self._test_budget(len(points)) if budget is None else budget
 
-    def _with_total_interval(self, found: AnyPrediction) -> AnyPrediction:
-        # Whoever has a test backend bought its training kernel.
-        assert self.session_ is not None
-        return with_total_interval(found, self.session_, self._chosen_readout())
+    def _with_total_interval(self, found: Any) -> Any:
+        """Return a prediction with intervals that count the training shots."""
+        readout = self._chosen_readout()
+        if isinstance(found, Prediction):
+            return with_total_interval(found, self.session_, readout)
+        if isinstance(found, ValuePrediction):
+            return with_total_interval(found, self.session_, readout)
+        raise InputError("total intervals are those of pairs; with design='points' leave total.")
 
     def _test_budget(self, n_points: int) -> int:
         if self.test_shots is None:
@@ -121,7 +146,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     def _without_shots(self, X: Any) -> FloatArray:
         """Return f of the test points from exact or given entries."""
         points = validate_data(self, X, reset=False)
-        return self.head_.decision_function(self.source_.test_entries(points, self.problem_))
+        return self.source_.decide(self.head_, points, self.problem_)
 
 
 class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignore[misc]
@@ -139,8 +164,11 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
     def _make_problem(self, y: NDArray[np.int64]) -> Problem:
         return Problem(y)  # type: ignore[arg-type]
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Measure the training kernel under the budget and train the head."""
+    def fit(self, X: Any, y: Any, *, on_round: OnRound | None = None) -> Any:
+        """Measure the training kernel under the budget and train the head.
+
+        ``on_round`` is called with the session after every round that is bought.
+        """
         points, labels = validate_data(self, X, y, ensure_min_samples=2)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
@@ -149,7 +177,7 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
                 f"y has a single class, {self.classes_[0]}; a classifier needs two or more."
             )
         # The head knows the classes by their numbers, the estimator by their labels.
-        self._fit_problem(points, self._make_problem(numbers.astype(np.int64)))
+        self._fit_problem(points, self._make_problem(numbers.astype(np.int64)), on_round)
         self._after_fit(numbers)
         return self
 
@@ -164,7 +192,7 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
         error_rate: float = 0.05,
         level: float = 0.9,
         total: bool = False,
-    ) -> Prediction:
+    ) -> Any:
         """Predict by shots, and say what is settled and how uncertain the rest is.
 
         Parameters
@@ -179,23 +207,17 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
             Also give intervals that count the training shots, and say which labels could flip;
             see :func:`~aqka.insight.with_total_interval`. Takes many refits.
         """
-        backend, shots = self._test_block(X, budget)
-        identity = repr(((backend.fingerprint(), shots), error_rate, self.head_.alpha.tolist()))
-        found = predict_by_shots(
-            self.head_,
-            backend,
-            shots,
-            error_rate=error_rate,
-            level=level,
-            seed=self.seed,
-            directory=own_directory(self.directory, "predict", identity),
-        )
+        points, shots = self._test_points(X, budget)
+        found = self.source_.predict(self.head_, points, shots, error_rate, level)
         return self._with_total_interval(found) if total else found
 
     def decision_function(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return f: positive for the second of two classes, or a column per class."""
         check_is_fitted(self)
-        return self.prediction(X, budget).f if self._spends(budget) else self._without_shots(X)
+        if not self._spends(budget):
+            return self._without_shots(X)
+        f: FloatArray = self.prediction(X, budget).f
+        return f
 
     def predict(self, X: Any, budget: int | None = None) -> NDArray[Any]:
         """Return the classes of test points, spending at most ``budget`` shots on them.

@@ -4,19 +4,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_count, text_digest
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import BackendFactory
+from aqka.core.defaults import FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.estimators._training_kernel import KernelSource, TrainingKernel
+from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
 from aqka.planning.quotes import quote
+from aqka.readouts import FittedHead
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.chosen_allocator import chosen_allocator
+from aqka.sessions.prediction import predict as predict_by_shots
+from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import Values, predict_values
 
 DEFAULT_SHOTS_PER_PAIR = 16
 """Where the paper sees adaptive shots lose their advantage (its regime map)."""
@@ -26,7 +32,8 @@ DEFAULT_SHOTS_PER_PAIR = 16
 class Purchase:
     """How a kernel is bought: an estimator's parameters that no other source looks at.
 
-    ``feature_map``, ``budget``, ``allocator``, ``directory`` and ``seed`` are the estimators' own.
+    ``feature_map``, ``budget``, ``allocator``, ``directory``, ``seed``, ``verbose`` and ``design``
+    are the estimators' own.
     """
 
     feature_map: Any
@@ -34,13 +41,15 @@ class Purchase:
     allocator: Any
     directory: str | Path | None
     seed: int
+    verbose: bool = False
+    design: str = "pairs"
 
-    def training_shots(self, problem: Problem, n_features: int) -> int:
+    def training_shots(self, n_points: int, n_features: int) -> int:
         """Return the budget as a number of shots."""
         if self.budget is None:
-            return DEFAULT_SHOTS_PER_PAIR * problem.new_table().n_pairs
+            return DEFAULT_SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
         if isinstance(self.budget, str):
-            return quote(problem.n_points, self.budget, n_qubits=max(n_features, 2)).shots
+            return quote(n_points, self.budget, n_qubits=max(n_features, 2)).shots
         return as_count(self.budget, "budget")
 
 
@@ -53,30 +62,74 @@ class BoughtKernel(KernelSource):
     purchase: Purchase
     takes_shots = True
 
-    def training_kernel(self, problem: Problem) -> TrainingKernel:
+    def training(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
         """Spend the budget on the training pairs."""
         purchase, backend = self.purchase, self._backend(self.X, columns=None)
-        shots = purchase.training_shots(problem, self.X.shape[1])
-        session = Acquisition(problem, shots, purchase.allocator, seed=purchase.seed)
-        directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
-        drive(session, backend, directory)
+        shots = purchase.training_shots(problem.n_points, self.X.shape[1])
+        session, directory = self._session(problem, shots, backend)
+        with show_rounds(session, purchase.verbose, on_round) as told:
+            drive(session, backend, directory, on_round=told)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)
 
-    def test_entries(self, X: NDArray[Any], problem: Problem) -> FloatArray:
-        """Return the exact entries of a simulator."""
-        backend = self.test_backend(X)
+    def _session(
+        self, problem: Problem, shots: int, backend: Backend
+    ) -> tuple[Acquisition, Path | None]:
+        """Return a new session and its folder; without an allocator, one of 0.1.0's if begun."""
+        purchase = self.purchase
+
+        def with_folder(allocator: Any) -> tuple[Acquisition, Path | None]:
+            session = Acquisition(problem, shots, allocator, seed=purchase.seed)
+            identity = repr(fingerprint(session, backend))
+            return session, own_directory(purchase.directory, "fit", identity)
+
+        if purchase.allocator is None and purchase.directory is not None:
+            first, folder = with_folder(FIRST_DEFAULT)
+            if folder is not None and folder.exists():
+                return first, folder
+        return with_folder(chosen_allocator(purchase.allocator))
+
+    def decide(self, head: FittedHead, X: NDArray[Any], problem: Problem) -> FloatArray:
+        """Return f of a simulator's exact entries."""
+        backend = self._backend(X, columns=self.X)
         if not backend.has_kernel:
             raise InputError(
                 f"budget is needed: {type(backend).__name__} has no exact entries; predict(X, "
                 "budget=…), or test_shots=… when the estimator is made."
             )
-        return np.asarray(backend.kernel())
+        return head.decision_function(backend.kernel())
 
-    def test_backend(self, X: NDArray[Any]) -> Backend:
-        """Return the backend of the test-by-train block."""
-        return self._backend(X, columns=self.X)
+    def predict(
+        self, head: FittedHead, X: NDArray[Any], shots: int, error_rate: float, level: float
+    ) -> Prediction:
+        """Spend shots on the test-by-train block."""
+        purchase, backend = self.purchase, self._backend(X, columns=self.X)
+        identity = repr(((backend.fingerprint(), shots), error_rate, head.alpha.tolist()))
+        return predict_by_shots(
+            head,
+            backend,
+            shots,
+            error_rate=error_rate,
+            level=level,
+            seed=purchase.seed,
+            directory=own_directory(purchase.directory, "predict", identity),
+            verbose=purchase.verbose,
+        )
+
+    def predict_values(self, head: FittedHead, X: NDArray[Any], shots: int, level: float) -> Values:
+        """Spend shots on the test-by-train block of points with real targets."""
+        purchase, backend = self.purchase, self._backend(X, columns=self.X)
+        identity = repr((backend.fingerprint(), shots, head.alpha.tolist()))
+        return predict_values(
+            head,
+            backend,
+            shots,
+            level=level,
+            seed=purchase.seed,
+            directory=own_directory(purchase.directory, "values", identity),
+            verbose=purchase.verbose,
+        )
 
     def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None) -> Backend:
         purchase = self.purchase

@@ -11,7 +11,8 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.estimators._training_kernel import KernelSource, TrainingKernel
+from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
+from aqka.readouts import FittedHead
 from aqka.runs.export import table_of
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
@@ -24,17 +25,17 @@ class FinishedRun(KernelSource):
     table: PairTable
     X: NDArray[Any]
 
-    def training_kernel(self, problem: Problem) -> TrainingKernel:
+    def training(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
         """Return what was measured among the training points."""
         part = self.table.subset(point_numbers(self.X, self.table.n_points))
         reason = "No shots: the kernel was measured before."
         return TrainingKernel.of_counts(part, problem, reason)
 
-    def test_entries(self, X: NDArray[Any], problem: Problem) -> FloatArray:
-        """Return what was measured between other points of the run and the training points."""
+    def decide(self, head: FittedHead, X: NDArray[Any], problem: Problem) -> FloatArray:
+        """Return f of what was measured between other points of the run and the training points."""
         kernel = problem.reading.kernel(self.table)
         rows, columns = (point_numbers(points, self.table.n_points) for points in (X, self.X))
-        return np.asarray(kernel[np.ix_(rows, columns)])
+        return head.decision_function(kernel[np.ix_(rows, columns)])
 
 
 def table_of_run(run: Any) -> PairTable | None:

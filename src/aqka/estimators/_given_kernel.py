@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_kernel
 from aqka.core.problem import Problem
-from aqka.estimators._training_kernel import KernelSource, TrainingKernel
+from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
+from aqka.readouts import FittedHead
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,11 +18,11 @@ class GivenKernel(KernelSource):
 
     X: NDArray[Any]
 
-    def training_kernel(self, problem: Problem) -> TrainingKernel:
+    def training(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
         """Return X, which must be a kernel."""
         kernel = as_kernel(self.X, "X")
         return TrainingKernel(kernel, np.zeros_like(kernel), "No shots: the kernel was given.")
 
-    def test_entries(self, X: NDArray[Any], problem: Problem) -> FloatArray:
-        """Return X, which must be a test-by-train block."""
-        return as_kernel(X, "X", square=False)
+    def decide(self, head: FittedHead, X: NDArray[Any], problem: Problem) -> FloatArray:
+        """Return f of X, which must be a test-by-train block."""
+        return head.decision_function(as_kernel(X, "X", square=False))

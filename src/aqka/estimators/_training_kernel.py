@@ -1,6 +1,7 @@
 """The contract of a kernel source, and the training kernel that it gives."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.backends import Backend
 from aqka.core.pairs import PairTable
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
@@ -16,6 +16,9 @@ from aqka.errors import InputError
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.readouts import FittedHead, Readout
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.value_prediction import Values
+
+OnRound = Callable[[Acquisition], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,11 @@ class TrainingKernel:
         landmarks = None if self.session is None else self.session.landmarks
         return readout.fit(self.table, problem, landmarks)
 
-    def diagnose(self, problem: Problem) -> Diagnostics:
+    def read(self, head: FittedHead) -> tuple[FloatArray, FloatArray]:
+        """Return the kernel and the variances of its entries."""
+        return self.kernel, self.variance
+
+    def diagnose(self, problem: Problem, kernel: FloatArray | None = None) -> Diagnostics:
         """Say whether adaptive shots are worth it on this kernel."""
         if self.table is None:
             return diagnose(problem.new_table(), problem, self.kernel)
@@ -90,15 +97,28 @@ class KernelSource(ABC):
     """Whether entries of test points can be bought."""
 
     @abstractmethod
-    def training_kernel(self, problem: Problem) -> TrainingKernel:
-        """Return the kernel of the training points, measured now if need be."""
+    def training(self, problem: Problem, on_round: OnRound | None = None) -> Any:
+        """Return what a head is trained on, measured now if need be: a :class:`TrainingKernel`, or
+        what has its methods.
+
+        ``on_round`` is called after every round that is bought.
+        """
 
     @abstractmethod
-    def test_entries(self, X: NDArray[Any], problem: Problem) -> FloatArray:
-        """Return the test-by-train block without spending a shot."""
+    def decide(self, head: Any, X: NDArray[Any], problem: Problem) -> FloatArray:
+        """Return f of new points without spending a shot."""
 
-    def test_backend(self, X: NDArray[Any]) -> Backend:
-        """Return who measures the test-by-train block."""
+    def predict(
+        self, head: Any, X: NDArray[Any], shots: int, error_rate: float, level: float
+    ) -> Any:
+        """Measure new points, and return what is known of them."""
+        raise InputError(
+            "budget: this kernel was given, so there is nothing to measure; call predict(X) "
+            "without one."
+        )
+
+    def predict_values(self, head: Any, X: NDArray[Any], shots: int, level: float) -> Values:
+        """Measure new points of real targets, and return what is known of their values."""
         raise InputError(
             "budget: this kernel was given, so there is nothing to measure; call predict(X) "
             "without one."

@@ -4,12 +4,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from aqka.backends.factory import STATEVECTOR, as_factory
+from aqka._util.text import did_you_mean, inert
+from aqka.backends.factory import NAMES, BackendFactory, as_factory
 from aqka.errors import InputError
 from aqka.estimators._bought_kernel import BoughtKernel, Purchase
+from aqka.estimators._bought_points import BoughtPoints
 from aqka.estimators._finished_run import FinishedRun, table_of_run
 from aqka.estimators._given_kernel import GivenKernel
 from aqka.estimators._training_kernel import KernelSource
+from aqka.sessions.design import DESIGNS
 
 PRECOMPUTED = "precomputed"
 
@@ -35,11 +38,28 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
         return GivenKernel(X)
     factory = as_factory(backend)
     if factory is not None:
-        return BoughtKernel(factory, X, purchase)
+        return _bought(factory, X, purchase)
     table = table_of_run(backend)
     if table is not None:
         return FinishedRun(table, X)
+    names = [*NAMES, PRECOMPUTED]
+    near = did_you_mean(backend, names) if isinstance(backend, str) else ""
     raise InputError(
-        f"backend must be {STATEVECTOR!r}, {PRECOMPUTED!r}, a BackendFactory, or a finished run "
-        f"(its directory, session or PairTable); got {backend!r}."
+        f"backend must be {', '.join(map(repr, names))}, a BackendFactory, a device of "
+        f"Qiskit's, or a finished run (its directory, session or PairTable); got "
+        f"{inert(repr(backend), 100)}.{near}"
     )
+
+
+def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> KernelSource:
+    """Return pairs or points to be measured, as the design says."""
+    if purchase.design not in DESIGNS:
+        raise InputError(
+            f"design must be one of {', '.join(DESIGNS)}; got {inert(repr(purchase.design), 100)}."
+        )
+    if purchase.design == "pairs":
+        return BoughtKernel(factory, X, purchase)
+    points = BoughtPoints(factory, X, purchase)
+    if purchase.design == "points" or points.is_better_than_pairs():
+        return points
+    return BoughtKernel(factory, X, purchase)

@@ -11,14 +11,14 @@ from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
-from aqka.estimators._bought_kernel import own_directory
+from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.calibration import (
     fit_temperature,
     held_out_decisions,
     probabilities,
     score_per_class,
 )
-from aqka.sessions.value_prediction import ValuePrediction, predict_values
+from aqka.sessions.value_prediction import Values
 
 
 class QuantumRidgeClassifier(QuantumClassifier):
@@ -68,8 +68,11 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
     True
     """
 
-    def fit(self, X: Any, y: Any) -> "QuantumRidge":
-        """Measure the training kernel under the budget and train the head."""
+    def fit(self, X: Any, y: Any, *, on_round: OnRound | None = None) -> "QuantumRidge":
+        """Measure the training kernel under the budget and train the head.
+
+        ``on_round`` is called with the session after every round that is bought.
+        """
         points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
         targets = targets.astype(np.float64)
         # Two values become -1 and +1 in a Problem, which is what this makes of them already.
@@ -78,12 +81,13 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
         self.scale_ = float(np.abs(targets - self.intercept_).max())
         if self.scale_ == 0:
             raise InputError(f"y has a single value, {targets[0]}; there is nothing to learn.")
-        self._fit_problem(points, Problem((targets - self.intercept_) / self.scale_))
+        problem = Problem((targets - self.intercept_) / self.scale_)
+        self._fit_problem(points, problem, on_round)
         return self
 
     def prediction(
         self, X: Any, budget: int | None = None, *, level: float = 0.9, total: bool = False
-    ) -> ValuePrediction:
+    ) -> Values:
         """Predict by shots, in the target's units, and say how uncertain that is.
 
         Parameters
@@ -98,16 +102,8 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
             Also give intervals that count the training shots;
             see :func:`~aqka.insight.with_total_interval`. Takes many refits.
         """
-        backend, shots = self._test_block(X, budget)
-        identity = repr((backend.fingerprint(), shots, self.head_.alpha.tolist()))
-        found = predict_values(
-            self.head_,
-            backend,
-            shots,
-            level=level,
-            seed=self.seed,
-            directory=own_directory(self.directory, "values", identity),
-        )
+        points, shots = self._test_points(X, budget)
+        found = self.source_.predict_values(self.head_, points, shots, level)
         found = self._with_total_interval(found) if total else found
         return found.in_units(self.scale_, self.intercept_)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka.backends.factory import STATEVECTOR
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C
+from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.estimators._base import QuantumClassifier
 from aqka.readouts import Readout
@@ -40,12 +40,14 @@ class QuantumSVC(QuantumClassifier):
         feature_map: Any = None,
         backend: Any = STATEVECTOR,
         budget: int | str | None = None,
-        allocator: Any = DEFAULT_ALLOCATOR,
+        allocator: Any = None,
         C: float = DEFAULT_C,
         *,
         test_shots: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
+        verbose: bool = False,
+        design: str = "pairs",
     ) -> None:
         super().__init__(
             feature_map,
@@ -55,6 +57,8 @@ class QuantumSVC(QuantumClassifier):
             test_shots=test_shots,
             directory=directory,
             seed=seed,
+            verbose=verbose,
+            design=design,
         )
         self.C = C
 

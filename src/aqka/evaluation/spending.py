@@ -1,20 +1,25 @@
 """Spends budgets on a task with several methods, and measures the heads in every way we report."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.allocators import Allocator
+from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend
 from aqka.core.problem import Problem
+from aqka.evaluation.paper_arms import arm_as_read
+from aqka.evaluation.paper_reading import PaperReading, is_reading
 from aqka.evaluation.protocols import reading_of
+from aqka.evaluation.read_runs import made_once, read_run
 from aqka.evaluation.results import Row
 from aqka.evaluation.tasks import Task
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import labels_of, make_readout
-from aqka.sessions.acquisition import Acquisition, acquire
+from aqka.sessions.acquire import acquire
+from aqka.sessions.acquisition import Acquisition
 
 EXACT, MAJORITY = "exact kernel", "majority class"
 """Methods of the two rows that every task has besides: no shot noise, and no learning."""
@@ -81,7 +86,17 @@ def spend(
     schedule: Schedule | None = None,
     backend: Backend | None = None,
 ) -> Acquisition:
-    """Spend a budget of shots on a backend, or else simulated on the task's exact kernel."""
+    """Spend a budget of shots on a backend, or else simulated on the task's exact kernel.
+
+    Under a reading of the paper shots are common random numbers, drawn from the kernel of the
+    backend where it has one.
+    """
+    if is_reading(protocol):
+        if backend is None or backend.has_kernel:
+            measured = None if backend is None else backend.kernel()
+            return read_run(task, method, budget, protocol, seed, schedule, measured)
+        named = PaperReading.named(protocol)
+        method, schedule = arm_as_read(make_allocator(method), schedule, named, budget)
     return acquire(
         backend or MatrixBackend(task.kernel, seed=seed),
         task.y,
@@ -103,9 +118,14 @@ def session_row(
     ``exact`` is the decision function without shot noise (:func:`exact_decision`); the mean
     squared error and the correlation are against it.
     """
-    head = session.fit(readout or session.problem.reading.readout)
-    row = decision_row(task, head.decision_function(task.test_kernel), exact)
-    return row | {"seen": float(np.mean(session.table.shots > 0))}
+    name = readout or session.problem.reading.readout
+
+    def make() -> Row:
+        head = session.fit(name)
+        row = decision_row(task, head.decision_function(task.test_kernel), exact)
+        return row | {"seen": float(np.mean(session.table.shots > 0))}
+
+    return made_once(session, name, make)
 
 
 def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
@@ -120,6 +140,7 @@ def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
     }
 
 
+@lru_cache(maxsize=4)
 def exact_decision(task: Task, readout: str | None = None) -> FloatArray:
     """Return f on the exact kernel at the test points: of a readout, or of the task's own ridge."""
     if readout is not None:
@@ -131,9 +152,14 @@ def exact_decision(task: Task, readout: str | None = None) -> FloatArray:
 
 def baseline_rows(task: Task, protocol: str, readout: str | None = None) -> list[Row]:
     """Return what the protocol's head does on the exact kernel, and what no learning does."""
-    problem = Problem(task.y, ridge=task.ridge, reading=reading_of(protocol))
-    head = make_readout(readout or problem.reading.readout).fit_kernel(task.kernel, problem)
-    exact = exact_decision(task, readout)
-    row = decision_row(task, head.decision_function(task.test_kernel), exact)
+    row = _exact_row(task, readout or reading_of(protocol).readout, readout)
     nothing = {"accuracy": task.majority_accuracy, "balanced_accuracy": 0.5, "correlation": 0.0}
     return [{"method": EXACT} | row, {"method": MAJORITY} | nothing]
+
+
+@lru_cache(maxsize=4)
+def _exact_row(task: Task, fitted: str, readout: str | None) -> Row:
+    """Return how well a readout does on the exact kernel."""
+    head = make_readout(fitted).fit_kernel(task.kernel, Problem(task.y, ridge=task.ridge))
+    decision = head.decision_function(task.test_kernel)
+    return decision_row(task, decision, exact_decision(task, readout))

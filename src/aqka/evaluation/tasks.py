@@ -88,17 +88,20 @@ def planted_zz(
     *,
     n_qubits: int = 4,
     ridge: float = 0.01,
+    span: float = 2 * np.pi,
+    largest_class: float = 1.0,
 ) -> Task:
     """Return the same planted problem on the ZZ kernel of uniform inputs (Section 5.3).
 
-    The paper says "uniform inputs" but not their range; here it is [0, 2π], the period of the
-    single-qubit phases. The mean kernel value is 0.08 there and on [0, π].
+    The paper says "uniform inputs" but not their range; here it is [0, ``span``], by default 2π,
+    the period of the single-qubit phases. The mean kernel value is 0.08 there and on [0, π].
+    ``largest_class`` is as for :func:`planted_sparse`.
     """
     rng = np.random.default_rng(seed)
-    x = rng.uniform(0, 2 * np.pi, size=(n_train + n_test, n_qubits))
+    x = rng.uniform(0, span, size=(n_train + n_test, n_qubits))
     kernel = zz_kernel(x, x[:n_train])
     train, test = kernel[:n_train], kernel[n_train:]
-    return plant("planted-sparse ZZ kernel", train, test, n_anchors, rng, ridge)
+    return plant("planted-sparse ZZ kernel", train, test, n_anchors, rng, ridge, largest_class)
 
 
 def ad_hoc(n_train: int = 80, n_test: int = 40, seed: int = 0, ridge: float = 0.5) -> Task:

@@ -11,6 +11,8 @@ from aqka.insight.fold_scores import Predict, has_classes
 from aqka.maths.folds import Fold
 
 INNER_FOLDS = 3
+LEARNING_RATE = 0.2  # of boosting
+TREES: dict[str, list[float]] = {"max_depth": [1, 3], "n_estimators": [20, 60]}
 
 Maker = Callable[[NDArray[Any]], Any]  # from training targets to a model of scikit-learn
 
@@ -18,9 +20,9 @@ Maker = Callable[[NDArray[Any]], Any]  # from training targets to a model of sci
 def baselines(X: FloatArray, y: NDArray[Any]) -> dict[str, Predict]:
     """Return the plain models by name: an RBF SVM, a linear one, gradient boosting.
 
-    All see the data's own columns, standardised by the training points. C and γ of the SVM and C
-    or α of the linear model are chosen from small grids by cross-validation inside the training
-    points; boosting has 30 trees of depth 2.
+    All see the data's own columns, standardised by the training points. C and γ of the SVM, C or
+    α of the linear model, depth and number of boosted trees are chosen from small grids by
+    cross-validation inside the training points.
     """
     makers = (_classifiers if has_classes(y) else _regressors)(X.shape[1])
     return {name: _predictor(make, X, y) for name, make in makers.items()}
@@ -58,10 +60,9 @@ def _classifiers(n_columns: int) -> dict[str, Maker]:
     def linear(y: NDArray[Any]) -> Any:
         return _tuned(LogisticRegression(max_iter=1000), {"C": [0.03, 0.3, 3.0]}, inner(y))
 
-    def boosting(_: NDArray[Any]) -> Any:
-        return GradientBoostingClassifier(
-            n_estimators=30, learning_rate=0.2, max_depth=2, random_state=0
-        )
+    def boosting(y: NDArray[Any]) -> Any:
+        model = GradientBoostingClassifier(learning_rate=LEARNING_RATE, random_state=0)
+        return _tuned(model, TREES, inner(y))
 
     def inner(y: NDArray[Any]) -> Any:
         fewest = int(np.unique(y, return_counts=True)[1].min())
@@ -86,9 +87,8 @@ def _regressors(n_columns: int) -> dict[str, Maker]:
         return _tuned(Ridge(), {"alpha": [0.1, 1.0, 10.0, 100.0]}, KFold(INNER_FOLDS))
 
     def boosting(_: NDArray[Any]) -> Any:
-        return GradientBoostingRegressor(
-            n_estimators=30, learning_rate=0.2, max_depth=2, random_state=0
-        )
+        model = GradientBoostingRegressor(learning_rate=LEARNING_RATE, random_state=0)
+        return _tuned(model, TREES, KFold(INNER_FOLDS))
 
     return {"RBF SVM": machine, "linear ridge": linear, "gradient boosting": boosting}
 

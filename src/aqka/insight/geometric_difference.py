@@ -1,6 +1,7 @@
 """The geometric difference between kernels: can a quantum one see what a plain one cannot?
 
 Huang et al., "Power of data in quantum machine learning" (Nature Communications 12, 2631, 2021).
+Numbers of equations are those of its preprint, arXiv:2011.01938.
 """
 
 import math
@@ -55,8 +56,8 @@ class KernelPair:
     def difference(self, ridge: float) -> float:
         """Return g_gen = sqrt(‖√K_Q √K_C (K_C + λI)^{-2} √K_C √K_Q‖), the spectral norm.
 
-        With λ = 0 this is the paper's Eq. 5, g(K_C‖K_Q) = sqrt(‖√K_Q K_C^{-1} √K_Q‖); with a ridge
-        it is the one of its supplement.
+        With λ = 0 this is their Eq. 5, g(K_C‖K_Q) = sqrt(‖√K_Q K_C^{-1} √K_Q‖); with a ridge it is
+        their Eq. F9.
 
         Examples
         --------

@@ -18,7 +18,7 @@ from aqka.insight.cross_validation import cross_validated_right
 from aqka.insight.redraw import hit_chances, redraw_counts
 from aqka.maths.theory import cauchy_schwarz_ratio
 from aqka.readouts import FittedHead, Readout
-from aqka.readouts.auto import Auto as AutoReadout
+from aqka.readouts.ridge_noise import RidgeNoise
 
 FRACTIONS = (0.25, 0.5)
 NEGLIGIBLE = 0.02  # of the variance: nobody would change an allocator for it
@@ -64,17 +64,17 @@ def steering(
     means of :class:`~aqka.core.prior.KernelPrior`. G is read from the same counts that steered the
     run, which flatters it; the redrawn counts did not, so their distance is part of the error.
 
-    ``head`` is what the ``auto`` readout makes of the table, where that is known already.
+    ``head`` is what the ``ridge-noise`` readout makes of the table, where that is known already.
     """
     if head is None:
-        head = AutoReadout().fit(table, problem)
+        head = RidgeNoise().fit(table, problem)
     ratio, best = _ratios(table, head)
     if repetitions == 0:
         return Steering(ratio, None, best)
     rng = np.random.default_rng(seed)
     chances = hit_chances(table, problem, spectrum=head.spectrum)
     redrawn = (redraw_counts(table, chances, rng) for _ in range(repetitions))
-    others = [_ratios(other, AutoReadout().fit(other, problem))[0] for other in redrawn]
+    others = [_ratios(other, RidgeNoise().fit(other, problem))[0] for other in redrawn]
     return Steering(ratio, float(np.sqrt(np.mean((np.array(others) - ratio) ** 2))), best)
 
 

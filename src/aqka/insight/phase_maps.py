@@ -7,21 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import DEFAULT_REPS, check_map_name
 from aqka.backends.statevector import StatevectorBackend
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-MAPS = ("zz", "zz-full", "z")
 MAX_QUBITS = 14  # 200 states of more would not fit the memory of a small machine
-REPETITIONS = 2
 
 ComplexArray = NDArray[np.complex128]
 FeatureMap: TypeAlias = "str | QuantumCircuit | Callable[[Any], Any]"
 
 
-def map_states(angles: FloatArray, feature_map: FeatureMap) -> ComplexArray:
+def map_states(
+    angles: FloatArray, feature_map: FeatureMap, repetitions: int = DEFAULT_REPS
+) -> ComplexArray:
     """Return the state of each row of angles, one per row.
 
     Parameters
@@ -29,8 +30,10 @@ def map_states(angles: FloatArray, feature_map: FeatureMap) -> ComplexArray:
     angles
         One row per point, one column per feature.
     feature_map
-        ``"zz"`` (linear), ``"zz-full"`` or ``"z"``, with two repetitions as in Qiskit's library;
-        or whatever :class:`~aqka.StatevectorBackend` takes.
+        ``"zz"`` (linear), ``"zz-full"`` or ``"z"``, as in Qiskit's library; or whatever
+        :class:`~aqka.StatevectorBackend` takes.
+    repetitions
+        Of a map that is given by its name.
 
     Examples
     --------
@@ -43,10 +46,9 @@ def map_states(angles: FloatArray, feature_map: FeatureMap) -> ComplexArray:
         if n_qubits is not None:
             _check_qubits(n_qubits)
         return StatevectorBackend(angles, circuit).states()
-    if feature_map not in MAPS:
-        raise InputError(f"feature_map must be one of {', '.join(MAPS)}, got {feature_map!r}.")
+    check_map_name(feature_map)
     _check_qubits(angles.shape[1])
-    return _phase_states(angles, _couplings(feature_map, angles.shape[1]))
+    return _phase_states(angles, _couplings(feature_map, angles.shape[1]), repetitions)
 
 
 def _check_qubits(n_qubits: int) -> None:
@@ -66,8 +68,10 @@ def _couplings(name: str, n_qubits: int) -> list[tuple[int, int]]:
     return [(j, k) for j in range(n_qubits) for k in range(j + 1, n_qubits)]
 
 
-def _phase_states(angles: FloatArray, couplings: list[tuple[int, int]]) -> ComplexArray:
-    """Return Hadamards then phases, twice: 2x_i on a qubit, 2(π - x_i)(π - x_j) on a parity."""
+def _phase_states(
+    angles: FloatArray, couplings: list[tuple[int, int]], repetitions: int
+) -> ComplexArray:
+    """Return Hadamards then phases, repeated: 2x_i on a qubit, 2(π - x_i)(π - x_j) on a parity."""
     n_points, n_qubits = angles.shape
     bits = (np.arange(2**n_qubits)[:, None] >> np.arange(n_qubits)) & 1
     exponent = 2 * angles @ bits.T
@@ -77,7 +81,7 @@ def _phase_states(angles: FloatArray, couplings: list[tuple[int, int]]) -> Compl
     phases = np.exp(1j * exponent)
     states = np.zeros((n_points, 2**n_qubits), dtype=np.complex128)
     states[:, 0] = 1.0
-    for _ in range(REPETITIONS):
+    for _ in range(repetitions):
         states = _hadamards(states, n_qubits) * phases
     return states
 

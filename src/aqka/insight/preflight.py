@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.backends.circuits import as_data
 from aqka.backends.fidelity import fidelities
 from aqka.core.defaults import DEFAULT_C
@@ -25,9 +27,9 @@ from aqka.insight.fold_scores import (
 from aqka.insight.forecast import Spending, forecast
 from aqka.insight.geometric_difference import GeometricDifference, nearest_plain_kernel
 from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import MAPS, FeatureMap, map_states
+from aqka.insight.phase_maps import FeatureMap
 from aqka.insight.projected_kernel import projected_kernels
-from aqka.insight.scan import RANGES, Candidate, Scan, scan
+from aqka.insight.scan import RANGES, REPS, Candidate, Scan, scan
 from aqka.insight.verdict import Evidence, Verdict, decide
 from aqka.maths.folds import FOLDS, Fold
 
@@ -46,8 +48,8 @@ class Preflight:
     ----------
     n_points, n_given
         Points that were used, and that were given: of many, a sample is taken.
-    n_train
-        Points that a model learns from in a fold.
+    n_train, n_train_given
+        Points that a model learns from in a fold, and that the budget is for: of a sample, fewer.
     metrics
         Names of the scores; the first decides.
     fidelity, projected
@@ -73,6 +75,7 @@ class Preflight:
     n_points: int
     n_given: int
     n_train: int
+    n_train_given: int
     metrics: tuple[str, ...]
     fidelity: FoldScores
     projected: FoldScores
@@ -107,6 +110,7 @@ class Preflight:
             "points": self.n_points,
             "points_given": self.n_given,
             "training_points": self.n_train,
+            "training_points_given": self.n_train_given,
             "scores": [self._scores(model) for model in self.models],
             "concentration": asdict(self.concentration) | {"words": self.concentration.words},
             "geometric_difference": asdict(self.geometric),
@@ -145,7 +149,8 @@ def preflight(
     """Say whether a quantum kernel is worth any shots, from exact simulation alone.
 
     Every model is scored on the same repeated folds (5 folds, twice, classes keeping their
-    shares), so that differences are paired. Of more than 200 points a sample is taken.
+    shares), so that differences are paired. Of more than 200 points a sample is taken: models then
+    learn from 160 at most, with as many shots a pair as the budget gives.
 
     Parameters
     ----------
@@ -161,7 +166,7 @@ def preflight(
         The data that plain models see; ``X`` if None.
     candidates
         Settings to try; the first is the user's own, of ``X`` and ``feature_map``. If None, some
-        ranges of angles and the built-in maps.
+        ranges of angles and, of a built-in map, the others and some repetitions.
     head
         ``"ridge"``, tuned by leave-one-out, or ``"svm"``.
     C
@@ -204,15 +209,20 @@ def count_steps(n_candidates: int) -> int:
 
 def default_candidates(angles: FloatArray, feature_map: FeatureMap) -> list[Candidate]:
     """Return the given encoding, then every range of a scan with every map it can have."""
-    own = feature_map if isinstance(feature_map, str) else "as given"
-    candidates = [Candidate({"map": own, "range": "as given"}, angles, feature_map)]
     low, width = angles.min(axis=0), np.ptp(angles, axis=0)
     unit = (angles - low) / np.where(width > 0, width, 1.0)
-    maps: tuple[FeatureMap, ...] = MAPS if isinstance(feature_map, str) else (feature_map,)
-    for each in maps:
-        for start, end in RANGES:
-            settings = {"map": each if isinstance(each, str) else own, "range": [start, end]}
-            candidates.append(Candidate(settings, start + (end - start) * unit, each))
+    scaled = {(start, end): start + (end - start) * unit for start, end in RANGES}
+    if not isinstance(feature_map, str):
+        own = Candidate({"map": "as given", "range": "as given"}, angles, feature_map)
+        return [own] + [
+            Candidate({"map": "as given", "range": list(ends)}, points, feature_map)
+            for ends, points in scaled.items()
+        ]
+    settings = {"map": feature_map, "range": "as given", "reps": DEFAULT_REPS}
+    candidates = [Candidate(settings, angles, feature_map)]
+    for name, reps, (ends, points) in product(BUILT_IN_MAPS, REPS, scaled.items()):
+        settings = {"map": name, "range": list(ends), "reps": reps}
+        candidates.append(Candidate(settings, points, name, reps))
     return candidates
 
 
@@ -245,7 +255,7 @@ class _Check:
         n_train = None if self.spending is None else self.spending.n_train
         folds = repeated_folds(self.y, n_train, seed=self.seed)
         head = KernelHead(self.y, self.head == "svm", self.C)
-        states = map_states(self.candidates[0].angles, self.candidates[0].feature_map)
+        states = self.candidates[0].states()
         kernel, projections = fidelities(states), projected_kernels(states)
         own = self._score("exact kernel", lambda f: head.predict(kernel, f), folds)
         projected = self._score("projected kernel", lambda f: head.choose(projections, f), folds)
@@ -276,6 +286,7 @@ class _Check:
             len(self.y),
             n_given,
             len(folds[0].kept),
+            n_train or len(folds[0].kept),
             metric_names(self.y),
             own,
             projected,

@@ -27,7 +27,7 @@ def one_qubit_states(states: ComplexArray) -> ComplexArray:
 
 
 def projected_kernels(states: ComplexArray) -> list[FloatArray]:
-    """Return exp(-γ Σ_k ‖ρ_k(x) - ρ_k(y)‖²_F) for several γ (Huang et al. 2021, Eq. 9).
+    """Return exp(-γ Σ_k ‖ρ_k(x) - ρ_k(y)‖²_F) for several γ (Huang et al. 2021).
 
     γ is one over the median squared distance, times one over each of ``WIDTHS``.
     """

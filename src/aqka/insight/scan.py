@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.fidelity import fidelities
 from aqka.insight.fold_scores import (
     FoldScores,
@@ -17,7 +18,7 @@ from aqka.insight.fold_scores import (
 )
 from aqka.insight.forecast import Spending, measure_evenly
 from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import FeatureMap, map_states
+from aqka.insight.phase_maps import ComplexArray, FeatureMap, map_states
 from aqka.maths.folds import Fold
 
 QUARTER = np.pi / 4
@@ -35,6 +36,9 @@ RANGES: tuple[tuple[float, float], ...] = tuple(
 )
 """Angle ranges of a scan. Those around π keep the couplings 2(π - x)(π - y) of a ZZ map small."""
 
+REPS = (1, 2, 3)
+"""Repetitions of a built-in map in a scan."""
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -46,17 +50,22 @@ class Candidate:
         What it is, by the names a user knows, such as ``{"range": [0.0, 3.1416]}``.
     angles
         The points as the circuit takes them.
-    feature_map
+    feature_map, repetitions
         See :func:`~aqka.insight.phase_maps.map_states`.
     """
 
     settings: Mapping[str, Any]
     angles: FloatArray = field(repr=False)
     feature_map: FeatureMap
+    repetitions: int = DEFAULT_REPS
+
+    def states(self) -> ComplexArray:
+        """Return the state of each point."""
+        return map_states(self.angles, self.feature_map, self.repetitions)
 
     def kernel(self) -> FloatArray:
         """Return the exact fidelity kernel of its points."""
-        return fidelities(map_states(self.angles, self.feature_map))
+        return fidelities(self.states())
 
     def changes(self, other: "Candidate") -> dict[str, Any]:
         """Return its settings that another does not have."""

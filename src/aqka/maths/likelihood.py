@@ -1,10 +1,9 @@
 """States of low rank by maximum likelihood from counts in product bases, batched over points."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka.maths.outcomes import SeenOutcomes
 from aqka.maths.product_bases import ComplexArray, ProductBases
 
 SMALLEST = 1e-12
@@ -12,42 +11,6 @@ SMALLEST = 1e-12
 POWER_STEPS = 20
 MAX_STEPS = 300
 MAX_HALVINGS = 8
-
-
-@dataclass(frozen=True, eq=False)
-class SeenOutcomes:
-    """The outcomes that some points showed, flattened; only they enter a likelihood.
-
-    Attributes
-    ----------
-    n_points
-        Number of points.
-    index
-        Position in the points × settings × outcomes array, ascending.
-    share
-        Count divided by the shots of its point: the shares of a point sum to 1.
-    point
-        Point of each entry.
-    """
-
-    n_points: int
-    index: IntArray
-    share: FloatArray
-    point: IntArray
-
-    def subset(self, kept: IntArray, size: int) -> "SeenOutcomes":
-        """Return the entries of the points ``kept`` (ascending), each of ``size`` outcomes."""
-        new = np.full(self.n_points, -1)
-        new[kept] = np.arange(len(kept))
-        moved = new[self.point]
-        chosen = np.flatnonzero(moved >= 0)
-        point = moved[chosen]
-        index = self.index[chosen] + (point - self.point[chosen]) * size
-        return SeenOutcomes(len(kept), index, self.share[chosen], point)
-
-    def sum(self, values: FloatArray) -> FloatArray:
-        """Return the sum of ``values`` over the entries of each point."""
-        return np.asarray(np.bincount(self.point, values, self.n_points), dtype=np.float64)
 
 
 def spectral_start(bases: ProductBases, seen: SeenOutcomes) -> ComplexArray:
@@ -60,8 +23,9 @@ def spectral_start(bases: ProductBases, seen: SeenOutcomes) -> ComplexArray:
     shape = (1, 1, bases.dimension)
     u = random.normal(size=shape) + 1j * random.normal(size=shape)
     u = np.repeat(u, seen.n_points, axis=1)
+    weights = seen.read_back(seen.share)
     for _ in range(POWER_STEPS):
-        u = _pull(bases, seen, seen.share * _seen_amplitudes(bases, seen, u))
+        u = _pull(bases, seen, weights * _needed_amplitudes(bases, seen, u))
         u /= _wide(np.sqrt(_inner(u, u)))
     return u
 
@@ -92,8 +56,10 @@ def maximise_likelihood(
     (Polak-Ribière with restarts) take a third to a seventh of the steps of the classical
     iteration u ← (Ru + u)/2, and less than half its time at six and eight qubits. A step costs
     one pair of transforms: along u + t d the amplitudes are a + t c, so that the Newton step in t
-    needs none. Points that are done leave
-    the batch.
+    needs none. Points that are done leave the batch.
+
+    With readout errors C the outcome o is seen with p' = Cp, and R = Σ (Cᵀ(f/p'))|b⟩⟨b|: all else
+    stays the same.
     """
     n_points = start.shape[1]
     states = start.copy()
@@ -124,13 +90,14 @@ class _Climb:
 
     def __init__(self, bases: ProductBases, seen: SeenOutcomes, start: ComplexArray) -> None:
         self.bases, self.seen, self.u = bases, seen, start
-        self.a = _seen_amplitudes(bases, seen, start)
+        self.a = _needed_amplitudes(bases, seen, start)
         self._set_gradient()
         self.direction = self.g
 
     def _set_gradient(self) -> None:
-        self.p = np.maximum(_squares(self.a), SMALLEST)
-        self.g = _pull(self.bases, self.seen, self.seen.share / self.p * self.a) - self.u
+        self.p = np.maximum(self.seen.read(_squares(self.a)), SMALLEST)
+        weights = self.seen.read_back(self.seen.share / self.p)
+        self.g = _pull(self.bases, self.seen, weights * self.a) - self.u
         self.length = np.sqrt(_inner(self.g, self.g))
 
     def value(self) -> FloatArray:
@@ -139,25 +106,25 @@ class _Climb:
 
     def keep(self, kept: IntArray) -> None:
         """Go on with some of the points."""
-        size = self.bases.n_settings * self.bases.dimension
         stays = np.zeros(self.seen.n_points, dtype=np.bool_)
         stays[kept] = True
-        entries = stays[self.seen.point]
-        self.a, self.p = self.a[:, entries], self.p[entries]
-        self.seen = self.seen.subset(kept, size)
+        self.a = self.a[:, stays[self.seen.needed_point]]
+        self.p = self.p[stays[self.seen.point]]
+        self.seen = self.seen.subset(kept)
         self.u, self.g, self.direction = self.u[:, kept], self.g[:, kept], self.direction[:, kept]
         self.length = self.length[kept]
 
     def step(self) -> None:
         """Go as far along the direction as a Newton step says, then find the next direction."""
         d, square = self.direction, _inner(self.direction, self.direction)
-        c = _seen_amplitudes(self.bases, self.seen, d)
+        c = _needed_amplitudes(self.bases, self.seen, d)
         t = self._step_length(c, square)
         moved = self.u + _wide(t) * d
         # The length as it is: 1 + t²|d|² would let rounding errors grow from step to step.
         shrink = 1 / np.sqrt(_inner(moved, moved))
         self.u = moved * _wide(shrink)
-        self.a = (self.a + t[self.seen.point] * c) * shrink[self.seen.point]
+        point = self.seen.needed_point
+        self.a = (self.a + t[point] * c) * shrink[point]
         old, old_square = self.g, self.length**2
         self._set_gradient()
         change = self.length**2 - _inner(self.g, old) + _inner(self.g, self.u) * _inner(self.u, old)
@@ -169,8 +136,8 @@ class _Climb:
     def _step_length(self, c: ComplexArray, square: FloatArray) -> FloatArray:
         """Return t with a higher likelihood at (u + t d)/|u + t d|; 0 where none was found."""
         f, point, q0 = self.seen.share, self.seen.point, self.p
-        q1 = 2 * np.sum(self.a.real * c.real + self.a.imag * c.imag, axis=0)
-        q2 = _squares(c)
+        cross = 2 * np.sum(self.a.real * c.real + self.a.imag * c.imag, axis=0)
+        q1, q2 = self.seen.read(cross), self.seen.read(_squares(c))
         # At t = 1, where the iteration without momentum would go, then one Newton step from there.
         q = np.maximum(q0 + q1 + q2, SMALLEST)
         ratio = (q1 + 2 * q2) / q
@@ -191,20 +158,20 @@ class _Climb:
         return np.asarray(np.where(worse, 0.0, t))
 
 
-def _seen_amplitudes(
+def _needed_amplitudes(
     bases: ProductBases, seen: SeenOutcomes, vectors: ComplexArray
 ) -> ComplexArray:
-    """Return the amplitudes of the outcomes that were seen, rank × outcomes."""
+    """Return the amplitudes that the likelihood depends on, rank × outcomes."""
     rank, n_points, dimension = vectors.shape
-    everything = bases.amplitudes(vectors.reshape(rank * n_points, dimension))
-    return everything.reshape(rank, -1)[:, seen.index]
+    everything = bases.amplitudes(vectors.reshape(rank * n_points, dimension)).reshape(rank, -1)
+    return everything if seen.confusion is not None else everything[:, seen.needed]
 
 
 def _pull(bases: ProductBases, seen: SeenOutcomes, weights: ComplexArray) -> ComplexArray:
-    """Return Σ w|b⟩ over the outcomes that were seen, from weights of shape rank × outcomes."""
+    """Return Σ w|b⟩ over the needed outcomes, from weights of shape rank × outcomes."""
     rank, m, dimension = len(weights), bases.n_settings, bases.dimension
     everything = np.zeros((rank, seen.n_points * m * dimension), dtype=np.complex128)
-    everything[:, seen.index] = weights
+    everything[:, seen.needed] = weights
     pulled = bases.adjoint(everything.reshape(rank * seen.n_points, m, dimension))
     return pulled.reshape(rank, seen.n_points, dimension)
 

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import IntArray
+from aqka.core.settings import ROTATIONS
 
 ComplexArray = NDArray[np.complex128]
 
 GROUP = 4
 """Qubits rotated by one matrix product."""
-
-_H = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
-ROTATIONS: ComplexArray = np.array([_H, _H @ np.diag([1, -1j]), np.eye(2)], dtype=np.complex128)
-"""What turns the eigenstates of X, Y, Z into |0⟩ and |1⟩."""
 
 
 def _rotations(letters: IntArray) -> ComplexArray:

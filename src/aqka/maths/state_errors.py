@@ -16,17 +16,56 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.readout import confuse
 
 HELD = 1e6
 """Information, in units of the shots, on what is no parameter."""
+LEAST = 1e-6
+"""Information, in units of the shots, that every direction is given."""
+SMALLEST = 1e-12
+"""Outcomes less likely than this tell nothing that could be computed."""
 
 
-def tangent_roots(bases: ProductBases, states: ComplexArray, shots: FloatArray) -> FloatArray:
+def tangent_roots(
+    bases: ProductBases,
+    states: ComplexArray,
+    shots: FloatArray,
+    confusion: FloatArray | None = None,
+) -> FloatArray:
     """Return B with δ = Bz, z standard normal, one matrix for each pure state.
 
-    Real coordinates: the real parts x of δ = x + iy, then the imaginary ones y. An outcome's
-    information is 4 (Re e^{-iφ}⟨b|δ⟩)² per shot, φ the phase of its amplitude ⟨b|u⟩. With
-    4 (Re z)² = 2|z|² + 2 Re z² and Σ_b |⟨b|δ⟩|² = |δ|², the information of S shots is
+    Real coordinates: the real parts x of δ = x + iy, then the imaginary ones y. ``shots`` has a
+    row for each state and a column for each setting; ``confusion`` are the readout errors.
+    """
+    if confusion is None:
+        information = _exact_readout_information(bases, states, shots)
+    else:
+        information = np.stack(
+            [
+                _readout_information(bases, u, row, confusion)
+                for u, row in zip(states, shots, strict=True)
+            ]
+        )
+    # The norm and the phase of u are no parameters: both are held fixed.
+    norm = np.concatenate([states.real, states.imag], axis=1)
+    phase = np.concatenate([-states.imag, states.real], axis=1)
+    total = shots.sum(axis=1)
+    for fixed in (norm, phase):
+        information += HELD * total[:, None, None] * fixed[:, :, None] * fixed[:, None, :]
+    # Few shots leave directions in which nothing is known: very uncertain, but not infinitely so.
+    diagonal = np.arange(information.shape[1])
+    information[:, diagonal, diagonal] += LEAST * total[:, None]
+    lower = np.linalg.cholesky(information)
+    return np.asarray(np.linalg.inv(lower).transpose(0, 2, 1))
+
+
+def _exact_readout_information(
+    bases: ProductBases, states: ComplexArray, shots: FloatArray
+) -> FloatArray:
+    """Return the Fisher information of each state, where bits are read as they are.
+
+    An outcome's information is 4 (Re e^{-iφ}⟨b|δ⟩)² per shot, φ the phase of its amplitude ⟨b|u⟩.
+    With 4 (Re z)² = 2|z|² + 2 Re z² and Σ_b |⟨b|δ⟩|² = |δ|², the information of S shots is
     2S |δ|² + 2 Re δᵀQδ with Q = Σ S_s e^{-2iφ} ⟨b|ᵀ⟨b|.
     """
     n_points, dimension = states.shape
@@ -37,16 +76,27 @@ def tangent_roots(bases: ProductBases, states: ComplexArray, shots: FloatArray) 
     information[:, :dimension, :dimension] = form.real
     information[:, dimension:, dimension:] = -form.real
     information[:, :dimension, dimension:] = information[:, dimension:, :dimension] = -form.imag
-    total = shots.sum(axis=1)
     diagonal = np.arange(2 * dimension)
-    information[:, diagonal, diagonal] += total[:, None]
-    # The norm and the phase of u are no parameters: both are held fixed.
-    norm = np.concatenate([states.real, states.imag], axis=1)
-    phase = np.concatenate([-states.imag, states.real], axis=1)
-    for fixed in (norm, phase):
-        information += HELD * total[:, None, None] * fixed[:, :, None] * fixed[:, None, :]
-    lower = np.linalg.cholesky(2 * information)
-    return np.asarray(np.linalg.inv(lower).transpose(0, 2, 1))
+    information[:, diagonal, diagonal] += shots.sum(axis=1)[:, None]
+    return 2 * information
+
+
+def _readout_information(
+    bases: ProductBases, state: ComplexArray, shots: FloatArray, confusion: FloatArray
+) -> FloatArray:
+    """Return the Fisher information Σ S_s ∇p' ∇p'ᵀ / p' of one state, p' = Cp what is read.
+
+    The gradient of p_b = |⟨b|u⟩|² has entries 2 Re and 2 Im of ⟨u|b⟩⟨b|x⟩.
+    """
+    dimension = bases.dimension
+    amplitudes = bases.amplitudes(state[None])[0]
+    columns = bases.amplitudes(np.eye(dimension, dtype=np.complex128))  # ⟨b|x⟩ for each x
+    moved = 2 * amplitudes.conj() * columns
+    gradient = confuse(np.concatenate([moved.real, -moved.imag]), confusion)
+    p = confuse(np.abs(amplitudes) ** 2, confusion)
+    weights = np.where(p > SMALLEST, np.sqrt(shots[:, None] / np.maximum(p, SMALLEST)), 0.0)
+    scaled = (gradient * weights).reshape(2 * dimension, -1)
+    return np.asarray(scaled @ scaled.T)
 
 
 def overlap_variances(

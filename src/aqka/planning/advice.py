@@ -26,7 +26,7 @@ def warn(quote: "Quote", device: DeviceModel) -> tuple[str, ...]:
             f"as {most} jobs."
         )
     longest = device.job_overhead + quote.execution_seconds * min(
-        device.max_executions, max(quote.shots_per_round)
+        device.max_executions, -(-max(quote.shots_per_round) // quote.tiles)
     )
     if longest > device.max_job_seconds:
         found.append(

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, replace
 
 from aqka._util.arrays import as_count, as_positive
+from aqka._util.shown import Shown
 from aqka.allocators.schedule import Schedule
 from aqka.core.pairs import Diagonal
 from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
-from aqka.planning.budget import Budget, Money, QpuTime, Shots, parse_budget
+from aqka.planning.budget import Budget, Money, QpuTime, Shots, duration, parse_budget
 from aqka.planning.device import HERON, DeviceModel, zz_depth
 from aqka.planning.usage import Usage, affordable_shots, price
 
@@ -20,8 +21,8 @@ MAX_ROUNDS = 1000
 MAX_RATE = 1e9
 
 
-@dataclass(frozen=True)
-class Quote:
+@dataclass(frozen=True, repr=False)
+class Quote(Shown):
     """What a budget buys; made by :func:`aqka.quote`. All times are in seconds.
 
     Attributes
@@ -31,7 +32,9 @@ class Quote:
     n_pairs
         Pairs that can be measured.
     shots
-        Shots in all. One shot is one execution, so this is also the executions in all.
+        Shots in all.
+    tiles
+        Copies of the circuit that run side by side on the chip.
     shots_per_pair
         Mean shots per pair.
     shots_per_round
@@ -42,6 +45,8 @@ class Quote:
         QPU time of one execution.
     qpu_seconds
         QPU time of all jobs: what is billed outside a session.
+    untiled_seconds
+        QPU time of the same shots without tiles.
     queue_seconds
         Time spent waiting behind other jobs; the jobs of one submission wait together.
     classical_seconds
@@ -52,8 +57,8 @@ class Quote:
         Transpile + queue + QPU + classical time, from the start to the last result.
     session_seconds
         QPU + classical time: how long a session is active and what is billed in one.
-    cost
-        Price of ``qpu_seconds``, or None without a rate.
+    cost, untiled_cost
+        Price of ``qpu_seconds`` and of ``untiled_seconds``, or None without a rate.
     currency
         The currency of the cost if the budget named it, else empty.
     warnings
@@ -81,11 +86,33 @@ class Quote:
     currency: str
     warnings: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    tiles: int = 1
+    untiled_seconds: float = 0.0
+    untiled_cost: float | None = None
+
+    def _figures(self) -> dict[str, object]:
+        figures: dict[str, object] = {
+            "points": self.n_points,
+            "shots": self.shots,
+            "shots per pair": f"{self.shots_per_pair:.3g}",
+            "submissions": self.submissions,
+            "jobs": self.jobs,
+            "QPU time": duration(self.qpu_seconds),
+            "wall time": duration(self.wall_seconds),
+        }
+        if self.cost is not None:
+            figures["cost"] = f"{self.cost:,.2f} {self.currency}".strip()
+        return figures
 
     @property
     def submissions(self) -> int:
         """How often something is submitted: the warm-up and the rounds."""
         return len(self.shots_per_round)
+
+    @property
+    def executions(self) -> int:
+        """Executions in all, which are what is billed: one for ``tiles`` shots of a round."""
+        return sum(-(-shots // self.tiles) for shots in self.shots_per_round)
 
     @property
     def jobs(self) -> int:
@@ -104,6 +131,7 @@ def quote(
     rate: float | None = None,
     diagonal: Diagonal = "known",
     device: DeviceModel = HERON,
+    tiles: int = 1,
 ) -> Quote:
     """Quote a run that measures the training kernel; shots for predictions are extra.
 
@@ -128,6 +156,9 @@ def quote(
         Whether the kernel's diagonal is measured too; see :class:`~aqka.core.PairTable`.
     device
         Times and limits.
+    tiles
+        Copies of the circuit that run side by side; a device's number is
+        ``len(backend.tiling)``. Shots that a round's last execution leaves idle are billed.
 
     Examples
     --------
@@ -138,6 +169,9 @@ def quote(
     '300.0 s of QPU, 83 min in queues'
     >>> round(ours.cost)
     480
+    >>> tiled = quote(150, 826_540, tiles=20)
+    >>> f"{tiled.executions:,} executions, {tiled.qpu_seconds:.0f} s of {tiled.untiled_seconds:.0f}"
+    '41,330 executions, 25 s of 300'
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)
@@ -149,7 +183,9 @@ def quote(
     n_pairs = _count_pairs(n_points, diagonal)
     budget = _as_budget(budget)
 
-    usage = Usage(schedule, device, device.execution_seconds(depth))
+    tiles = _as_bounded(tiles, "tiles", 1, MAX_QUBITS)
+    usage = Usage(schedule, device, device.execution_seconds(depth), tiles)
+    untiled = replace(usage, tiles=1)
     shots = affordable_shots(budget, usage, rate)
     rounds, qpu = usage.rounds(shots), usage.seconds(shots)
     classical = device.classical_per_cube * n_points**3
@@ -173,6 +209,9 @@ def quote(
         session_seconds=session,
         cost=None if rate is None else price(qpu, rate),
         currency=budget.currency if isinstance(budget, Money) else "",
+        tiles=tiles,
+        untiled_seconds=untiled.seconds(shots),
+        untiled_cost=None if rate is None else price(untiled.seconds(shots), rate),
     )
     # Advice reads the figures above, so it is added once they stand.
     return replace(made, warnings=warn(made, device), advice=advise(made, device, rate))

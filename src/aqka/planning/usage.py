@@ -11,20 +11,28 @@ from aqka.planning.device import IBM_LIST_PRICES, DeviceModel
 
 @dataclass(frozen=True)
 class Usage:
-    """QPU time as a function of shots, under a schedule; strictly rising."""
+    """QPU time as a function of shots, under a schedule; rising, by steps of ``tiles`` shots.
+
+    With tiles an execution runs the circuit in several places at once and gives a shot of each.
+    """
 
     schedule: Schedule
     device: DeviceModel
     execution_seconds: float
+    tiles: int = 1
 
     def rounds(self, shots: int) -> tuple[int, ...]:
         """Return the shots of each submission."""
         ends = self.schedule.milestones(shots)
         return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
 
-    def jobs(self, executions: int) -> int:
-        """Return how many jobs a submission of that many executions needs."""
-        return -(-executions // self.device.max_executions)
+    def executions(self, shots: int) -> int:
+        """Return the executions of one submission of that many shots."""
+        return -(-shots // self.tiles)
+
+    def jobs(self, shots: int) -> int:
+        """Return how many jobs a submission of that many shots needs."""
+        return -(-self.executions(shots) // self.device.max_executions)
 
     def seconds(self, shots: int) -> float:
         """Return the QPU time of all submissions.
@@ -32,8 +40,10 @@ class Usage:
         It rises with the shots although a single round may shrink as shots are added: the
         rounds are then the same numbers in another order, plus one.
         """
-        jobs = sum(map(self.jobs, self.rounds(shots)))
-        return jobs * self.device.job_overhead + shots * self.execution_seconds
+        rounds = self.rounds(shots)
+        executions = sum(map(self.executions, rounds))
+        jobs = sum(map(self.jobs, rounds))
+        return jobs * self.device.job_overhead + executions * self.execution_seconds
 
 
 def price(qpu_seconds: float, rate: float) -> float:

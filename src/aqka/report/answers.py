@@ -148,7 +148,7 @@ def _advice(report: RunReport) -> list[str]:
         )
     steered = report.steering
     if steered is not None and steered.sure and steered.ratio > 1:
-        advice.append("For the same budget, try the allocator uniform or auto.")
+        advice.append("For the same budget, try the allocator uniform.")
     return advice
 
 

@@ -17,7 +17,7 @@ from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.redraw import noise_floor
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead
-from aqka.readouts.auto import Auto as AutoReadout
+from aqka.readouts.ridge_noise import RidgeNoise
 from aqka.report.point_results import PointResults, point_results
 from aqka.runs.audit import Audit
 from aqka.runs.history import History
@@ -109,8 +109,8 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
     table, problem = run.session.table, run.session.problem
     points = run.points
-    auto_head = _auto_head(run)
-    spectrum = measured_spectrum(run.session, auto_head or run.head)
+    noise_head = _noise_head(run)
+    spectrum = measured_spectrum(run.session, noise_head or run.head)
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = make_assess(problem, points.train_labels, readout_of(run.study), diagnostics)
@@ -127,7 +127,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         diagnostics=diagnostics,
         eigenvalues=_falling_eigenvalues(run, spectrum),
         noise_floor=noise_floor(table),
-        steering=_steering(run, auto_head),
+        steering=_steering(run, noise_head),
         fewer=_fewer_shots(run),
         point_results=point_results(run, total=_is_small(run)),
         usage=_usage(run),
@@ -138,9 +138,9 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
 
 def _python_report(directory: Path, history: History, state: str) -> RunReport:
     """Return the report of a run begun from Python, whose labels are not recorded."""
-    assert history.points is not None
-    assert history.diagonal is not None
-    table = PairTable(history.points, history.diagonal)
+    assert history.extent.points is not None
+    assert history.extent.diagonal is not None
+    table = PairTable(history.extent.points, history.extent.diagonal)
     rounds = summarise_rounds(history, table, None, 1)
     reading = FAIR if table.diagonal == "known" else PAPER
     return RunReport(
@@ -189,21 +189,21 @@ def _is_small(run: StudyRun) -> bool:
     return len(run.points.train) <= MAX_ASSESSED_POINTS
 
 
-def _auto_head(run: StudyRun) -> FittedHead | None:
-    """Return what the auto readout makes of the counts; None without counts of all rows."""
+def _noise_head(run: StudyRun) -> FittedHead | None:
+    """Return what the ridge-noise readout makes of the counts; None without counts of all rows."""
     session = run.session
     if not session.table.total or session.landmarks is not None:
         return None
-    if run.head is not None and isinstance(readout_of(run.study), AutoReadout):
+    if run.head is not None and isinstance(readout_of(run.study), RidgeNoise):
         return run.head
-    return session.fit(AutoReadout())
+    return session.fit(RidgeNoise())
 
 
-def _steering(run: StudyRun, auto_head: FittedHead | None) -> Steering | None:
-    if auto_head is None:
+def _steering(run: StudyRun, noise_head: FittedHead | None) -> Steering | None:
+    if noise_head is None:
         return None
     redraws = max(5, min(10, 1000 // len(run.points.train))) if _is_small(run) else 0
-    return steering(run.session.table, run.session.problem, repetitions=redraws, head=auto_head)
+    return steering(run.session.table, run.session.problem, repetitions=redraws, head=noise_head)
 
 
 def _falling_eigenvalues(run: StudyRun, measured: Spectrum) -> FloatArray:

@@ -1,29 +1,28 @@
 """What a backend answers is checked before anything is written or believed."""
 
-from aqka._util.arrays import IntArray
 from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
-from aqka.core.plans import ShotPlan, checked_hits
+from aqka.core.plans import Answer, Plan
 from aqka.errors import InputError, JobError
 
 MAX_EVIDENCE_CHARACTERS = 2000
 
 
 class WrongAnswer(JobError):
-    """A backend answered with something that is no hits of the plan.
+    """A backend answered with something that does not fit the plan.
 
     The shots were run, so they count against the budget; the answer is kept as evidence.
     """
 
-    def __init__(self, plan: ShotPlan, answer: object, reason: str) -> None:
+    def __init__(self, plan: Plan, answer: object, reason: str) -> None:
         super().__init__(f"the backend's answer cannot be used: {reason}", lost=plan.total)
         self.evidence = as_evidence(answer)
 
 
-def check_answer(plan: ShotPlan, answer: object) -> IntArray:
-    """Return a backend's answer as hits, checked before anything is written or believed."""
+def check_answer(plan: Plan, answer: object) -> Answer:
+    """Return a backend's answer, checked before anything is written or believed."""
     try:
-        return checked_hits(plan, answer)
+        return plan.checked(answer)  # type: ignore[no-any-return]
     except InputError as error:
         raise WrongAnswer(plan, answer, str(error)) from error
 

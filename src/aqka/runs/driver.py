@@ -15,24 +15,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-import numpy as np
-
 from aqka._util.arrays import IntArray
 from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
 from aqka.backends import Backend
-from aqka.core.plans import ShotPlan, checked_hits
+from aqka.core.plans import Plan
 from aqka.errors import InputError, JobError, LedgerError
 from aqka.runs.answers import WrongAnswer, as_evidence, check_answer
 from aqka.runs.audit import check_sound
-from aqka.runs.entries import plan_columns
+from aqka.runs.entries import answer_columns, plan_columns
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
 from aqka.version import __version__
 
-SessionType = TypeVar("SessionType", bound=Session)
+SessionType = TypeVar("SessionType", bound=Session[Any])
 
 
 def drive(
@@ -181,19 +179,19 @@ class Run(Generic[SessionType]):
         ticket = self._ticket_of(plan)
         try:
             answer = self._patience.call(lambda: self._backend.collect(ticket))
-            hits = check_answer(plan, answer)
+            answer = check_answer(plan, answer)
         except JobError as error:
             brought = self._fail(plan, error)
         else:
             usage = self._backend.usage.get(ticket)
-            self._write("collected", {"qpu_seconds": usage}, hits=hits)
-            self._session.tell(hits)  # line 11
+            self._write("collected", {"qpu_seconds": usage}, **answer_columns(answer))
+            self._session.tell(answer)  # line 11
             self._spent += plan.total
             brought = True
         self._planned, self._ticket, self._may_be_sent = False, None, False
         return brought
 
-    def _fail(self, plan: ShotPlan, error: JobError) -> bool:
+    def _fail(self, plan: Plan, error: JobError) -> bool:
         """Keep what a failed round did bring; return whether that is anything.
 
         Nothing is run again: the rest of its shots goes to the next round, but for those that were
@@ -204,27 +202,28 @@ class Run(Generic[SessionType]):
         reason = without_secrets(error)
         warnings.warn(f"round {session.round} failed: {reason}", RuntimeWarning, stacklevel=5)
         facts: dict[str, Any] = {"reason": reason}
-        measured, hits = plan.cut_to(np.zeros_like(plan.shots)), np.zeros_like(plan.shots)
+        none = plan.cut_to([0] * len(plan))
+        measured, answer = none, none.no_answer()
         lost = error.lost
         if error.partial is not None:
             try:
                 measured = plan.cut_to(error.partial[0])
-                hits = checked_hits(measured, error.partial[1])
+                answer = measured.checked(error.partial[1])
             except (InputError, TypeError, IndexError) as wrong:
                 facts["evidence"] = f"{inert(wrong, 300)} {as_evidence(error.partial)}"
                 lost = plan.total  # whatever was run, nobody can say
-                measured, hits = plan.cut_to(np.zeros_like(plan.shots)), np.zeros_like(plan.shots)
+                measured = none
         if isinstance(error, WrongAnswer):
             facts["evidence"] = error.evidence
         lost = max(0, min(int(lost), plan.total - measured.total))
         if lost:
             facts["lost"] = lost
-        self._write("failed", facts, shots=measured.shots, hits=hits)
-        session.tell(hits, measured.shots, lost)
+        self._write("failed", facts, shots=measured.shots, **answer_columns(answer))
+        session.tell(answer, measured.shots, lost)
         self._spent += measured.total + lost
         return bool(measured.total)
 
-    def _ticket_of(self, plan: ShotPlan) -> str:
+    def _ticket_of(self, plan: Plan) -> str:
         """Return the ticket of the pending plan, submitting it only if nobody has."""
         backend, replayable = self._backend, self._backend.replayable
         if self._ticket is not None and not replayable:
@@ -248,7 +247,7 @@ class Run(Generic[SessionType]):
             self._write("submitted", facts)
         return ticket
 
-    def _check_budget(self, plan: ShotPlan) -> None:
+    def _check_budget(self, plan: Plan) -> None:
         """Refuse a plan beyond the budget, by the driver's own count of what was run.
 
         A session counts by a table that others may have touched.
@@ -259,7 +258,7 @@ class Run(Generic[SessionType]):
                 f"{self._session.budget} were run already; nothing was submitted."
             )
 
-    def _write_plan(self, plan: ShotPlan, tag: str) -> None:
+    def _write_plan(self, plan: Plan, tag: str) -> None:
         body, arrays = plan_columns(plan)
         self._write("planned", {"tag": tag} | body, **arrays)
 
@@ -276,21 +275,21 @@ def new_run_id() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def replay(session: Session, history: History) -> None:
+def replay(session: Session[Any], history: History) -> None:
     """Bring a fresh session to where the ledger ends."""
     number = 0
     try:
         for round in history.rounds:
             number = round.number
             session.take_up(round.planned)
-            session.tell(round.hits, round.measured.shots if round.failed else None, round.lost)
+            session.tell(round.answer, round.measured.shots if round.failed else None, round.lost)
         if history.open_plan is not None:
             session.take_up(history.open_plan)
     except InputError as error:
         raise LedgerError(f"the ledger is not this session's: round {number}: {error}") from error
 
 
-def fingerprint(session: Session, backend: Backend) -> dict[str, str]:
+def fingerprint(session: Session[Any], backend: Backend) -> dict[str, str]:
     """Return what makes a run this run; resuming needs all of it to be the same."""
     return {
         "backend": backend.fingerprint(),

@@ -9,10 +9,14 @@ import numpy as np
 from aqka._util.arrays import IntArray
 from aqka._util.files import open_atomically
 from aqka._util.text import inert
+from aqka.core.outcomes import OutcomeCounts
 from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks
+from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import sound_history
+from aqka.runs.history import History
 
 
 class Measurements(NamedTuple):
@@ -33,6 +37,31 @@ class Measurements(NamedTuple):
     col: IntArray
     shots: IntArray
     hits: IntArray
+
+
+class Outcomes(NamedTuple):
+    """Counts of points in long format: one row for each outcome that was seen in a round.
+
+    Attributes
+    ----------
+    round
+        The round, from 0.
+    point, setting
+        The point, and which of the shared Pauli settings it was measured in.
+    outcome
+        The bitstring as a number, qubit 0 its least significant bit.
+    seen
+        How often it was seen.
+    """
+
+    round: IntArray
+    point: IntArray
+    setting: IntArray
+    outcome: IntArray
+    seen: IntArray
+
+
+Counts = Measurements | Outcomes
 
 
 class Replayed(NamedTuple):
@@ -56,16 +85,55 @@ def measurements(path: str | Path) -> Measurements:
     >>> measurements(directory).shots
     array([20, 15, 15])
     """
-    columns: list[list[IntArray]] = [[] for _ in Measurements._fields]
-    for round in sound_history(path).rounds:
+    history = sound_history(path)
+    if history.extent.pauli is not None:
+        raise LedgerError(
+            f"{inert(path, 300)} is the ledger of points, which have no hits; outcomes() gives "
+            "their counts."
+        )
+    return _measurements(history)
+
+
+def outcomes(path: str | Path) -> Outcomes:
+    """Return all counts of a run that measured points, round by round.
+
+    A round that is still open has none. A ledger that is not sound is refused.
+    """
+    history = sound_history(path)
+    if history.extent.pauli is None:
+        raise LedgerError(
+            f"{inert(path, 300)} is the ledger of pairs; measurements() gives their counts."
+        )
+    return _outcomes(history)
+
+
+def _measurements(history: History) -> Measurements:
+    parts = []
+    for round in history.rounds:
         plan, ran = round.measured, round.measured.shots > 0
+        assert isinstance(plan, ShotPlan)
+        assert isinstance(round.answer, np.ndarray)
         numbers = np.full(len(plan), round.number)
-        for column, values in zip(
-            columns, (numbers, plan.rows, plan.cols, plan.shots, round.hits), strict=True
-        ):
-            column.append(values[ran])
+        columns = (numbers, plan.rows, plan.cols, plan.shots, round.answer)
+        parts.append([values[ran] for values in columns])
+    return Measurements(*_joined(parts, len(Measurements._fields)))
+
+
+def _outcomes(history: History) -> Outcomes:
+    parts = []
+    for round in history.rounds:
+        plan, seen = round.measured, round.answer
+        assert isinstance(plan, PointPlan)
+        assert isinstance(seen, OutcomeCounts)
+        numbers = np.full(len(seen.rows), round.number)
+        measured = (plan.points[seen.rows], plan.settings[seen.rows])
+        parts.append([numbers, *measured, seen.outcomes, seen.counts])
+    return Outcomes(*_joined(parts, len(Outcomes._fields)))
+
+
+def _joined(parts: list[list[IntArray]], n_columns: int) -> list[IntArray]:
     none = np.zeros(0, dtype=np.int64)
-    return Measurements(*(np.concatenate([none, *column]) for column in columns))
+    return [np.concatenate([none, *(part[k] for part in parts)]) for k in range(n_columns)]
 
 
 def table_of(path: str | Path) -> Replayed:
@@ -84,25 +152,52 @@ def table_of(path: str | Path) -> Replayed:
     >>> head = make_readout("ridge").fit(table, Problem([1, -1]), landmarks)
     """
     history = sound_history(path)
-    if history.block is not None:
+    if history.extent.block is not None:
         raise LedgerError(
             f"{inert(path, 300)} is the ledger of a prediction, which has no table of training "
             "pairs; measurements() gives its counts, predict() its result without a new shot."
         )
-    if history.points is None or history.diagonal is None:
+    if history.extent.pauli is not None:
+        raise LedgerError(
+            f"{inert(path, 300)} is the ledger of points, which has no table of pairs; "
+            "point_table_of() gives what it has."
+        )
+    if history.extent.points is None or history.extent.diagonal is None:
         raise LedgerError(
             f"{inert(path, 300)} was begun by an older aqka, which did not record the number of "
             "points; call acquire() with the run's arguments and this directory instead."
         )
     try:
-        table = PairTable(history.points, history.diagonal)
+        table = PairTable(history.extent.points, history.extent.diagonal)
     except MemoryError as error:
         raise LedgerError(
-            f"the table of {history.points} points does not fit into memory; use a larger machine."
+            f"the table of {history.extent.points} points does not fit into memory; use a larger "
+            "machine."
         ) from error
     for round in history.rounds:
-        table.add(round.measured, round.hits)
+        assert isinstance(round.measured, ShotPlan)
+        assert isinstance(round.answer, np.ndarray)
+        table.add(round.measured, round.answer)
     return Replayed(table, history.landmarks)
+
+
+def point_table_of(path: str | Path) -> PointTable:
+    """Return the table of a run that measured points as its session had it, from the ledger alone.
+
+    It serves training and prediction alike. A run of which no round has ended has none.
+    """
+    history = sound_history(path)
+    plans = [round.planned for round in history.rounds if isinstance(round.planned, PointPlan)]
+    if not plans:
+        raise LedgerError(f"{inert(path, 300)} is the ledger of pairs, or of no round yet.")
+    n_points = history.extent.points or history.extent.new_points
+    assert n_points is not None
+    table = PointTable(n_points, plans[0].letters)
+    for round in history.rounds:
+        assert isinstance(round.measured, PointPlan)
+        assert isinstance(round.answer, OutcomeCounts)
+        table.add(round.measured, round.answer)
+    return table
 
 
 def export(path: str | Path, target: str | Path) -> int:
@@ -125,7 +220,8 @@ def export(path: str | Path, target: str | Path) -> int:
         )
     if writer is _write_parquet:
         _pyarrow()  # say that it is missing before reading anything
-    found = measurements(path)
+    history = sound_history(path)
+    found = _measurements(history) if history.extent.pauli is None else _outcomes(history)
     try:
         with open_atomically(file) as stream:
             writer(found, stream)
@@ -136,17 +232,17 @@ def export(path: str | Path, target: str | Path) -> int:
     return len(found.round)
 
 
-def _write_csv(found: Measurements, stream: IO[bytes]) -> None:
+def _write_csv(found: Counts, stream: IO[bytes]) -> None:
     # Numbers and a fixed header: there is nothing a spreadsheet could take for a formula.
     table = np.column_stack(found)
     np.savetxt(stream, table, fmt="%d", delimiter=",", header=",".join(found._fields), comments="")
 
 
-def _write_npz(found: Measurements, stream: IO[bytes]) -> None:
+def _write_npz(found: Counts, stream: IO[bytes]) -> None:
     np.savez_compressed(stream, **found._asdict())
 
 
-def _write_parquet(found: Measurements, stream: IO[bytes]) -> None:
+def _write_parquet(found: Counts, stream: IO[bytes]) -> None:
     pyarrow = _pyarrow()
     from pyarrow import parquet
 
@@ -164,7 +260,7 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-WRITERS: dict[str, Callable[[Measurements, IO[bytes]], None]] = {
+WRITERS: dict[str, Callable[[Counts, IO[bytes]], None]] = {
     ".csv": _write_csv,
     ".npz": _write_npz,
     ".parquet": _write_parquet,

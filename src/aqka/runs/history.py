@@ -5,20 +5,17 @@ resumed, its audit, its progress, its export and its report cannot disagree abou
 """
 
 import math
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from aqka._util.arrays import IntArray, exact_sum
-from aqka._util.limits import MAX_PAIRS, MAX_POINTS
+from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
-from aqka.core.pairs import Diagonal
-from aqka.core.plans import Landmarks, ShotPlan, checked_hits
+from aqka.core.plans import Answer, Landmarks, ShotPlan
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError, LedgerError
-from aqka.runs.entries import plan_of
+from aqka.runs.entries import answer_of, plan_of
+from aqka.runs.extent import Extent, as_number
 from aqka.runs.ledger import Entry
 
 MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it
@@ -35,8 +32,8 @@ class RecordedRound:
         From 0.
     planned, measured
         What was asked for, and what was run of it: less in a round that failed.
-    hits
-        Of each pair that was measured.
+    answer
+        What came back: the hits of each pair, or the outcomes of points.
     failed
         Whether its job was lost.
     lost
@@ -48,9 +45,9 @@ class RecordedRound:
     """
 
     number: int
-    planned: ShotPlan
-    measured: ShotPlan
-    hits: IntArray
+    planned: ShotPlan | PointPlan
+    measured: ShotPlan | PointPlan
+    answer: Answer
     failed: bool
     lost: int
     qpu_seconds: float | None
@@ -76,9 +73,8 @@ class History:
     files, sealed
         Digests of the files beside the ledger: those that the run began with, and those that came
         after training. None where it does not say.
-    budget, points, diagonal, block
-        As the fingerprint says; None where it does not. A block is that of a prediction: test
-        points and training points.
+    budget, extent
+        As the fingerprint says: shots in all, and what plans may name. None where it does not.
     rounds
         Those that ended, unless they were not to be kept.
     ended
@@ -104,15 +100,13 @@ class History:
     files: dict[str, str] | None = None
     sealed: dict[str, str] | None = None
     budget: int | None = None
-    points: int | None = None
-    diagonal: Diagonal | None = None
-    block: tuple[int, int] | None = None
+    extent: Extent = field(default_factory=Extent)
     rounds: list[RecordedRound] = field(default_factory=list)
     ended: int = 0
     shots: int = 0
     lost: int = 0
     qpu_seconds: float | None = None
-    open_plan: ShotPlan | None = None
+    open_plan: ShotPlan | PointPlan | None = None
     ticket: str | None = None
     last_kind: str | None = None
     started_at: float | None = None
@@ -137,8 +131,13 @@ class History:
     @property
     def landmarks(self) -> Landmarks | None:
         """The landmarks chosen last, of the rounds that were kept."""
-        chosen = (round.planned.landmarks for round in reversed(self.rounds))
+        chosen = (getattr(round.planned, "landmarks", None) for round in reversed(self.rounds))
         return next((landmarks for landmarks in chosen if landmarks is not None), None)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether it is a prediction, which may end before its budget does."""
+        return self.extent.block is not None or self.extent.new_points is not None
 
 
 def fold(entries: Iterable[Entry], *, keep_rounds: bool = True) -> History:
@@ -219,26 +218,10 @@ class _Fold:
         if not isinstance(facts, dict):
             raise _Unsound("it has no fingerprint")
         history.facts = facts
-        history.budget = _number(facts.get("budget"))
+        history.budget = as_number(facts.get("budget"))
         if not history.budget:
             raise _Unsound("its fingerprint names no budget")
-        # The first ledgers name neither points nor diagonal; pairs are then not checked.
-        if "points" in facts:
-            history.points = _number(facts["points"])
-            if history.points is None or not 2 <= history.points <= MAX_POINTS:
-                raise _Unsound(f"points must be a number from 2 to {MAX_POINTS}")
-        if "rows" in facts:
-            rows, cols = _number(facts["rows"]), _number(facts.get("cols"))
-            if not rows or not cols or rows * cols > MAX_PAIRS:
-                raise _Unsound(
-                    f"rows and cols must be numbers of at least 1 that make at most {MAX_PAIRS} "
-                    "pairs"
-                )
-            history.block = rows, cols
-        if "diagonal" in facts:
-            history.diagonal = facts["diagonal"]
-            if history.diagonal not in ("known", "measured"):
-                raise _Unsound("diagonal must be 'known' or 'measured'")
+        history.extent = Extent.of(facts)
 
     def _plan(self, entry: Entry) -> None:
         history = self.history
@@ -254,7 +237,7 @@ class _Fold:
             plan = plan_of(entry)
         except KeyError as error:
             raise _Unsound(f"it has no {error}") from error
-        _check_pairs(plan, history)
+        history.extent.check(plan)
         history.open_plan = plan
         planned = exact_sum(plan.shots)
         if history.budget is not None and planned > history.budget - history.spent:
@@ -285,11 +268,12 @@ class _Fold:
             return  # what is wrong with it has been said
         if entry.kind == "failed" and "shots" not in entry.arrays:
             raise _Unsound("a failed round must say which shots were run")
-        if "hits" not in entry.arrays:
-            raise _Unsound("it has no hits")
         measured = plan.cut_to(entry.arrays.get("shots", plan.shots))
         history.shots += exact_sum(measured.shots)
-        hits = checked_hits(measured, entry.arrays["hits"])
+        try:
+            answer = answer_of(entry, measured)
+        except KeyError as error:
+            raise _Unsound(f"it has no {error.args[0]!s}") from error
         lost = entry.body.get("lost", 0)
         if not isinstance(lost, int) or not 0 <= lost <= plan.total - measured.total:
             raise _Unsound("the shots it lost must be a number of those that brought no hits")
@@ -303,7 +287,15 @@ class _Fold:
             failed = entry.kind == "failed"
             history.rounds.append(
                 RecordedRound(
-                    current, plan, measured, hits, failed, lost, seconds, self._planned_at, entry.at
+                    current,
+                    plan,
+                    measured,
+                    answer,
+                    failed,
+                    lost,
+                    seconds,
+                    self._planned_at,
+                    entry.at,
                 )
             )
 
@@ -314,7 +306,7 @@ class _Fold:
         if self._last is not None:
             raise _Unsound(f"round {self._round} is still open")
         # A prediction ends when every point is settled, which the counts alone do not show.
-        if history.spent != history.budget and history.block is None:
+        if history.spent != history.budget and not history.predicts:
             raise _Unsound(f"{history.spent} shots of {history.budget} are collected")
 
     def _seal(self, entry: Entry) -> None:
@@ -337,30 +329,6 @@ def _check_order(entry: Entry, after: str | None, expected: str, current: int) -
         raise _Unsound(f"round {current} is the open one")
 
 
-def _check_pairs(plan: ShotPlan, history: History) -> None:
-    for largest, size, what in _named_points(plan, history):
-        if largest >= size:
-            raise _Unsound(f"it names {what} {largest}, but the run has {size}")
-    if plan.landmarks is not None:
-        points = plan.landmarks.points
-        if not points.size or points.min() < 0 or np.unique(points).size != points.size:
-            raise _Unsound("its landmarks are none, negative or repeated")
-    if history.diagonal == "known" and np.any(plan.rows == plan.cols):
-        raise _Unsound("it measures the diagonal, which is known")
-
-
-def _named_points(plan: ShotPlan, history: History) -> Iterator[tuple[int, int, str]]:
-    """Yield the largest number that a plan names, the size it must stay below, and of what."""
-    if history.points is not None:
-        columns = [plan.rows, plan.cols]
-        if plan.landmarks is not None:
-            columns.append(plan.landmarks.points)
-        yield max(int(column.max(initial=-1)) for column in columns), history.points, "point"
-    if history.block is not None:
-        yield int(plan.rows.max(initial=-1)), history.block[0], "row"
-        yield int(plan.cols.max(initial=-1)), history.block[1], "column"
-
-
 def _digests(given: Any) -> dict[str, str]:
     """Return the digests of files by their names."""
     if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
@@ -375,9 +343,3 @@ def _seconds(given: Any) -> float | None:
     if not isinstance(given, int | float) or not 0 <= given < math.inf:
         raise _Unsound("qpu_seconds must be a number of seconds")
     return float(min(given, 1e300))  # a whole number beyond a float's range would overflow
-
-
-def _number(text: Any) -> int | None:
-    """Return a whole number as a fingerprint writes it, small enough for 64 bits."""
-    is_number = isinstance(text, str) and re.fullmatch("[0-9]{1,18}", text) is not None
-    return int(text) if is_number else None

@@ -1,15 +1,19 @@
 """Session: a budget being spent round by round, as ask and tell."""
 
 from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
 
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import IntArray, as_count, text_digest
-from aqka.core.plans import ShotPlan, checked_hits
+from aqka._util.arrays import as_count, text_digest
+from aqka._util.shown import Shown
+from aqka.core.plans import Plan
 from aqka.errors import InputError
 
+PlanType = TypeVar("PlanType", bound=Plan)
 
-class Session(ABC):
+
+class Session(Shown, ABC, Generic[PlanType]):
     """What the driver needs of training, prediction and whatever else spends shots.
 
     ``ask`` gives a plan and gives it again until it is told; a subclass says what comes next and
@@ -32,7 +36,10 @@ class Session(ABC):
         self.budget = as_count(budget, "budget")
         self.round = 0
         self.lost = 0
-        self._pending: ShotPlan | None = None
+        self._pending: PlanType | None = None
+
+    def _figures(self) -> dict[str, object]:
+        return {"shots": f"{self.shots_spent:,} of {self.budget:,}", "rounds": self.round}
 
     @property
     @abstractmethod
@@ -60,7 +67,7 @@ class Session(ABC):
 
     @abstractmethod
     def extent(self) -> dict[str, str]:
-        """Return which pairs plans may name, as texts."""
+        """Return what plans may name, as texts."""
 
     @property
     @abstractmethod
@@ -68,41 +75,43 @@ class Session(ABC):
         """What tags of this kind of session begin with; simulated hits depend on it."""
 
     @abstractmethod
-    def _next_plan(self) -> ShotPlan:
+    def _next_plan(self) -> PlanType:
         """Return what to measure next; called once a round, and only while not done."""
 
     @abstractmethod
-    def _take(self, planned: ShotPlan, measured: ShotPlan, hits: IntArray) -> None:
-        """Take checked hits of what was measured, which of a cut round is less than planned."""
+    def _take(self, planned: PlanType, measured: PlanType, answer: Any) -> None:
+        """Take a checked answer to what was measured, in a cut round less than planned."""
 
     @property
     def tag(self) -> str:
         """Name of the current round, for the backend: other runs and rounds have others."""
         return f"{self._tag_name}-{text_digest(repr(self.settings()))}-r{self.round}"
 
-    def ask(self) -> ShotPlan:
-        """Return the pairs and shots to run next; the same plan until it is told."""
+    def ask(self) -> PlanType:
+        """Return what to run next; the same plan until it is told."""
         if self.done:
             raise InputError(f"{self._ending}; there is no next round.")
         if self._pending is None:
             self._pending = self._next_plan()
         return self._pending
 
-    def tell(self, hits: ArrayLike, shots: ArrayLike | None = None, lost: int = 0) -> None:
-        """Take the hits of the plan that ``ask`` gave, in its order (Algorithm 1, line 11).
+    def tell(self, answer: Any, shots: ArrayLike | None = None, lost: int = 0) -> None:
+        """Take what came back for the plan that ``ask`` gave (Algorithm 1, line 11).
 
-        ``shots`` says how many shots each pair really got, where a round was cut short. What a
-        round did not use is there for the next one, but for the ``lost`` shots, which were run.
+        Of pairs these are their hits in the plan's order, of points an
+        :class:`~aqka.core.OutcomeCounts`. ``shots`` says how many shots each row of the plan
+        really got, where a round was cut short. What a round did not use is there for the next
+        one, but for the ``lost`` shots, which were run.
         """
         if self._pending is None:
             raise InputError("tell() needs a plan to answer: call ask() first, and tell() once.")
         measured = self._pending if shots is None else self._pending.cut_to(shots)
-        self._take(self._pending, measured, checked_hits(measured, hits))
+        self._take(self._pending, measured, measured.checked(answer))
         self._pending = None
         self.lost += lost
         self.round += 1
 
-    def take_up(self, plan: ShotPlan) -> None:
+    def take_up(self, plan: PlanType) -> None:
         """Make a recorded plan the pending one, instead of computing it again."""
         if not 0 < plan.total <= self.shots_left:
             raise InputError(

@@ -1,17 +1,35 @@
 """Ask and tell: training and prediction under a budget."""
 
-from aqka.sessions.acquisition import Acquisition, acquire
+from aqka.sessions.acquire import acquire
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.decisions import Decisions
+from aqka.sessions.design import DesignChoice, choose_design
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import FidelityOfPoints, PointHead, PointKernel, ProjectedPoints
+from aqka.sessions.point_prediction import PointPrediction, PredictedPoints, predict_points
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.prediction_result import Prediction
-from aqka.sessions.value_prediction import ValuePrediction, ValueSession, predict_values
+from aqka.sessions.value_prediction import ValuePrediction, Values, ValueSession, predict_values
 
 __all__ = [
     "Acquisition",
+    "Decisions",
+    "DesignChoice",
+    "FidelityOfPoints",
+    "PointAcquisition",
+    "PointHead",
+    "PointKernel",
+    "PointPrediction",
+    "PredictedPoints",
     "Prediction",
     "PredictionSession",
+    "ProjectedPoints",
     "ValuePrediction",
     "ValueSession",
+    "Values",
     "acquire",
+    "choose_design",
     "predict",
+    "predict_points",
     "predict_values",
 ]

@@ -1,28 +1,20 @@
 """Algorithm 1 as an ask/tell session."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_array, as_count, digest, exact_sum
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import round_to_multiples
-from aqka.backends.base import Backend, as_backend
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
-from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
 from aqka.readouts import FittedHead, Readout, make_readout
-from aqka.runs.driver import drive
-from aqka.runs.patience import Patience
 from aqka.runs.session import Session
 
 
-class Acquisition(Session):
+class Acquisition(Session[ShotPlan]):
     """A shot budget being spent round by round (Algorithm 1).
 
     Parameters
@@ -79,6 +71,19 @@ class Acquisition(Session):
         self.landmarks: Landmarks | None = None
         self._milestones = self.schedule.milestones(self.budget)
         self._unfinished: ShotPlan | None = None  # rest of a cut plan whose choice must hold
+
+    def _figures(self) -> dict[str, object]:
+        shots = f"{self.shots_spent:,} of {self.budget:,}"
+        return {
+            "points": self.problem.n_points,
+            "allocator": type(self.allocator).__name__,
+            "shots": shots,
+            "rounds": f"{self.round} of {self.rounds_total}",
+            "pairs seen": f"{self.table.n_pairs - int(self.table.unseen.sum()):,}",
+        }
+
+    def _picture(self) -> FloatArray:
+        return self.problem.reading.kernel(self.table)
 
     @property
     def shots_measured(self) -> int:
@@ -174,62 +179,3 @@ class Acquisition(Session):
                 f"got {exact_sum(answer.astype(np.int64))} with a smallest entry of {answer.min()}."
             )
         return Allocation(answer.astype(np.int64), allocation.landmarks)
-
-
-def acquire(
-    backend: Backend,
-    y: ArrayLike,
-    budget: int,
-    allocator: str | Allocator = DEFAULT_ALLOCATOR,
-    *,
-    ridge: float = 0.01,
-    C: float = DEFAULT_C,
-    reading: str | Reading = FAIR,
-    schedule: Schedule | None = None,
-    true_kernel: FloatArray | None = None,
-    seed: int = 0,
-    directory: str | Path | None = None,
-    patience: Patience | None = None,
-    on_round: Callable[[Acquisition], None] | None = None,
-) -> Acquisition:
-    """Spend a shot budget on a backend and return the finished session.
-
-    Parameters
-    ----------
-    backend
-        Who runs the shots, for example :class:`~aqka.MatrixBackend`.
-    y
-        Labels of two classes, or real targets, of the backend's points.
-    budget, allocator, schedule, seed
-        See :class:`Acquisition`.
-    ridge, C, reading, true_kernel
-        See :class:`~aqka.Problem`.
-    directory
-        Where the run's ledger is kept. With it a run survives a crash at any instant: calling
-        ``acquire`` again with the same arguments goes on where it stopped, and a finished run
-        is returned without a shot. None keeps nothing.
-    patience
-        How long to bear with a failing backend.
-    on_round
-        Called with the session after every round, for progress and logs.
-
-    Examples
-    --------
-    >>> from aqka import MatrixBackend
-    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
-    >>> session = acquire(MatrixBackend(kernel), y=[1, 1, -1], budget=300)
-    >>> session.table.total
-    300
-    """
-    # Problem checks and converts what a user passes.
-    problem = Problem(y, ridge, C, reading, true_kernel)  # type: ignore[arg-type]
-    expected = (problem.n_points, problem.n_points)
-    backend = as_backend(backend)
-    if backend.shape != expected:
-        raise InputError(
-            f"y labels {problem.n_points} points, so the backend must be "
-            f"{expected[0]} by {expected[1]}; its shape is {backend.shape}."
-        )
-    session = Acquisition(problem, budget, allocator, schedule, seed)
-    drive(session, backend, directory, patience, on_round)
-    return session  # line 13: K̂ = c / s is session.table.estimate()

@@ -15,6 +15,7 @@ from aqka.readouts import FittedHead
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.block_sessions import check_columns, check_head, milestones
 from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
@@ -34,7 +35,7 @@ def coefficients_per_class(head: FittedHead) -> tuple[FloatArray, FloatArray]:
     return np.hstack([np.zeros_like(alpha), alpha]), np.array([0.0, intercept[0]])
 
 
-class PredictionSession(Session):
+class PredictionSession(Session[ShotPlan]):
     """A shot budget for test points being spent round by round.
 
     Each round gives every open point the same shots, over training points in proportion to
@@ -106,6 +107,14 @@ class PredictionSession(Session):
             (self._milestones[0] / self.n_points, 2 * self.budget / self.n_points),
         )
         self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
+
+    def _figures(self) -> dict[str, object]:
+        return {
+            "points": self.n_points,
+            "settled": int(self.test.settled.sum()),
+            "shots": f"{self.shots_spent:,} of {self.budget:,}",
+            "rounds": self.round,
+        }
 
     @property
     def shots_measured(self) -> int:
@@ -219,6 +228,7 @@ def predict(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[PredictionSession], None] | None = None,
+    verbose: bool = False,
 ) -> Prediction:
     """Predict the classes of a backend's test points, spending at most ``budget`` shots.
 
@@ -235,7 +245,7 @@ def predict(
         See :class:`~aqka.sessions.PredictionSession`.
     level
         Level of the intervals.
-    directory, patience, on_round
+    directory, patience, on_round, verbose
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
 
     Examples
@@ -258,5 +268,6 @@ def predict(
         head, backend.shape[0], budget, error_rate=error_rate, rounds=rounds, seed=seed
     )
     check_columns(head, backend)
-    drive(session, backend, directory, patience, on_round)
+    with show_rounds(session, verbose, on_round) as told:
+        drive(session, backend, directory, patience, told)
     return session.result(level)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_fraction
+from aqka._util.shown import Shown
 from aqka.core.blocks import BlockTable
 from aqka.errors import InputError
 from aqka.estimates.rows import RowPrior, RowReading
@@ -14,8 +15,8 @@ from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Shown):
     """What the shots say about test points.
 
     Attributes
@@ -55,6 +56,17 @@ class Prediction:
     total_low: FloatArray | None = None
     total_high: FloatArray | None = None
     could_flip: BoolArray | None = None
+
+    def _figures(self) -> dict[str, object]:
+        figures: dict[str, object] = {
+            "points": len(self.labels),
+            "settled": int(self.settled.sum()),
+            "shots": int(self.shots.sum()),
+            "classes": ", ".join(str(label) for label in self.head.classes),
+        }
+        if self.could_flip is not None:
+            figures["could flip"] = int(self.could_flip.sum())
+        return figures
 
 
 def read_block(head: FittedHead, table: BlockTable, *, as_measured: bool = False) -> RowReading:

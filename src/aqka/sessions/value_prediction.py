@@ -1,8 +1,9 @@
 """Shots for real targets: spent where the error of f is, with nothing to settle."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from aqka.readouts import FittedHead
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.block_sessions import check_columns, check_head, milestones
 from aqka.sessions.prediction_result import check_level, estimate, normal_quantile, read_block
 
@@ -25,21 +27,20 @@ ROUNDS = 4  # nothing is settled on the way, so there is less to look for than w
 
 
 @dataclass(frozen=True, eq=False)
-class ValuePrediction:
-    """What the shots say about the values of test points; there are no classes in it.
+class Values:
+    """What the shots say about the values of new points; there are no classes in it.
 
     Attributes
     ----------
     f
         The values.
     low, high
-        Interval for the f that exact test entries would give, the fitted model taken as given.
+        Interval for the f that endless shots on the points would give, the fitted model taken as
+        given.
     shots
         Shots spent on each point.
     level
         Level of the intervals.
-    head, table, reading
-        The fitted head, the counts of the test entries, and how f is read from them.
     total_low, total_high
         Interval for the f of the same readout on the exact kernel; see
         :func:`~aqka.insight.with_total_interval`. None until asked for.
@@ -50,13 +51,10 @@ class ValuePrediction:
     high: FloatArray
     shots: IntArray
     level: float
-    head: FittedHead
-    table: BlockTable
-    reading: RowReading
-    total_low: FloatArray | None = None
-    total_high: FloatArray | None = None
+    total_low: FloatArray | None = field(default=None, kw_only=True)
+    total_high: FloatArray | None = field(default=None, kw_only=True)
 
-    def in_units(self, scale: float, shift: float) -> "ValuePrediction":
+    def in_units(self, scale: float, shift: float) -> Self:
         """Return values and intervals times ``scale`` plus ``shift``, where targets were scaled."""
         names = ("f", "low", "high", "total_low", "total_high")
         values = {name: getattr(self, name) for name in names}
@@ -64,7 +62,22 @@ class ValuePrediction:
         return replace(self, **given)
 
 
-class ValueSession(Session):
+@dataclass(frozen=True, eq=False)
+class ValuePrediction(Values):
+    """What shots on pairs say about the values of test points.
+
+    Attributes
+    ----------
+    head, table, reading
+        The fitted head, the counts of the test entries, and how f is read from them.
+    """
+
+    head: FittedHead
+    table: BlockTable
+    reading: RowReading
+
+
+class ValueSession(Session[ShotPlan]):
     """A shot budget for the values of test points being spent round by round.
 
     The squared errors of f that the test shots leave, Σ α_j² K_j (1 - K_j) / s_j of each point,
@@ -172,6 +185,7 @@ def predict_values(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[ValueSession], None] | None = None,
+    verbose: bool = False,
 ) -> ValuePrediction:
     """Predict the values of a backend's test points with a head for real targets.
 
@@ -185,7 +199,7 @@ def predict_values(
         See :class:`~aqka.sessions.ValueSession`.
     level
         Level of the intervals.
-    directory, patience, on_round
+    directory, patience, on_round, verbose
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
 
     Examples
@@ -204,5 +218,6 @@ def predict_values(
     check_level(level)
     session = ValueSession(head, backend.shape[0], budget, rounds=rounds, seed=seed)
     check_columns(head, backend)
-    drive(session, backend, directory, patience, on_round)
+    with show_rounds(session, verbose, on_round) as told:
+        drive(session, backend, directory, patience, told)
     return session.result(level)

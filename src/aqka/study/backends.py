@@ -32,6 +32,12 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
         self.train = train
         self.test = test
 
+    @property
+    def n_tiles(self) -> int:
+        """How many circuits run side by side."""
+        tiling = self.train.tiling if isinstance(self.train, RuntimeBackend) else None
+        return 1 if tiling is None else len(tiling)
+
     def __enter__(self) -> "StudyBackends":
         """Open a session on the device, where there is one."""
         if isinstance(self.train, RuntimeBackend):
@@ -67,7 +73,9 @@ def make_backends(
             AerBackend(train, circuit, noise=noise, seed=seed),
             AerBackend(test, circuit, noise=noise, columns=train, seed=seed),
         )
-    backend = RuntimeBackend(ibm_device(section), train, circuit, mode=section.mode, seed=seed)
+    backend = RuntimeBackend(
+        ibm_device(section), train, circuit, mode=section.mode, tiles=section.tiles, seed=seed
+    )
     return StudyBackends(backend, backend.with_points(test, train))
 
 

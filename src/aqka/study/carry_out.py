@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
+from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.circuits import fidelity_circuit
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
@@ -22,6 +23,7 @@ from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
 from aqka.study.backends import StudyBackends, make_backends
+from aqka.study.chip import count_tiles
 from aqka.study.directory import Prepared, hold_run, read_results, write_results, write_run
 from aqka.study.method import (
     new_session,
@@ -40,13 +42,21 @@ from aqka.version import __version__
 OnStart = Callable[[Quote, int], None]
 
 
-def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceModel = HERON) -> Quote:
+def study_quote(
+    prepared: Prepared,
+    depth: int | None = None,
+    device: DeviceModel = HERON,
+    tiles: int | None = None,
+) -> Quote:
     """Return what the study's budget buys; refuse one too small to learn from.
 
-    ``depth`` is that of the transpiled fidelity circuit, where it is known.
+    ``depth`` is that of the transpiled fidelity circuit and ``tiles`` how many of it run side by
+    side, where they are known.
     """
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
-    if depth is None and circuit is not None and study.feature_map.map != "zz":
+    section = study.feature_map
+    is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
+    if depth is None and circuit is not None and not is_paper_map:
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
     quoted = quote(
         len(points.train),
@@ -58,6 +68,7 @@ def study_quote(prepared: Prepared, depth: int | None = None, device: DeviceMode
         rate=study.budget.rate,
         diagonal=problem_of(study, points).reading.diagonal,
         device=device,
+        tiles=count_tiles(prepared) if tiles is None else tiles,
     )
     if quoted.shots < quoted.n_points:
         raise InputError(
@@ -96,7 +107,7 @@ def carry_out(
     backends = make_backends(section, points, prepared.circuit)
     quoted = None if new else stored_quote(read_results(directory))
     if quoted is None:
-        quoted = study_quote(prepared, _depth(backends))
+        quoted = study_quote(prepared, _depth(backends), tiles=backends.n_tiles)
     # Made before anything is opened or written, so that what cannot work is refused.
     session = new_session(study, points, quoted.shots)
     test_shots = len(points.test) * len(points.train) * study.budget.test_shots

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.built_in_maps import BUILT_IN_MAPS
 from aqka.insight.forecast import Spending
 from aqka.insight.phase_maps import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
-from aqka.insight.scan import RANGES, Candidate
+from aqka.insight.scan import RANGES, REPS, Candidate
 from aqka.study.carry_out import study_quote
 from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.encoding import Encoding
 from aqka.study.feature_maps import feature_map, n_features
-from aqka.study.method import schedule_of
-from aqka.study.schema import BUILT_IN_MAPS, Study
+from aqka.study.method import readout_name, schedule_of
+from aqka.study.schema import Study
 from aqka.study.table_files import DataTable
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def _spending(study: Study, shots: int, n_train: int) -> Spending:
         test_shots=study.budget.test_shots,
         allocator=method.allocator,
         schedule=schedule_of(study),
-        readout=method.readout or ("svm" if method.head == "svm" else "auto"),
+        readout=readout_name(study),
         ridge=method.ridge,
         C=method.C,
     )
@@ -110,51 +112,63 @@ def _candidates(
     pool: FloatArray,
     width: int,
 ) -> list[Candidate]:
-    """Return the study's own settings, then ranges and, of a built-in map, maps and qubits."""
+    """Return the study's own settings, then ranges and, of a built-in map, all that it can be."""
     section = study.feature_map
 
     def angles(n_features: int, ends: list[float]) -> FloatArray:
         return Encoding.fit(fitted.X, fitted.columns, n_features, ends).features(pool)
 
-    own = Candidate(
-        {
-            "feature_map.map": section.map,
-            "feature_map.qubits": section.qubits,
-            "feature_map.range": list(section.range),
-        },
-        angles(width, section.range),
-        section.map if circuit is None or section.map in BUILT_IN_MAPS else circuit,
-    )
-    candidates = [own]
-    for name, qubits in _maps_and_qubits(study, fitted):
-        for low, high in RANGES:
-            same_map = (name, qubits) == (section.map, section.qubits)
-            if same_map and np.allclose([low, high], section.range, atol=1e-3):
-                continue  # the study's own
-            settings = {
-                "feature_map.map": name,
-                "feature_map.qubits": qubits,
-                "feature_map.range": [low, high],
-            }
-            tried = own.feature_map if name not in BUILT_IN_MAPS else name
-            candidates.append(Candidate(settings, angles(qubits or width, [low, high]), tried))
+    if section.map not in BUILT_IN_MAPS:
+        assert circuit is not None  # what is not built in was read
+        tried = [list(section.range), *_other_ranges(section.range)]
+        return [
+            Candidate(_settings(section.map, section.qubits, ends), angles(width, ends), circuit)
+            for ends in tried
+        ]
+    assert section.qubits is not None  # by the section's own check
+    own = (section.map, section.qubits, section.reps)
+    settings = _settings(section.map, section.qubits, list(section.range), section.reps)
+    candidates = [
+        Candidate(settings, angles(width, section.range), section.map, section.reps),
+    ]
+    for name, qubits, reps in _forms(study, fitted):
+        ranges = _other_ranges(section.range if (name, qubits, reps) == own else None)
+        for ends in ranges:
+            settings = _settings(name, qubits, ends, reps)
+            candidates.append(Candidate(settings, angles(qubits, ends), name, reps))
     return candidates
 
 
-def _maps_and_qubits(study: Study, fitted: DataTable) -> list[tuple[str, int | None]]:
+def _settings(
+    name: str, qubits: int | None, ends: list[float], reps: int | None = None
+) -> dict[str, Any]:
+    """Return settings by their names in a study; a circuit of one's own has no repetitions."""
+    given = {
+        "feature_map.map": name,
+        "feature_map.qubits": qubits,
+        "feature_map.range": ends,
+    }
+    return given if reps is None else given | {"feature_map.reps": reps}
+
+
+def _other_ranges(own: list[float] | None) -> list[list[float]]:
+    return [list(ends) for ends in RANGES if own is None or not np.allclose(ends, own, atol=1e-3)]
+
+
+def _forms(study: Study, fitted: DataTable) -> list[tuple[str, int, int]]:
+    """Return the maps to try, each with its qubits and repetitions."""
     section = study.feature_map
-    if section.map not in BUILT_IN_MAPS:
-        return [(section.map, section.qubits)]
     assert section.qubits is not None  # by the section's own check
     # What needs Qiskit is not proposed to somebody who does not have it.
-    maps = BUILT_IN_MAPS if find_spec("qiskit") is not None else (section.map,)
+    has_qiskit = find_spec("qiskit") is not None
+    maps = list(BUILT_IN_MAPS) if has_qiskit else [section.map]
+    repetitions = sorted({*REPS, section.reps}) if has_qiskit else [section.reps]
     most = min(*fitted.X.shape, MAX_QUBITS)
     sizes = {section.qubits}
     if section.reduce == "pca":
         sizes |= {qubits for qubits in QUBITS if qubits <= most}
     return [
-        (name, qubits)
-        for name in maps
-        for qubits in sorted(sizes)
+        (name, qubits, reps)
+        for name, qubits, reps in product(maps, sorted(sizes), repetitions)
         if qubits > 1 or not name.startswith("zz")
     ]

@@ -14,6 +14,7 @@ from aqka._util.text import did_you_mean, inert
 from aqka.errors import InputError
 from aqka.study.encoding import Encoding
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
+from aqka.study.split_sizes import check_split_sizes
 from aqka.study.table_files import FORMATS, DataTable, read_csv, read_npz, read_parquet
 
 MAX_TRAINING_POINTS = 5000  # an eigendecomposition of more takes longer than a round
@@ -154,18 +155,14 @@ def split_points(
             f"class {inert(classes[np.argmin(counts)])!r} has a single point; a split needs two of "
             f"each. There are {len(classes)} classes: is data.target the right column?"
         )
-    try:
-        train, test = train_test_split(
-            np.arange(len(table.y)),
-            train_size=split.train,
-            test_size=split.test,
-            stratify=table.y,
-            random_state=split.seed,
-        )
-    except ValueError as error:
-        raise InputError(
-            f"split: {inert(str(error).rstrip('.'), 200)}. The data have {len(table.y)} points."
-        ) from None
+    check_split_sizes(split, len(table.y), len(classes))
+    train, test = train_test_split(
+        np.arange(len(table.y)),
+        train_size=split.train,
+        test_size=split.test,
+        stratify=table.y,
+        random_state=split.seed,
+    )
     if len(train) > MAX_TRAINING_POINTS:
         raise InputError(
             f"{len(train)} training points have {len(train) * (len(train) - 1) // 2:,} pairs; set "

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from aqka._util.files import as_json, inside, read_bytes, write_atomically
 from aqka._util.lock_list import any_locked
 from aqka._util.text import inert
+from aqka.backends.built_in_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.head import NO_ENTRY, write_head
 from aqka.runs.ledger import LEDGER_NAME
@@ -24,8 +25,9 @@ from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points, encode, load_table
 from aqka.study.encoding import ARRAYS, Encoding
 from aqka.study.feature_maps import as_qpy, feature_map, n_features
+from aqka.study.method import as_begun
 from aqka.study.npz_files import read_arrays
-from aqka.study.schema import BUILT_IN_MAPS, Study, load_study
+from aqka.study.schema import Study, load_study
 from aqka.study.seal import DATA_NAME, MAP_NAME, PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
 
 if TYPE_CHECKING:
@@ -150,7 +152,8 @@ def read_run(directory: Path) -> Prepared:
             f"{inert(directory, 300)} has no {STUDY_NAME}: the run was begun from Python. Call "
             "acquire() again with the same arguments to go on."
         )
-    study, text = load_study(directory / STUDY_NAME)
+    read, text = load_study(directory / STUDY_NAME)
+    study = as_begun(read, directory)
     circuit: QuantumCircuit | None = None
     if study.feature_map.map in BUILT_IN_MAPS:
         circuit = feature_map(study, directory, allow_code=False)

@@ -20,9 +20,10 @@ test = 30                     # points, or a fraction of all
 seed = 0                      # of the shuffle; classes keep their shares
 
 [feature_map]
-map = "zz"                    # zz (linear, two repetitions), zz-full, z; a .qpy or .qasm
+map = "zz"                    # zz (linear), zz-full, z; a .qpy or .qasm
                               # (OpenQASM 3) file; or "module:function" with --allow-code
 qubits = 4                    # of a built-in map: one per feature
+reps = 2                      # of a built-in map: repetitions of its layers
 reduce = "pca"                # more columns than features: keep principal components; or "none"
 range = [2.0, 4.0]            # each feature is scaled to this, fitted on training points; default:
                               # [0.0, 3.141592653589793]. aqka check tries some on your data
@@ -34,6 +35,7 @@ name = "statevector"          # statevector (zz up to 10 qubits needs no extra),
                               # default: the least busy. No token belongs in this file.
 # account = "work"            # of ibm: name of the saved account
 # mode = "auto"               # of ibm: auto, session, batch or job
+# tiles = "auto"              # of ibm: circuits side by side on the chip; default 1
 seed = 0                      # of simulators
 
 [budget]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from aqka._util.files import inside
 from aqka._util.optional import require
 from aqka._util.text import inert
-from aqka.backends.circuits import zz_feature_map
+from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map
 from aqka.backends.map_checks import check_feature_map
 from aqka.errors import InputError
 from aqka.study.circuit_files import load_circuit
-from aqka.study.schema import BUILT_IN_MAPS, FeatureMapSection, Study
+from aqka.study.schema import FeatureMapSection, Study
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def feature_map(study: Study, base: Path, *, allow_code: bool) -> "QuantumCircuit | None":
     """Return the circuit of a study; None where the backend has the map itself."""
     section = study.feature_map
-    if (study.backend.name, section.map) == ("statevector", "zz"):
+    if (study.backend.name, section.map, section.reps) == ("statevector", "zz", DEFAULT_REPS):
         return None
     if section.map in BUILT_IN_MAPS:
         assert section.qubits is not None  # by the section's own check
-        return built_in(section.map, section.qubits)
+        return built_in_map(section.map, section.qubits, section.reps)
     if section.map.endswith((".qpy", ".qasm")):
         circuit = load_circuit(inside(base, section.map, "feature_map.map"))
     else:
@@ -45,19 +45,6 @@ def n_features(study: Study, circuit: "QuantumCircuit | None") -> int:
         return int(circuit.num_parameters)
     assert study.feature_map.qubits is not None
     return study.feature_map.qubits
-
-
-def built_in(name: str, qubits: int) -> "QuantumCircuit":
-    """Return a built-in map, one qubit per feature."""
-    if name == "zz":
-        return zz_feature_map(qubits)
-    library = require("qiskit.circuit.library", "qiskit")
-    circuit: QuantumCircuit = (
-        library.zz_feature_map(qubits, reps=2, entanglement="full")
-        if name == "zz-full"
-        else library.z_feature_map(qubits, reps=2)
-    )
-    return circuit
 
 
 def as_qpy(circuit: "QuantumCircuit") -> bytes:

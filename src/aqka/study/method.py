@@ -1,13 +1,16 @@
 """A study's settings as the objects they stand for."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from aqka.allocators import make_allocator
 from aqka.allocators.schedule import Schedule
+from aqka.core.defaults import DEFAULT_READOUT, FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.readouts import Readout, make_readout
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.study.data import Points
 from aqka.study.schema import Study
 
@@ -26,8 +29,29 @@ def schedule_of(study: Study) -> Schedule:
 
 def readout_of(study: Study) -> Readout:
     """Return the readout of a study: the one it names, or its head's."""
-    default = "svm" if study.method.head == "svm" else "auto"
-    return make_readout(study.method.readout or default)
+    return make_readout(readout_name(study))
+
+
+def readout_name(study: Study) -> str:
+    """Return the name of a study's readout; the first default's allocator has its own."""
+    method = study.method
+    if method.head == "svm":
+        return "svm"
+    first = method.allocator == FIRST_DEFAULT
+    return method.readout or (FIRST_DEFAULT if first else DEFAULT_READOUT)
+
+
+def as_begun(study: Study, directory: Path) -> Study:
+    """Return the study of a run with the allocator that it was begun with.
+
+    A study that names none is not always of the default: one of version 0.1.0 goes on with its.
+    """
+    if "allocator" in study.method.model_fields_set:
+        return study
+    if chosen_allocator(None, directory) != make_allocator(FIRST_DEFAULT):
+        return study
+    method = study.method.model_copy(update={"allocator": FIRST_DEFAULT})
+    return study.model_copy(update={"method": method})
 
 
 def new_session(study: Study, points: Points, budget: int) -> Acquisition:

@@ -13,7 +13,7 @@ from aqka.runs.head import Head, read_head
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.directory import check_directory, is_held, read_points, read_results
-from aqka.study.method import problem_of, readout_of, schedule_of
+from aqka.study.method import as_begun, problem_of, readout_of, schedule_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import RESULTS_NAME, STUDY_NAME, check_seal, is_complete
@@ -82,7 +82,8 @@ class ProgressReader:
         self._study: Study | None = None  # a run begun from Python has none
         self._assess: Assess | None = None
         if (directory / STUDY_NAME).exists():
-            self._study, _ = load_study(directory / STUDY_NAME)
+            study, _ = load_study(directory / STUDY_NAME)
+            self._study = as_begun(study, directory)
             points = read_points(directory)
             if len(points.train) <= MAX_ASSESSED_POINTS:
                 problem = problem_of(self._study, points)
@@ -159,14 +160,14 @@ def run_state(directory: Path, history: History, held: bool | None) -> str:
 
 def check_extent(history: History) -> None:
     """Refuse a ledger that does not say which pairs it is of."""
-    if history.points is None or history.diagonal is None or history.budget is None:
+    if history.extent.points is None or history.extent.diagonal is None or history.budget is None:
         raise LedgerError("this ledger was begun by an older aqka; see 'aqka ledger show'.")
 
 
 def _empty_table(history: History) -> PairTable:
-    assert history.points is not None
-    assert history.diagonal is not None
-    return PairTable(history.points, history.diagonal)
+    assert history.extent.points is not None
+    assert history.extent.diagonal is not None
+    return PairTable(history.extent.points, history.extent.diagonal)
 
 
 def has_results(directory: Path, history: History) -> bool:

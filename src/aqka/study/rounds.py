@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks
+from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.cross_validation import cross_validated_accuracy
@@ -89,8 +89,10 @@ def summarise_rounds(
     landmarks: Landmarks | None = None
     found: list[RoundSummary] = []
     for round in history.rounds:
-        table.add(round.measured, round.hits)
-        landmarks = round.planned.landmarks or landmarks
+        assert isinstance(round.measured, ShotPlan)
+        assert isinstance(round.answer, np.ndarray)
+        table.add(round.measured, round.answer)
+        landmarks = round.measured.landmarks or landmarks
         gini, accuracy = None, None
         if assess is not None and (count - 1 - round.number) % step == 0:
             gini, accuracy = assess(table, landmarks)

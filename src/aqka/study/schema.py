@@ -17,6 +17,8 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
+from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.errors import InputError
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
@@ -26,9 +28,10 @@ from aqka.study.mistakes import explain, known_name, refuse_secrets
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
 MAX_SEED = 2**31 - 1
+MAX_TILES = 10_000
 
 BACKENDS = ("statevector", "aer", "ibm")
-BUILT_IN_MAPS = ("zz", "zz-full", "z")
+MAX_REPS = 20
 
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
@@ -102,6 +105,8 @@ class FeatureMapSection(Section):
     qubits
         Qubits of a built-in map, one per feature. A circuit of your own has as many features
         as parameters.
+    reps
+        Repetitions of a built-in map's layers.
     reduce
         ``pca`` keeps the first principal components where there are more columns than features;
         ``none`` refuses.
@@ -111,6 +116,7 @@ class FeatureMapSection(Section):
 
     map: Name = "zz"
     qubits: Annotated[int, Field(ge=1, le=MAX_QUBITS)] | None = None
+    reps: Annotated[int, Field(ge=1, le=MAX_REPS)] = DEFAULT_REPS
     reduce: Literal["pca", "none"] = "pca"
     range: Annotated[
         list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
@@ -128,6 +134,8 @@ class FeatureMapSection(Section):
     def _consistent(self) -> "FeatureMapSection":
         if self.map in BUILT_IN_MAPS and self.qubits is None:
             raise ValueError(f"qubits is missing: the built-in map {self.map} has one per feature")
+        if self.map not in BUILT_IN_MAPS and "reps" in self.model_fields_set:
+            raise ValueError("reps is for built-in maps; a circuit of your own has its own")
         if self.map.startswith("zz") and self.qubits == 1:
             raise ValueError("qubits must be at least 2 for a zz map, which couples pairs of them")
         if not self.range[0] < self.range[1]:
@@ -151,6 +159,8 @@ class BackendSection(Section):
         Of ``ibm``: name of the saved account; None takes the default one.
     mode
         Of ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
+    tiles
+        Of ``ibm``: how many copies of the circuit run side by side, or ``auto``.
     seed
         Of simulators.
     """
@@ -160,6 +170,7 @@ class BackendSection(Section):
     device: Name | None = None
     account: Name | None = None
     mode: Literal["auto", "session", "batch", "job"] = "auto"
+    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
     seed: Seed = 0
 
     @field_validator("name")
@@ -169,7 +180,7 @@ class BackendSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "BackendSection":
-        owners = {"noise": "aer", "device": "ibm", "account": "ibm", "mode": "ibm"}
+        owners = {"noise": "aer"} | dict.fromkeys(("device", "account", "mode", "tiles"), "ibm")
         for key, owner in owners.items():
             if key in self.model_fields_set and self.name != owner:
                 raise ValueError(f"{key} is for the backend {owner!r}, not for {self.name!r}")
@@ -216,7 +227,8 @@ class MethodSection(Section):
     head
         ``ridge`` or ``svm``.
     readout
-        A name from :func:`aqka.readout_names`; None takes ``auto``, or ``svm`` for that head.
+        A name from :func:`aqka.readout_names`; None takes the default, ``svm`` for that
+        head, and ``auto`` with the allocator of this name.
     ridge, C
         Of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
     warmup, rounds, explore
@@ -225,7 +237,7 @@ class MethodSection(Section):
         Of the allocation.
     """
 
-    allocator: str = "auto"
+    allocator: str = DEFAULT_ALLOCATOR
     head: Literal["ridge", "svm"] = "ridge"
     readout: str | None = None
     ridge: Positive = 0.01

@@ -15,7 +15,7 @@ from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
-from aqka.study.method import new_session, readout_of, reads_as_measured
+from aqka.study.method import as_begun, new_session, readout_of, reads_as_measured
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import PREDICTIONS_NAME, STUDY_NAME
 
@@ -52,7 +52,8 @@ class StudyRun:
 
 def load_study_run(directory: Path, history: History) -> StudyRun:
     """Read a run of a study, finished or not; ``history`` is that of its own ledger."""
-    study, text = load_study(directory / STUDY_NAME)
+    read, text = load_study(directory / STUDY_NAME)
+    study = as_begun(read, directory)
     points = read_points(directory)
     assert history.budget is not None
     session = new_session(study, points, history.budget)
@@ -98,7 +99,7 @@ def _replay_prediction(
     """Return the test points as their session had them; None where the ledger is of others."""
     assert history.budget is not None
     session = PredictionSession(head, len(points.test), history.budget, seed=study.method.seed)
-    if history.block != session.table.shots.shape:
+    if history.extent.block != session.table.shots.shape:
         return None
     replay(session, history)
     return session.result(as_measured=as_measured)

@@ -24,7 +24,7 @@ def every_pair(kernel: FloatArray, shots: int) -> ShotPlan:
 
 def run_plan(backend: Backend, plan: ShotPlan, tag: str) -> IntArray:
     """Return the hits of a plan, checked."""
-    hits = backend.collect(backend.submit(plan, tag))
+    hits: IntArray = backend.collect(backend.submit(plan, tag))
     check_hits(hits, plan)
     return hits
 

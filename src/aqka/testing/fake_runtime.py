@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from aqka._util.arrays import FloatArray
 from aqka._util.files import write_atomically
 from aqka._util.optional import require
 from aqka.backends.job_service import JobService
+from aqka.backends.split_circuit import CircuitPart, sample_part, split_circuit, tiled_result
 
 REFUSALS = ("refused", "reply lost")
 NOT_RUN = ("ERROR", "CANCELLED")
@@ -125,7 +128,7 @@ class FakeRuntime(JobService):
             (self.directory / f"{job_id}.{suffix}").unlink()
 
     def accept(self, tags: list[str], outcomes: Any) -> "FakeJob":
-        """Store a job with its outcomes, or refuse it as ``next_job`` says."""
+        """Store a job with its outcomes, registers by name, or refuse it as ``next_job`` says."""
         exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
         fate, self.next_job = self.next_job, None
         if fate == "refused":
@@ -133,11 +136,13 @@ class FakeRuntime(JobService):
         numbers = (job.record["number"] for job in self.jobs([]))
         number = 1 + max(numbers, default=0)
         job_id = f"fake{number:06d}"
-        np.save(self.directory / f"{job_id}.npy", outcomes.array)
+        # Registers one behind the other: rows by shots by bytes.
+        stored = np.concatenate([bits.array for bits in outcomes.values()], axis=-1)
+        np.save(self.directory / f"{job_id}.npy", stored)
         record = {
             "number": number,
             "tags": tags,
-            "bits": outcomes.num_bits,
+            "registers": {name: bits.num_bits for name, bits in outcomes.items()},
             "status": "DONE" if fate in (None, *REFUSALS) else fate,
             "ready": time.time() + self.delay,
             "seconds": 0.0 if fate in NOT_RUN else self.seconds,
@@ -167,6 +172,11 @@ class FakeJob:
     def __init__(self, directory: Path, job_id: str) -> None:
         self._path = directory / f"{job_id}.json"
         self._id = job_id
+
+    @property
+    def tags(self) -> list[str]:
+        """What the job is found by."""
+        return list(self.record["tags"])
 
     @property
     def record(self) -> dict[str, Any]:
@@ -212,8 +222,10 @@ class FakeJob:
             raise ValueError("Expecting value: line 1 column 1 (char 0)")
         array = np.load(self._path.with_suffix(".npy"))
         array = array[:-1] if record["status"] == "cut" else array
-        bits = containers.BitArray(array, record["bits"])
-        data = containers.DataBin(meas=bits, shape=array.shape[:-2])
+        parts = np.split(array, len(record["registers"]), axis=-1)  # all of one size
+        named = zip(parts, record["registers"].items(), strict=True)
+        bits = {name: containers.BitArray(part, size) for part, (name, size) in named}
+        data = containers.DataBin(**bits, shape=array.shape[:-2])
         return containers.PrimitiveResult([containers.SamplerPubResult(data)])
 
 
@@ -232,5 +244,14 @@ class _FakeSampler:
             raise exceptions.IBMRuntimeError("The session is closed.")
         primitives = require("qiskit.primitives", "qiskit")
         sampler = primitives.StatevectorSampler(seed=np.random.default_rng(self._seed))
-        result = sampler.run(pubs, shots=shots).result()
-        return self._service.accept(self._tags, result[0].data.meas)
+        ((circuit, values),) = pubs
+
+        def sample(part: CircuitPart, rows: FloatArray, shots: int) -> NDArray[np.uint8]:
+            result = sampler.run([(part.circuit, rows)], shots=shots).result()
+            return np.asarray(result[0].data[part.name].array)
+
+        if len(circuit.cregs) == 1:
+            return self._service.accept(self._tags, sampler.run(pubs, shots=shots).result()[0].data)
+        parts = split_circuit(circuit)  # the tiles, of which each is small
+        outcomes = {part.name: sample_part(part, values, shots, sample) for part in parts}
+        return self._service.accept(self._tags, tiled_result(outcomes, parts)[0].data)

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from aqka import InputError
 from aqka.backends import AerBackend
 from aqka.backends._jobs import ibm
-from aqka.backends._jobs.outcomes import all_zero
+from aqka.backends._jobs.outcomes import all_zero, packed_bits
 from aqka.backends.runtime import RuntimeBackend
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
@@ -32,7 +32,7 @@ def test_ibm_sampler_runs_our_pub():
     backend = RuntimeBackend(device, X)
     sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
     job = sampler.run([(backend.circuit, np.tile(X[0], (3, 2)))], shots=200)
-    zeros = all_zero(job.result(), job.job_id())
+    zeros = all_zero(packed_bits(job.result(), job.job_id()))
     assert zeros.shape == (3, 200)
     assert 0.5 < zeros.mean() < 1
 
@@ -45,7 +45,7 @@ def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():
     values = np.concatenate([X[rows], X[cols]], axis=1)
     sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
     job = sampler.run([(exact.circuit, values)], shots=2000)
-    hits = all_zero(job.result(), job.job_id()).sum(axis=1)
+    hits = all_zero(packed_bits(job.result(), job.job_id())).sum(axis=1)
     k = exact.kernel()[rows, cols]
     # Six binomials, each at a false-alarm rate of 10^-6.
     low, high = (binom.ppf(q, 2000, k) for q in (5e-7, 1 - 5e-7))

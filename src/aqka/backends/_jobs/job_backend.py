@@ -8,18 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.outcomes import all_zero
-from aqka.backends._jobs.rows import Chunk, JobShape
-from aqka.backends._jobs.tickets import part_name, read_ticket, write_ticket
-from aqka.backends._jobs.transpile import transpile_circuit
+from aqka.backends._jobs.outcomes import Bits, all_zero, packed_bits, tile_bits
+from aqka.backends._jobs.rows import Chunk, JobShape, Layout
+from aqka.backends._jobs.sent_circuits import SentCircuits, plan_values
+from aqka.backends._jobs.tickets import Ticket, part_name
+from aqka.backends._jobs.tiles_in_use import TilesInUse
+from aqka.backends._points.draw import as_numbers, count_bits
+from aqka.backends._tiles.deal import Deal, side_by_side
+from aqka.backends._tiles.sentinels import Sentinels
 from aqka.backends.base import Backend, check_plan
-from aqka.backends.circuits import (
-    as_feature_map,
-    as_rows_and_columns,
-    circuit_digest,
-    fidelity_circuit,
-)
-from aqka.core.plans import ShotPlan
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
+from aqka.backends.tile_watch import TileHits
+from aqka.backends.tiles import TileRule, Tiling
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.plans import Answer, Plan, ShotPlan
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
@@ -29,29 +32,37 @@ if TYPE_CHECKING:
 class JobBackend(Backend):
     """Sends a plan as sampler jobs of one PUB each; a subclass sends and finds the jobs.
 
-    The fidelity circuit is built and transpiled once, here. A ticket holds the job ids and the
+    Each circuit is built and transpiled once, here. A ticket holds the job ids and the
     layout of the rows, so it can be collected by another process that can reach the jobs.
     """
 
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None",
+        feature_map: "QuantumCircuit | str | None",
         columns: ArrayLike | None,
         target: Any,
         jobs: JobShape,
+        tiles: TileRule,
+        seed: int,
     ) -> None:
         self._rows, self._cols = as_rows_and_columns(X, columns)
         self._job_shape = jobs
         chosen_map = as_feature_map(feature_map, self._rows.shape[1])
         self._feature_map = circuit_digest(chosen_map)
-        plain = fidelity_circuit(chosen_map)
-        self._circuit = transpile_circuit(plain, target)
-        # A transpiler may drop parameters that act on nothing, and decides on their order.
-        position = {parameter: k for k, parameter in enumerate(plain.parameters)}
-        self._order = np.array([position[parameter] for parameter in self._circuit.parameters])
+        self._circuits = SentCircuits(chosen_map, target)
+        _ = self._circuits.fidelity  # what cannot be transpiled is better told now
+        self._seed = seed
+        self._tiles = None if tiles.count == 1 else TilesInUse(target, tiles)
+        self._sentinels: Sentinels | None = None
+        _ = self.tiling  # and so is what no tile can be found for
+        self._forget_submissions()
+
+    def _forget_submissions(self) -> None:
         self._sent_jobs: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
-        self._hits: dict[str, IntArray] = {}
+        self._sent_on: dict[str, int] = {}  # how many tiles these were sent on
+        self._answers: dict[str, Answer] = {}
+        self._tile_hits: dict[str, TileHits] = {}
 
     def with_points(self, X: ArrayLike, columns: ArrayLike | None = None) -> Self:
         """Return the backend for other points, as those of a test-by-train block.
@@ -67,7 +78,17 @@ class JobBackend(Backend):
                 f"X has {other._rows.shape[1]} features but the circuit encodes "
                 f"{self._rows.shape[1]}; they must agree."
             )
-        other._sent_jobs, other._hits = {}, {}
+        other._sentinels = None
+        other._forget_submissions()
+        return other
+
+    def with_sentinels(self, points: tuple[int, ...], shots: int) -> Self:
+        """Return the backend with diagonal entries that every tile measures beside each plan.
+
+        What they saw is told by :meth:`tile_hits`.
+        """
+        other = self.with_points(self._rows, self._cols)
+        other._sentinels = Sentinels(points, shots)
         return other
 
     @property
@@ -77,11 +98,48 @@ class JobBackend(Backend):
 
     @property
     def circuit(self) -> "QuantumCircuit":
-        """The transpiled fidelity circuit that every job runs."""
-        return self._circuit
+        """The transpiled fidelity circuit that jobs of pairs run."""
+        return self._circuits.fidelity.circuit
+
+    @property
+    def tiling(self) -> Tiling | None:
+        """The tiles that jobs of pairs run on; None where the circuit runs in one place."""
+        if self._tiles is None:
+            return None
+        return self._tiles.find(ShotPlan.__name__, self.circuit)
+
+    def drop_tiles(self, names: set[str]) -> None:
+        """Use some tiles no more, here and in all backends that share the device."""
+        if self._tiles is not None:
+            self._tiles.drop(names)
+
+    def tile_hits(self, ticket: str) -> TileHits | None:
+        """Return what the sentinels of a collected ticket saw; None where there were none."""
+        return self._tile_hits.get(ticket)
+
+    def tile_shots(self, ticket: str) -> IntArray:
+        """Return the shots that each row of a ticket's plan has on each tile, rows by tiles.
+
+        Tiles are in the order of :meth:`tile_hits`. It follows from the ticket alone.
+        """
+        parsed = Ticket.read(ticket)
+        if parsed.deal is None:
+            return parsed.layout.shots[:, np.newaxis]
+        found = np.zeros((len(parsed.layout.shots), parsed.deal.n_tiles), dtype=np.int64)
+        for k, chunk in enumerate(parsed.layout.chunks()):
+            tiles = parsed.deal.slots(chunk.pairs, k) % parsed.deal.n_tiles
+            np.add.at(found, (chunk.pairs, tiles), chunk.row_shots())
+        return found
+
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        return int(self._circuits.feature_map.num_qubits)
 
     @abstractmethod
-    def _send(self, values: FloatArray, shots: int, tag: str, part: str) -> str:
+    def _send(
+        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
+    ) -> str:
         """Submit one job and return its id; ``part`` names it among all jobs of a tag."""
 
     @abstractmethod
@@ -103,61 +161,120 @@ class JobBackend(Backend):
         """
         return False
 
-    def submit(self, plan: ShotPlan, tag: str) -> str:
+    def _shape_of_jobs(self, plan: Plan) -> JobShape:
+        """Return what bounds the jobs of a plan."""
+        return self._job_shape
+
+    def _layout(self, plan: Plan, n_tiles: int | None = None) -> Layout:
+        """Return how a plan becomes rows of jobs, on so many tiles."""
+        sentinels = self._sentinels if self._watches(plan) else None
+        return self._shape_of_jobs(plan).layout(plan.shots, n_tiles or 1, sentinels)
+
+    def _watches(self, plan: Plan) -> bool:
+        return self._sentinels is not None and isinstance(plan, ShotPlan) and plan.total > 0
+
+    def _tiles_for(self, plan: Plan, key: str) -> int | None:
+        """Return how many tiles a submission is sent on; None without tiles."""
+        if self._tiles is None:
+            return None
+        kind, circuit = type(plan).__name__, self._circuits.of(plan).circuit
+        return self._sent_on.get(key) or len(self._tiles.find(kind, circuit))
+
+    def submit(self, plan: Plan, tag: str) -> str:
         """Submit a plan and return a ticket: the ids of its jobs and how to read them.
 
         Where a plan needs several jobs and one is refused, those already accepted are
         remembered: submitting the same plan under the same tag again sends only the others.
         """
-        check_plan(plan, self.shape)
+        check_plan(plan, self.shape, self.n_qubits)
         key = self._submission_key(plan, tag)
-        layout = self._job_shape.layout(plan.shots)
+        n_tiles = self._tiles_for(plan, key)
+        layout = self._layout(plan, n_tiles)
+        deal = None if n_tiles is None else Deal.of(n_tiles, self._seed, tag)
         sent = self._sent_jobs.setdefault(key, {})
         chunks = layout.chunks()
         for k, chunk in enumerate(chunks):
             if k not in sent:
-                part = part_name(key, k, len(chunks))
-                sent[k] = self._send(self._values(plan, chunk), chunk.shots, tag, part)
+                part = part_name(key, k, len(chunks), n_tiles)
+                circuit, values = self._laid_out(plan, chunk, deal, k)
+                sent[k] = self._send(circuit, values, chunk.shots, tag, part)
+                if n_tiles is not None:
+                    self._sent_on[key] = n_tiles
         del self._sent_jobs[key]
-        return write_ticket([sent[k] for k in range(len(chunks))], layout)
+        self._sent_on.pop(key, None)
+        job_ids = [sent[k] for k in range(len(chunks))]
+        sentinels = self._sentinels if deal is not None and self._watches(plan) else None
+        return Ticket(job_ids, layout, isinstance(plan, PointPlan), deal, sentinels).write()
 
-    def collect(self, ticket: str) -> IntArray:
-        """Wait for the jobs of a ticket and return the hits, as often as asked."""
-        if ticket in self._hits:
-            return self._hits[ticket].copy()
-        ids, layout = read_ticket(ticket)
+    def _laid_out(
+        self, plan: Plan, chunk: Chunk, deal: Deal | None, k: int
+    ) -> tuple["QuantumCircuit", FloatArray]:
+        """Return the circuit of the k-th job and its values, dealt to tiles where there are any."""
+        values = self._values(plan, chunk.pairs)
+        circuit = self._circuits.of(plan).circuit
+        if deal is None or self._tiles is None:
+            return circuit, values
+        slots = deal.slots(chunk.pairs, k)
+        if k == 0 and self._watches(plan):
+            assert self._sentinels is not None
+            more, which = self._sentinels.slots(slots, deal.n_tiles, chunk.shots)
+            points = np.array(self._sentinels.points)[which]
+            diagonal = self._values(
+                ShotPlan(points, points, np.ones_like(points)), np.arange(len(points))
+            )
+            slots, values = np.append(slots, more), np.concatenate([values, diagonal])
+        tiled = self._tiles.tiled(type(plan).__name__, circuit, deal.n_tiles)
+        return tiled.circuit, tiled.flat(side_by_side(values, slots, deal.n_tiles))
+
+    def collect(self, ticket: str) -> Answer:
+        """Wait for the jobs of a ticket and return hits or outcomes, as often as asked."""
+        if ticket not in self._answers:
+            self._answers[ticket] = self._collect(ticket)
+        answer = self._answers[ticket]
+        return answer if isinstance(answer, OutcomeCounts) else answer.copy()
+
+    def _collect(self, ticket: str) -> Answer:
+        parsed = Ticket.read(ticket)
+        tally = _Outcomes() if parsed.points else _Hits(len(parsed.layout.shots))
         jobs: dict[str, Any] = {}
-        hits, shots = np.zeros_like(layout.shots), np.zeros_like(layout.shots)
+        shots = np.zeros_like(parsed.layout.shots)
         failed: JobError | None = None
         lost = 0
-        for job_id, chunk in zip(ids, layout.chunks(), strict=True):
-            job, result = None, None
+        for k, chunk in enumerate(parsed.layout.chunks()):
+            job_id, job, result = parsed.job_ids[k], None, None
             try:
                 job = self._job(job_id)
                 result = self._result(job)
-                row_hits = self._hits_of(result, chunk, job_id)
+                _take(tally, self._bits(result, parsed, chunk, k, ticket), chunk, job_id)
             except JobError as error:
-                failed = failed or error  # the other jobs of the plan may have their hits
+                failed = failed or error  # the other jobs of the plan may have their outcomes
                 if result is not None or self._was_run(job):
                     lost += int(chunk.row_shots().sum())
                 continue
             jobs[job_id] = job
-            hits += chunk.per_pair(row_hits, len(hits))
-            shots += chunk.per_pair(chunk.row_shots(), len(hits))
+            shots += chunk.per_pair(chunk.row_shots(), len(shots))
         self._finish(ticket, jobs)
         if failed is not None:
-            raise JobError(str(failed), (shots, hits) if jobs else None, lost) from failed
-        self._hits[ticket] = hits
-        return hits.copy()
+            raise JobError(str(failed), (shots, tally.answer()) if jobs else None, lost) from failed
+        return tally.answer()
 
-    @staticmethod
-    def _hits_of(result: Any, chunk: Chunk, job_id: str) -> IntArray:
-        try:
-            return chunk.hits(all_zero(result, job_id))
-        except InputError as error:
-            raise JobError(
-                f"the result of job {job_id} is not that of its rows: {error}"
-            ) from error
+    def _bits(self, result: Any, parsed: Ticket, chunk: Chunk, k: int, ticket: str) -> Bits:
+        """Return the bits of each row of the k-th job; keep what its sentinels saw."""
+        job_id, deal = parsed.job_ids[k], parsed.deal
+        if deal is None:
+            return packed_bits(result, job_id)
+        names, bits = tile_bits(result, deal.n_tiles, job_id)
+        slots = deal.slots(chunk.pairs, k)
+        sentinels = parsed.sentinels if k == 0 else None
+        more, which = slots[:0], slots[:0]
+        if sentinels is not None:
+            more, which = sentinels.slots(slots, deal.n_tiles, chunk.shots)
+        if len(bits) <= max(slots.max(initial=-1), more.max(initial=-1)):
+            raise JobError(f"job {job_id} holds {len(bits)} rows of tiles, fewer than were sent.")
+        if sentinels is not None:
+            seen = bits[more, : chunk.shots]
+            self._tile_hits[ticket] = sentinels.count(seen, more, which, names)
+        return np.asarray(bits[slots])
 
     def fingerprint(self) -> str:
         """Return a text that tells backends of other data, another map or device apart.
@@ -166,21 +283,68 @@ class JobBackend(Backend):
         and a run must be resumable after one.
         """
         parts = f"X={digest(self._rows)}, columns={digest(self._cols)}"
-        name = type(self).__name__
-        return f"{name}({parts}, feature_map={self._feature_map}, device={self._device_name()})"
+        parts += f", feature_map={self._feature_map}, device={self._device_name()}"
+        if self._tiles is not None:
+            # The rule, not the tiles found, which change with every calibration.
+            parts += f", tiles={self._tiles.rule.describe()}"
+        return f"{type(self).__name__}({parts})"
 
     def _device_name(self) -> str:
         """Return the name of the one device that a run must stay on; empty where any may run it."""
         return ""
 
-    def _values(self, plan: ShotPlan, chunk: Chunk) -> FloatArray:
-        points = (self._rows[plan.rows[chunk.pairs]], self._cols[plan.cols[chunk.pairs]])
-        return np.asarray(np.concatenate(points, axis=1)[:, self._order])
+    def _values(self, plan: Plan, which: IntArray) -> FloatArray:
+        order = self._circuits.of(plan).order
+        return plan_values(plan, which, self._rows, self._cols, order)
 
-    def _submission_key(self, plan: ShotPlan, tag: str) -> str:
+    def _submission_key(self, plan: Plan, tag: str) -> str:
         """Return a short name of this plan under this tag for these points."""
         key = hashlib.sha256(tag.encode())
-        for array in (self._rows, self._cols, plan.rows, plan.cols):
+        names = (*plan.ROWS, "letters") if isinstance(plan, PointPlan) else plan.ROWS
+        for array in (self._rows, self._cols, *(getattr(plan, name) for name in names)):
             key.update(array.tobytes())
-        key.update(self._job_shape.layout(plan.shots).encode().encode())
+        if self._tiles is None:
+            key.update(self._layout(plan).encode().encode())
+            return key.hexdigest()[:24]
+        # Not the layout, which changes with the number of tiles; that is in the jobs' tags.
+        watched = self._sentinels.encode() if self._sentinels is not None else ""
+        key.update(f"tiles, quantum {self._job_shape.quantum}, sentinels {watched}".encode())
+        key.update(plan.shots.tobytes())
         return key.hexdigest()[:24]
+
+
+class _Hits:
+    """Counts all-zero outcomes of pairs, job by job."""
+
+    def __init__(self, n_pairs: int) -> None:
+        self._hits = np.zeros(n_pairs, dtype=np.int64)
+
+    def take(self, bits: Bits, chunk: Chunk) -> None:
+        row_hits = chunk.hits(all_zero(bits))
+        self._hits += chunk.per_pair(row_hits, len(self._hits))
+
+    def answer(self) -> IntArray:
+        return self._hits
+
+
+class _Outcomes:
+    """Counts the outcomes of points, job by job."""
+
+    def __init__(self) -> None:
+        none = np.zeros(0, dtype=np.int64)
+        self._rows, self._outcomes = [none], [none]
+
+    def take(self, bits: Bits, chunk: Chunk) -> None:
+        rows, outcomes = chunk.seen(as_numbers(bits))
+        self._rows.append(rows)
+        self._outcomes.append(outcomes)
+
+    def answer(self) -> OutcomeCounts:
+        return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))
+
+
+def _take(tally: _Hits | _Outcomes, bits: Bits, chunk: Chunk, job_id: str) -> None:
+    try:
+        tally.take(bits, chunk)
+    except InputError as error:
+        raise JobError(f"the result of job {job_id} is not that of its rows: {error}") from error

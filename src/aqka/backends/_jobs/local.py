@@ -1,12 +1,18 @@
 """Jobs run in this process, on a fake or simulated backend with its noise."""
 
 import logging
+import uuid
+from collections.abc import Callable
 from typing import Any
 
+from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka.backends._jobs.ibm import EXTRA
+from aqka.backends._jobs.outcomes import Bits
 from aqka.backends._noisy.device_noise import noisy_simulator
 from aqka.backends.job_service import JobService
+from aqka.backends.simulated import tag_seed
+from aqka.backends.split_circuit import CircuitPart, sample_part, split_circuit, tiled_result
 from aqka.errors import InputError, JobError
 
 logger = logging.getLogger(__name__)
@@ -24,12 +30,13 @@ class LocalService(JobService):
 
     def __init__(self, backend: Any) -> None:
         self.target = backend
-        self._simulator: tuple[Any, Any] | None = None  # and the circuit that it was made for
+        self._simulators: dict[int, tuple[Any, Any]] = {}  # by the circuit they were made for
+        self._parts: dict[int, tuple[Any, list[CircuitPart]]] = {}  # of circuits with tiles
         self._pending_jobs: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the simulator, which is built again, and the jobs of this process."""
-        return {**self.__dict__, "_simulator": None, "_pending_jobs": {}}
+        return {**self.__dict__, "_simulators": {}, "_parts": {}, "_pending_jobs": {}}
 
     def open(self, mode: str) -> Any:
         """Refuse: there is nothing to open."""
@@ -41,11 +48,34 @@ class LocalService(JobService):
 
     def run(self, circuit: Any, values: Any, shots: int, seed: int) -> Any:
         """Run a circuit, and keep the job."""
-        if self._simulator is None or self._simulator[0] is not circuit:
-            self._simulator = circuit, simulator_for(circuit, self.target)
-        job = _sampler_of(self._simulator[1], seed).run([(circuit, values)], shots=shots)
+        if len(circuit.cregs) > 1:
+            job = TiledJob(lambda: self._run_parts(circuit, values, shots, seed))
+        else:
+            job = self._sampler(circuit, seed).run([(circuit, values)], shots=shots)
         self._pending_jobs[job.job_id()] = job
         return job
+
+    def _sampler(self, circuit: Any, seed: int) -> Any:
+        """Return a sampler for a circuit, whose simulator is made once."""
+        if id(circuit) not in self._simulators:
+            # With the circuit, so that no other can take its place in memory.
+            self._simulators[id(circuit)] = circuit, simulator_for(circuit, self.target)
+        return _sampler_of(self._simulators[id(circuit)][1], seed)
+
+    def _run_parts(self, circuit: Any, values: Any, shots: int, seed: int) -> Any:
+        """Return the outcomes of a circuit with tiles, each simulated by itself."""
+
+        def sampler(part: CircuitPart, rows: FloatArray, shots: int) -> Bits:
+            run = self._sampler(part.circuit, tag_seed(seed, part.name)).run
+            found: Bits = run([(part.circuit, rows)], shots=shots).result()[0].data[part.name].array
+            return found
+
+        if id(circuit) not in self._parts:
+            self._parts[id(circuit)] = circuit, split_circuit(circuit)
+        parts = self._parts[id(circuit)][1]
+        return tiled_result(
+            {part.name: sample_part(part, values, shots, sampler) for part in parts}, parts
+        )
 
     def job(self, job_id: str) -> Any:
         """Return a job of this process."""
@@ -64,6 +94,24 @@ class LocalService(JobService):
     def forget(self, job_id: str) -> None:
         """Let go of a job."""
         self._pending_jobs.pop(job_id, None)
+
+
+class TiledJob:
+    """A job that is run when its result is asked for."""
+
+    def __init__(self, run: Callable[[], Any]) -> None:
+        self._run, self._result = run, None
+        self._id = uuid.uuid4().hex
+
+    def job_id(self) -> str:
+        """Return the job's id."""
+        return self._id
+
+    def result(self) -> Any:
+        """Return the outcomes."""
+        if self._result is None:
+            self._result = self._run()
+        return self._result
 
 
 class _LocalSampler:

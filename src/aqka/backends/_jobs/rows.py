@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, IntArray, as_count, as_counts
+from aqka.backends._tiles.deal import spread_quantum
+from aqka.backends._tiles.sentinels import Sentinels
 from aqka.errors import InputError
 
 MAX_EXECUTIONS = 10_000_000  # IBM's limit of executions (rows times shots) per sampler job
@@ -27,7 +29,7 @@ class Chunk:
     Attributes
     ----------
     pairs
-        For each row, the index of its pair in the plan.
+        For each row, the row of the plan that it measures: its pair, or its point and setting.
     shots
         Shots of every row.
     counted
@@ -44,16 +46,29 @@ class Chunk:
         A sampler may return more shots than asked for (twirling rounds up), so only the first
         ones are counted.
         """
-        fits = zeros.ndim == 2 and zeros.shape[0] == len(self.pairs)
-        if not fits or zeros.shape[1] < self.shots:
+        self._check(zeros.shape)
+        zeros = zeros[:, : self.shots] & self._counts()
+        return np.asarray(zeros.sum(axis=1, dtype=np.int64))
+
+    def seen(self, outcomes: IntArray) -> tuple[IntArray, IntArray]:
+        """Return row of the plan and outcome of every shot that counts, given as rows by shots."""
+        self._check(outcomes.shape)
+        counts = np.broadcast_to(self._counts(), (len(self.pairs), self.shots))
+        rows, shots = np.nonzero(counts)
+        return self.pairs[rows], outcomes[rows, shots]
+
+    def _check(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 2 or shape[0] != len(self.pairs) or shape[1] < self.shots:
             raise InputError(
                 f"outcomes must be {len(self.pairs)} rows of at least {self.shots} shots, "
-                f"got shape {zeros.shape}."
+                f"got shape {shape}."
             )
-        zeros = zeros[:, : self.shots]
-        if self.counted is not None:
-            zeros = zeros & (np.arange(self.shots) < self.counted[:, np.newaxis])
-        return np.asarray(zeros.sum(axis=1, dtype=np.int64))
+
+    def _counts(self) -> BoolArray:
+        """Return which shots of each row count."""
+        if self.counted is None:
+            return np.ones((1, self.shots), dtype=np.bool_)
+        return np.asarray(np.arange(self.shots) < self.counted[:, np.newaxis])
 
     def row_shots(self) -> IntArray:
         """Return the shots of each row that count."""
@@ -106,36 +121,42 @@ class JobShape:
                 f"that one job may run, got {self.quantum}; lower quantum."
             )
 
-    def layout(self, shots: ArrayLike) -> "Layout":
-        """Return how a plan's shots are laid out."""
+    def layout(
+        self, shots: ArrayLike, tiles: int = 1, sentinels: Sentinels | None = None
+    ) -> "Layout":
+        """Return how a plan's shots are laid out, with so many rows side by side.
+
+        Sentinels take rows of a job's quantum, for which room is left and which must not exceed
+        their shots.
+        """
         counts = as_counts(shots, "shots")
         if counts.size and counts.min() < 0:
             raise InputError(f"shots must not be negative, got {counts.min()}.")
-        limit = min(self.max_executions, MAX_SHOTS)
-        if self.free_shots and counts.size and counts.max() <= limit:
-            return Layout(counts, 0, self.max_executions, self.max_rows)
-        return Layout(
-            counts,
-            self.quantum or self._choose_quantum(counts, limit),
-            self.max_executions,
-            self.max_rows,
-        )
+        limit, executions = min(self.max_executions, MAX_SHOTS), self.max_executions
+        if sentinels is not None:
+            limit = min(limit, sentinels.shots)
+            room = len(sentinels.points) * (sentinels.shots + (self.quantum or limit))
+            executions = max(executions - room, self.quantum or limit)
+        if self.free_shots and tiles == 1 and counts.size and counts.max() <= limit:
+            return Layout(counts, 0, executions, self.max_rows)
+        quantum = self.quantum or self._choose_quantum(counts, limit, tiles)
+        return Layout(counts, quantum, executions, self.max_rows, tiles)
 
-    def _choose_quantum(self, counts: IntArray, limit: int) -> int:
+    def _choose_quantum(self, counts: IntArray, limit: int, tiles: int) -> int:
         """Return the quantum that needs the fewest jobs, and of those the one of fewest rows."""
         quantum = _divisor_at_most(int(np.gcd.reduce(counts)) or 1, limit)
-        candidates = [quantum]
-        if counts.sum() // quantum > self.max_rows:
+        candidates = [spread_quantum(quantum, tiles)]
+        if counts.sum() // candidates[0] > self.max_rows * tiles:
             while 2 * candidates[-1] <= min(limit, int(counts.max())):
                 candidates.append(2 * candidates[-1])
-        return min(candidates, key=lambda q: self._cost(counts, q))
+        return min(candidates, key=lambda q: self._cost(counts, q, tiles))
 
-    def _cost(self, counts: IntArray, quantum: int) -> tuple[int, int]:
+    def _cost(self, counts: IntArray, quantum: int, tiles: int) -> tuple[int, int]:
         """Return the jobs and the rows of a layout, without laying it out."""
         jobs, total = 0, 0
         for repeats, shots in _rows_and_shots(counts, quantum):
             rows = int(repeats.sum())
-            jobs += -(-rows // min(self.max_rows, self.max_executions // shots))
+            jobs += -(-rows // (tiles * min(self.max_rows, self.max_executions // shots)))
             total += rows
         return jobs, total
 
@@ -152,6 +173,8 @@ class Layout:
         Shots of a row; 0 stands for one row per pair, of which the first shots are counted.
     max_executions, max_rows
         Limits of one job.
+    tiles
+        Rows that run side by side and count as one for the limits; not part of the text.
 
     Examples
     --------
@@ -166,6 +189,7 @@ class Layout:
     quantum: int
     max_executions: int = MAX_EXECUTIONS
     max_rows: int = MAX_ROWS
+    tiles: int = 1
 
     def chunks(self) -> list[Chunk]:
         """Return the jobs: as few as the limits allow, and none for a plan without shots."""
@@ -180,7 +204,7 @@ class Layout:
 
     def _split(self, repeats: IntArray, shots: int) -> list[Chunk]:
         rows = np.repeat(np.arange(len(repeats), dtype=np.int64), repeats)
-        size = min(self.max_rows, self.max_executions // shots)
+        size = self.tiles * min(self.max_rows, self.max_executions // shots)
         return [Chunk(rows[start : start + size], shots) for start in range(0, len(rows), size)]
 
     def _split_free(self) -> list[Chunk]:
@@ -199,8 +223,8 @@ class Layout:
         return base64.urlsafe_b64encode(packed).decode("ascii")
 
     @classmethod
-    def decode(cls, text: str) -> "Layout":
-        """Return the layout that ``encode`` wrote."""
+    def decode(cls, text: str, tiles: int = 1) -> "Layout":
+        """Return the layout that ``encode`` wrote, for so many rows side by side."""
         try:
             packed = zlib.decompress(base64.urlsafe_b64decode(text.encode("ascii")))
             numbers = np.frombuffer(packed, dtype="<i8").astype(np.int64)
@@ -209,7 +233,7 @@ class Layout:
             raise InputError(
                 "ticket does not end in a readable layout; pass it as submit() returned it."
             ) from error
-        return cls(numbers[3:], quantum, max_executions, max_rows)
+        return cls(numbers[3:], quantum, max_executions, max_rows, tiles)
 
 
 def _rows_and_shots(shots: IntArray, quantum: int) -> list[tuple[IntArray, int]]:

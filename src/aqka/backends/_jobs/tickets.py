@@ -1,34 +1,89 @@
 """Names that jobs are found by again: the ticket of a submission and the tags of its jobs."""
 
 import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from aqka.backends._jobs.rows import Layout
+from aqka.backends._tiles.deal import Deal
+from aqka.backends._tiles.sentinels import Sentinels
 from aqka.errors import InputError
 
 TAG_LENGTH = 80  # IBM limits the length of a job tag
+POINTS, TILES, SENTINELS = "points", "tiles", "sentinels"
 
 
-def write_ticket(job_ids: list[str], layout: Layout) -> str:
-    """Return the ticket of a submission: its jobs, and how to read their rows."""
-    return f"{'+'.join(job_ids)}:{layout.encode()}"
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """What is needed to collect a submission, in any process that can reach its jobs.
+
+    Attributes
+    ----------
+    job_ids
+        Its jobs, one per chunk of the layout.
+    layout
+        How to read their rows.
+    points
+        Whether the rows measure points, not pairs.
+    deal
+        Which tile ran which row; None without tiles.
+    sentinels
+        What every tile measured beside the plan.
+    """
+
+    job_ids: list[str]
+    layout: Layout
+    points: bool
+    deal: Deal | None = None
+    sentinels: Sentinels | None = None
+
+    def write(self) -> str:
+        """Return the ticket as a text: words with a dot behind each, and the layout."""
+        words = [POINTS] if self.points else []
+        if self.deal is not None:
+            words.append(f"{TILES}-{self.deal.encode()}")
+        if self.sentinels is not None:
+            words.append(f"{SENTINELS}-{self.sentinels.encode()}")
+        return f"{'+'.join(self.job_ids)}:{'.'.join([*words, self.layout.encode()])}"
+
+    @classmethod
+    def read(cls, text: str) -> "Ticket":
+        """Return the ticket that ``write`` wrote."""
+        names, colon, rest = text.rpartition(":")
+        if not colon:
+            raise InputError(f"ticket {text!r} is none of submit()'s; pass it as it was returned.")
+        *words, encoded = rest.split(".")  # no layout's text has a dot
+        said = {name: text for name, _, text in (word.partition("-") for word in words)}
+        deal = Deal.decode(said[TILES]) if TILES in said else None
+        sentinels = Sentinels.decode(said[SENTINELS]) if SENTINELS in said else None
+        layout = Layout.decode(encoded, 1 if deal is None else deal.n_tiles)
+        job_ids = names.split("+") if names else []
+        expected = len(layout.chunks())
+        if len(job_ids) != expected:
+            raise InputError(f"ticket names {len(job_ids)} jobs but its layout needs {expected}.")
+        return cls(job_ids, layout, POINTS in said, deal, sentinels)
 
 
-def read_ticket(ticket: str) -> tuple[list[str], Layout]:
-    """Return the job ids and the layout of a ticket."""
-    names, colon, text = ticket.rpartition(":")
-    if not colon:
-        raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as it was returned.")
-    ids = names.split("+") if names else []
-    layout = Layout.decode(text)
-    expected = len(layout.chunks())
-    if len(ids) != expected:
-        raise InputError(f"ticket names {len(ids)} jobs but its layout needs {expected}.")
-    return ids, layout
+def part_name(key: str, k: int, parts: int, n_tiles: int | None = None) -> str:
+    """Return the name of the k-th job of a submission, on so many tiles."""
+    tiles = "" if n_tiles is None else f"-on{n_tiles}"
+    return f"aqka-{key}-{k + 1}of{parts}{tiles}"
 
 
-def part_name(key: str, k: int, parts: int) -> str:
-    """Return the name of the k-th job of a submission."""
-    return f"aqka-{key}-{k + 1}of{parts}"
+def tiles_sent(key: str, tags: Iterable[str]) -> int | None:
+    """Return on how many tiles a job of a submission was sent, from its tags; None: not its job.
+
+    Examples
+    --------
+    >>> tiles_sent("ab12", ["round 3", part_name("ab12", 0, 2, n_tiles=21)])
+    21
+    """
+    for tag in tags:
+        found = re.fullmatch(rf"aqka-{key}-\d+of\d+-on(\d+)", tag)
+        if found is not None:
+            return int(found[1])
+    return None
 
 
 def shorten_tag(tag: str) -> str:

@@ -1,11 +1,15 @@
 """The fidelity test under noise: its points, and its circuit transpiled for the noise."""
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.backends._noisy.device_noise import noise_on_circuit
+from aqka.backends._points.circuit import point_circuit, setting_angles
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, fidelity_circuit
 from aqka.errors import InputError
 
@@ -14,6 +18,14 @@ if TYPE_CHECKING:
 
 # A device's basis also names these, which the transpiler does not take as basis gates.
 _NOT_GATES = {"measure", "reset", "delay", "if_else", "for_loop", "while_loop", "switch_case"}
+
+
+class Transpiled(NamedTuple):
+    """A transpiled circuit, the parameters in the order of their values, and its noise model."""
+
+    circuit: "QuantumCircuit"
+    parameters: list[Any]
+    model: Any
 
 
 class NoisyCircuit:
@@ -34,7 +46,7 @@ class NoisyCircuit:
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: "QuantumCircuit | None",
+        feature_map: "QuantumCircuit | str | None",
         columns: ArrayLike | None,
         noise: Any,
         optimization_level: int,
@@ -42,12 +54,26 @@ class NoisyCircuit:
     ) -> None:
         require("qiskit_aer", "aer")
         self.rows, self.columns = as_rows_and_columns(X, columns)
-        circuit = fidelity_circuit(as_feature_map(feature_map, self.rows.shape[1]))
-        self.parameters = list(circuit.parameters)
-        self.circuit = transpile_for_noise(
-            circuit, noise, optimization_level=optimization_level, initial_layout=initial_layout
+        self.feature_map = as_feature_map(feature_map, self.rows.shape[1])
+        self._noise, self._transpiling = noise, (optimization_level, initial_layout)
+        fidelity = self._transpiled(fidelity_circuit(self.feature_map))
+        self.circuit, self.parameters, self.model = fidelity
+
+    @cached_property
+    def point(self) -> Transpiled:
+        """The circuit of points: U(x), one rotation per qubit, and measurements."""
+        return self._transpiled(point_circuit(self.feature_map))
+
+    def point_values(self, points: IntArray, letters: IntArray) -> FloatArray:
+        """Return the values of ``point``'s parameters for points, each in its row of letters."""
+        return np.concatenate([self.rows[points], setting_angles(letters)], axis=1)
+
+    def _transpiled(self, plain: "QuantumCircuit") -> Transpiled:
+        level, layout = self._transpiling
+        circuit = transpile_for_noise(
+            plain, self._noise, optimization_level=level, initial_layout=layout
         )
-        self.model = noise_on_circuit(noise, self.circuit)
+        return Transpiled(circuit, list(plain.parameters), noise_on_circuit(self._noise, circuit))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,20 +1,20 @@
-"""Our methods against the paper's, over eight tasks and five budgets, with the shots they save."""
+"""Allocators and readouts side by side on a half of the task suite, with the shots they save."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import make_allocator
 from aqka.backends import MatrixBackend
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT, FIRST_DEFAULT
+from aqka.errors import InputError
+from aqka.evaluation.compare.findings import Comparison
 from aqka.evaluation.compare.tasks import TASKS
-from aqka.evaluation.results import Estimate, MissingError, Results, Row
+from aqka.evaluation.results import Results, Row
 from aqka.evaluation.spending import EXACT, MAJORITY, decision_row, exact_decision
+from aqka.evaluation.suite import SUITE, half_of_suite
 from aqka.evaluation.tasks import Task
-from aqka.sessions.acquisition import acquire
+from aqka.sessions.acquire import acquire
 from aqka.sweep.cells import OnCell, run_cells
 from aqka.sweep.store import Cell, Result, stable_name
 
@@ -22,36 +22,35 @@ SHOTS_PER_PAIR = (0.3, 1.0, 3.0, 10.0, 30.0)
 BASELINE_SHOTS_PER_PAIR = (0.1, *SHOTS_PER_PAIR, 100.0, 300.0, 1000.0)
 """Baselines are run further, to see how many shots they need to catch up."""
 
-PAPER_METHODS = (
-    "uniform",
-    "random",
-    "bernoulli",
-    "leverage",
-    "multinomial",
-    "aqka",
-    "shofar",
-    "nystrom",
-    "hybrid",
-)
 FIXED, TUNED = "uniform + ridge", "uniform + ridge-loo"
 """What libraries do today, and the same with a ridge chosen by leave-one-out on a wide grid."""
-OURS = "auto + auto"
+OURS = f"{DEFAULT_ALLOCATOR} + {DEFAULT_READOUT}"
 METHODS = (
     FIXED,
-    "aqka + ridge",
     TUNED,
-    *(f"{name} + ridge-kfold" for name in PAPER_METHODS),
-    "uniform + auto",
-    "predictive + auto",
+    "uniform + ridge-kfold",
     OURS,
+    "aqka + ridge",
+    *(f"{name} + {DEFAULT_READOUT}" for name in ("aqka", "leverage", "bernoulli", "shofar")),
 )
-SEEDS = 20
+FIRST = f"{FIRST_DEFAULT} + {FIRST_DEFAULT}"
+"""The default of version 0.1.0, which takes longer than all others together."""
+SEEDS = 10
+
+
+def tasks_of(half: str) -> list[str]:
+    """Return the names of the tasks in a half.
+
+    The eight that earlier choices were made on are development tasks, whatever their hash.
+    """
+    names = half_of_suite(half)
+    return [*TASKS, *names] if half == "development" else names
 
 
 @stable_name("aqka.comparison:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one task: every method at every budget."""
-    task = TASKS[cell["task"]](cell["seed"])
+    task = draw(cell["task"], cell["seed"])
     exact = exact_decision(task, "ridge-kfold")  # what all shots could buy
     rows: list[Row] = [
         {"method": EXACT} | decision_row(task, exact, exact),
@@ -63,7 +62,7 @@ def measure(cell: Cell) -> Result:
         },
     ]
     by_allocator: dict[str, list[str]] = {}
-    for method in METHODS:
+    for method in cell.get("methods", METHODS):
         allocator, readout = method.split(" + ")
         by_allocator.setdefault(allocator, []).append(readout)
     for allocator, readouts in by_allocator.items():
@@ -73,6 +72,15 @@ def measure(cell: Cell) -> Result:
         for per_pair in sorted(wanted):
             rows += _method_rows(task, allocator, readouts, per_pair, cell, exact)
     return {"rows": rows}
+
+
+def draw(name: str, seed: int) -> Task:
+    """Return a task of the suite or one of the first eight."""
+    if name in SUITE:
+        return SUITE[name].draw(seed)
+    if name in TASKS:
+        return TASKS[name](seed)
+    raise InputError(f"task must be one of the suite's {len(SUITE)} names, got {name!r}.")
 
 
 def _method_rows(
@@ -106,21 +114,23 @@ def _method_rows(
 def compare(
     seeds: int = SEEDS,
     *,
-    tasks: Sequence[str] = tuple(TASKS),
+    tasks: Sequence[str],
+    methods: Sequence[str] | None = None,
     budgets: Sequence[float] = SHOTS_PER_PAIR,
     baseline_budgets: Sequence[float] = BASELINE_SHOTS_PER_PAIR,
     store: Path | None = None,
     workers: int | None = None,
     on_cell: OnCell | None = None,
-) -> "Comparison":
-    """Run every method on every task and budget; see :func:`~aqka.sweep.cells.run_cells`."""
+) -> Comparison:
+    """Run the methods on every task and budget; see :func:`~aqka.sweep.cells.run_cells`.
+
+    ``methods`` are written ``"allocator + readout"``; None takes all of :data:`METHODS`.
+    """
+    settings: Cell = {"budgets": list(budgets), "baseline_budgets": list(baseline_budgets)}
+    if methods is not None:
+        settings["methods"] = list(methods)
     cells: list[Cell] = [
-        {
-            "task": task,
-            "seed": seed,
-            "budgets": list(budgets),
-            "baseline_budgets": list(baseline_budgets),
-        }
+        {"task": task, "seed": seed, **settings}
         for seed in range(as_count(seeds, "seeds"))
         for task in tasks
     ]
@@ -130,84 +140,4 @@ def compare(
         for cell, result in zip(cells, found, strict=True)
         for row in result["rows"]
     ]
-    return Comparison(Results(rows, "fair"), list(tasks), list(budgets))
-
-
-@dataclass(frozen=True)
-class ShotRatio:
-    """How many times more shots a baseline needs; ``bound`` where it never got there."""
-
-    value: float
-    bound: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """All rows of a comparison, and what follows from them."""
-
-    results: Results
-    tasks: list[str]
-    budgets: list[float]
-
-    def overall(self, method: str, measure: str) -> Estimate:
-        """Return a measure's mean over tasks and budgets; seeds are what the error counts."""
-        conditions: dict[str, Any] = (
-            {} if method in (EXACT, MAJORITY) else {"budget": self._is_asked_for}
-        )
-        return self.results.mean(measure, method=method, **conditions)
-
-    def best_in_hindsight(self, measure: str) -> Estimate:
-        """Return the mean of the best of the paper's methods, chosen in every task and budget."""
-        names = [f"{name} + ridge-kfold" for name in PAPER_METHODS]
-        best: dict[int, list[float]] = {}
-        for task in self.tasks:
-            for budget in self.budgets:
-                cell = self.results.where(task=task, budget=budget)
-                means = {name: cell.mean(measure, method=name).value for name in names}
-                winner = max(means, key=lambda name: means[name])
-                for seed, value in cell.where(method=winner).by_seed(measure).items():
-                    best.setdefault(seed, []).append(value)
-        return Estimate.of([float(np.mean(values)) for values in best.values()])
-
-    def shot_ratio(self, task: str, budget: float, baseline: str) -> ShotRatio:
-        """Return how many times more shots the baseline needs for our correlation.
-
-        The baseline's means over seeds are made monotone by their running maximum and read in
-        the logarithm of the budget, so that a lucky budget counts in its favour.
-        """
-        ours = self.results.where(task=task, budget=budget).mean("correlation", method=OURS).value
-        curve = self.results.where(task=task).along(
-            "budget", lambda r: r.mean("correlation"), method=baseline
-        )
-        budgets = np.array(list(curve))
-        means = np.maximum.accumulate([estimate.value for estimate in curve.values()])
-        if ours > means[-1]:
-            return ShotRatio(float(budgets[-1] / budget), True)
-        needed = np.exp(np.interp(ours, means, np.log(budgets)))
-        return ShotRatio(float(needed / budget), False)
-
-    def mean_ratio(self, baseline: str) -> ShotRatio:
-        """Return the geometric mean over tasks and budgets; a bound if any of them is one."""
-        found = [self.shot_ratio(t, b, baseline) for t in self.tasks for b in self.budgets]
-        mean = float(np.exp(np.mean([np.log(ratio.value) for ratio in found])))
-        return ShotRatio(mean, any(ratio.bound for ratio in found))
-
-    def losses(self, measure: str = "correlation") -> list[dict[str, Any]]:
-        """Return where ours is behind a single method by more than two standard errors."""
-        lost = []
-        for task in self.tasks:
-            for budget in self.budgets:
-                cell = self.results.where(task=task, budget=budget)
-                for method in METHODS:
-                    if method == OURS:
-                        continue
-                    try:
-                        gap = cell.gain(method, OURS, measure) * 0.01
-                    except MissingError:
-                        continue
-                    if gap.value > 2 * gap.error:
-                        lost.append({"task": task, "budget": budget, "method": method, "by": gap})
-        return lost
-
-    def _is_asked_for(self, budget: float) -> bool:
-        return budget in self.budgets
+    return Comparison(Results(rows, "fair"), list(tasks), list(budgets), TUNED)

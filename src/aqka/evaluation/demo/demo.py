@@ -12,7 +12,8 @@ from aqka.evaluation.spending import decision_row, exact_decision, n_pairs
 from aqka.evaluation.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.maths.metrics import balanced_accuracy
-from aqka.sessions.acquisition import Acquisition, acquire
+from aqka.sessions.acquire import acquire
+from aqka.sessions.acquisition import Acquisition
 
 TASKS: tuple[Callable[[int], Task], ...] = (
     lambda seed: planted_sparse(seed=seed, largest_class=0.7),

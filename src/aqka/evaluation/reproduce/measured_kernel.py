@@ -22,6 +22,7 @@ from aqka._util.files import open_atomically
 from aqka.backends import JobShape
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
+from aqka.evaluation.protocols import task_choices
 from aqka.evaluation.tasks import Task, plant
 from aqka.planning.device import HERON
 
@@ -90,12 +91,15 @@ def measured_kernel(source: dict[str, Any]) -> MeasuredKernel:
     return _of_fake_device(source["device"], source["points"])
 
 
-def hardware_task(seed: int, source: dict[str, Any] | None = None) -> Task:
+def hardware_task(seed: int, source: dict[str, Any] | None = None, protocol: str = "paper") -> Task:
     """Return a target planted on the measured kernel, which stays the same for every seed."""
+    choices = task_choices(protocol)
     measured = measured_kernel(source or FAKE_HERON)
     train, test = measured.kernel, measured.test_kernel
     rng = np.random.default_rng(seed)
-    return plant(f"planted on {measured.device}", train, test, N_ANCHORS, rng, RIDGE)
+    ridge = choices.ridge(RIDGE, len(train))
+    name = f"planted on {measured.device}"
+    return plant(name, train, test, N_ANCHORS, rng, ridge, choices.largest_class)
 
 
 def file_source(path: Path) -> dict[str, Any]:
@@ -155,7 +159,7 @@ def measure_kernel(backend: Any, points: int, *, seed: int = 0) -> MeasuredKerne
     jobs = JobShape(quantum=SHOTS, max_rows=LARGEST_BATCH)
     with RuntimeBackend(backend, X, jobs=jobs, seed=seed) as runtime:
         ticket = runtime.recover(plan, TAG) or runtime.submit(plan, TAG)
-        hits = runtime.collect(ticket)
+        hits = plan.checked(runtime.collect(ticket))
         depth, name = runtime.circuit.depth(), runtime.name
         readout = _readout_success(runtime.circuit, backend)
     k = np.zeros((points + N_TEST, points))

@@ -10,7 +10,8 @@ from aqka.evaluation.results import Estimate
 
 PROTOCOL_TEXT = {
     "paper": "the paper's: diagonal measured as any pair, unseen pairs read 0, fixed ridge",
-    "fair": "fair: diagonal known, every method with the same cross-validated ridge",
+    "fair": "fair: diagonal known, every method with the same cross-validated ridge, planted tasks "
+    "with at most 70 % of the test points in one class",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqka._util.files import as_json, write_atomically
-from aqka.evaluation.protocols import reading_of
+from aqka.evaluation.protocols import BALANCED, reading_of
 from aqka.evaluation.reproduce.claims import Judgement
 from aqka.evaluation.reproduce.experiments import Experiment, as_parameters, make_experiment
 from aqka.evaluation.reproduce.experiments._base import Parameters
@@ -57,6 +57,8 @@ def set_up(
     reading_of(protocol)
     parameters = as_parameters(experiment, quick, seeds, kernel)
     cells = experiment.cells(parameters, protocol)
+    if protocol == "fair":  # said in the cell, so that results of unbalanced tasks are not taken
+        cells = [{**cell, "largest_class": BALANCED} for cell in cells]
     return Setup(name, experiment, parameters, protocol, out / protocol / name, cells)
 
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.aqka_oracle import AqkaOracle
+from aqka.evaluation.chosen_tasks import planted_rbf
 from aqka.evaluation.results import Row
 from aqka.evaluation.spending import all_rows, baseline_rows
-from aqka.evaluation.tasks import Task, planted_sparse
+from aqka.evaluation.tasks import Task
 from aqka.sweep.store import Cell
 
 N_TRAIN, N_TEST, N_ANCHORS = 225, 75, 10
@@ -22,14 +23,14 @@ sensitivities are 0, so the floor decides where most of the oracle's shots go.""
 BUDGETS = [3000, 10_000, 30_000, 100_000, 300_000, LARGEST]
 
 
-def planted_task(seed: int, n_anchors: int = N_ANCHORS) -> Task:
+def planted_task(seed: int, protocol: str, n_anchors: int = N_ANCHORS) -> Task:
     """Return the task of Section 5.1: 300 points, of which 75 are test points (Appendix B)."""
-    return planted_sparse(N_TRAIN, N_TEST, n_anchors, seed=seed)
+    return planted_rbf(protocol, N_TRAIN, n_anchors, seed, N_TEST)
 
 
 def planted_rows(cell: Cell, methods: Sequence[str] | Mapping[str, Allocator]) -> list[Row]:
     """Measure one seed: the baselines, and every method at every budget of the cell."""
-    task = planted_task(cell["seed"])
+    task = planted_task(cell["seed"], cell["protocol"])
     runs = all_rows(task, methods, cell["budgets"], cell["protocol"], cell["seed"])
     return baseline_rows(task, cell["protocol"]) + runs
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from aqka.evaluation.chosen_tasks import labelled
 from aqka.evaluation.tasks import Task, breast_cancer_rbf, digits_rbf
 
 DATA: dict[str, Callable[..., Task]] = {
@@ -16,6 +17,7 @@ CHOSEN = " (scaling and γ were chosen to match it)"
 """Said of every number of the exact kernels: agreement with them is no evidence of its own."""
 
 
-def real_task(data: str, seed: int, n_train: int | None = None) -> Task:
+def real_task(data: str, seed: int, protocol: str, n_train: int | None = None) -> Task:
     """Return a data set's task, at the paper's size unless another is given."""
-    return DATA[data](seed=seed) if n_train is None else DATA[data](n_train, seed=seed)
+    size = {} if n_train is None else {"n_train": n_train}
+    return labelled(protocol, lambda: DATA[data](seed=seed, **size))

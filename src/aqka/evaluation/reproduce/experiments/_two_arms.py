@@ -7,6 +7,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
 from aqka.backends.zz import zz_kernel
+from aqka.evaluation.protocols import task_choices
 from aqka.evaluation.results import Row
 from aqka.evaluation.spending import exact_decision, n_pairs, session_row, spend
 from aqka.evaluation.tasks import Task, plant
@@ -15,16 +16,21 @@ ARMS = ("uniform", "aqka")
 RIDGE = 0.01
 
 
-def online_task(n_train: int, n_test: int, n_anchors: int, seed: int) -> tuple[Task, FloatArray]:
+def online_task(
+    n_train: int, n_test: int, n_anchors: int, seed: int, protocol: str = "paper"
+) -> tuple[Task, FloatArray]:
     """Return a target planted on the noiseless ZZ kernel, and the training points.
 
     Test kernel and labels are noiseless too, as the paper's (Appendix C.9).
     """
     rng = np.random.default_rng(seed)
-    x = rng.uniform(0, 2 * np.pi, (n_train + n_test, 4))
+    choices = task_choices(protocol)
+    x = rng.uniform(0, choices.span, (n_train + n_test, 4))
     kernel = zz_kernel(x, x[:n_train])
     blocks = (kernel[:n_train], kernel[n_train:])
-    return plant("planted-sparse ZZ kernel", *blocks, n_anchors, rng, RIDGE), x[:n_train]
+    ridge = choices.ridge(RIDGE, n_train)
+    task = plant("planted-sparse ZZ kernel", *blocks, n_anchors, rng, ridge, choices.largest_class)
+    return task, x[:n_train]
 
 
 def arm_rows(

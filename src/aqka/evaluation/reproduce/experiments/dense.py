@@ -35,7 +35,7 @@ PLACE = "App. C.8; Fig. 8, caption"
 @stable_name("aqka.experiments.dense:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one data set."""
-    task = real_task(cell["data"], cell["seed"], cell["n_train"])
+    task = real_task(cell["data"], cell["seed"], cell["protocol"], cell["n_train"])
     protocol, seed = cell["protocol"], cell["seed"]
     rows = [_structure(task, protocol), *baseline_rows(task, protocol)]
     return {"rows": rows + rows_per_pair(task, METHODS, cell["ratios"], protocol, seed)}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from aqka.evaluation.chosen_tasks import planted_quantum
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, below, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
@@ -25,7 +26,6 @@ from aqka.evaluation.spending import (
     session_row,
     spend,
 )
-from aqka.evaluation.tasks import planted_zz
 from aqka.maths.theory import expected_unseen
 from aqka.sweep.store import Cell, Result, stable_name
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 NAMES = ("uniform", "multinomial", "multinomial-oracle", "aqka", "aqka-oracle")
 METHODS = {name: name for name in NAMES} | UNFLOORED
-TASKS = {"rbf": planted_task, "zz": lambda seed: planted_zz(seed=seed)}
+TASKS = {"rbf": planted_task, "zz": lambda seed, protocol: planted_quantum(protocol, seed)}
 NEAR_A_SHOT_A_PAIR = {"rbf": 30_000, "zz": 10_000}  # of BUDGETS, the nearest to 25,425 and 11,325
 SEEDS = 5  # of the paper
 PLACE = "Sec. 5.5; App. C.5"
@@ -44,7 +44,7 @@ FIGURE = "App. Fig. 5, caption"
 @stable_name("aqka.experiments.fill:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed of one task: every method at every budget."""
-    task = TASKS[cell["task"]](cell["seed"])
+    task = TASKS[cell["task"]](cell["seed"], cell["protocol"])
     exact = exact_decision(task)
     rows = baseline_rows(task, cell["protocol"])
     for method, allocator in METHODS.items():

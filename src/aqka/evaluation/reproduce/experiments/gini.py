@@ -7,13 +7,14 @@ import numpy as np
 
 from aqka._util import colours
 from aqka._util.arrays import FloatArray
+from aqka.evaluation.chosen_tasks import planted_rbf
 from aqka.evaluation.reproduce.claims import Claim, above, below, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._real import CHOSEN, DATA, real_task
 from aqka.evaluation.reproduce.experiments._stated import Because, direction
 from aqka.evaluation.results import Estimate, Results, Row
 from aqka.evaluation.spending import EXACT, MAJORITY, baseline_rows, n_pairs, rows_per_pair, spend
-from aqka.evaluation.tasks import Task, planted_sparse
+from aqka.evaluation.tasks import Task
 from aqka.insight.diagnostics import diagnose
 from aqka.sweep.store import Cell, Result, stable_name
 
@@ -59,9 +60,9 @@ def measure(cell: Cell) -> Result:
 
 def _gini_task(cell: Cell) -> Task:
     if cell["task"] in DATA:
-        return real_task(cell["task"], cell["seed"], cell["n_train"])
+        return real_task(cell["task"], cell["seed"], cell["protocol"], cell["n_train"])
     anchors, points = int(cell["task"].partition("=")[2]), cell["n_train"] or 225
-    return planted_sparse(points, points // 3, min(anchors, points), seed=cell["seed"])
+    return planted_rbf(cell["protocol"], points, min(anchors, points), cell["seed"], points // 3)
 
 
 def _concentration(task: Task, protocol: str, seed: int) -> Row:

@@ -31,8 +31,8 @@ KERNEL = "measured kernel"
 @stable_name("aqka.experiments.hardware:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: a target planted on the kernel, every method at every budget."""
-    task = hardware_task(cell["seed"], cell["kernel"])
     protocol, seed = cell["protocol"], cell["seed"]
+    task = hardware_task(seed, cell["kernel"], protocol)
     rows = baseline_rows(task, protocol)
     rows += rows_per_pair(task, METHODS, cell["ratios"], protocol, seed)
     return {"rows": rows + _kernel_rows(measured_kernel(cell["kernel"]))}

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from aqka.evaluation.chosen_tasks import labelled
+from aqka.evaluation.protocols import task_choices
 from aqka.evaluation.reproduce.claims import Claim, factor, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.results import Estimate, Results, Row, highest, lowest
@@ -26,7 +28,7 @@ from aqka.sweep.store import Cell, Result, stable_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-N_TRAIN, LARGEST = 80, 1_000_000
+N_TRAIN, N_TEST, LARGEST = 80, 40, 1_000_000
 METHODS = {
     "ridge": ("uniform", "random", "shofar", "nystrom", "aqka"),
     "SVM": ("uniform", "random", "shofar", "nystrom", "aqka-svm"),
@@ -38,8 +40,9 @@ MORE = "exact kernel, more points"
 @stable_name("aqka.experiments.havlicek:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: both heads, and the exact kernel on more training points."""
-    task = ad_hoc(cell["n_train"], seed=cell["seed"])
     protocol, seed = cell["protocol"], cell["seed"]
+    n_test = task_choices(protocol).n_test(cell["n_train"], N_TEST)
+    task = labelled(protocol, lambda: ad_hoc(cell["n_train"], n_test, seed))
     rows: list[Row] = []
     for head, methods in METHODS.items():
         readout = READOUTS[head]

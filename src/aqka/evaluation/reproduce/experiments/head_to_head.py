@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from aqka.evaluation.chosen_tasks import labelled, planted_quantum
 from aqka.evaluation.reproduce.claims import Claim, Rule, above, factor, one_draw, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
@@ -17,7 +18,7 @@ from aqka.evaluation.reproduce.experiments._stated import (
 from aqka.evaluation.reproduce.measured_kernel import FAKE_HERON, N_TEST, hardware_task
 from aqka.evaluation.results import Estimate, Results, highest, lowest
 from aqka.evaluation.spending import EXACT, MAJORITY, all_rows, baseline_rows, rows_per_pair
-from aqka.evaluation.tasks import breast_cancer, planted_zz
+from aqka.evaluation.tasks import Task, breast_cancer
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
@@ -37,12 +38,18 @@ def measure(cell: Cell) -> Result:
     """Measure one seed of one panel: every method at every budget."""
     panel, protocol, seed = cell["panel"], cell["protocol"], cell["seed"]
     if panel == HARDWARE:
-        task = hardware_task(seed, cell["kernel"])
+        task = hardware_task(seed, cell["kernel"], protocol)
         runs = rows_per_pair(task, METHODS, cell["ratios"], protocol, seed)
     else:
-        task = planted_zz(seed=seed) if panel == QUANTUM else breast_cancer(seed=seed)
+        task = _larger_task(panel, protocol, seed)
         runs = all_rows(task, METHODS, cell["budgets"], protocol, seed)
     return {"rows": baseline_rows(task, protocol) + runs}
+
+
+def _larger_task(panel: str, protocol: str, seed: int) -> Task:
+    if panel == QUANTUM:
+        return planted_quantum(protocol, seed)
+    return labelled(protocol, lambda: breast_cancer(seed=seed))
 
 
 def _levels(panel: str) -> Callable[[Results], str]:

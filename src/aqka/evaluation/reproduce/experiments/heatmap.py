@@ -9,11 +9,11 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.uniform import Uniform
+from aqka.evaluation.chosen_tasks import planted_rbf
 from aqka.evaluation.reproduce.claims import Claim, at_most, factor, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.results import Estimate, Results, Row
 from aqka.evaluation.spending import spend
-from aqka.evaluation.tasks import planted_sparse
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ shots on pairs that do not matter: the 5 % floor on sensitivities, and the warm-
 @stable_name("aqka.experiments.heatmap:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: where each method puts its shots."""
-    task = planted_sparse(N_TRAIN, N_TRAIN // 3, N_ANCHORS, seed=cell["seed"])
+    task = planted_rbf(cell["protocol"], N_TRAIN, N_ANCHORS, cell["seed"], N_TRAIN // 3)
     others = np.setdiff1d(np.arange(N_TRAIN), task.anchors)
     order = np.concatenate([task.anchors, others])
     rows: list[Row] = []

@@ -36,7 +36,7 @@ PLACE = "App. C.18; App. Table 5"
 @stable_name("aqka.experiments.hyperparameters:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: uniform, and AQKA under every schedule, at every budget."""
-    task = planted_task(cell["seed"])
+    task = planted_task(cell["seed"], cell["protocol"])
     exact = exact_decision(task)
     schedules = [
         Schedule(warmup=warmup, explore=explore)

@@ -42,7 +42,7 @@ def measure(cell: Cell) -> Result:
 
     shape, protocol, seed = CONFIGURATIONS[cell["configuration"]], cell["protocol"], cell["seed"]
     points = cell["points"] or shape["points"]
-    task, x = online_task(points, points, shape["anchors"], seed)
+    task, x = online_task(points, points, shape["anchors"], seed, protocol)
     device = getattr(fake_provider, cell["device"])()
     with RuntimeBackend(device, x, seed=seed) as backend:
         rows = arm_rows(task, backend, [shape["ratio"]], protocol, seed)

@@ -28,7 +28,7 @@ def measure(cell: Cell) -> Result:
     from aqka.backends.aer import AerBackend, depolarising_noise
 
     protocol, seed = cell["protocol"], cell["seed"]
-    task, x = online_task(N_TRAIN, N_TEST, N_ANCHORS, seed)
+    task, x = online_task(N_TRAIN, N_TEST, N_ANCHORS, seed, protocol)
     backend = AerBackend(x, noise=depolarising_noise(), seed=seed)
     rows = baseline_rows(task, protocol)
     rows += arm_rows(task, backend, cell["ratios"], protocol, seed)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from aqka.evaluation.chosen_tasks import planted_quantum
 from aqka.evaluation.reproduce.claims import Claim, above, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
@@ -11,7 +12,6 @@ from aqka.evaluation.reproduce.experiments._planted import BUDGETS, LARGEST
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_span
 from aqka.evaluation.results import Estimate, Results, lowest
 from aqka.evaluation.spending import EXACT, MAJORITY, all_rows, baseline_rows
-from aqka.evaluation.tasks import planted_zz
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SEEDS = 5  # of the paper; we take more
 @stable_name("aqka.experiments.quantum:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: every method at every budget."""
-    task = planted_zz(N_TRAIN, N_TEST, N_ANCHORS, seed=cell["seed"])
+    task = planted_quantum(cell["protocol"], cell["seed"], N_TRAIN, N_ANCHORS, N_TEST)
     exact, majority = baseline_rows(task, cell["protocol"])
     off_diagonal = task.kernel[~np.eye(N_TRAIN, dtype=np.bool_)]
     exact["off_diagonal"] = float(off_diagonal.mean())

@@ -1,35 +1,20 @@
 """The gain over uniform as the number of points grows, on the planted-sparse task."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.aqka_oracle import AqkaOracle
 from aqka.allocators.bernoulli import Bernoulli
 from aqka.allocators.uniform import Uniform
-from aqka.core.pairs import PairTable
-from aqka.core.problem import Problem
+from aqka.evaluation.chosen_tasks import planted_rbf
+from aqka.evaluation.paper_arms import TrueBernoulli
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.results import Estimate, Results, highest, lowest
 from aqka.evaluation.spending import MAJORITY, all_rows, baseline_rows, n_pairs
-from aqka.evaluation.tasks import planted_sparse
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True)
-class TrueBernoulli(AqkaOracle):
-    """Bernoulli-only with the variances of the true kernel: no estimate, no placeholder."""
-
-    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
-        """Return the same for every pair."""
-        return np.ones(table.n_pairs)
 
 
 METHODS = {
@@ -47,7 +32,7 @@ SEEDS = 3  # of the paper
 def measure(cell: Cell) -> Result:
     """Measure one seed of one size at one budget: small enough to keep all cores busy."""
     size = cell["points"]
-    task = planted_sparse(size, size // 3, ANCHORS[size], seed=cell["seed"])
+    task = planted_rbf(cell["protocol"], size, ANCHORS[size], cell["seed"], size // 3)
     if cell["shots_per_pair"] is None:
         return {"rows": baseline_rows(task, cell["protocol"])}
     budget = round(cell["shots_per_pair"] * n_pairs(size))

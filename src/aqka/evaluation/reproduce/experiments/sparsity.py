@@ -1,6 +1,7 @@
 """The gain over uniform as the planted target gets denser, beside the first-order theory."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from aqka._util import colours
 from aqka.core.problem import Problem
 from aqka.core.reading import PAPER
+from aqka.evaluation.read_runs import made_once
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
@@ -20,8 +22,10 @@ from aqka.evaluation.reproduce.experiments._planted import (
 from aqka.evaluation.reproduce.experiments._stated import direction, stated_gain, stated_span
 from aqka.evaluation.results import Estimate, Results, Row, highest, lowest
 from aqka.evaluation.spending import EXACT, baseline_rows, exact_decision, session_row, spend
+from aqka.evaluation.tasks import Task
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.theory import planted_ceiling, training_loss
+from aqka.sessions.acquisition import Acquisition
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ SEEDS = 20  # of the paper
 @stable_name("aqka.experiments.sparsity:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed at one number of anchors: every method at every budget."""
-    task = planted_task(cell["seed"], cell["anchors"])
+    task = planted_task(cell["seed"], cell["protocol"], cell["anchors"])
     exact, majority = baseline_rows(task, cell["protocol"])
     # Over all pairs, the diagonal included, whatever the protocol: as the paper's M counts them.
     problem = Problem(task.y, ridge=task.ridge, reading=PAPER)
@@ -47,11 +51,16 @@ def measure(cell: Cell) -> Result:
     for method, allocator in METHODS.items():
         for budget in cell["budgets"]:
             session = spend(task, allocator, budget, cell["protocol"], cell["seed"])
-            head = session.fit(session.problem.reading.readout)
-            noisy = training_loss(head.kernel, task.y, task.ridge)
-            row: Row = {"method": method, "budget": budget, "excess_loss": noisy - loss}
+            losses = made_once(session, "loss", partial(_noisy_loss, task, session))
+            row: Row = {"method": method, "budget": budget, "excess_loss": losses["loss"] - loss}
             rows.append(row | session_row(task, session, decision))
     return {"rows": rows}
+
+
+def _noisy_loss(task: Task, session: Acquisition) -> Row:
+    """Return the training loss on what was measured."""
+    head = session.fit(session.problem.reading.readout)
+    return {"loss": training_loss(head.kernel, task.y, task.ridge)}
 
 
 def _gains(budget: int, method: str = "aqka") -> Callable[[Results], dict[Any, Estimate]]:

@@ -14,6 +14,7 @@ from aqka.allocators.random import Random
 from aqka.allocators.uniform import Uniform
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
+from aqka.evaluation.protocols import task_choices
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, at_most, below
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
@@ -61,21 +62,22 @@ PLACE = "App. C.13; Fig. 14c, caption"
 @stable_name("aqka.experiments.svm:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: labels planted on the measured kernel, every method at every budget."""
-    task = svm_task(cell["seed"], cell["kernel"])
     protocol, seed = cell["protocol"], cell["seed"]
+    task = svm_task(seed, cell["kernel"], protocol)
     rows = baseline_rows(task, protocol, "svm")
     rows += rows_per_pair(task, METHODS, cell["ratios"], protocol, seed, readout="svm")
     return {"rows": rows}
 
 
-def svm_task(seed: int, source: dict[str, Any]) -> Task:
+def svm_task(seed: int, source: dict[str, Any], protocol: str = "paper") -> Task:
     """Return the hardware task with the signs of its targets, both of which occur."""
-    task = hardware_task(seed, source)
+    task = hardware_task(seed, source, protocol)
     measured = measured_kernel(source)
+    largest_class = task_choices(protocol).largest_class
     rng = np.random.default_rng([seed, 1])
     while min(np.sum(task.y >= 0), np.sum(task.y < 0)) < 2:
         blocks = (measured.kernel, measured.test_kernel)
-        task = plant(task.name, *blocks, N_ANCHORS, rng, RIDGE)
+        task = plant(task.name, *blocks, N_ANCHORS, rng, RIDGE, largest_class)
     return replace(task, y=np.where(task.y >= 0, 1.0, -1.0))
 
 

@@ -27,7 +27,7 @@ SEEDS = 5  # of the paper; we take more
 @stable_name("aqka.experiments.synthetic:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: every method at every budget."""
-    return {"rows": planted_rows(cell, METHODS)}
+    return {"rows": planted_rows(cell, cell.get("methods", METHODS))}
 
 
 def _accuracies(results: Results, method: str) -> dict[int, Estimate]:

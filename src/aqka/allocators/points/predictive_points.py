@@ -1,0 +1,28 @@
+"""Shots where they steady the predictions, instead of the training loss."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.allocators.points._base import PointFill
+from aqka.allocators.points._fit import fit_points
+from aqka.allocators.schedule import EVEN_START, Schedule
+from aqka.core.points import PointTable
+from aqka.maths.point_sensitivity import prediction_variances
+
+
+@dataclass(frozen=True)
+class PredictivePoints(PointFill):
+    """Shots ∝ sqrt(v_i), v_i the variance that a point's noise gives to all predictions."""
+
+    ledger_name: ClassVar[str] = "aqka.allocators.points.predictive_points.PredictivePoints"
+
+    schedule: ClassVar[Schedule] = EVEN_START
+
+    def variances(self, table: PointTable, y: FloatArray) -> FloatArray:
+        """Return the predictions' variance of each point at one shot, all outputs together."""
+        fit = fit_points(table, y)
+        v = prediction_variances(fit.states, fit.roots, fit.spectrum, fit.alpha, fit.ridge)
+        return np.asarray(v.sum(axis=1))

@@ -1,0 +1,76 @@
+"""The two circuits that a backend sends: the fidelity test of pairs, and that of points."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.backends._jobs.transpile import transpile_circuit
+from aqka.backends._points.circuit import point_circuit, setting_angles
+from aqka.backends.circuits import fidelity_circuit
+from aqka.core.plans import Plan, ShotPlan
+from aqka.core.point_plans import PointPlan
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+
+@dataclass(frozen=True, eq=False)
+class SentCircuit:
+    """A transpiled circuit, and which value each of its parameters takes.
+
+    Attributes
+    ----------
+    circuit
+        In the gates and on the qubits of the backend.
+    order
+        For each of its parameters, the number of the plain circuit's. A transpiler may drop
+        parameters that act on nothing, and decides on their order.
+    """
+
+    circuit: "QuantumCircuit"
+    order: IntArray
+
+    @classmethod
+    def of(cls, plain: "QuantumCircuit", target: Any) -> "SentCircuit":
+        """Transpile a circuit for a backend."""
+        circuit = transpile_circuit(plain, target)
+        position = {parameter: k for k, parameter in enumerate(plain.parameters)}
+        order = [position[parameter] for parameter in circuit.parameters]
+        return cls(circuit, np.array(order, dtype=np.int64))
+
+
+class SentCircuits:
+    """Both circuits of a feature map, each built and transpiled when it is first needed."""
+
+    def __init__(self, feature_map: "QuantumCircuit", target: Any) -> None:
+        self.feature_map, self._target = feature_map, target
+
+    @cached_property
+    def fidelity(self) -> SentCircuit:
+        """U(x)U†(y), whose all-zero outcome is a hit."""
+        return SentCircuit.of(fidelity_circuit(self.feature_map), self._target)
+
+    @cached_property
+    def point(self) -> SentCircuit:
+        """U(x) and a rotation of each qubit."""
+        return SentCircuit.of(point_circuit(self.feature_map), self._target)
+
+    def of(self, plan: Plan) -> SentCircuit:
+        """Return the circuit that a plan needs."""
+        return self.point if isinstance(plan, PointPlan) else self.fidelity
+
+
+def plan_values(
+    plan: Plan, which: IntArray, rows: FloatArray, cols: FloatArray, order: IntArray
+) -> FloatArray:
+    """Return the values of a circuit's parameters, one row for each of ``which`` rows of a plan."""
+    if isinstance(plan, PointPlan):
+        angles = setting_angles(plan.letters)[plan.settings[which]]
+        values = np.concatenate([rows[plan.points[which]], angles], axis=1)
+    else:
+        assert isinstance(plan, ShotPlan)
+        values = np.concatenate([rows[plan.rows[which]], cols[plan.cols[which]]], axis=1)
+    return np.asarray(values[:, order])

@@ -1,0 +1,1 @@
+"""Points measured in Pauli settings: their circuit, and outcomes drawn and counted."""

@@ -1,0 +1,1 @@
+"""Many copies of a small circuit side by side on one chip."""

@@ -1,0 +1,70 @@
+"""The picture of a chip and its tiles."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka._util.colours import GREY
+from aqka._util.optional import require
+from aqka.backends._tiles.calibration import Calibration
+from aqka.backends._tiles.lattice import positions
+from aqka.backends._tiles.places import Place
+
+INCHES = 0.4  # between two neighbours
+
+
+def draw_chip(
+    calibration: Calibration, places: tuple[Place, ...], title: str, path: str | Path
+) -> None:
+    """Draw qubits and couplers, those of each tile in the colour of its estimated success."""
+    where = positions(calibration)
+    width, height = (np.ptp(where, axis=0) + 2) * INCHES
+    figure = require("matplotlib.figure", "plot").Figure(
+        figsize=(max(width, 4.5) + 0.8, max(height, 2.0) + 0.4), layout="constrained"
+    )
+    axes = figure.subplots()
+    _draw_couplers(axes, calibration, where)
+    scale = _draw_tiles(axes, calibration, where, places)
+    taken = {qubit for place in places for qubit in place.qubits}
+    for qubit, (x, y) in enumerate(where):
+        colour = "white" if qubit in taken else GREY
+        axes.text(x, y, str(qubit), ha="center", va="center", fontsize=6, color=colour, zorder=5)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set_title(title, fontsize=10)
+    bar = figure.colorbar(scale, ax=axes, shrink=0.6, pad=0.01)
+    bar.set_label("estimated success", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    figure.savefig(path, dpi=100)
+
+
+def _draw_couplers(axes: Any, calibration: Calibration, where: FloatArray) -> None:
+    """Draw all qubits in grey, and dead couplers dotted."""
+    working = {frozenset(qubits) for _, qubits in calibration.errors}
+    for a, b in calibration.couplers:
+        style = "-" if {a, b} in working else ":"
+        axes.plot(*where[[a, b]].T, color=GREY, lw=1, ls=style, alpha=0.6, zorder=1)
+    axes.scatter(*where.T, s=90, color="white", edgecolors=GREY, linewidths=0.8, zorder=2)
+
+
+def _draw_tiles(
+    axes: Any, calibration: Calibration, where: FloatArray, places: tuple[Place, ...]
+) -> Any:
+    """Draw the tiles over them; return the scale of colours."""
+    matplotlib = require("matplotlib", "plot")
+    successes = [place.success for place in places]
+    # White numbers are read on all of these colours.
+    colours = matplotlib.colormaps["viridis"].resampled(256)(np.linspace(0, 0.75, 256))
+    scale = require("matplotlib.cm", "plot").ScalarMappable(
+        matplotlib.colors.Normalize(min(successes) - 0.01, max(successes) + 0.01),
+        matplotlib.colors.ListedColormap(colours),
+    )
+    for place in places:
+        colour = scale.to_rgba(place.success)
+        for a, b in calibration.couplers:
+            if {a, b} <= set(place.qubits):
+                axes.plot(*where[[a, b]].T, color=colour, lw=6, zorder=3)
+        axes.scatter(*where[list(place.qubits)].T, s=150, color=[colour], zorder=4)
+    return scale

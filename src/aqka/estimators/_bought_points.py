@@ -1,0 +1,167 @@
+"""Points that are measured under a budget, once each, and the kernel that follows from them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, digest
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
+from aqka.core.points import PointTable
+from aqka.core.problem import Problem
+from aqka.errors import InputError
+from aqka.estimates.state_errors import pure_kernel_errors
+from aqka.estimators._bought_kernel import BoughtKernel, own_directory
+from aqka.estimators._training_kernel import OnRound
+from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.readouts import Readout, make_readout
+from aqka.runs.driver import drive, fingerprint
+from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.show_rounds import show_rounds
+from aqka.sessions.decisions import Decisions
+from aqka.sessions.design import choose_design
+from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
+from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, StateHead
+from aqka.sessions.point_prediction import predict_points
+from aqka.sessions.value_prediction import Values
+
+SHOTS_PER_AMPLITUDE = 16
+"""Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
+
+NEVER_SETTLED = 1e-300
+"""An error rate at which every point gets its share of the shots."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPoints:
+    """What a head is trained on where points were measured.
+
+    Attributes
+    ----------
+    session
+        The session that bought the counts.
+    problem
+        What it was bought for.
+    reason
+        Why the shots were spent as they were, in a sentence.
+    ledger_path
+        Where the session kept its ledger, if anywhere.
+    """
+
+    session: PointAcquisition
+    problem: Problem
+    reason: str
+    ledger_path: Path | None
+
+    @property
+    def table(self) -> PointTable:
+        """The counts."""
+        return self.session.table
+
+    @property
+    def shots(self) -> int:
+        """Shots that were bought for it."""
+        return self.session.shots_spent
+
+    def fit(self, readout: Readout, problem: Problem) -> PointHead:
+        """Train a head; the default readout is that of points, for pairs have another noise."""
+        plain = readout == make_readout(DEFAULT_READOUT)
+        return self.session.fit(None if plain else readout)
+
+    def read(self, head: PointHead) -> tuple[FloatArray | None, FloatArray | None]:
+        """Return the kernel that a head was trained on and, of pure states, its variances."""
+        if not isinstance(head, StateHead):
+            return None, None
+        kernel = head.states.kernel()
+        if head.rank > 1:
+            return kernel, None
+        errors = pure_kernel_errors(self.table, head.states, np.random.default_rng(0))
+        return kernel, errors.variance
+
+    def diagnose(self, problem: Problem, kernel: FloatArray | None) -> Diagnostics | None:
+        """Say whether adaptive shots on pairs would be worth it on this kernel."""
+        return None if kernel is None else diagnose(problem.new_table(), problem, kernel)
+
+
+@dataclass(frozen=True, eq=False)
+class BoughtPoints(BoughtKernel):
+    """Shots on points, by a backend that a factory makes for each set of them."""
+
+    def training(self, problem: Problem, on_round: OnRound | None = None) -> Any:
+        """Spend the budget on the training points."""
+        purchase, backend = self.purchase, self._backend(self.X, columns=None)
+        if backend.n_qubits is None:
+            raise InputError(
+                f"design='points' needs a backend that prepares states; {type(backend).__name__} "
+                "measures pairs."
+            )
+        shots = self._shots(problem.n_points, backend.n_qubits)
+        given = purchase.allocator
+        allocator = DEFAULT_POINT_ALLOCATOR if given in (None, DEFAULT_ALLOCATOR) else given
+        session = PointAcquisition(problem, backend.n_qubits, shots, allocator, seed=purchase.seed)
+        directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
+        # Who looks at rounds sees the session of the design.
+        look: Any = on_round
+        with show_rounds(session, purchase.verbose, look) as told:
+            drive(session, backend, directory, on_round=told)
+        reason = (
+            f"Points: {shots // problem.n_points} shots for each, in {session.table.n_settings} "
+            "Pauli settings."
+        )
+        ledger_path = None if directory is None else directory / LEDGER_NAME
+        return TrainingPoints(session, problem, reason, ledger_path)
+
+    def is_better_than_pairs(self) -> bool:
+        """Return what the law says, if as many points are predicted as are trained on."""
+        n_qubits = self._backend(self.X[:2], columns=None).n_qubits
+        n_points, budget = len(self.X), self.purchase.budget
+        if n_qubits is None or budget is None:
+            return n_qubits is not None and n_qubits <= MAX_FIDELITY_QUBITS
+        shots = self._shots(n_points, n_qubits)
+        return choose_design(n_points, n_qubits, 2 * shots, n_points).design == "points"
+
+    def _shots(self, n_points: int, n_qubits: int) -> int:
+        if self.purchase.budget is None:
+            return n_points * SHOTS_PER_AMPLITUDE << min(n_qubits, 10)
+        return self.purchase.training_shots(n_points, n_qubits)
+
+    def decide(self, head: PointHead, X: NDArray[Any], problem: Problem) -> FloatArray:  # type: ignore[override]
+        """Return f of the exact states of a simulator."""
+        backend = self._backend(X, columns=None)
+        states = getattr(backend, "states", None)
+        if states is None or not isinstance(head, StateHead):
+            raise InputError(
+                f"budget is needed: {type(backend).__name__} has no exact states for this head; "
+                "predict(X, budget=…), or test_shots=… when the estimator is made."
+            )
+        return head.decide_exactly(states())
+
+    def predict(  # type: ignore[override]
+        self, head: PointHead, X: NDArray[Any], shots: int, error_rate: float, level: float
+    ) -> Decisions:
+        """Measure new points and predict them."""
+        purchase, backend = self.purchase, self._backend(X, columns=None)
+        identity = repr((backend.fingerprint(), shots, error_rate, _head_identity(head)))
+        return predict_points(
+            head,
+            backend,
+            shots,
+            error_rate=error_rate,
+            level=level,
+            seed=purchase.seed,
+            directory=own_directory(purchase.directory, "predict", identity),
+        )
+
+    def predict_values(  # type: ignore[override]
+        self, head: PointHead, X: NDArray[Any], shots: int, level: float
+    ) -> Values:
+        """Measure new points evenly: no class is there to be settled."""
+        found = self.predict(head, X, shots, NEVER_SETTLED, level)
+        return Values(found.f, found.low, found.high, found.shots, found.level)
+
+
+def _head_identity(head: PointHead) -> str:
+    numbers = head.operators if isinstance(head, StateHead) else head.alpha  # type: ignore[attr-defined]
+    return digest(np.asarray(numbers, dtype=np.complex128).view(np.float64))

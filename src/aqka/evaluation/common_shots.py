@@ -1,0 +1,73 @@
+"""Shots that are the same for everybody who measures the same pair: common random numbers."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.pairs import PairTable
+from aqka.core.plans import ShotPlan
+
+COMMON = 64
+"""So many shots of every pair are drawn ahead. What comes after them is drawn by the round."""
+
+
+class CommonShots:
+    """Bernoulli shots of a kernel whose first 64 outcomes a pair depend on the seed alone.
+
+    Two runs that put shots on the same pair get the same outcomes, whatever else they measure and
+    in whatever rounds, so that the difference of the two is not one of luck.
+
+    Parameters
+    ----------
+    kernel
+        The exact training kernel.
+    seed
+        All outcomes depend on it.
+
+    Examples
+    --------
+    >>> kernel = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> once, twice = CommonShots(kernel, seed=0), CommonShots(kernel, seed=0)
+    >>> whole = once.hits(ShotPlan([0], [1], [50]), round=0)
+    >>> first = twice.hits(ShotPlan([0], [1], [20]), round=0)
+    >>> (first + twice.hits(ShotPlan([0], [1], [30]), round=1) == whole).all()
+    np.True_
+    """
+
+    def __init__(self, kernel: FloatArray, seed: int) -> None:
+        kernel = np.clip(kernel, 0.0, 1.0)  # a computed fidelity may be 1 + 1e-16
+        self._kernel, self._seed = kernel, seed
+        self._index = PairTable(len(kernel), "measured").index
+        self._outcomes = _outcomes(kernel.tobytes(), len(kernel), seed)
+        self._taken = np.zeros(len(self._outcomes), dtype=np.int64)
+
+    def hits(self, plan: ShotPlan, round: int) -> IntArray:
+        """Return the hits of a plan's pairs, each of which it names once."""
+        index = self._index(plan.rows, plan.cols)
+        start = self._taken[index]
+        self._taken[index] = start + plan.shots
+        ahead = np.clip(COMMON - start, 0, plan.shots)
+        later = plan.shots - ahead
+        window = self._outcomes[index] >> np.minimum(start, COMMON - 1).astype(np.uint64)
+        common = np.bitwise_count(window & _ones(ahead)).astype(np.int64)
+        rng = np.random.default_rng([self._seed, round])
+        return np.asarray(common + rng.binomial(later, self._kernel[plan.rows, plan.cols]))
+
+
+def _ones(count: IntArray) -> NDArray[np.uint64]:
+    """Return numbers whose lowest ``count`` bits are set, up to all 64."""
+    full = np.uint64(2**64 - 1)
+    return np.where(count == 0, np.uint64(0), full >> (COMMON - np.maximum(count, 1)).astype("u8"))
+
+
+@lru_cache(maxsize=4)
+def _outcomes(kernel: bytes, points: int, seed: int) -> NDArray[np.uint64]:
+    """Return the first 64 outcomes of every pair with the diagonal, as the bits of a number."""
+    k = np.frombuffer(kernel).reshape(points, points)[np.triu_indices(points)]
+    rng = np.random.default_rng([seed, 64])
+    outcomes = np.zeros(len(k), dtype=np.uint64)
+    for shot in range(COMMON):
+        outcomes |= (rng.random(len(k)) < k).astype(np.uint64) << np.uint64(shot)
+    return outcomes

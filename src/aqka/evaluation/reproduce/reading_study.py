@@ -1,0 +1,149 @@
+"""Everything about the readings of the paper: both protocols, the sweep, and the best reading."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aqka._util.files import as_json, write_atomically
+from aqka.evaluation.paper_reading import PaperReading
+from aqka.evaluation.reproduce.claims import Judgement
+from aqka.evaluation.reproduce.reading_design import EXPERIMENTS
+from aqka.evaluation.reproduce.reading_sweep import SweepResults, run_sweep, sweep_cells
+from aqka.evaluation.reproduce.reading_verdicts import (
+    ClaimUnderReadings,
+    best_reading,
+    facts,
+    judge_all,
+)
+from aqka.evaluation.reproduce.reproduction import Reproduction, reproduce, set_up
+from aqka.sweep.cells import OnCell
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+STORE, BEST_STORE, FACTS = "results.jsonl", "best.jsonl", "readings.json"
+PROTOCOLS = ("paper", "fair")
+
+
+@dataclass(frozen=True)
+class ReadingStudy:
+    """What came out.
+
+    Attributes
+    ----------
+    protocols
+        Both protocols' reproductions, by name and experiment.
+    fates
+        Every claim under every reading of its experiment's design.
+    best
+        The reading that makes most claims true.
+    under_best
+        Every claim's verdict under it, by experiment and number.
+    seeds
+        Seeds under the readings, by experiment.
+    seconds
+        Processor time of the protocols and of the readings.
+    quick
+        Whether it is too small for its verdicts to count.
+    """
+
+    protocols: dict[str, dict[str, Reproduction]]
+    fates: list[ClaimUnderReadings]
+    best: PaperReading
+    under_best: dict[tuple[str, int], Judgement]
+    seeds: dict[str, int]
+    seconds: dict[str, float]
+    quick: bool
+
+    def under(self, protocol: str, fate: ClaimUnderReadings) -> Judgement:
+        """Return a claim's verdict under a protocol."""
+        return self.protocols[protocol][fate.experiment].judgements[fate.number]
+
+
+@dataclass(frozen=True)
+class HowToRun:
+    """Where and how cells are run: see :func:`~aqka.sweep.cells.run_cells`."""
+
+    workers: int | None = None
+    scheduler: "str | Client | None" = None
+    on_cell: OnCell | None = None
+
+
+def study_readings(
+    names: Sequence[str],
+    out: Path,
+    how: HowToRun,
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    say: Callable[[str], None] = lambda stage: None,
+) -> ReadingStudy:
+    """Run what is missing of both protocols and of the readings, and judge every claim."""
+    protocols = {
+        protocol: {name: _reproduced(name, out, how, protocol, quick, seeds, say) for name in names}
+        for protocol in PROTOCOLS
+    }
+    say("readings")
+    sweep = _swept(
+        {name: EXPERIMENTS[name].readings() for name in names}, STORE, out, how, quick, seeds
+    )
+    fates = judge_all(protocols["paper"], sweep.results)
+    best = best_reading(fates)
+    missing = {
+        name: [EXPERIMENTS[name].relevant(best)]
+        for name in names
+        if EXPERIMENTS[name].relevant(best) not in sweep.results[name]
+    }
+    say("best reading")
+    everywhere = sweep.merged_with(_swept(missing, BEST_STORE, out, how, quick, seeds))
+    under_best = {
+        (fate.experiment, fate.number): fate.claim.judge(
+            everywhere.results[fate.experiment][EXPERIMENTS[fate.experiment].relevant(best)]
+        )
+        for fate in fates
+    }
+    write_atomically(out / "readings" / FACTS, as_json([facts(fate) for fate in fates]))
+    seconds = {
+        protocol: sum(sum(one.results.seconds) for one in done.values())
+        for protocol, done in protocols.items()
+    }
+    counts = {
+        name: len(next(iter(found.values())).unique("seed"))
+        for name, found in sweep.results.items()
+    }
+    seconds["readings"] = everywhere.seconds
+    return ReadingStudy(protocols, fates, best, under_best, counts, seconds, quick)
+
+
+def _reproduced(
+    name: str,
+    out: Path,
+    how: HowToRun,
+    protocol: str,
+    quick: bool,
+    seeds: int | None,
+    say: Callable[[str], None],
+) -> Reproduction:
+    say(f"{protocol}: {name}")
+    setup = set_up(name, out, quick=quick, seeds=seeds, protocol=protocol)
+    return reproduce(setup, workers=how.workers, scheduler=how.scheduler, on_cell=how.on_cell)
+
+
+def _swept(
+    readings: dict[str, list[PaperReading]],
+    store: str,
+    out: Path,
+    how: HowToRun,
+    quick: bool,
+    seeds: int | None,
+) -> SweepResults:
+    cells = sweep_cells(readings, quick=quick, seeds=seeds)
+    return run_sweep(
+        readings,
+        cells,
+        out / "readings" / store,
+        workers=how.workers,
+        scheduler=how.scheduler,
+        on_cell=how.on_cell,
+    )

@@ -1,0 +1,80 @@
+"""The outcomes that points showed, and the linear map from the states' probabilities to theirs."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.maths.readout import confuse
+
+
+@dataclass(frozen=True, eq=False)
+class SeenOutcomes:
+    """The outcomes that some points showed, flattened; only they enter a likelihood.
+
+    Without readout errors only the seen outcomes' own amplitudes matter. With them any true
+    outcome may have been read as a seen one, and all amplitudes do.
+
+    Attributes
+    ----------
+    n_points
+        Number of points.
+    size
+        Outcomes of a point: settings × 2^n.
+    index
+        Position in the points × settings × outcomes array, ascending.
+    share
+        Count divided by the shots of its point: the shares of a point sum to 1.
+    point
+        Point of each entry.
+    confusion
+        A 2 × 2 matrix for each qubit (:mod:`aqka.maths.readout`); None for none.
+    """
+
+    n_points: int
+    size: int
+    index: IntArray
+    share: FloatArray
+    point: IntArray
+    confusion: FloatArray | None = None
+
+    @cached_property
+    def needed(self) -> IntArray:
+        """Positions of the amplitudes that the likelihood depends on."""
+        return self.index if self.confusion is None else np.arange(self.n_points * self.size)
+
+    @cached_property
+    def needed_point(self) -> IntArray:
+        """Point of each needed amplitude."""
+        return self.point if self.confusion is None else self.needed // self.size
+
+    def read(self, values: FloatArray) -> FloatArray:
+        """Return what the readout makes of values of the needed outcomes, at the seen ones."""
+        if self.confusion is None:
+            return values
+        table = values.reshape(-1, 2 ** len(self.confusion))
+        return np.asarray(confuse(table, self.confusion).reshape(-1)[self.index])
+
+    def read_back(self, values: FloatArray) -> FloatArray:
+        """Return the transpose of :meth:`read`: from the seen outcomes to the needed ones."""
+        if self.confusion is None:
+            return values
+        everything = np.zeros(self.n_points * self.size)
+        everything[self.index] = values
+        table = everything.reshape(-1, 2 ** len(self.confusion))
+        return np.asarray(confuse(table, self.confusion.transpose(0, 2, 1)).reshape(-1))
+
+    def subset(self, kept: IntArray) -> "SeenOutcomes":
+        """Return the entries of the points ``kept`` (ascending)."""
+        new = np.full(self.n_points, -1)
+        new[kept] = np.arange(len(kept))
+        moved = new[self.point]
+        chosen = np.flatnonzero(moved >= 0)
+        point = moved[chosen]
+        index = self.index[chosen] + (point - self.point[chosen]) * self.size
+        return replace(self, n_points=len(kept), index=index, share=self.share[chosen], point=point)
+
+    def sum(self, values: FloatArray) -> FloatArray:
+        """Return the sum of ``values`` over the entries of each point."""
+        return np.asarray(np.bincount(self.point, values, self.n_points), dtype=np.float64)

@@ -1,0 +1,95 @@
+"""What S shots a point are worth before any is spent: the error of the kernel of fitted states.
+
+A state of d = 2^n amplitudes fitted to S shots in random Pauli settings has about the fidelity
+F = S/(S + d - 1) with the true one, on average over what feature maps make. The kernel then has the
+expectation F²K + (1 - F²)/d, because what a fit has lost points anywhere, and to first order the
+variance 4K(1 - K)/S, which is that of S/4 shots on every pair: the Fisher information is about 2S
+in every direction, and two points contribute. So
+
+    E (K̂ - K)² ≈ F² (4/S) mean K(1-K) + (1 - F²)² mean (K - 1/d)²
+
+without a parameter that was fitted. ``python -m benchmarks.point_law`` compares it with simulations
+(docs/explanation/points.md).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, as_count
+
+
+@dataclass(frozen=True)
+class KernelSpread:
+    """How large the entries of a kernel are, off the diagonal.
+
+    Attributes
+    ----------
+    mean, square
+        Mean of K and of K².
+    """
+
+    mean: float
+    square: float
+
+    @classmethod
+    def of(cls, entries: FloatArray) -> "KernelSpread":
+        """Return that of some entries."""
+        return cls(float(np.mean(entries)), float(np.mean(entries**2)))
+
+    @classmethod
+    def cautious(cls, n_qubits: int) -> "KernelSpread":
+        """Return what to assume of an unknown kernel: large entries, which need more shots.
+
+        Squares of normal overlaps (a Beta law of ½) with a mean of 2^{-n/2}. Of four feature maps
+        on evenly spread points the one with the largest entries is close to it: means of 0.51,
+        0.22, 0.085, 0.041 and squares of 0.37, 0.11, 0.027, 0.0084 at 2, 4, 6, 8 qubits.
+        """
+        mean = 2 ** (-as_count(n_qubits, "n_qubits") / 2)
+        return cls(mean, 3 * mean**2 / (1 + 2 * mean))
+
+    @property
+    def shot_variance(self) -> float:
+        """Mean K(1 - K): the variance of one shot on a pair."""
+        return self.mean - self.square
+
+
+def state_fidelity(n_qubits: int, shots: float) -> float:
+    """Return the fidelity F of a fitted pure state with the true one, mean over states.
+
+    Examples
+    --------
+    >>> state_fidelity(4, 512)
+    0.97153...
+    """
+    return float(shots / (shots + 2**n_qubits - 1))
+
+
+def kernel_error(n_qubits: int, shots: float, spread: KernelSpread | None = None) -> float:
+    """Return the mean squared error of a kernel entry at ``shots`` shots a point.
+
+    Without ``spread`` the cautious one is assumed.
+    """
+    here = KernelSpread.cautious(n_qubits) if spread is None else spread
+    kept = state_fidelity(n_qubits, shots) ** 2
+    d = 2.0**n_qubits
+    away = float(here.square - 2 * here.mean / d + 1 / d**2)  # mean (K - 1/d)²
+    return kept * 4 / shots * here.shot_variance + (1 - kept) ** 2 * away
+
+
+def equivalent_pair_shots(n_qubits: int, shots: float, spread: KernelSpread | None = None) -> float:
+    """Return the shots on *every pair* whose noise has the same mean square: about S/4 at best.
+
+    Never more than F²S/4, the noise against what is left of the kernel's differences: fits that
+    have lost their states answer 1/d everywhere, which has a small error and says nothing.
+
+    Examples
+    --------
+    >>> round(equivalent_pair_shots(4, 2048))
+    479
+    >>> round(equivalent_pair_shots(8, 512))  # below 4 · 2^n the states are too poorly known
+    16
+    """
+    here = KernelSpread.cautious(n_qubits) if spread is None else spread
+    by_error = here.shot_variance / kernel_error(n_qubits, shots, here)
+    return min(by_error, state_fidelity(n_qubits, shots) ** 2 * shots / 4)

@@ -1,0 +1,90 @@
+"""A ridge whose border is moved where that serves the rarer classes."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aqka._util.arrays import BoolArray, FloatArray
+from aqka.core.defaults import DEFAULT_READOUT
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks
+from aqka.core.problem import Problem
+from aqka.errors import InputError
+from aqka.maths.metrics import balanced_accuracy
+from aqka.readouts._base import FittedHead, Readout, labels_of
+from aqka.readouts.ridge_loo import loo_residuals
+
+
+@dataclass(frozen=True)
+class Balanced(Readout):
+    """Another readout with the border between its classes chosen by held-out balanced accuracy.
+
+    Ridge regression on few points of a class shrinks f toward the other's label, and then predicts
+    that one too often. Here f is left as it is, or lowered by the value that leaves equal tails of
+    both classes behind it, whichever has the higher balanced accuracy on left-out points. Plain
+    accuracy may fall.
+
+    Attributes
+    ----------
+    readout
+        A ridge readout, by name or as an object.
+    """
+
+    readout: str | Readout = DEFAULT_READOUT
+
+    def fit(
+        self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
+    ) -> FittedHead:
+        """Train the head on what was measured, then move its border."""
+        return _balance(self._inner().fit(table, problem, landmarks), problem)
+
+    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
+        """Train the head, then move its border."""
+        return _balance(self._inner().fit_kernel(kernel, problem), problem)
+
+    def _inner(self) -> Readout:
+        from aqka.readouts import make_readout  # which finds this file among others
+
+        return make_readout(self.readout)
+
+
+def _balance(head: FittedHead, problem: Problem) -> FittedHead:
+    """Return the head with the intercept that predicts left-out points best."""
+    held_out = _left_out_decisions(head, problem)
+    truth = problem.outputs.argmax(axis=1) if problem.outputs.shape[1] > 1 else problem.y >= 0
+    shift = np.array(
+        [_equal_tails(f, y >= 0) for f, y in zip(held_out.T, problem.outputs.T, strict=True)]
+    )
+    scores = []
+    for moved in (held_out, held_out - shift):
+        decision = moved if moved.shape[1] > 1 else moved[:, 0]
+        numbers = np.arange(max(2, moved.shape[1]))
+        scores.append(balanced_accuracy(truth.astype(np.int64), labels_of(decision, numbers)))
+    if scores[1] <= scores[0]:
+        return head
+    return replace(head, intercept=head.intercept - shift.reshape(head.intercept.shape))
+
+
+def _left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:
+    """Return f of every point by a ridge that has not seen it, outputs as columns."""
+    ridge = head.regularisation
+    if head.spectrum is None or not np.allclose(
+        head.spectrum.solve(problem.y, ridge), head.alpha, rtol=1e-6
+    ):
+        raise InputError(
+            "readout of 'balanced' must be a ridge, such as 'ridge-noise', whose left-out "
+            "predictions are known in closed form."
+        )
+    spectrum, ridges = head.spectrum, np.array([ridge])
+    residuals = [loo_residuals(spectrum, y, ridges)[:, 0] for y in problem.outputs.T]
+    return problem.outputs - np.stack(residuals, axis=1)
+
+
+def _equal_tails(f: FloatArray, positive: BoolArray) -> float:
+    """Return the value that as many deviations of either class lie beyond; 0 of a single class."""
+    if positive.all() or not positive.any():
+        return 0.0
+    (high, above), (low, below) = ((g.mean(), g.std()) for g in (f[positive], f[~positive]))
+    if above + below == 0:
+        return float((high + low) / 2)
+    return float((high * below + low * above) / (above + below))

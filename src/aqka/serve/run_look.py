@@ -1,0 +1,90 @@
+"""What the page says of a run at one moment."""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aqka._util.text import inert
+from aqka.errors import InputError, LedgerError
+from aqka.runs.ledger import LEDGER_NAME
+from aqka.serve.job_states import JobState, job_states
+from aqka.study.carry_out import stored_quote
+from aqka.study.directory import is_held, read_results
+from aqka.study.progress import Progress, ProgressReader
+from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME
+
+DAMAGED = "damaged"
+MAX_NAME = 120
+
+Version = tuple[object, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RunLook:
+    """A run as it was found.
+
+    Attributes
+    ----------
+    name
+        Its place in the folder.
+    progress
+        Where it stands; None of a run that cannot be read.
+    words
+        What is wrong with it, or how to go on with it.
+    jobs
+        Its submissions, the last first.
+    queue_seconds
+        What its quote expected to wait in queues; None without a quote.
+    """
+
+    name: str
+    progress: Progress | None
+    words: str = ""
+    jobs: list[JobState] = field(default_factory=list)
+    queue_seconds: float | None = None
+
+    @property
+    def state(self) -> str:
+        """Where it stands, in a word."""
+        return DAMAGED if self.progress is None else self.progress.state
+
+    def row(self) -> dict[str, Any]:
+        """Return its line of the list of runs."""
+        now = self.progress
+        row: dict[str, Any] = {"name": self.name, "state": self.state, "words": self.words}
+        figures = ("backend", "rounds", "rounds_planned", "shots", "budget", "accuracy")
+        times = ("qpu_seconds", "updated_at", "seconds_left")
+        return row | {name: _known(getattr(now, name, None)) for name in (*figures, *times)}
+
+
+def _known(value: Any) -> Any:
+    """Return a figure that JSON can hold; a ledger may say anything."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def version_of(directory: Path) -> Version:
+    """Return what changes whenever something happens to a run, and costs next to nothing."""
+    names = (LEDGER_NAME, f"{LEDGER_NAME}-wal", RESULTS_NAME, f"{PREDICTIONS_NAME}/{LEDGER_NAME}")
+    found: list[object] = [is_held(directory)]
+    for path in (directory / name for name in (*names, f"{PREDICTIONS_NAME}/{LEDGER_NAME}-wal")):
+        try:
+            status = path.stat()
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    return tuple(found)
+
+
+def look_at(directory: Path, name: str) -> RunLook:
+    """Read a run; one that cannot be read says why."""
+    name = inert(name, MAX_NAME)
+    try:
+        now = ProgressReader(directory).look()
+        quoted = stored_quote(read_results(directory))
+        jobs = job_states(directory)
+    except (InputError, LedgerError, OSError) as error:
+        return RunLook(name, None, inert(error, 300))
+    words = f"aqka resume {inert(directory, 300)}" if now.resumable else ""
+    return RunLook(name, now, words, jobs, None if quoted is None else quoted.queue_seconds)

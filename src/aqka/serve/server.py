@@ -1,0 +1,74 @@
+"""The server: on this machine's own address alone, with a secret that is new each time."""
+
+import secrets
+import socket
+from pathlib import Path
+
+import uvicorn
+
+from aqka.errors import InputError
+from aqka.serve.app import make_app
+
+HOST = "127.0.0.1"
+TOKEN_BYTES = 24
+
+
+class RunServer:
+    """Shows the runs of a folder until it is stopped.
+
+    Parameters
+    ----------
+    folder
+        Where the runs are.
+    port
+        Of this machine; 0 takes a free one.
+
+    Attributes
+    ----------
+    address
+        What to open in a browser; who has it can read the runs.
+    """
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        app = make_app(folder, token)
+        self._socket = _listening(port)
+        self.address = f"http://{HOST}:{self._socket.getsockname()[1]}/{token}/"
+        # The address, with its secret, is in no log.
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                timeout_graceful_shutdown=1,
+            )
+        )
+
+    @property
+    def started(self) -> bool:
+        """Whether it answers."""
+        return self._server.started
+
+    def run(self) -> None:
+        """Answer until Ctrl-C, or until another thread calls ``stop``."""
+        with self._socket:
+            self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """End ``run`` soon."""
+        self._server.should_exit = True
+
+
+def _listening(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"--port {port} cannot be used: {error.strerror}; name another, or none for a free one."
+        ) from None
+    return listener

@@ -1,0 +1,173 @@
+"""Points measured once each under a budget, as an ask/tell session."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka._util.arrays import IntArray, as_array, as_count, digest, exact_sum
+from aqka.allocators.points import PointAllocator, make_point_allocator
+from aqka.allocators.schedule import Schedule
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan, even_plan
+from aqka.core.points import PointTable
+from aqka.core.problem import Problem
+from aqka.core.settings import as_settings, choose_settings
+from aqka.errors import InputError
+from aqka.runs.session import Session
+from aqka.sessions.point_heads import PointHead, PointKernel
+
+DEFAULT_POINT_ALLOCATOR = "even"
+
+
+class PointAcquisition(Session[PointPlan]):
+    """A shot budget being spent on points, each measured in shared Pauli settings.
+
+    Shots grow with the number of points, not with that of their pairs, and a new point costs what
+    a training point does.
+
+    Parameters
+    ----------
+    problem
+        Labels and head.
+    n_qubits
+        Qubits of a point's state, as the backend says.
+    budget
+        Total number of shots; the session spends exactly this many.
+    allocator
+        A name from :func:`~aqka.allocators.points.point_allocator_names`, or an allocator.
+    schedule
+        Warm-up and rounds; the allocator's own when None.
+    settings
+        Pauli settings, one row each (:mod:`aqka.core.settings`); None draws them from the seed.
+    seed
+        Of the settings.
+
+    Examples
+    --------
+    >>> session = PointAcquisition(Problem([0, 1]), n_qubits=1, budget=12)
+    >>> plan = session.ask()
+    >>> plan.points.tolist(), plan.settings.tolist(), plan.shots.tolist()
+    ([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [2, 2, 2, 2, 2, 2])
+    >>> z, not_z = (2, 0), (1, 1)  # of two shots, how many gave 0 and 1
+    >>> session.tell(OutcomeCounts.of_dense([not_z, not_z, z, not_z, not_z, z[::-1]]))
+    >>> session.done, session.fit().states.kernel().round(2) + 0.0
+    (True, array([[1., 0.],
+           [0., 1.]]))
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        n_qubits: int,
+        budget: int,
+        allocator: str | PointAllocator = DEFAULT_POINT_ALLOCATOR,
+        schedule: Schedule | None = None,
+        settings: ArrayLike | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
+        super().__init__(budget)
+        self.problem = problem
+        self.seed = as_count(seed, "seed", minimum=0)
+        self.allocator = make_point_allocator(allocator)
+        if schedule is not None and not isinstance(schedule, Schedule):
+            raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")
+        self.schedule = schedule or self.allocator.schedule
+        chosen = choose_settings(n_qubits, self.seed) if settings is None else settings
+        self.table = PointTable(problem.n_points, as_settings(chosen))
+        if self.table.n_qubits != n_qubits:
+            raise InputError(
+                f"settings must name {n_qubits} qubits, those of the feature map, got "
+                f"{self.table.n_qubits}."
+            )
+        if self.budget < problem.n_points:
+            raise InputError(
+                f"budget must give every point a shot: {self.budget} shots for "
+                f"{problem.n_points} points; better {4 * 2 ** min(n_qubits, 12)} a point."
+            )
+        self._milestones = self.schedule.milestones(self.budget)
+
+    @property
+    def shots_measured(self) -> int:
+        """Shots in the table."""
+        return self.table.total
+
+    @property
+    def rounds_total(self) -> int:
+        """Number of times ``ask`` will be answered if no round fails, the warm-up included."""
+        return len(self._milestones)
+
+    @property
+    def _tag_name(self) -> str:
+        return f"aqka-points-{type(self.allocator).__name__.lower()}"
+
+    def settings(self) -> dict[str, str]:
+        """Return all that a run depends on besides the backend, as texts."""
+        return {
+            "design": "points",
+            "labels": digest(self.problem.y),
+            "budget": str(self.budget),
+            "allocator": self.allocator.describe(),
+            "schedule": self.schedule.describe(),
+            "pauli": digest(self.table.settings),  # type: ignore[arg-type]
+            "seed": str(self.seed),
+        }
+
+    def extent(self) -> dict[str, str]:
+        """Return which points and settings plans may name."""
+        table = self.table
+        return {
+            "points": str(table.n_points),
+            "settings": str(table.n_settings),
+            "qubits": str(table.n_qubits),
+        }
+
+    def fit(self, readout: Any = None, kernel: PointKernel | None = None) -> PointHead:
+        """Train a head on what was measured.
+
+        Parameters
+        ----------
+        readout
+            A name or a readout, as for pairs; None chooses the ridge by its leave-one-out error.
+        kernel
+            Which kernel is read out of the counts: :class:`~aqka.sessions.FidelityOfPoints` or
+            :class:`~aqka.sessions.ProjectedPoints`. None is the first where there are at most
+            eight qubits, and the second above.
+        """
+        chosen = kernel or PointKernel.default(self.table.n_qubits)
+        return chosen.fit(self.table, self.problem, readout)
+
+    @property
+    def _ending(self) -> str:
+        return f"the budget of {self.budget} shots is spent"
+
+    def _take(self, planned: PointPlan, measured: PointPlan, answer: OutcomeCounts) -> None:
+        self.table.add(measured, answer)
+
+    def _next_plan(self) -> PointPlan:
+        # Counted from what is measured, so shots that an earlier round did not use come along.
+        milestone = self._milestones[min(self.round, len(self._milestones) - 1)]
+        shots = self._allocate(milestone - self.shots_spent)
+        points = np.flatnonzero(shots)
+        return even_plan(points, self.table.settings, shots[points])
+
+    def _allocate(self, shots: int) -> IntArray:
+        """Ask the allocator, and trust its answer only as far as the budget goes."""
+        name, table = type(self.allocator).__name__, self.table.read_only()
+        given = as_array(
+            self.allocator.point_shots(table, self.problem.outputs, shots),
+            f"the shots of allocator {name}",
+        )
+        if given.shape != (table.n_points,) or given.dtype.kind not in "iu":
+            raise InputError(
+                f"allocator {name} must return {table.n_points} whole numbers of shots, got shape "
+                f"{given.shape} and dtype {given.dtype}."
+            )
+        if given.min() < 0 or exact_sum(given.astype(np.int64)) != shots:
+            raise InputError(
+                f"allocator {name} must allocate exactly {shots} shots, none negative; got "
+                f"{exact_sum(given.astype(np.int64))} with a smallest entry of {given.min()}."
+            )
+        return given.astype(np.int64)

@@ -1,0 +1,302 @@
+"""From counts of points to a head, and from counts of new points to its decisions.
+
+The kernel of points has two readings, and each is a class here: the fidelity of fitted states,
+where f(x) = Tr ρ(x)A with one matrix A whatever the number of training points, and the projected
+kernel of reduced states, for more qubits than a state can be fitted on.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray
+from aqka.core.points import PointTable
+from aqka.core.problem import Problem
+from aqka.estimates.projected import (
+    ReducedStates,
+    gaussian_projected_kernel,
+    reduced_states,
+    squared_distances,
+)
+from aqka.estimates.state_rank import RankTest, choose_rank
+from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states
+from aqka.maths.feature_ridge import FeatureSpectrum
+from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.state_errors import tangent_roots
+from aqka.maths.state_features import expectations, observable
+from aqka.readouts import Readout, labels_of, make_readout
+from aqka.readouts.ridge_loo import RIDGE_GRID
+
+MAX_FIDELITY_QUBITS = 8
+CALIBRATED_POINTS = 200
+RESAMPLES = 24
+"""How often shots are drawn again: the relative error of a deviation is 1/sqrt(2 · 24)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PointHead(ABC):
+    """A trained classifier or regressor of points.
+
+    Attributes
+    ----------
+    classes
+        The labels of a negative and of a positive f; or of each column.
+    regularisation
+        The ridge λ, or the C of an SVM, that was used.
+    settings
+        The Pauli settings that new points must be measured in.
+    """
+
+    classes: NDArray[Any]
+    regularisation: float
+    settings: NDArray[np.int64]
+
+    @abstractmethod
+    def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return f of measured points and its standard deviation, a column per class above two.
+
+        The deviation is that of the points' own shots, the head taken as given; ``seed`` is that
+        of the counts it is calibrated with.
+        """
+
+    def labels(self, decision: FloatArray) -> NDArray[Any]:
+        """Return the classes that values of f stand for."""
+        return labels_of(decision, self.classes)
+
+
+class PointKernel(ABC):
+    """How counts of points are read as a kernel."""
+
+    @abstractmethod
+    def fit(self, table: PointTable, problem: Problem, readout: Any) -> PointHead:
+        """Train a head on counts; ``readout`` as for pairs, None for the ridge by leave-one-out."""
+
+    @staticmethod
+    def default(n_qubits: int) -> "PointKernel":
+        """Return the fidelity kernel up to eight qubits, the projected one above."""
+        return FidelityOfPoints() if n_qubits <= MAX_FIDELITY_QUBITS else ProjectedPoints()
+
+
+@dataclass(frozen=True, eq=False)
+class StateHead(PointHead):
+    """f(x) = Tr ρ(x)A + b, where ρ(x) is fitted to the counts of a point.
+
+    Attributes
+    ----------
+    operators
+        A, one Hermitian matrix per output.
+    intercept
+        b, one number per output.
+    states
+        The fitted states of the training points whose kernel was learnt.
+    kernel_of
+        Which kernel that is: ``"purified"`` or ``"device"``.
+    rank
+        Vectors of the states that new points are fitted with, as the training points were.
+    tests
+        Whether the states are pure, and what was decided.
+    """
+
+    operators: ComplexArray
+    intercept: FloatArray
+    states: FittedStates
+    kernel_of: KernelOf
+    rank: int
+    tests: list[RankTest]
+
+    def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return f of measured points and its standard deviation.
+
+        The delta method at the fitted states, multiplied by what counts drawn from them show it to
+        miss, never by less than 1.
+        """
+        fitted = self._fit(table)
+        f, variance = self.decide_states(fitted), self._variance(table, fitted)
+        chosen = np.unique(np.linspace(0, table.n_points - 1, CALIBRATED_POINTS).astype(np.int64))
+        part, truth = table.subset(chosen), fitted.subset(chosen)
+        drawn = draw_counts(truth, part, np.random.default_rng(seed))
+        again = self._fit(drawn)
+        error = self.decide_states(again) - self.decide_states(truth)
+        expected = self._variance(drawn, again)
+        ratio = np.mean(error**2 / np.maximum(expected, 1e-300))
+        return f, np.sqrt(variance * max(1.0, float(ratio)))
+
+    def decide_states(self, states: FittedStates) -> FloatArray:
+        """Return f of states: those fitted to counts, or exact ones of a simulation."""
+        vectors = states.behind(self.kernel_of).vectors
+        values = np.stack([expectations(a, vectors) for a in self.operators], axis=1)
+        values = values + self.intercept.reshape(-1)
+        return values[:, 0] if len(self.operators) == 1 else values
+
+    def decide_exactly(self, vectors: ComplexArray) -> FloatArray:
+        """Return f of exact pure states, one per row."""
+        return self.decide_states(_exact_states(vectors))
+
+    def _fit(self, table: PointTable) -> FittedStates:
+        return fit_states(table, self.rank, confusion=self.states.confusion)
+
+    def _variance(self, table: PointTable, fitted: FittedStates) -> FloatArray:
+        """Return the variance of f by the Fisher information at the nearest pure states."""
+        pure = fitted.purified().vectors[0]
+        bases = ProductBases(table.settings)
+        shots = table.shots.astype(np.float64)
+        size = max(1, 2**22 // (2 * bases.dimension) ** 2)
+        variance = np.empty((table.n_points, len(self.operators)))
+        for first in range(0, table.n_points, size):
+            some = slice(first, first + size)
+            roots = tangent_roots(bases, pure[some], shots[some], self.states.confusion)
+            for k, operator in enumerate(self.operators):
+                gradient = pure[some] @ operator.T  # A u, and f moves by 2 Re⟨δ|Au⟩
+                real = np.concatenate([gradient.real, gradient.imag], axis=1)
+                moved = 2 * np.einsum("ia,iab->ib", real, roots)
+                variance[some, k] = np.sum(moved**2, axis=1)
+        return variance[:, 0] if len(self.operators) == 1 else variance
+
+
+@dataclass(frozen=True)
+class FidelityOfPoints(PointKernel):
+    """The fidelity kernel of states fitted by maximum likelihood.
+
+    Attributes
+    ----------
+    kernel_of
+        ``"purified"`` takes most of a device's noise away; ``"device"`` is the kernel that pairs
+        would have measured.
+    rank
+        Vectors of a state; None tests whether pure states will do.
+    confusion
+        Readout errors from a calibration (:func:`aqka.estimates.readout.confusion_matrices`).
+    """
+
+    kernel_of: KernelOf = "purified"
+    rank: int | None = None
+    confusion: FloatArray | None = None
+
+    def fit(self, table: PointTable, problem: Problem, readout: Any) -> StateHead:
+        """Fit the states, then the head on their kernel or, where it is smaller, their features."""
+        states, tests = self._states(table)
+        kept = states.behind(self.kernel_of)
+        if readout is None and 4**table.n_qubits < problem.n_points:
+            weights, ridge = _ridge_of_features(kept.features(), problem)
+            operators = np.stack([observable(column) for column in weights.T])
+            intercept, regularisation = np.zeros(len(operators)), ridge
+        else:
+            head = _readout(readout).fit_kernel(kept.kernel(), problem)
+            alpha = head.alpha.reshape(problem.n_points, -1)
+            operators = np.einsum("kid,ic,kie->cde", kept.vectors, alpha, kept.vectors.conj())
+            intercept, regularisation = np.reshape(head.intercept, -1), head.regularisation
+        return StateHead(
+            problem.classes,
+            regularisation,
+            table.settings,
+            operators,
+            intercept,
+            kept,
+            self.kernel_of,
+            states.rank,
+            tests,
+        )
+
+    def _states(self, table: PointTable) -> tuple[FittedStates, list[RankTest]]:
+        if self.rank is not None:
+            return fit_states(table, self.rank, confusion=self.confusion), []
+        random = np.random.default_rng(0)
+        return choose_rank(table, random, confusion=self.confusion, kernel_of=self.kernel_of)
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedHead(PointHead):
+    """f(x) = Σ α_j k(x, x_j) + b with the Gaussian projected kernel.
+
+    Attributes
+    ----------
+    alpha, intercept
+        Coefficients, one column per output, and b.
+    states
+        The reduced states of the training points.
+    gamma
+        Of the kernel exp(-γ Σ ‖ρ - σ‖²).
+    confusion
+        Readout errors.
+    """
+
+    alpha: FloatArray
+    intercept: FloatArray
+    states: ReducedStates
+    gamma: float
+    confusion: FloatArray | None
+
+    def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return f of measured points and its standard deviation, by resampling their shots."""
+        f, random = self._f(table), np.random.default_rng(seed)
+        again = np.stack([self._f(table.resampled(random)) for _ in range(RESAMPLES)])
+        return f, np.sqrt(np.mean((again - f) ** 2, axis=0))
+
+    def _f(self, table: PointTable) -> FloatArray:
+        found = reduced_states(table, self.states.locality, self.confusion)
+        values = gaussian_projected_kernel(found, self.gamma, self.states) @ self.alpha
+        values = values + self.intercept
+        return values[:, 0] if self.alpha.shape[1] == 1 else values
+
+
+@dataclass(frozen=True)
+class ProjectedPoints(PointKernel):
+    """The Gaussian projected kernel of reduced states (Huang et al. 2021), for any qubits.
+
+    Attributes
+    ----------
+    locality
+        Qubits of a reduced state, 1 or 2.
+    gamma
+        Of exp(-γ Σ ‖ρ - σ‖²); None takes the inverse of the median squared distance.
+    confusion
+        Readout errors from a calibration (:func:`aqka.estimates.readout.confusion_matrices`).
+    """
+
+    locality: int = 1
+    gamma: float | None = None
+    confusion: FloatArray | None = None
+
+    def fit(self, table: PointTable, problem: Problem, readout: Any) -> ProjectedHead:
+        """Reduce the states, and fit the head on their kernel."""
+        states = reduced_states(table, self.locality, self.confusion)
+        gamma = self.gamma if self.gamma is not None else _median_gamma(states)
+        kernel = gaussian_projected_kernel(states, gamma)
+        head = _readout(readout).fit_kernel(kernel, problem)
+        return ProjectedHead(
+            problem.classes,
+            head.regularisation,
+            table.settings,
+            head.alpha.reshape(problem.n_points, -1),
+            np.reshape(head.intercept, -1),
+            states,
+            gamma,
+            self.confusion,
+        )
+
+
+def _median_gamma(states: ReducedStates) -> float:
+    distances = squared_distances(states)[np.triu_indices(len(states.expectations), k=1)]
+    return float(1 / max(np.median(distances), 1e-12))
+
+
+def _ridge_of_features(features: FloatArray, problem: Problem) -> tuple[FloatArray, float]:
+    """Return the weights of the ridge with the smallest leave-one-out error, never forming K."""
+    spectrum, ridges = FeatureSpectrum.of(features), np.asarray(RIDGE_GRID)
+    errors = sum(
+        np.mean(spectrum.loo_residuals(output, ridges) ** 2, axis=0) for output in problem.outputs.T
+    )
+    ridge = float(ridges[np.argmin(errors)])
+    return spectrum.weights(problem.outputs, ridge), ridge
+
+
+def _readout(readout: Any) -> Readout:
+    return make_readout("ridge-loo" if readout is None else readout)
+
+
+def _exact_states(vectors: ComplexArray) -> FittedStates:
+    count = len(vectors)
+    return FittedStates(np.asarray(vectors)[None], np.zeros(count), np.ones(count, dtype=np.bool_))

@@ -1,0 +1,193 @@
+"""What a backend that measures points must do: a suite to run over your own."""
+
+import pickle
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import chi2
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.backends import Backend
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import PointPlan
+from aqka.core.settings import as_settings
+from aqka.errors import InputError
+from aqka.testing.backend_parts import MakeBackend
+from aqka.testing.backends import FALSE_ALARM
+
+TAGS = 4  # runs that are compared with each other
+RARE = 5.0  # expected counts below this are pooled, for a chi-square needs more
+
+
+def check_point_backend(
+    make_backend: MakeBackend,
+    settings: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    deterministic: bool = True,
+    shots: int = 2000,
+) -> None:
+    """Assert that a backend keeps the contract of :class:`aqka.Backend` for plans of points.
+
+    Parameters
+    ----------
+    make_backend
+        Returns a new backend for a seed. A backend without seeds may ignore it.
+    settings
+        Pauli settings, one row each; see :mod:`aqka.core.settings`.
+    probabilities
+        Of all outcomes of every point in every setting: points by settings by 2^n.
+    deterministic
+        Whether the same seed and tag must give the same outcomes.
+    shots
+        Shots of each point and setting in the statistical checks.
+
+    Raises
+    ------
+    AssertionError
+        Naming the first promise that was broken.
+
+    Examples
+    --------
+    >>> from aqka import StatevectorBackend
+    >>> import qiskit
+    >>> qubit = qiskit.QuantumCircuit(1)
+    >>> qubit.ry(qiskit.circuit.Parameter("x"), 0) and None
+    >>> check_point_backend(
+    ...     lambda seed: StatevectorBackend([[0.0], [np.pi]], qubit, seed=seed),
+    ...     settings=[[2]],
+    ...     probabilities=[[[1, 0]], [[0, 1]]],
+    ... )
+    """
+    letters, p = as_settings(settings), np.asarray(probabilities, dtype=np.float64)
+    backend = make_backend(0)
+    assert backend.n_qubits == letters.shape[1], (
+        f"n_qubits is {backend.n_qubits}, the settings name {letters.shape[1]}"
+    )
+    check_small_plans(backend, letters)
+    check_plans_outside(backend, letters)
+    check_recovery(make_backend(7), letters)
+    check_distribution(make_backend, letters, p, shots=shots)
+    if deterministic or backend.replayable:
+        check_determinism(make_backend, letters)
+
+
+def run_points(backend: Backend, plan: PointPlan, tag: str) -> OutcomeCounts:
+    """Return the outcomes of a plan, checked."""
+    answer = backend.collect(backend.submit(plan, tag))
+    assert isinstance(answer, OutcomeCounts), (
+        f"the answer to a plan of points must be OutcomeCounts, got {type(answer).__name__}"
+    )
+    try:
+        return plan.checked(answer)
+    except InputError as error:
+        raise AssertionError(f"the outcomes do not fit their plan: {error}") from error
+
+
+def check_small_plans(backend: Backend, letters: IntArray) -> None:
+    """Assert that no row, a row without shots, and rows of different shots all work."""
+    none = np.zeros(0, dtype=np.int64)
+    assert len(run_points(backend, PointPlan(none, none, none, letters), "empty").rows) == 0
+    no_shots = np.zeros(1, dtype=np.int64)
+    plan = PointPlan(no_shots, no_shots, no_shots, letters)
+    assert run_points(backend, plan, "no shots").counts.sum() == 0
+    last, setting = backend.shape[0] - 1, len(letters) - 1
+    rows = np.array([[0, 0, 1], [last, setting, 12], [0, 0, 0], [0, setting, 5]])
+    run_points(backend, PointPlan(rows[:, 0], rows[:, 1], rows[:, 2], letters), "uneven")
+
+
+def check_plans_outside(backend: Backend, letters: IntArray) -> None:
+    """Assert that a plan of a point or of qubits that are not there is refused at submission."""
+    one = np.zeros(1, dtype=np.int64)
+    wider = np.concatenate([letters, letters[:, :1]], axis=1)
+    for plan, what in (
+        (PointPlan(one + backend.shape[0], one, one + 1, letters), "a point that is not there"),
+        (PointPlan(one, one, one + 1, wider), "a qubit that is not there"),
+    ):
+        try:
+            backend.submit(plan, "outside")
+        except InputError:
+            continue
+        raise AssertionError(f"a plan with {what} must be refused")
+
+
+def check_recovery(backend: Backend, letters: IntArray) -> None:
+    """Assert that recovery finds nothing that was not submitted, and a ticket that is good."""
+    one = np.zeros(1, dtype=np.int64)
+    plan = PointPlan(one, one, one + 5, letters)
+    assert backend.recover(plan, "never submitted") is None, "recover found what was not submitted"
+    backend.submit(plan, "recovered")
+    ticket = backend.recover(plan, "recovered")
+    if ticket is not None:
+        plan.checked(backend.collect(ticket))
+
+
+def check_distribution(
+    make_backend: MakeBackend, letters: IntArray, p: FloatArray, *, shots: int
+) -> None:
+    """Assert that outcomes follow their probabilities, in each tag and in all tags together.
+
+    Chi-square tests, each at a share of :data:`~aqka.testing.backends.FALSE_ALARM`: repeated
+    randomness would make the sum over tags vary more than one tag does.
+    """
+    plan = _every_row(p, letters, shots)
+    backend = make_backend(2)
+    counts = np.stack([_dense(run_points(backend, plan, f"tag {k}"), p) for k in range(TAGS)])
+    assert TAGS == 1 or np.any(counts[0] != counts[1]) or np.all(np.isin(p, (0.0, 1.0))), (
+        "another tag must give fresh outcomes"
+    )
+    rows = p.reshape(len(plan), -1)
+    for seen, expected, what in (
+        *((one, shots * rows, "one tag") for one in counts),
+        (counts.sum(axis=0), TAGS * shots * rows, "all tags together"),
+    ):
+        statistic, degrees = _chi_square(seen, expected)
+        chance = float(chi2.sf(statistic, degrees)) if degrees else 1.0
+        assert chance > FALSE_ALARM / (TAGS + 1), (
+            f"outcomes of {what} do not follow their probabilities: chi-square {statistic:.1f} at "
+            f"{degrees} degrees of freedom"
+        )
+        assert np.all(seen[expected < 1e-9 * shots] == 0), "an impossible outcome was seen"
+
+
+def check_determinism(make_backend: MakeBackend, letters: IntArray) -> None:
+    """Assert that seed and tag fix the outcomes, in other processes too."""
+    points = np.arange(make_backend(0).shape[0])
+    zero = np.zeros_like(points)
+    plan = PointPlan(points, zero, zero + 50, letters)
+    expected = run_points(make_backend(3), plan, "again")
+    other = pickle.loads(pickle.dumps(make_backend(3)))
+    run_points(other, plan, "something else")
+    found = run_points(pickle.loads(pickle.dumps(other)), plan, "again")
+    for name in ("rows", "outcomes", "counts"):
+        assert np.array_equal(getattr(expected, name), getattr(found, name)), (
+            "the same seed and tag must give the same outcomes"
+        )
+
+
+def _every_row(p: FloatArray, letters: IntArray, shots: int) -> PointPlan:
+    points, settings = np.indices(p.shape[:2]).reshape(2, -1)
+    return PointPlan(points, settings, np.full(len(points), shots), letters)
+
+
+def _dense(answer: OutcomeCounts, p: FloatArray) -> IntArray:
+    counts = np.zeros((p.shape[0] * p.shape[1], p.shape[2]), dtype=np.int64)
+    np.add.at(counts, (answer.rows, answer.outcomes), answer.counts)
+    return counts
+
+
+def _chi_square(seen: IntArray, expected: FloatArray) -> tuple[float, int]:
+    """Return the statistic of all rows, the rare outcomes of a row pooled, and its degrees."""
+    rare = expected < RARE
+    pooled_seen = np.where(rare, 0, seen)
+    pooled_expected = np.where(rare, 0.0, expected)
+    rest_seen = np.where(rare, seen, 0).sum(axis=1)
+    rest_expected = np.where(rare, expected, 0.0).sum(axis=1)
+    kept = pooled_expected > 0
+    terms = (pooled_seen[kept] - pooled_expected[kept]) ** 2 / pooled_expected[kept]
+    use = rest_expected >= RARE
+    more = (rest_seen[use] - rest_expected[use]) ** 2 / rest_expected[use]
+    cells = kept.sum(axis=1) + use
+    # A rest that is too rare is left out, and then the cells of its row are free.
+    degrees = int(np.sum(np.maximum(cells - np.where(use | (rest_expected == 0), 1, 0), 0)))
+    return float(terms.sum() + more.sum()), degrees

@@ -1,0 +1,101 @@
+"""Objects that tell themselves: short, escaped, with a picture that is the numbers."""
+
+import base64
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from aqka import MatrixBackend, Problem, acquire, predict, quote
+from aqka._util.colours import HEAT_MAP_STOPS
+from aqka._util.shown import Shown, heat_map_png
+from aqka.core import PairTable
+from aqka.dropins import ShotKernel
+from aqka.sessions import Acquisition, PredictionSession
+from tests.conftest import make_kernel
+
+
+class Hostile(Shown):
+    def _figures(self):
+        return {"<b>name</b>": "<script>alert(1)</script>\n" + "x" * 200, "shots": 1234567}
+
+
+@pytest.fixture(scope="module")
+def objects():
+    kernel, y = make_kernel(8), np.array(["<i>a</i>", "b"] * 4)
+    session = acquire(MatrixBackend(kernel), y, 800)
+    head = session.fit()
+    test = MatrixBackend(kernel[:3], rectangular=True)
+    drop_in = ShotKernel(budget=300, test_budget=10)
+    drop_in.matrix(np.random.default_rng(0).uniform(0, 3, (4, 2)))
+    found = predict(head, test, 3000)
+    return {
+        "session": session,
+        "prediction session": PredictionSession(head, 3, 100),
+        "prediction": found,
+        "table": session.table,
+        "block": found.table,
+        "kernel": drop_in,
+        "quote": quote(150, "$20", rate=96, queue=5),
+    }
+
+
+def test_they_are_short_and_say_what_they_hold(objects):
+    texts = {name: repr(one) for name, one in objects.items()}
+    for text in texts.values():
+        assert len(text) < 200
+        assert "\n" not in text
+        assert "array" not in text
+    assert texts["session"].startswith("<Acquisition: points 8, allocator Auto, shots 800 of 800")
+    assert "shots 0 of 100" in texts["prediction session"]
+    assert "classes <i>a</i>, b" in texts["prediction"]
+    assert "pairs 28, shots 800" in texts["table"]
+    assert "training shots 300 of 300, other shots 0 of 10" in texts["kernel"]
+    assert re.search(r"<Quote: points 150, shots [\d,]+, .*cost 20\.00 USD>", texts["quote"])
+
+
+def test_a_notebook_gets_a_table_in_which_every_text_is_text(objects):
+    for one in objects.values():
+        page = one._repr_html_()
+        assert page.count("<table>") == page.count("</table>") == 1
+        assert "<i>" not in page
+    page = Hostile()._repr_html_()
+    assert "<script" not in page
+    assert "&lt;b&gt;name&lt;/b&gt;" in page
+    assert "1,234,567" in page
+    assert len(page) < 600
+
+
+def picture_in(page):
+    data = re.search(r"data:image/png;base64,([^']+)", page)[1]
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+
+
+def test_the_picture_is_the_kernel(objects):
+    session = objects["session"]
+    kernel = session.problem.reading.kernel(session.table)
+    pixels = picture_in(session._repr_html_()).astype(float)
+    stops = np.array(HEAT_MAP_STOPS, dtype=float)
+    places = np.linspace(0, 1, len(stops))
+    expected = np.stack([np.interp(kernel, places, stops[:, c]) for c in range(3)], axis=2)
+    assert np.abs(pixels - expected).max() <= 0.5
+    assert "<img" in objects["kernel"]._repr_html_()
+    assert "<img" not in objects["quote"]._repr_html_()
+
+
+def test_a_large_matrix_is_a_small_picture_and_bad_numbers_are_drawn():
+    numbers = np.full((1000, 30), np.nan)
+    numbers[0, 0] = 7.0
+    picture = Image.open(io.BytesIO(heat_map_png(numbers)))
+    assert picture.size == (30, 250)
+    assert picture.getpixel((0, 0)) == HEAT_MAP_STOPS[-1]
+    assert picture.getpixel((1, 1)) == HEAT_MAP_STOPS[0]
+
+
+def test_nothing_is_measured_yet_and_it_is_shown():
+    assert "unseen 3" in repr(PairTable(3))
+    assert "rounds 0 of" in Acquisition(Problem([0, 1, 0]), 30)._repr_html_().replace(
+        "</th><td>", " "
+    )

@@ -1,0 +1,133 @@
+"""Which runs a folder has, and what is said of each."""
+
+import os
+
+import pytest
+
+from aqka import MatrixBackend, acquire
+from aqka.errors import InputError
+from aqka.serve.folder_watch import CANNOT_BE_READ, FolderWatch
+from aqka.serve.job_states import job_states
+from aqka.serve.run_folder import find_runs, run_key
+from aqka.serve.run_look import look_at, version_of
+from tests.conftest import make_kernel, make_labels
+from tests.report.runs import HOSTILE_DIRECTORY
+from tests.serve.conftest import RunInProgress
+
+
+def rows_by_name(folder):
+    return {look.name: look.row() for look in FolderWatch(folder).runs().values()}
+
+
+def test_every_run_of_a_folder_is_told(folder):
+    rows = rows_by_name(folder)
+    states = {name: row["state"] for name, row in rows.items()}
+    assert states == {
+        "done/run": "finished",
+        "broken off/run": "interrupted",
+        "killed/run": "stopped",
+        f"hostile/{HOSTILE_DIRECTORY}/run": "finished",
+        "damaged": "damaged",
+    }
+    assert rows["killed/run"]["words"].startswith("aqka resume ")
+    assert 0 < rows["killed/run"]["shots"] < rows["killed/run"]["budget"] == 1200
+    assert rows["done/run"]["shots"] == 1200
+    assert 0 <= rows["done/run"]["accuracy"] <= 1
+    assert "ledger.sqlite" in rows["damaged"]["words"]
+
+
+def test_a_folder_that_is_a_run_is_that_run(folder):
+    [row] = rows_by_name(folder / "done" / "run").values()
+    assert row["state"] == "finished"
+    assert row["name"] == "run"
+    with pytest.raises(InputError, match="there is no folder"):
+        FolderWatch(folder / "nowhere")
+
+
+def test_links_hidden_folders_and_depths_are_left_alone(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder / "done")
+    (tmp_path / ".hidden").mkdir()
+    os.rename(_copy(folder / "done" / "run", tmp_path / "copy"), tmp_path / ".hidden" / "run")
+    deep = tmp_path / "a/b/c/d/e/f"
+    deep.mkdir(parents=True)
+    _copy(folder / "done" / "run", deep / "run")
+    assert find_runs(tmp_path) == {}
+    near = _copy(folder / "done" / "run", tmp_path / "a/b/c/d/run")
+    assert find_runs(tmp_path) == {run_key(tmp_path, near): near}
+
+
+def _copy(source, target):
+    import shutil
+
+    return shutil.copytree(source, target)
+
+
+def test_what_was_read_is_kept_until_something_happens(folder, tmp_path, monkeypatch):
+    run = RunInProgress(tmp_path)
+    try:
+        watch = FolderWatch(tmp_path)
+        [(key, first)] = watch.runs().items()
+        assert first.state in ("running", "waiting")
+        word, again = watch.run(key)
+        assert again is first
+        page = watch.report(key)
+        assert watch.report(key) is page
+        run.let_rounds_end(1)
+        later, now = watch.run(key)
+        assert later != word
+        assert now.progress.rounds == first.progress.rounds + 1
+        assert watch.report(key) is not page
+    finally:
+        run.finish()
+    assert watch.run(key)[1].state == "finished"
+    assert watch.run("0123456789abcdef") is None
+    assert watch.report("0123456789abcdef") is None
+
+
+def changes_of(directory):
+    # SQLite's readers find each other by a file that holds nothing of the ledger.
+    files = [path for path in directory.rglob("*") if not path.name.endswith("-shm")]
+    return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
+
+
+def test_looking_changes_nothing(folder):
+    run = folder / "done" / "run"
+    before = changes_of(run)
+    watch = FolderWatch(folder)
+    for key, look in watch.runs().items():
+        if look.state == "damaged":
+            with pytest.raises(CANNOT_BE_READ):
+                watch.report(key)
+        else:
+            assert watch.report(key).startswith("<!DOCTYPE html>")
+    assert changes_of(run) == before
+
+
+def test_jobs_are_told_from_their_entries(folder, tmp_path):
+    jobs = job_states(folder / "done" / "run")
+    assert {job.state for job in jobs} == {"collected"}
+    training = [job for job in jobs if job.purpose == "training"]
+    assert sum(job.shots for job in training) == 1200
+    assert [job.round for job in training] == sorted((job.round for job in training), reverse=True)
+    assert {job.purpose for job in jobs} == {"training", "predictions"}
+    stopped = job_states(folder / "killed" / "run")
+    assert {job.purpose for job in stopped} == {"training"}
+
+
+def test_a_job_that_is_out_shows_its_ticket(tmp_path):
+    class Lost(BaseException):
+        """Ends the process' work as a kill does: nothing is written any more."""
+
+    class NeverCollects(MatrixBackend):
+        def collect(self, ticket):
+            raise Lost
+
+    with pytest.raises(Lost):
+        acquire(NeverCollects(make_kernel(8)), make_labels(8), 100, directory=tmp_path)
+    [job] = job_states(tmp_path)
+    assert (job.state, job.purpose, job.round) == ("sent", "training", 0)
+    assert job.shots > 0
+    assert job.ticket
+    assert job.seconds >= 0
+    assert look_at(tmp_path, "here").row()["shots"] == 0
+    assert version_of(tmp_path) == version_of(tmp_path)
