@@ -24,6 +24,7 @@ from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.chip import count_tiles
+from aqka.study.circuit_facts import circuit_facts
 from aqka.study.directory import Prepared, hold_run, read_results, write_results, write_run
 from aqka.study.method import (
     new_session,
@@ -40,6 +41,7 @@ from aqka.study.study_run import StudyRun
 from aqka.version import __version__
 
 OnStart = Callable[[Quote, int], None]
+OnResults = Callable[[StudyRun], None]
 
 
 def study_quote(
@@ -86,6 +88,7 @@ def carry_out(
     new: bool,
     on_start: OnStart | None = None,
     on_round: Callable[[], None] | None = None,
+    on_results: OnResults | None = None,
 ) -> StudyRun:
     """Run or resume a study in its directory; the run's results are written at the end.
 
@@ -101,6 +104,8 @@ def carry_out(
     on_start, on_round
         Called with the quote and the shots for predictions before the first shot, and after
         every round.
+    on_results
+        Called with the run when its results are written, while it is still held.
     """
     study, points = prepared.study, prepared.points
     section = study.backend if new else same_device(study.backend, directory)
@@ -119,7 +124,10 @@ def carry_out(
             session = _begun_session(prepared, directory) or session
         if on_start is not None:
             on_start(quoted, test_shots)
-        return _spend(prepared, directory, quoted, test_shots, session, backends, on_round)
+        done = _spend(prepared, directory, quoted, test_shots, session, backends, on_round)
+        if on_results is not None:
+            on_results(done)
+        return done
 
 
 def _spend(
@@ -149,9 +157,7 @@ def _spend(
         )
         start = _start(quoted, test_shots, backends) | {"run_id": history.run_id}
         device.close()  # a session is billed while it is open; what is left needs no device
-        results = start | results_of(
-            study, points, session, history, head, prediction, predictions.qpu_seconds
-        )
+        results = start | results_of(study, points, session, history, head, prediction, predictions)
         results["quote_versus_actual"] = quote_versus_actual(quoted, results["actual"])
         content = as_json(results)
         train.seal(final_digests(content, predictions_end))
@@ -197,6 +203,7 @@ def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str,
         "backend": backends.train.name,
         "quote": asdict(quoted),
         "test_shots": test_shots,
+        **circuit_facts(backends.train.circuit),
     }
 
 

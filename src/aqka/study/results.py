@@ -29,9 +29,12 @@ def results_of(
     history: History,
     head: FittedHead,
     prediction: Prediction,
-    prediction_seconds: float | None,
+    predictions: History,
 ) -> dict[str, Any]:
-    """Return how well the head did, what was used, and the history of the run."""
+    """Return how well the head did, what was used, and the history of the run.
+
+    ``history`` and ``predictions`` are what the ledgers of training and predictions say.
+    """
     table, problem = session.table, session.problem
     sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
@@ -59,12 +62,25 @@ def results_of(
             "submissions": len(rounds),
             "qpu_seconds": history.qpu_seconds,
             "test_shots": int(prediction.shots.sum()),
-            "test_qpu_seconds": prediction_seconds,
-            "wall_seconds": sum(r.seconds for r in rounds),
+            "test_qpu_seconds": predictions.qpu_seconds,
+            "wall_seconds": seconds_at_work(history, predictions),
             "rate": study.budget.rate,
         },
+        "test_ids": None if points.origin is None else points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
+
+
+def seconds_at_work(history: History, predictions: History | None) -> float:
+    """Return the time from a run's first entry to its last prediction, without idle time.
+
+    Read from the ledgers alone, so that results written anew are the same.
+    """
+    last = history if predictions is None or predictions.empty else predictions
+    if history.started_at is None or last.updated_at is None:
+        return 0.0
+    idle = history.idle_seconds + (0.0 if last is history else last.idle_seconds)
+    return max(0.0, last.updated_at - history.started_at - idle)
 
 
 def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum:
