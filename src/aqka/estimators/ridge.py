@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
-from aqka.errors import InputError
+from aqka.core.target_scale import TargetScale
 from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
 from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.calibration import (
@@ -75,13 +75,9 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
         """
         points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
         targets = targets.astype(np.float64)
-        # Two values become -1 and +1 in a Problem, which is what this makes of them already.
-        two = np.unique(targets).size == 2
-        self.intercept_ = float((targets.min() + targets.max()) / 2 if two else targets.mean())
-        self.scale_ = float(np.abs(targets - self.intercept_).max())
-        if self.scale_ == 0:
-            raise InputError(f"y has a single value, {targets[0]}; there is nothing to learn.")
-        problem = Problem((targets - self.intercept_) / self.scale_)
+        scale = TargetScale.of(targets)
+        self.intercept_, self.scale_ = scale.centre, scale.spread
+        problem = Problem(scale.scaled(targets))
         self._fit_problem(points, problem, on_round)
         return self
 

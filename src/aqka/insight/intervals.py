@@ -70,6 +70,8 @@ def with_total_interval(
     alone = np.eye(n_outputs)[:, None, :].repeat(len(rows), axis=1)
     reach = np.stack([_reach(prediction, errors, one, quantile) for one in alone], axis=1)
     reach = reach.reshape(prediction.f.shape)
+    if isinstance(prediction, ValuePrediction):
+        reach = reach * prediction.unit
     low, high = prediction.f - reach, prediction.f + reach
     if isinstance(prediction, ValuePrediction):
         return replace(prediction, total_low=low, total_high=high)

@@ -44,6 +44,8 @@ class Values:
     total_low, total_high
         Interval for the f of the same readout on the exact kernel; see
         :func:`~aqka.insight.with_total_interval`. None until asked for.
+    unit
+        By what the values were multiplied, of those that the head learnt.
     """
 
     f: FloatArray
@@ -53,13 +55,14 @@ class Values:
     level: float
     total_low: FloatArray | None = field(default=None, kw_only=True)
     total_high: FloatArray | None = field(default=None, kw_only=True)
+    unit: float = field(default=1.0, kw_only=True)
 
     def in_units(self, scale: float, shift: float) -> Self:
         """Return values and intervals times ``scale`` plus ``shift``, where targets were scaled."""
         names = ("f", "low", "high", "total_low", "total_high")
         values = {name: getattr(self, name) for name in names}
         given = {name: v * scale + shift for name, v in values.items() if v is not None}
-        return replace(self, **given)
+        return replace(self, unit=self.unit * scale, **given)
 
 
 @dataclass(frozen=True, eq=False)

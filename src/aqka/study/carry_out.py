@@ -20,8 +20,8 @@ from aqka.runs.audit import Audit
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.chip import count_tiles
 from aqka.study.circuit_facts import circuit_facts
@@ -38,6 +38,7 @@ from aqka.study.results import quote_versus_actual, results_of
 from aqka.study.schema import BackendSection
 from aqka.study.seal import PREDICTIONS_NAME, begin_predictions, digest_files, final_digests
 from aqka.study.study_run import StudyRun
+from aqka.study.tested_points import Tested, session_for, tested
 from aqka.version import __version__
 
 OnStart = Callable[[Quote, int], None]
@@ -153,7 +154,7 @@ def _spend(
             train.seal(begin_predictions(directory))
         head = session.fit(readout_of(study))
         prediction, predictions, predictions_end = _predict(
-            head, backends, test_shots, study.method.seed, directory, history
+            prepared, head, backends, test_shots, directory, history
         )
         start = _start(quoted, test_shots, backends) | {"run_id": history.run_id}
         device.close()  # a session is billed while it is open; what is left needs no device
@@ -170,29 +171,31 @@ def _spend(
         session=session,
         history=history,
         head=head,
-        prediction=prediction,
+        prediction=prediction if isinstance(prediction, Prediction) else None,
+        values=prediction if isinstance(prediction, ValuePrediction) else None,
         audits={"training": Audit.of(history), "predictions": Audit.of(predictions)},
         results=results,
     )
 
 
 def _predict(
+    prepared: Prepared,
     head: FittedHead,
     backends: StudyBackends,
     budget: int,
-    seed: int,
     directory: Path,
     history: History,
-) -> tuple[Prediction, History, str]:
+) -> tuple[Tested, History, str]:
     """Spend at most ``budget`` shots on pairs of a test and a training point, and predict.
 
     Returns the prediction, what its ledger says, and the ledger's end.
     """
-    session = PredictionSession(head, backends.test.shape[0], budget, seed=seed)
+    study, points = prepared.study, prepared.points
+    session = session_for(study, head, len(points.test), budget, study.method.seed)
     place, parent = directory / PREDICTIONS_NAME, {"parent": history.run_id}
     with Run(session, backends.test, place, begin_with=parent) as run:
         run.spend()
-        found = session.result(as_measured=reads_as_measured(history))
+        found = tested(session, points, as_measured=reads_as_measured(history))
         return found, run.history(), run.end()
 
 

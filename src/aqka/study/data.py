@@ -67,6 +67,18 @@ def _bundled_with_sklearn(loader: str) -> Callable[[], DataTable]:
     return load
 
 
+def _numbers_of_sklearn(loader: str) -> Callable[[], DataTable]:
+    def load() -> DataTable:
+        from sklearn import datasets
+
+        bunch = getattr(datasets, loader)()
+        columns = [str(name) for name in bunch.feature_names]
+        targets = np.asarray(bunch.target, dtype=np.float64)
+        return DataTable(np.asarray(bunch.data, dtype=np.float64), targets, columns)
+
+    return load
+
+
 def _generated_by_sklearn(maker: str, **settings: float) -> Callable[[], DataTable]:
     def load() -> DataTable:
         from sklearn import datasets
@@ -82,6 +94,7 @@ BUILT_IN: dict[str, Callable[[], DataTable]] = {
     "wine": _bundled_with_sklearn("load_wine"),
     "iris": _bundled_with_sklearn("load_iris"),
     "digits": _bundled_with_sklearn("load_digits"),
+    "diabetes": _numbers_of_sklearn("load_diabetes"),
     "moons": _generated_by_sklearn("make_moons", noise=0.15),
     "circles": _generated_by_sklearn("make_circles", noise=0.1, factor=0.5),
 }
@@ -96,7 +109,9 @@ def load_table(section: DataSection, base: Path) -> DataTable:
     suffix = Path(source).suffix.lower()
     if suffix in READERS:
         path = inside(base, source, "data.source")
-        return READERS[suffix](path, section.target, section.features, id_column=section.id)
+        return READERS[suffix](
+            path, section.target, section.features, id_column=section.id, real=_is_real(section)
+        )
     if source not in BUILT_IN:
         raise InputError(
             f"data.source {inert(source)!r} is neither a built-in name nor a file ending in "
@@ -107,7 +122,19 @@ def load_table(section: DataSection, base: Path) -> DataTable:
         raise InputError(
             f"data.target, data.features and data.id are for files; {source} has its own labels."
         )
-    return BUILT_IN[source]()
+    table = BUILT_IN[source]()
+    if (table.y.dtype.kind == "f") != _is_real(section):
+        kind = "numbers" if table.y.dtype.kind == "f" else "classes"
+        wanted = "regression" if kind == "numbers" else "classification"
+        raise InputError(
+            f"the target of {source} holds {kind}, so data.task must be {wanted!r}, got "
+            f"{section.task!r}."
+        )
+    return table
+
+
+def _is_real(section: DataSection) -> bool:
+    return section.task == "regression"
 
 
 def encode(
@@ -150,7 +177,36 @@ def split_points(
     """Return the numbers of the training and of the test points; classes keep their shares."""
     from sklearn.model_selection import train_test_split
 
-    classes, counts = np.unique(table.y, return_counts=True)
+    real = table.y.dtype.kind == "f"
+    n_classes = _check_values(table.y) if real else _check_classes(table.y)
+    check_split_sizes(split, len(table.y), n_classes)
+    train, test = train_test_split(
+        np.arange(len(table.y)),
+        train_size=split.train,
+        test_size=split.test,
+        stratify=None if real else table.y,
+        random_state=split.seed,
+    )
+    if len(train) > MAX_TRAINING_POINTS:
+        raise InputError(
+            f"{len(train)} training points have {len(train) * (len(train) - 1) // 2:,} pairs; set "
+            f"split.train to at most {MAX_TRAINING_POINTS}."
+        )
+    return np.sort(train), np.sort(test)
+
+
+def _check_values(targets: FloatArray) -> int:
+    """Refuse targets that are all the same; return how many points a split needs on each side."""
+    if np.ptp(targets) == 0:
+        raise InputError(
+            f"the target holds {targets[0]:g} for every point; there is nothing to learn."
+        )
+    return 2
+
+
+def _check_classes(labels: NDArray[Any]) -> int:
+    """Refuse labels that cannot be split; return the number of classes."""
+    classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         raise InputError(
             f"the target has a single class, {inert(classes[0])}; a classifier needs two."
@@ -160,17 +216,4 @@ def split_points(
             f"class {inert(classes[np.argmin(counts)])!r} has a single point; a split needs two of "
             f"each. There are {len(classes)} classes: is data.target the right column?"
         )
-    check_split_sizes(split, len(table.y), len(classes))
-    train, test = train_test_split(
-        np.arange(len(table.y)),
-        train_size=split.train,
-        test_size=split.test,
-        stratify=table.y,
-        random_state=split.seed,
-    )
-    if len(train) > MAX_TRAINING_POINTS:
-        raise InputError(
-            f"{len(train)} training points have {len(train) * (len(train) - 1) // 2:,} pairs; set "
-            f"split.train to at most {MAX_TRAINING_POINTS}."
-        )
-    return np.sort(train), np.sort(test)
+    return len(classes)

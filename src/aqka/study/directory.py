@@ -177,7 +177,9 @@ def read_points(directory: Path, features: int | None = None) -> Points:
     for x, labels in ((train, train_labels), (test, test_labels)):
         if x.ndim != 2 or x.dtype != np.float64 or labels.shape != (len(x),) or x.size == 0:
             raise refusal
-        if labels.dtype.kind not in "iU" or not np.isfinite(x).all():
+        if labels.dtype.kind not in "iUf" or not np.isfinite(x).all():
+            raise refusal
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise refusal
     if train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):
         raise refusal

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from aqka.core.problem import Problem
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
@@ -13,11 +14,13 @@ from aqka.planning.usage import price
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.data import Points
-from aqka.study.method import readout_of
+from aqka.study.method import class_labels_of, readout_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
 from aqka.study.schema import Study
+from aqka.study.tested_points import Tested
+from aqka.study.value_scores import ValueScores
 
 MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
 
@@ -28,7 +31,7 @@ def results_of(
     session: Acquisition,
     history: History,
     head: FittedHead,
-    prediction: Prediction,
+    prediction: Tested,
     predictions: History,
 ) -> dict[str, Any]:
     """Return how well the head did, what was used, and the history of the run.
@@ -40,22 +43,20 @@ def results_of(
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = None
     if table.n_points <= MAX_ASSESSED_POINTS:
-        assess = make_assess(problem, points.train_labels, readout_of(study), diagnostics)
+        labels = class_labels_of(study, points)
+        assess = make_assess(problem, labels, readout_of(study), diagnostics)
     rounds = summarise_rounds(history, problem.new_table(), assess, MAX_ASSESSED)
     return {
         "results": {
-            **_scores(points, prediction),
+            **_scores(points, problem, prediction),
             "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
             "train_points": table.n_points,
             "test_points": len(points.test),
-            "classes": [str(label) for label in problem.classes],
             "regularisation": head.regularisation,
             "shots": table.total,
             "pairs": table.n_pairs,
             "pairs_seen": int(np.sum(~table.unseen)),
             "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
-            "predictions": [str(label) for label in prediction.labels],
-            "settled": prediction.settled.tolist(),
         },
         "actual": {
             "shots": table.total,
@@ -93,7 +94,18 @@ def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum
     return Spectrum.of(session.problem.reading.kernel(session.table))
 
 
-def _scores(points: Points, prediction: Prediction) -> dict[str, Any]:
+def _scores(points: Points, problem: Problem, prediction: Tested) -> dict[str, Any]:
+    """Return what the test points say of a head for classes, or of one for numbers."""
+    if isinstance(prediction, ValuePrediction):
+        mean = float(points.train_labels.mean())
+        return {
+            "task": "regression",
+            **asdict(ValueScores.of(points.test_labels, prediction.f, mean)),
+            "predictions": prediction.f.tolist(),
+            "low": prediction.low.tolist(),
+            "high": prediction.high.tolist(),
+            "level": prediction.level,
+        }
     right = prediction.labels == points.test_labels
     accuracy = float(right.mean())
     return {
@@ -101,6 +113,9 @@ def _scores(points: Points, prediction: Prediction) -> dict[str, Any]:
         "standard_error": float(np.sqrt(accuracy * (1 - accuracy) / len(right))),
         "balanced_accuracy": balanced_accuracy(points.test_labels, prediction.labels),
         "majority_accuracy": points.majority_accuracy,
+        "classes": [str(label) for label in problem.classes],
+        "predictions": [str(label) for label in prediction.labels],
+        "settled": prediction.settled.tolist(),
     }
 
 

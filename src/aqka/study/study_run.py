@@ -11,13 +11,14 @@ from aqka.runs.driver import check_parent, replay
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import Ledger, ledger_path
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
 from aqka.study.method import as_begun, new_session, readout_of, reads_as_measured
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import PREDICTIONS_NAME, STUDY_NAME
+from aqka.study.tested_points import Tested, session_for, tested
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,9 @@ class StudyRun:
         Where it is, the study, the file that was read, the encoded points.
     session, history
         The training session with all that was measured, and what its ledger says.
-    head, prediction
-        What was trained, and the test points; None before they are predicted.
+    head, prediction, values
+        What was trained, and the test points: their classes, or their values in the target's units
+        where the study is a regression. None before they are predicted.
     audits
         What the check of each ledger says, by name.
     results
@@ -46,6 +48,7 @@ class StudyRun:
     history: History
     head: FittedHead | None
     prediction: Prediction | None
+    values: ValuePrediction | None
     audits: dict[str, Audit]
     results: dict[str, Any]
 
@@ -59,7 +62,7 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
     session = new_session(study, points, history.budget)
     replay(session, history)
     audits = {"training": Audit.of(history)}
-    head, prediction = None, None
+    head, found = None, None
     place = directory / PREDICTIONS_NAME
     if place.is_dir() and session.done:
         made = _read_predictions(place, history)
@@ -67,7 +70,7 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         if isinstance(made, History) and made.sound and made.finished:
             head = session.fit(readout_of(study))
             as_measured = reads_as_measured(history)
-            prediction = _replay_prediction(head, made, points, study, as_measured)
+            found = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
         directory=directory,
         study=study,
@@ -76,7 +79,8 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         session=session,
         history=history,
         head=head,
-        prediction=prediction,
+        prediction=found if isinstance(found, Prediction) else None,
+        values=found if isinstance(found, ValuePrediction) else None,
         audits=audits,
         results=read_results(directory),
     )
@@ -95,11 +99,11 @@ def _read_predictions(place: Path, training: History) -> History | Audit:
 
 def _replay_prediction(
     head: FittedHead, history: History, points: Points, study: Study, as_measured: bool
-) -> Prediction | None:
+) -> Tested | None:
     """Return the test points as their session had them; None where the ledger is of others."""
     assert history.budget is not None
-    session = PredictionSession(head, len(points.test), history.budget, seed=study.method.seed)
+    session = session_for(study, head, len(points.test), history.budget, study.method.seed)
     if history.extent.block != session.table.shots.shape:
         return None
     replay(session, history)
-    return session.result(as_measured=as_measured)
+    return tested(session, points, as_measured=as_measured)
