@@ -90,8 +90,9 @@ def decide_values(found: ValueResults) -> Verdict:
 def value_words(found: ValueResults) -> str:
     """Return how accurate a regression is, in words."""
     inside = float(np.mean((found.low <= found.truth) & (found.truth <= found.high)))
+    reason = decide_values(found).reason
     return (
-        f"{decide_values(found).reason.capitalize()} Half of the errors are below "
+        f"{reason[0].upper()}{reason[1:]} Half of the errors are below "
         f"{np.median(np.abs(found.value - found.truth)):.4g}. {inside:.0%} of the targets lie "
         "within their point's interval, which is for what endless test shots would give and not "
         "for the target."
