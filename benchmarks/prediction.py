@@ -20,7 +20,7 @@ from benchmarks.bars import Bar
 TRAINING_SHOTS = 16  # a pair
 SHOTS_A_PAIR = 4.0 ** np.arange(6)
 AGREEMENTS = (0.9, 0.95)
-SPLITS = 8  # into training and test points, over which agreement is averaged
+SPLITS = 5  # into training and test points, over which agreement is averaged
 FEW_SPLITS = 4
 WAYS = ("equally, as measured", "equally, linear Bayes", "allocated", "with stopping at 5 %")
 NEVER = 1e-300  # an error rate at which no point is settled
@@ -201,7 +201,7 @@ def shot_coverage(task: Task, repetitions: int = 200) -> Bar:
     )
 
 
-def total_coverage(task: Task, readout: str, shots: int, repetitions: int = 60) -> Bar:
+def total_coverage(task: Task, readout: str, shots: int, repetitions: int = 40) -> Bar:
     """Return how often the total interval covers the same readout's f on the exact kernel."""
     exact = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
     truth = exact.decision_function(task.test_kernel)

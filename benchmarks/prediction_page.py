@@ -31,9 +31,9 @@ from benchmarks.tables import table
 
 PAGE = Path(__file__).parent.parent / "docs" / "measured" / "prediction.md"
 SHARES = (0.1, 0.3, 0.5, 0.7)  # of a budget for training, beside the recommended one
-SPLIT_SEEDS = 3
+SPLIT_SEEDS = 2
 SHOTS_IN_ALL = (2, 10)  # for each pair, of training and of new points
-NEW_POINTS = (10, 60, 250)
+NEW_POINTS = (10, 60, 200)
 
 
 def savings_table() -> str:
@@ -65,8 +65,8 @@ def _shots(number: float) -> str:
 def interval_bars() -> Iterator[Bar]:
     """Measure the error rate, and the coverage of both intervals."""
     for task in (breast_cancer(), digits(), planted_sparse(80, 30, 8, 1, largest_class=0.7)):
-        yield false_decisions(task, repetitions=20)
-        yield shot_coverage(task, repetitions=100)
+        yield false_decisions(task, repetitions=10)
+        yield shot_coverage(task, repetitions=40)
     small_zz = breast_cancer(60, 10)
     for readout, shots in (("ridge", 4), ("ridge", 16), ("svm", 16)):
         yield total_coverage(small_zz, readout, shots)
