@@ -47,7 +47,13 @@ class Origin:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all of it as arrays, for an npz file."""
         found = {name: getattr(self, name) for name in ARRAYS}
-        return {name: np.asarray(value) for name, value in found.items() if value is not None}
+        # A list of no names would become numbers.
+        kinds = {name: str if isinstance(value, list) else None for name, value in found.items()}
+        return {
+            name: np.asarray(value, dtype=kinds[name])
+            for name, value in found.items()
+            if value is not None
+        }
 
     @classmethod
     def of_arrays(
