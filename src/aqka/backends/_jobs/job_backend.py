@@ -15,9 +15,10 @@ from aqka.backends._jobs.sent_circuits import SentCircuits, plan_values
 from aqka.backends._jobs.tally import HitTally, OutcomeTally
 from aqka.backends._jobs.tickets import Ticket, part_name
 from aqka.backends._jobs.tiles_in_use import TilesInUse
+from aqka.backends._jobs.transpile import Preset
 from aqka.backends._tiles.deal import Deal
 from aqka.backends._tiles.sentinels import Sentinels
-from aqka.backends.base import Backend, check_plan
+from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.tile_watch import TileHits
 from aqka.backends.tiles import TileRule, Tiling
@@ -54,7 +55,8 @@ class JobBackend(Backend):
         self._circuits = SentCircuits(chosen_map, target)
         _ = self._circuits.fidelity  # what cannot be transpiled is better told now
         self._seed = seed
-        self._tiles = None if tiles.count == 1 else TilesInUse(target, tiles)
+        device = target.target if isinstance(target, Preset) else target
+        self._tiles = None if tiles.count == 1 else TilesInUse(device, tiles)
         self._sentinels: Sentinels | None = None
         _ = self.tiling  # and so is what no tile can be found for
         self._forget_submissions()
@@ -183,6 +185,18 @@ class JobBackend(Backend):
             return None
         kind, circuit = type(plan).__name__, self._circuits.of(plan).circuit
         return self._sent_on.get(key) or len(self._tiles.find(kind, circuit))
+
+    def workload(self, plan: Plan) -> Workload:
+        """Return what a plan asks of the device: rows side by side on tiles share executions."""
+        n_tiles = self._tiles_for(plan, "")
+        side, chunks = n_tiles or 1, self._layout(plan, n_tiles).chunks()
+        executions = sum(-(-len(chunk.pairs) // side) * chunk.shots for chunk in chunks)
+        if self._job_shape.free_shots and n_tiles is None:
+            executions = plan.total  # as on hardware, whatever a simulator runs for nothing
+        watched = 0
+        if self._watches(plan) and self._sentinels is not None:
+            watched = len(chunks) * len(self._sentinels.points) * self._sentinels.shots
+        return Workload(plan.total + watched * side, executions + watched, len(chunks))
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Submit a plan and return a ticket: the ids of its jobs and how to read them.
