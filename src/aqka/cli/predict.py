@@ -10,11 +10,13 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import inert, spreadsheet_cell
+from aqka.cli.asking import AllowCode, Yes, ask_to_spend
 from aqka.cli.options import AsJson, Run
 from aqka.cli.stopping import leaving_resumable, this_command
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
+    from aqka.backends import Backend
     from aqka.study.new_points import NewPoints
 
 
@@ -35,12 +37,19 @@ def predict(
     output: Annotated[
         Path | None, typer.Option(help="Write all points to this .csv or .json file.")
     ] = None,
+    ceiling: Annotated[
+        str | None,
+        typer.Option(help="Most that these points may take: shots, QPU time or money."),
+    ] = None,
+    yes: Yes = False,
+    allow_code: AllowCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Classify new points with a finished run, on its backend. Exit codes: as run.
+    """Predict new points with a finished run, on its backend. Exit codes: as run.
 
-    Points are encoded as the run's own were. A ledger below the run's directory keeps what is
-    measured: the same command goes on after a stop, and never buys a shot twice.
+    Points are encoded as the run's own were. Other columns of the file, such as names, are kept;
+    a column of the study's target scores the predictions. A ledger below the run's directory
+    keeps what is measured: the same command goes on after a stop, and never buys a shot twice.
     """
     from threadpoolctl import threadpool_limits
 
@@ -50,7 +59,15 @@ def predict(
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
         raise InputError(f"--output must end in .csv or .json, got {inert(output.name)!r}.")
     with leaving_resumable(run, inert(this_command(), 1000)), threadpool_limits(1):
-        found = predict_new_points(run, data, shots, _announce)
+        found = predict_new_points(
+            run,
+            data,
+            shots,
+            _announce,
+            confirm=lambda backend, budget: _confirm(backend, budget, yes),
+            ceiling=ceiling,
+            allow_code=allow_code,
+        )
     if output is not None:
         _write_predictions(found, output)
     if as_json:
@@ -62,6 +79,19 @@ def predict(
 def _announce(points: int, budget: int) -> None:
     words = f"{points:,} points, at most {budget:,} shots"
     Console(stderr=True).print(words, highlight=False, markup=False)
+
+
+def _confirm(backend: "Backend", budget: int, yes: bool) -> None:
+    """Show what predictions on paid hardware cost at most, and ask."""
+    from aqka.planning.budget import duration
+    from aqka.planning.device import HERON, zz_depth
+    from aqka.sessions.prediction import ROUNDS
+
+    depth = zz_depth(4) if backend.circuit is None else int(backend.circuit.depth())
+    jobs = min(ROUNDS, budget) + budget // HERON.max_executions
+    seconds = jobs * HERON.job_overhead + budget * HERON.execution_seconds(depth)
+    words = f"at most {budget:,} shots in {jobs} jobs, about {duration(seconds)} of QPU time"
+    ask_to_spend(words, backend.name, yes)
 
 
 def _write_predictions(found: "NewPoints", output: Path) -> None:
@@ -83,7 +113,7 @@ def _write_predictions(found: "NewPoints", output: Path) -> None:
 def _as_csv(found: "NewPoints") -> str:
     from aqka.cli.predictions_table import cell_text, one_column_per_class
 
-    rows = [one_column_per_class(row, found.prediction.head.classes) for row in found.rows()]
+    rows = [one_column_per_class(row, found.prediction.head.classes) for row in found.records()]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(map(spreadsheet_cell, rows[0]))
@@ -93,13 +123,20 @@ def _as_csv(found: "NewPoints") -> str:
 
 
 def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
+    from aqka.sessions import Prediction
+
+    prediction = found.prediction
+    classes = {}
+    if isinstance(prediction, Prediction):
+        classes = {"classes": [label.item() for label in prediction.head.classes]}
     return {
-        "level": found.prediction.level,
-        "classes": [label.item() for label in found.prediction.head.classes],
+        "level": prediction.level,
+        **classes,
+        "scores": found.scores(),
         "shots": int(found.prediction.shots.sum()),
         "budget": found.budget,
         "qpu_seconds": found.qpu_seconds,
         "clipped": found.clipped,
         "ledger": str(found.directory),
-        "points": found.rows(),
+        "points": found.records(),
     }

@@ -36,6 +36,7 @@ def heat_maps(report: RunReport) -> HeatMaps:
         "points": table.n_points,
         "step": step,
         "order": order.tolist(),
+        "ids": [report.ids[k] for k in order],
         "labels": [report.labels[k] for k in order] if report.labels else [],
         "diagonal": table.diagonal,
         "colours": HEAT_MAP_STOPS,
@@ -62,6 +63,8 @@ def _relative_sensitivity(report: RunReport) -> FloatArray | None:
 def _order(report: RunReport) -> NDArray[np.int64]:
     """Return the points sorted by class, where that is known."""
     labels = report.labels or [""] * report.table.n_points
+    if report.settings.get("data.task") == "regression":
+        return np.argsort([float(label) for label in labels], kind="stable")
     return np.argsort(np.array(labels), kind="stable")
 
 
