@@ -11,7 +11,7 @@ output = "runs/{stem}"        # directory of the run, inside this file's directo
 [data]
 source = "breast-cancer"      # built-in: breast-cancer, wine, iris, digits, moons, circles;
                               # or a .csv, .parquet or .npz file beside this one
-# task = "regression"         # the target holds numbers; built-in: diabetes. Default: classification
+# task = "regression"         # a target of numbers; built-in: diabetes. Default: classification
 # target = "label"            # of a file: the column of the labels (.npz: the array, beside X)
 # features = ["a", "b"]       # of a file: columns to use; default: all others
 
