@@ -88,7 +88,7 @@ def split_table() -> str:
     for n_new in NEW_POINTS:
         for shots in SHOTS_IN_ALL:
             found = np.mean([_agreements(*case, shots) for case in _split_cases(n_new)], axis=0)
-            share = split_budget(10**6, 60, n_new).training / 10**6
+            share = split_budget(10**6, 60, n_new).train / 10**6
             print(n_new, shots, share, found, flush=True)
             rows.append((str(n_new), str(shots), f"{share:.0%}", *(f"{a:.1%}" for a in found)))
     header = ("new points", "shots a pair", "recommended", "agreement there")
@@ -108,7 +108,7 @@ def _agreements(task: Task, seed: int, shots: int) -> list[float]:
     exact = make_readout("ridge-loo").fit_kernel(task.kernel, Problem(task.y, task.ridge))
     truth = exact.predict(task.test_kernel)
     found = []
-    for share in (split_budget(budget, n_train, n_new).training / budget, *SHARES):
+    for share in (split_budget(budget, n_train, n_new).train / budget, *SHARES):
         training = MatrixBackend(task.kernel, seed=seed)
         session = acquire(training, task.y, round(share * budget), "uniform", seed=seed)
         test = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)

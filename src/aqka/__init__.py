@@ -11,7 +11,7 @@ from aqka.allocators import allocator_names
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
 from aqka.core import Problem
-from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.errors import CeilingError, InputError, JobError, LedgerError, TransientError
 from aqka.insight import diagnose
 from aqka.insight.preflight import preflight
 from aqka.planning import quote
@@ -26,6 +26,7 @@ __all__ = [
     "Acquisition",
     "Backend",
     "BackendFactory",
+    "CeilingError",
     "InputError",
     "JobError",
     "LedgerError",

@@ -44,5 +44,16 @@ class JobError(RuntimeError):
         self.lost = lost
 
 
+class CeilingError(RuntimeError):
+    """The next submission does not fit under the user's ceiling; nothing was submitted.
+
+    The message says what it would need. Nothing is lost: with a higher ceiling the run goes on.
+    """
+
+
+class CancelledError(RuntimeError):
+    """Somebody cancelled the run; nothing more was submitted, and it can be resumed."""
+
+
 class LedgerError(RuntimeError):
     """A ledger cannot be read or written, or does not belong to this run."""

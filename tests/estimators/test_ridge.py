@@ -45,6 +45,12 @@ def test_a_single_target_cannot_be_learnt():
         QuantumRidge().fit(np.ones((4, 2)), np.full(4, 3.0))
 
 
+def test_a_regression_has_no_border_to_move():
+    model = QuantumRidge(budget=100, readout="balanced")
+    with pytest.raises(InputError, match="a regression has none"):
+        model.fit(np.linspace(0, 3, 8).reshape(4, 2), [0.1, 0.7, 1.3, 0.2])
+
+
 def test_regression_predicts_values_in_target_units_and_no_classes(counted, tmp_path):
     X = np.linspace(0.1, 3, 40).reshape(-1, 1).repeat(2, axis=1)
     y = 100 + 20 * np.cos(2 * X[:, 0])

@@ -17,8 +17,8 @@ from aqka.planning.split import TRAINING_WEIGHT
 )
 def test_both_parts_get_something_and_nothing_is_lost(budget, n_train, n_new, design):
     split = split_budget(budget, n_train, n_new, design)
-    assert split.training + split.prediction == budget
-    assert min(split.training, split.prediction) >= 1
+    assert split.train + split.predict == budget
+    assert min(split.train, split.predict) >= 1
 
 
 @pytest.mark.parametrize(("n_train", "n_new"), [(60, 10), (60, 250), (500, 20)])
@@ -30,18 +30,18 @@ def test_of_pairs_the_sum_of_both_errors_is_least(n_train, n_new):
         return TRAINING_WEIGHT * pairs / (share * budget) + new_pairs / ((1 - share) * budget)
 
     best = minimize_scalar(error, bounds=(0.001, 0.999), method="bounded", options={"xatol": 1e-9})
-    found = split_budget(budget, n_train, n_new).training / budget
+    found = split_budget(budget, n_train, n_new).train / budget
     assert found == pytest.approx(best.x, abs=1e-5)
 
 
 def test_of_points_every_point_gets_the_same():
     split = split_budget(1000, 30, 70, "points")
-    assert (split.training, split.prediction) == (300, 700)
+    assert (split.train, split.predict) == (300, 700)
     assert "the same shots each" in split.reason
 
 
 def test_more_new_points_leave_less_for_training():
-    shares = [split_budget(10**6, 100, n).training for n in (1, 10, 100, 1000)]
+    shares = [split_budget(10**6, 100, n).train for n in (1, 10, 100, 1000)]
     assert np.all(np.diff(shares) < 0)
 
 

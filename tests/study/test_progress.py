@@ -48,13 +48,13 @@ def test_progress_agrees_with_the_results(finished):
     now = progress(run)
     results, last = found["results"], found["history"][-1]
     assert (now.state, now.backend) == ("finished", "statevector")
-    assert (now.rounds, now.rounds_planned) == (4, 4)
+    assert (now.rounds, now.rounds_planned) == (3, 3)
     assert (now.shots, now.budget, now.shots_left) == (1200, 1200, 0)
     assert (now.pairs_seen, now.pairs) == (results["pairs_seen"], 66)
     assert now.gini == pytest.approx(results["diagnostics"]["gini"])
     assert now.accuracy == results["cross_validated_accuracy"] == last["accuracy"]
     assert now.seconds_left is None
-    assert [entry["shots"] for entry in found["history"]] == [480, 720, 960, 1200]
+    assert [entry["shots"] for entry in found["history"]] == [400, 800, 1200]
     accuracy, count = results["accuracy"], results["test_points"]
     assert results["standard_error"] == pytest.approx(np.sqrt(accuracy * (1 - accuracy) / count))
     assert stored_quote(found).shots == 1200

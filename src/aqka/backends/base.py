@@ -2,15 +2,42 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aqka._util.arrays import FloatArray
+from aqka.backends.job_states import JobState
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a submission asks of a device.
+
+    Attributes
+    ----------
+    shots
+        Shots of the plan, and whatever is measured beside it.
+    executions
+        Executions that are billed: fewer than shots where several circuits run side by side.
+    jobs
+        Jobs it is sent as.
+    """
+
+    shots: int
+    executions: int
+    jobs: int
+
+    def part(self, shots: int, of: int) -> "Workload":
+        """Return the work where only some of a plan's shots were run, rounded up."""
+        if shots == 0:
+            return Workload(0, 0, 0)
+        return Workload(-(-self.shots * shots // of), -(-self.executions * shots // of), self.jobs)
 
 
 class Backend(ABC):
@@ -74,6 +101,36 @@ class Backend(ABC):
         default knows of none.
         """
         return None
+
+    def workload(self, plan: Plan) -> Workload:
+        """Return what a plan asks of the device, before it is submitted.
+
+        The default is one job with an execution for each shot.
+        """
+        return Workload(plan.total, plan.total, 1 if plan.total else 0)
+
+    def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
+        """Cancel the jobs of a submission that wait in a queue, and return how all of them stand.
+
+        ``ticket`` is None where it was not stored. A job that is being run is left alone. The
+        default has none to cancel.
+        """
+        return []
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether shots may cost money, so that a study asks before it spends.
+
+        The default takes everything for paid that cannot be run again at no cost.
+        """
+        return not self.replayable
+
+    def remarks(self, ticket: str) -> Mapping[str, Any]:
+        """Return what else the ledger should keep of a collected ticket; the default has nothing.
+
+        Plain values by name, which JSON can write.
+        """
+        return {}
 
     @property
     def usage(self) -> Mapping[str, float]:

@@ -1,7 +1,7 @@
 """Shots by any PennyLane device."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
@@ -10,13 +10,20 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
 from aqka.backends._points.circuit import setting_angles
+from aqka.backends._qml.from_circuit import as_pennylane_function
 from aqka.backends._qml.tapes import EXTRA, PointTapes
-from aqka.backends.circuits import as_rows_and_columns
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+# Of devices that run in this process: whoever brings another is asked before it is paid.
+SIMULATORS = ("default.", "lightning.", "null.", "reference.", "braket.local.")
 
 BATCH_AMPLITUDES = 2**22  # of one batch, which bounds its memory to some 100 MB
 
@@ -33,7 +40,8 @@ class PennylaneBackend(SimulatedBackend):
         Points of the rows, one per row of the array.
     feature_map
         A function that applies the gates of one point, for example
-        ``lambda x: qml.AngleEmbedding(x, wires=range(2))``.
+        ``lambda x: qml.AngleEmbedding(x, wires=range(2))``; or a parametrised Qiskit circuit,
+        whose gates are applied as PennyLane's.
     device
         A device's name, or a function that makes a device from a seed.
     columns
@@ -64,7 +72,7 @@ class PennylaneBackend(SimulatedBackend):
     def __init__(
         self,
         X: ArrayLike,
-        feature_map: Callable[[FloatArray], object],
+        feature_map: "Callable[[FloatArray], object] | QuantumCircuit",
         device: str | Callable[[int], Any] = "lightning.qubit",
         *,
         columns: ArrayLike | None = None,
@@ -74,10 +82,12 @@ class PennylaneBackend(SimulatedBackend):
         qml = require("pennylane", EXTRA)
         super().__init__(seed)
         self._rows, self._cols = as_rows_and_columns(X, columns)
+        if hasattr(feature_map, "parameters") and hasattr(feature_map, "num_qubits"):
+            feature_map = as_pennylane_function(as_feature_map(feature_map, self._rows.shape[1]))
         if not callable(feature_map):
             raise InputError(
-                "feature_map must be a function of one point that applies PennyLane gates, "
-                f"got {type(feature_map).__name__}."
+                "feature_map must be a function of one point that applies PennyLane gates, or a "
+                f"Qiskit circuit; got {type(feature_map).__name__}."
             )
         if noise is not None and not isinstance(noise, qml.NoiseModel):
             raise InputError(
@@ -98,6 +108,15 @@ class PennylaneBackend(SimulatedBackend):
     def shape(self) -> tuple[int, int]:
         """Points of the rows and of the columns."""
         return len(self._rows), len(self._cols)
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether the device may be other than one of the simulators that are known."""
+        device = self._device
+        if not isinstance(device, str):
+            made = self._make_device(seed=1)
+            device = str(getattr(made, "short_name", None) or made.name)
+        return not device.startswith(SIMULATORS)
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but the operations it records have.

@@ -1,5 +1,6 @@
 """Shots on IBM hardware, safe against crashes: jobs are tagged, and found by id or by tag."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import TracebackType
@@ -12,19 +13,24 @@ from aqka._util.optional import require
 from aqka.backends._jobs.execution_mode import MODES, ExecutionMode
 from aqka.backends._jobs.ibm import EXTRA, IbmService, row_limit
 from aqka.backends._jobs.ibm_errors import (
+    cancel_queued,
     find_job,
     is_lost,
     qpu_seconds,
+    state_of,
     tell_passing_errors,
     wait_for_result,
     was_run,
 )
+from aqka.backends._jobs.ibm_options import check_options
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.tickets import part_name, shorten_tag, tiles_sent
+from aqka.backends._jobs.tickets import Ticket, part_name, shorten_tag, tiles_sent
+from aqka.backends._jobs.transpile import choose_target
 from aqka.backends.base import check_plan
 from aqka.backends.job_service import JobService
+from aqka.backends.job_states import JobState
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.core.plans import Answer, Plan
@@ -52,11 +58,16 @@ class RuntimeBackend(JobBackend):
     X, feature_map, columns
         See :class:`~aqka.backends.SamplerBackend`.
     mode
-        ``"auto"`` tries a session, then a batch; ``"session"`` or ``"batch"`` tries only this
-        one. Where the account's plan refuses, jobs are plain, as with ``"job"``.
+        ``"auto"`` tries a session, then a batch, and else sends plain jobs, as ``"job"`` does;
+        ``"session"`` or ``"batch"`` is refused where the account's plan has none.
     options
         IBM's sampler options, for example ``{"max_execution_time": 300}`` (QPU seconds after
-        which IBM cancels a job) or ``{"dynamical_decoupling": {"enable": True}}``.
+        which IBM cancels a job) or ``{"dynamical_decoupling": {"enable": True}}``. One that IBM's
+        sampler does not know is refused on a fake device too, which runs without them.
+    optimization_level, initial_layout
+        Of Qiskit's preset pass manager; None is 1, and the best place it finds.
+    pass_manager
+        One of your own in their place.
     jobs
         How plans become jobs. None takes IBM's limits of executions and of instructions, which
         bounds the rows of a job by the depth of the circuit; local backends, whose shots cost
@@ -98,6 +109,9 @@ class RuntimeBackend(JobBackend):
         columns: ArrayLike | None = None,
         mode: str = "auto",
         options: dict[str, Any] | None = None,
+        optimization_level: int | None = None,
+        initial_layout: Sequence[int] | None = None,
+        pass_manager: Any = None,
         jobs: JobShape | None = None,
         tiles: TileRule | int | str = 1,
         seed: int = 0,
@@ -106,12 +120,15 @@ class RuntimeBackend(JobBackend):
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
         seed = as_count(seed, "seed", minimum=0)
         self._modes_to_try = MODES[mode]
-        self._service = _service_of(backend, options or {})
+        self._service = _service_of(backend, check_options(options))
         self._mode = ExecutionMode()
         self._doubtful_keys: set[str] = set()
         self._usage: dict[str, float] = {}
         shape, rule = jobs or JobShape(free_shots=self._service.is_local), as_tile_rule(tiles)
-        super().__init__(X, feature_map, columns, self._service.target, shape, rule, seed)
+        target = choose_target(
+            self._service.target, optimization_level, initial_layout, pass_manager
+        )
+        super().__init__(X, feature_map, columns, target, shape, rule, seed)
         # IBM's limit of instructions bounds the rows of a job by the depth of its circuit.
         self._limits_rows = jobs is None and not self._service.is_local
 
@@ -226,12 +243,26 @@ class RuntimeBackend(JobBackend):
                 found[k] = str(newest.job_id())
         return found
 
+    def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
+        """Cancel the jobs of a submission that wait in the queue; see :meth:`Backend.cancel`."""
+        with self._passing_errors():
+            if ticket is None:
+                found = list(self._find_parts(plan, tag).values())
+            else:
+                found = Ticket.read(ticket).job_ids
+            return [cancel_queued(find_job(self._service, job_id)) for job_id in found]
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether jobs go to IBM's service, and not to this process."""
+        return not self._service.is_local
+
     def _tiles_of_living_jobs(self, plan: Plan, tag: str) -> int | None:
         """Return on how many tiles a plan was sent, and keep to it; if not sent, will be."""
         key = self._submission_key(plan, tag)
         if self.tiling is not None:
             jobs = self._service.jobs([shorten_tag(tag)])
-            counts = (tiles_sent(key, job.tags) for job in jobs if not is_lost(job))
+            counts = (tiles_sent(key, job.tags or ()) for job in jobs if not is_lost(job))
             known = next((count for count in counts if count is not None), None)
             if known is not None:
                 self._sent_on[key] = known
@@ -270,6 +301,18 @@ class RuntimeBackend(JobBackend):
         self._usage[ticket] = 0.0 if local else qpu_seconds(list(jobs.values()))
         for job_id in jobs:
             self._service.forget(job_id)
+
+
+def ask_service(backend: Any, job_ids: list[str]) -> list[JobState]:
+    """Return how jobs stand, as the service of a device says; none of a local one is known to it.
+
+    Whatever keeps the service from answering is a TransientError or a JobError.
+    """
+    service = _service_of(backend, {})
+    if service.is_local:
+        return []
+    with tell_passing_errors():
+        return [state_of(find_job(service, job_id)) for job_id in job_ids]
 
 
 def _service_of(backend: Any, options: dict[str, Any]) -> JobService:

@@ -1,6 +1,6 @@
 """Shots by any Qiskit sampler: simulators and devices of every vendor."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,17 @@ from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.rows import JobShape
+from aqka.backends._jobs.transpile import choose_target
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
+
+
+# Samplers and backends that run in this process: whoever brings another is asked before paying.
+SIMULATORS = ("StatevectorSampler", "Aer", "Fake", "GenericBackend", "BasicSim", "BraketLocal")
 
 
 class SamplerBackend(JobBackend):
@@ -39,6 +44,9 @@ class SamplerBackend(JobBackend):
     target_backend
         What the circuit is transpiled for, once: a backend, or a pass manager of your own. None
         takes the sampler's backend where it shows one, and else leaves the circuit as it is.
+    optimization_level, initial_layout
+        Of Qiskit's preset pass manager, where there is a backend; None is 1, and the best place it
+        finds.
     jobs
         How plans become jobs: shot quantum and limits.
     tiles
@@ -70,6 +78,8 @@ class SamplerBackend(JobBackend):
         *,
         columns: ArrayLike | None = None,
         target_backend: Any = None,
+        optimization_level: int | None = None,
+        initial_layout: Sequence[int] | None = None,
         jobs: JobShape | None = None,
         tiles: TileRule | int | str = 1,
         seed: int = 0,
@@ -90,13 +100,19 @@ class SamplerBackend(JobBackend):
         if target_backend is None:
             target_backend = _backend_of(sampler)
         self._pending_jobs: dict[str, Any] = {}
+        target = choose_target(target_backend, optimization_level, initial_layout)
         shape, rule = jobs or JobShape(), as_tile_rule(tiles)
-        super().__init__(X, feature_map, columns, target_backend, shape, rule, seed)
+        super().__init__(X, feature_map, columns, target, shape, rule, seed)
 
     @property
     def replayable(self) -> bool:
         """Whether a tag can be run again for the same hits, because a seed makes the sampler."""
         return self._make_sampler is not None
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether the sampler may be other than one of the simulators that are known."""
+        return not self.replayable and not runs_here(self._sampler)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out running jobs, which live in their own process."""
@@ -162,6 +178,19 @@ class SamplerBackend(JobBackend):
     def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
         for job_id in jobs:
             self._pending_jobs.pop(job_id, None)
+
+
+def runs_here(sampler: Any) -> bool:
+    """Return whether a sampler is known to simulate in this process, at no cost.
+
+    Examples
+    --------
+    >>> from qiskit.primitives import StatevectorSampler
+    >>> runs_here(StatevectorSampler())
+    True
+    """
+    behind = (sampler, _backend_of(sampler), getattr(sampler, "_backend", None))
+    return any(type(part).__name__.startswith(SIMULATORS) for part in behind)
 
 
 def _backend_of(sampler: Any) -> Any:

@@ -6,17 +6,18 @@ its effect out again.
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
-from aqka.backends.base import Backend, check_plan
+from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.drift import Drift, DriftWarning, check_drift
+from aqka.backends.job_states import JobState
 from aqka.backends.mitigation import Depolarising, estimate_depolarising, mitigate_depolarising
 from aqka.core.plans import Plan, ShotPlan
-from aqka.errors import InputError
+from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -78,7 +79,7 @@ class SentinelBackend(Backend):
             raise InputError(
                 f"points must name at least one of {size} points, got {self.points!r}."
             )
-        self._collected_tickets: set[str] = set()
+        self._collected: dict[str, IntArray] = {}  # hits of the sentinels, by ticket
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -137,15 +138,45 @@ class SentinelBackend(Backend):
         rows, cols = (np.append(side, self._points) for side in (plan.rows, plan.cols))
         return count, ShotPlan(rows, cols, np.append(plan.shots, np.full(count, self.shots)))
 
+    def workload(self, plan: Plan) -> Workload:
+        """Return what the plan and its sentinels ask of the device."""
+        return self.backend.workload(self._with_sentinels(plan)[1])
+
+    def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
+        """Cancel the jobs of the wrapped backend."""
+        inner = None if ticket is None else _without_count(ticket)[1]
+        return self.backend.cancel(self._with_sentinels(plan)[1], tag, inner)
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether the wrapped backend's shots may cost money."""
+        return self.backend.is_paid
+
+    def remarks(self, ticket: str) -> dict[str, Any]:
+        """Return the sentinels' hits, which the plan's do not show."""
+        noted = dict(self.backend.remarks(_without_count(ticket)[1]))
+        if ticket in self._collected:
+            hits = self._collected[ticket].tolist()
+            noted["sentinels"] = {"shots": self._sentinel_shots(ticket), "hits": hits}
+        return noted
+
+    def _sentinel_shots(self, ticket: str) -> list[int]:
+        """Return the shots of each sentinel behind a ticket."""
+        return [self.shots] * len(self._collected[ticket])
+
     def collect(self, ticket: str) -> IntArray:
         """Return the plan's hits; keep the sentinels' and warn where they disagree."""
-        count, bar, inner = ticket.partition("|")
-        if not bar or not count.isdecimal():
-            raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as returned.")
-        hits: IntArray = self.backend.collect(inner)
-        cut = len(hits) - int(count)
-        if int(count) and ticket not in self._collected_tickets:
-            self._collected_tickets.add(ticket)
+        count, inner = _without_count(ticket)
+        try:
+            hits: IntArray = self.backend.collect(inner)
+        except JobError as error:
+            partial = error.partial
+            if partial is not None and count:  # what was run of the plan, without its sentinels
+                partial = partial[0][:-count], partial[1][:-count]
+            raise JobError(str(error), partial, error.lost) from error
+        cut = len(hits) - count
+        if count and ticket not in self._collected:
+            self._collected[ticket] = hits[cut:]
             self.hits.append(hits[cut:])
             self._warn_of_drift()
         return hits[:cut]
@@ -175,3 +206,11 @@ class SentinelBackend(Backend):
                 DriftWarning,
                 stacklevel=3,
             )
+
+
+def _without_count(ticket: str) -> tuple[int, str]:
+    """Return how many sentinels a ticket has, and the wrapped backend's ticket."""
+    count, bar, inner = ticket.partition("|")
+    if not bar or not count.isdecimal():
+        raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as returned.")
+    return int(count), inner

@@ -56,6 +56,7 @@ class TileSentinelBackend(SentinelBackend):
         self.backend = self.backend.with_sentinels(tuple(self._points.tolist()), self.shots)
         self._rounds: list[tuple[ShotPlan, IntArray, tuple[str, ...]]] = []
         self._plans: dict[str, ShotPlan] = {}
+        self._collected_shots: dict[str, IntArray] = {}
 
     @property
     def usage(self) -> dict[str, float]:
@@ -88,8 +89,9 @@ class TileSentinelBackend(SentinelBackend):
         inner = ticket.partition("|")[2]
         assert isinstance(self.backend, JobBackend)
         seen = self.backend.tile_hits(inner)
-        if seen is not None and ticket not in self._collected_tickets:
-            self._collected_tickets.add(ticket)
+        if seen is not None and ticket not in self._collected:
+            self._collected[ticket] = seen.hits.sum(axis=0)
+            self._collected_shots[ticket] = seen.shots.sum(axis=0)
             self.tiles.rounds.append(seen)
             self.hits.append(seen.hits.sum(axis=0))
             if ticket in self._plans:
@@ -97,6 +99,10 @@ class TileSentinelBackend(SentinelBackend):
                 self._rounds.append((plan, self.backend.tile_shots(inner), seen.names))
             self._judge_tiles()
         return hits
+
+    def _sentinel_shots(self, ticket: str) -> list[int]:
+        """Return the shots of each sentinel, all tiles together."""
+        return [int(shots) for shots in self._collected_shots[ticket]]
 
     def estimate(self, n_qubits: int) -> Depolarising:
         """Return the survival probability from all rounds and tiles so far."""

@@ -8,6 +8,7 @@ import typer
 from aqka._util.text import inert
 from aqka.cli import ledger, run
 from aqka.cli.bench import bench
+from aqka.cli.cancel import cancel
 from aqka.cli.check import check
 from aqka.cli.compare import compare
 from aqka.cli.demo import demo
@@ -37,6 +38,7 @@ app.command(epilog="Example: aqka tiles --device fake_fez --qubits 4 --picture c
 app.command(epilog="Example: aqka init study.toml && aqka check study.toml")(init)
 app.command(epilog="Example: aqka check study.toml --write")(check)
 app.add_typer(run.app)
+app.command(epilog="Example: aqka cancel runs/first")(cancel)
 app.command(epilog="Example: aqka report runs/first")(report)
 app.command(epilog="Example: aqka serve runs")(serve)
 app.command(epilog="Example: aqka predict runs/first new.csv --output labels.csv")(predict)

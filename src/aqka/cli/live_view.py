@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
+from aqka.backends.job_states import JobState
 from aqka.planning.budget import duration
 from aqka.study.progress import Progress
 
@@ -26,6 +27,7 @@ def progress_rows(now: Progress) -> list[tuple[str, str]]:
     return [
         ("state", now.state),
         ("backend", now.backend or "–"),
+        *(("job", job_text(job)) for job in now.jobs),
         ("rounds", f"{now.rounds}{of_planned}"),
         ("shots spent", f"{now.shots:,} of {now.budget:,}"),
         ("shots for predictions", _predictions(now)),
@@ -45,6 +47,12 @@ def _predictions(now: Progress) -> str:
     if now.predicted:
         return f"{now.prediction_shots:,}, all made"
     return f"{now.prediction_shots:,} of at most {now.prediction_budget:,}"
+
+
+def job_text(job: JobState) -> str:
+    """Return a job's id, state and place in the queue."""
+    place = "" if job.queue_position is None else f", place {job.queue_position} in the queue"
+    return f"{inert(job.job_id)}: {inert(job.state)}{place}"
 
 
 def _figure(value: float | None) -> str:

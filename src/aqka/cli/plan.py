@@ -39,6 +39,22 @@ def plan(
     tiles: Annotated[
         int, typer.Option(min=1, help="Circuits side by side; 'aqka tiles' says how many fit.")
     ] = 1,
+    new_points: Annotated[
+        int, typer.Option(min=0, help="Points to predict, out of the same budget.")
+    ] = 0,
+    test_shots: Annotated[
+        int | None,
+        typer.Option(min=1, help="Shots of a pair of a new and a training point; default: ours."),
+    ] = None,
+    train_share: Annotated[
+        float | None, typer.Option(help="Share of the budget for training; default: ours.")
+    ] = None,
+    sentinel_shots: Annotated[
+        int, typer.Option(min=0, help="Shots on diagonal entries in every training round.")
+    ] = 0,
+    calibration_shots: Annotated[
+        int, typer.Option(min=0, help="Shots of a calibration round.")
+    ] = 0,
     measure_diagonal: Annotated[
         bool, typer.Option("--measure-diagonal", help="Spend shots on the diagonal too.")
     ] = False,
@@ -51,8 +67,12 @@ def plan(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Quote a run before paying for it: shots, jobs, QPU time, queues, cost."""
+    """Quote a run before paying for it: shots, jobs, QPU time, queues, cost.
+
+    The budget covers all that is asked for: training, predictions, sentinels, calibration.
+    """
     from aqka.allocators.schedule import Schedule
+    from aqka.planning.parts import Wish
     from aqka.planning.quotes import quote
 
     device = _device(constants or [])
@@ -60,7 +80,7 @@ def plan(
     if study is not None:
         if points is not None or budget is not None:
             raise InputError("a study has its own points and budget; leave the options out.")
-        _show_quote(*_quote_study(study, device, allow_code), device, as_json)
+        show_quote(*_quote_study(study, device, allow_code), device, as_json)
         return
     if points is None or budget is None:
         raise InputError("--points and --budget are needed, or a study file: aqka plan study.toml.")
@@ -75,8 +95,9 @@ def plan(
         diagonal="measured" if measure_diagonal else "known",
         device=device,
         tiles=tiles,
+        wish=Wish(new_points, train_share, test_shots, sentinel_shots, calibration_shots),
     )
-    _show_quote(made, rate, device, as_json)
+    show_quote(made, rate, device, as_json)
 
 
 def _quote_study(
@@ -90,12 +111,13 @@ def _quote_study(
     return study_quote(prepared, device=device), prepared.study.budget.rate
 
 
-def _show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_json: bool) -> None:
+def show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_json: bool) -> None:
+    """Print a quote, as tables or as JSON."""
     from aqka.cli.quote_table import print_quote
 
     if as_json:
         names = ("submissions", "jobs", "executions")
-        derived = {name: getattr(quote, name) for name in names}
+        derived = {name: getattr(quote, name) for name in names} | {"total": quote.totals()}
         model = {"device": asdict(device), "sources": device.sources}
         typer.echo(json.dumps(asdict(quote) | derived | model, indent=2))
     else:

@@ -10,11 +10,13 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import inert, spreadsheet_cell
+from aqka.cli.asking import AllowCode, Yes, ask_to_spend
 from aqka.cli.options import AsJson, Run
 from aqka.cli.stopping import leaving_resumable, this_command
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
+    from aqka.backends import Backend
     from aqka.study.new_points import NewPoints
 
 
@@ -35,6 +37,12 @@ def predict(
     output: Annotated[
         Path | None, typer.Option(help="Write all points to this .csv or .json file.")
     ] = None,
+    ceiling: Annotated[
+        str | None,
+        typer.Option(help="Most that these points may take: shots, QPU time or money."),
+    ] = None,
+    yes: Yes = False,
+    allow_code: AllowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict new points with a finished run, on its backend. Exit codes: as run.
@@ -51,7 +59,15 @@ def predict(
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
         raise InputError(f"--output must end in .csv or .json, got {inert(output.name)!r}.")
     with leaving_resumable(run, inert(this_command(), 1000)), threadpool_limits(1):
-        found = predict_new_points(run, data, shots, _announce)
+        found = predict_new_points(
+            run,
+            data,
+            shots,
+            _announce,
+            confirm=lambda backend, budget: _confirm(backend, budget, yes),
+            ceiling=ceiling,
+            allow_code=allow_code,
+        )
     if output is not None:
         _write_predictions(found, output)
     if as_json:
@@ -63,6 +79,19 @@ def predict(
 def _announce(points: int, budget: int) -> None:
     words = f"{points:,} points, at most {budget:,} shots"
     Console(stderr=True).print(words, highlight=False, markup=False)
+
+
+def _confirm(backend: "Backend", budget: int, yes: bool) -> None:
+    """Show what predictions on paid hardware cost at most, and ask."""
+    from aqka.planning.budget import duration
+    from aqka.planning.device import HERON, zz_depth
+    from aqka.sessions.prediction import ROUNDS
+
+    depth = zz_depth(4) if backend.circuit is None else int(backend.circuit.depth())
+    jobs = min(ROUNDS, budget) + budget // HERON.max_executions
+    seconds = jobs * HERON.job_overhead + budget * HERON.execution_seconds(depth)
+    words = f"at most {budget:,} shots in {jobs} jobs, about {duration(seconds)} of QPU time"
+    ask_to_spend(words, backend.name, yes)
 
 
 def _write_predictions(found: "NewPoints", output: Path) -> None:

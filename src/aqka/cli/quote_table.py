@@ -17,15 +17,34 @@ def print_quote(quote: Quote, device: DeviceModel, rate: float | None, console: 
     for row in quote_rows(quote, device, rate):
         table.add_row(*row)
     console.print(table)
+    if quote.parts:
+        console.print(_whole_bill(quote))
     for title, sentences in (("Warning", quote.warnings), ("Advice", quote.advice)):
         for sentence in sentences:
             console.print(f"{title}: {sentence}", highlight=False, markup=False, soft_wrap=True)
+    if quote.split:
+        console.print(f"Split: {quote.split}", highlight=False, markup=False, soft_wrap=True)
+    of = "everything above" if quote.parts else "the training kernel alone; predictions are extra"
     console.print(
-        "An estimate for the training kernel alone, without error mitigation; shots for "
-        "predictions are extra. Constants and their sources: --json.",
+        f"An estimate of {of}. Constants and their sources: --json.",
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _whole_bill(quote: Quote) -> Table:
+    """Return training, predictions and all the rest, and what they come to."""
+    table = Table(title="the whole bill, at most")
+    for heading in ("part", "shots", "jobs", "QPU time", "cost"):
+        table.add_column(heading, justify="left" if heading == "part" else "right", no_wrap=True)
+    per_second = None if quote.cost is None else quote.cost / quote.qpu_seconds
+    parts = [("training", quote.shots, quote.jobs, quote.qpu_seconds)]
+    parts += [(part.name, part.shots, part.jobs, part.qpu_seconds) for part in quote.parts]
+    parts.append(("in all", quote.total_shots, quote.total_jobs, quote.total_qpu_seconds))
+    for name, shots, jobs, seconds in parts:
+        cost = "–" if per_second is None else f"{per_second * seconds:,.2f} {quote.currency}"
+        table.add_row(name, f"{shots:,}", f"{jobs:,}", duration(seconds), cost.strip())
+    return table
 
 
 def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tuple[str, str, str]]:

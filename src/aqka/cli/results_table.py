@@ -69,15 +69,7 @@ def _print_figures(results: dict[str, Any], console: Console) -> None:
     table = Table(title=f"{found['test_points']} test points", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    for name, value in (
-        *(_value_scores(found) if found.get("task") == "regression" else _class_scores(found)),
-        ("pairs seen", f"{found['pairs_seen']:,} of {found['pairs']:,}"),
-        (
-            "shots for predictions",
-            f"{results['actual']['test_shots']:,} of {results['test_shots']:,}",
-        ),
-        ("shots in all", f"{results['actual']['shots'] + results['actual']['test_shots']:,}"),
-    ):
+    for name, value in _rows(results):
         table.add_row(name, value)
     console.print(table)
     use = Table(title="quoted and used")
@@ -86,6 +78,25 @@ def _print_figures(results: dict[str, Any], console: Console) -> None:
     for row in results["quote_versus_actual"]:
         use.add_row(Text(row["figure"]), _number(row["quoted"]), _number(row["actual"]))
     console.print(use)
+
+
+def _rows(results: dict[str, Any]) -> list[tuple[str, str]]:
+    found = results["results"]
+    rows = [("pairs seen", f"{found['pairs_seen']:,} of {found['pairs']:,}")]
+    is_regression = found.get("task") == "regression"
+    if not found["predictions"]:
+        by_folds = found["cross_validated_accuracy"]
+        told = "–" if by_folds is None else f"{by_folds:.3f}"
+        return [("accuracy, cross-validated", told), *rows, ("predictions", "none: trained only")]
+    return [
+        *(_value_scores(found) if is_regression else _class_scores(found)),
+        *rows,
+        (
+            "shots for predictions",
+            f"{results['actual']['test_shots']:,} of {results['test_shots']:,}",
+        ),
+        ("shots in all", f"{results['actual']['shots'] + results['actual']['test_shots']:,}"),
+    ]
 
 
 def _number(value: float | None) -> str:

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import inert
+from aqka.cli.asking import AllowCode, Yes, confirm_quote
 from aqka.cli.options import AsJson, Run
 from aqka.cli.stopping import leaving_resumable
 from aqka.errors import InputError, LedgerError
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.5
 RESUME_SECONDS = 60.0  # that a watcher waits for a run to be taken up again
 
-AT_REST = ("interrupted", "stopped")
+AT_REST = ("interrupted", "cancelled", "stopped")
 
 app = typer.Typer()
 
@@ -37,36 +38,50 @@ app = typer.Typer()
 def run(
     study: Annotated[Path, typer.Argument(help="Study file, in TOML; see aqka init.")],
     output: Annotated[Path | None, typer.Option(help="Directory of the run.")] = None,
-    allow_code: Annotated[
-        bool, typer.Option("--allow-code", help="Let a module:function in the study file run.")
+    yes: Yes = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the quote on its device; submit nothing.")
     ] = False,
+    allow_code: AllowCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Spend a study's budget.
+    """Spend a study's budget; on paid hardware the quote is shown first, and you are asked.
 
-    Exit code 2: bad input; 3: interrupted and 4: failed, both resumable; 5: another process is at
-    work on the run; 6: the disk is full.
+    Exit code 2: bad input; 3: interrupted or cancelled, 4: failed and 7: the ceiling is reached,
+    all resumable; 5: another process is at work on the run; 6: the disk is full.
     """
     from aqka.study.directory import check_unused, output_directory, prepare
 
     prepared = prepare(study, allow_code=allow_code)
+    if dry_run:
+        _show_dry_run(prepared, as_json)
+        return
     directory = output_directory(prepared.study, study, output)
     check_unused(directory)
-    _carry_out(prepared, directory, new=True, as_json=as_json)
+    _carry_out(prepared, directory, new=True, as_json=as_json, yes=yes)
 
 
 @app.command(epilog="Example: aqka resume runs/first")
-def resume(run: Run, as_json: AsJson = False) -> None:
+def resume(
+    run: Run,
+    yes: Yes = False,
+    ceiling: Annotated[
+        str | None,
+        typer.Option(help="In place of the study's: shots, QPU time or money for all of the run."),
+    ] = None,
+    allow_code: AllowCode = False,
+    as_json: AsJson = False,
+) -> None:
     """Go on with a run that was interrupted or killed, from its directory. Exit codes: as run."""
     from aqka.study.directory import read_results, read_run
     from aqka.study.progress import has_results, read_begun_history
     from aqka.study.seal import RESULTS_NAME
 
-    prepared = read_run(run)
+    prepared = read_run(run, allow_code=allow_code)
     # As a writer: a kill may have left the ledger so that only a writer can open it.
     history = read_begun_history(run, write=True)
     if history is None or not has_results(run, history):
-        _carry_out(prepared, run, new=False, as_json=as_json)
+        _carry_out(prepared, run, new=False, as_json=as_json, yes=yes, ceiling=ceiling)
     elif as_json:
         typer.echo(json.dumps(read_results(run), indent=2))
     else:
@@ -78,11 +93,12 @@ def resume(run: Run, as_json: AsJson = False) -> None:
 
 @app.command(epilog="Example: aqka status runs/first --json")
 def status(run: Run, as_json: AsJson = False) -> None:
-    """Show where a run stands, also while another process works on it."""
+    """Show where a run stands, also while another process works on it; ask after its jobs."""
     from aqka.cli.live_view import progress_table
+    from aqka.study.job_progress import ask_jobs
     from aqka.study.progress import progress
 
-    now = progress(run)
+    now = ask_jobs(run, progress(run))
     if as_json:
         typer.echo(json.dumps(_progress_facts(now), indent=2))
         return
@@ -129,7 +145,27 @@ def watch(
         return  # the watcher goes, the run goes on
 
 
-def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: bool) -> None:
+def _show_dry_run(prepared: "Prepared", as_json: bool) -> None:
+    """Show what a study would buy on its device; nothing is submitted or written."""
+    from aqka.cli.plan import show_quote
+    from aqka.planning.device import HERON
+    from aqka.study.carry_out import quote_on_device
+
+    quoted, backends = quote_on_device(prepared)
+    show_quote(quoted, prepared.study.budget.rate, HERON, as_json)
+    if not as_json:
+        typer.echo(f"On {inert(backends.train.name)}; nothing was submitted.")
+
+
+def _carry_out(
+    prepared: "Prepared",
+    directory: Path,
+    *,
+    new: bool,
+    as_json: bool,
+    yes: bool,
+    ceiling: str | None = None,
+) -> None:
     """Run with a live view; a stop by the user or the backend tells how to go on."""
     from threadpoolctl import threadpool_limits
 
@@ -150,6 +186,8 @@ def _carry_out(prepared: "Prepared", directory: Path, *, new: bool, as_json: boo
             new=new,
             on_start=lambda quoted, test: _announce(quoted, test, directory, errors),
             on_round=look,
+            confirm=confirm_quote(yes),
+            ceiling=ceiling,
             # While the run is still held, so that others see that it is not at its end.
             on_results=lambda done: made.extend(_write_report(done, errors)),
         )
@@ -199,8 +237,8 @@ def _write_report(done: "StudyRun", errors: Console) -> "list[tuple[RunReport, P
 def _announce(quote: "Quote", test_shots: int, directory: Path, errors: Console) -> None:
     errors.print(
         f"{inert(directory, 300)}: {quote.shots:,} shots for {quote.n_pairs:,} pairs of "
-        f"{quote.n_points} points in {quote.submissions} submissions, then {test_shots:,} for "
-        "predictions.",
+        f"{quote.n_points} points in {quote.submissions} submissions, then at most "
+        f"{test_shots:,} for predictions. {quote.split}".rstrip(),
         highlight=False,
         markup=False,
         soft_wrap=True,

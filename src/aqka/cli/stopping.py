@@ -18,7 +18,7 @@ from filelock import Timeout
 from aqka._util.files import AlreadyHeldError
 from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
-from aqka.errors import JobError, TransientError
+from aqka.errors import CancelledError, CeilingError, JobError, TransientError
 
 BAD_INPUT = 2
 """Exit code of a command whose input cannot be used."""
@@ -26,6 +26,8 @@ INTERRUPTED, FAILED = 3, 4
 """Exit codes of a run that stopped and can be resumed: by the user, or for its backend."""
 BUSY, DISK_FULL = 5, 6
 """Exit codes where another process is at work on the same files, and where they do not fit."""
+CEILING_REACHED = 7
+"""Exit code of a run that stopped because its next round does not fit under the ceiling."""
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 STOPPED_SWEEP = 130
 """Exit code of a sweep that Ctrl-C stopped, as shells have it."""
@@ -64,6 +66,11 @@ def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
             yield
     except KeyboardInterrupt:
         _leave(directory, "interrupted", INTERRUPTED, again)
+    except CancelledError:
+        _leave(directory, "cancelled", INTERRUPTED, again)
+    except CeilingError as error:
+        higher = f"{again} --ceiling AMOUNT"
+        _leave(directory, inert(error, limit=None), CEILING_REACHED, higher)
     except (JobError, TransientError) as error:
         _leave(directory, inert(without_secrets(error), limit=None), FAILED, again)
     except Exception as error:

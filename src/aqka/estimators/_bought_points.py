@@ -152,6 +152,7 @@ class BoughtPoints(BoughtKernel):
             level=level,
             seed=purchase.seed,
             directory=own_directory(purchase.directory, "predict", identity),
+            verbose=purchase.verbose,
         )
 
     def predict_values(  # type: ignore[override]

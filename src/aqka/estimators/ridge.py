@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
 from aqka.core.target_scale import TargetScale
+from aqka.errors import InputError
 from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
 from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.calibration import (
@@ -18,6 +19,7 @@ from aqka.estimators.calibration import (
     probabilities,
     score_per_class,
 )
+from aqka.readouts.balanced import Balanced
 from aqka.sessions.value_prediction import Values
 
 
@@ -68,11 +70,25 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
     True
     """
 
+    def __sklearn_tags__(self) -> Any:
+        """Say that a ridge chosen by points left out may fit nothing where nothing is learnt.
+
+        On scikit-learn's regression of ten features no ridge predicts new points by the ZZ map.
+        """
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
     def fit(self, X: Any, y: Any, *, on_round: OnRound | None = None) -> "QuantumRidge":
         """Measure the training kernel under the budget and train the head.
 
         ``on_round`` is called with the session after every round that is bought.
         """
+        if isinstance(self._chosen_readout(), Balanced):
+            raise InputError(
+                "readout 'balanced' moves the border between classes, and a regression has none; "
+                "use 'ridge-noise'."
+            )
         points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
         targets = targets.astype(np.float64)
         scale = TargetScale.of(targets)

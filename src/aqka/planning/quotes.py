@@ -1,6 +1,7 @@
 """The quote before the spend: what a budget buys, how long it takes and what it costs."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aqka._util.arrays import as_count, as_positive
 from aqka._util.shown import Shown
@@ -10,6 +11,7 @@ from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
 from aqka.planning.budget import Budget, Money, QpuTime, Shots, duration, parse_budget
 from aqka.planning.device import HERON, DeviceModel, zz_depth
+from aqka.planning.parts import QuotePart, Wish
 from aqka.planning.usage import Usage, affordable_shots, price
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
@@ -20,10 +22,15 @@ MAX_QUEUE = 10**6
 MAX_ROUNDS = 1000
 MAX_RATE = 1e9
 
+TRAINING_ALONE = Wish()
+
 
 @dataclass(frozen=True, repr=False)
 class Quote(Shown):
     """What a budget buys; made by :func:`aqka.quote`. All times are in seconds.
+
+    The figures are of the training kernel; ``parts`` has what is bought beside it, and the totals
+    are of everything.
 
     Attributes
     ----------
@@ -65,6 +72,10 @@ class Quote(Shown):
         Limits of the device that would be hit.
     advice
         What rounds cost and whether they are worth it.
+    parts
+        Predictions, sentinels and calibration, as far as there are any.
+    split
+        Why training and predictions share the budget as they do; empty without predictions.
     """
 
     n_points: int
@@ -89,6 +100,8 @@ class Quote(Shown):
     tiles: int = 1
     untiled_seconds: float = 0.0
     untiled_cost: float | None = None
+    parts: tuple[QuotePart, ...] = ()
+    split: str = ""
 
     def _figures(self) -> dict[str, object]:
         figures: dict[str, object] = {
@@ -119,6 +132,55 @@ class Quote(Shown):
         """Jobs in all."""
         return sum(self.jobs_per_round)
 
+    @property
+    def total_shots(self) -> int:
+        """Shots of everything, at most."""
+        return self.shots + sum(part.shots for part in self.parts)
+
+    @property
+    def total_submissions(self) -> int:
+        """Submissions of everything, at most."""
+        return self.submissions + sum(part.submissions for part in self.parts)
+
+    @property
+    def total_jobs(self) -> int:
+        """Jobs of everything, at most."""
+        return self.jobs + sum(part.jobs for part in self.parts)
+
+    @property
+    def total_qpu_seconds(self) -> float:
+        """QPU time of everything, at most."""
+        return self.qpu_seconds + sum(part.qpu_seconds for part in self.parts)
+
+    @property
+    def total_wall_seconds(self) -> float:
+        """Time from the start to the last prediction, at most."""
+        wait = self.queue_seconds / self.submissions
+        more = sum(part.qpu_seconds + part.submissions * wait for part in self.parts)
+        return self.wall_seconds + more
+
+    @property
+    def total_cost(self) -> float | None:
+        """Price of everything, at most, or None without a rate."""
+        if self.cost is None or not self.qpu_seconds:
+            return self.cost
+        return self.cost / self.qpu_seconds * self.total_qpu_seconds
+
+    def part(self, name: str) -> QuotePart | None:
+        """Return the part of that name; None where there is none."""
+        return next((part for part in self.parts if part.name == name), None)
+
+    def totals(self) -> dict[str, Any]:
+        """Return the figures of everything, by name."""
+        return {
+            "shots": self.total_shots,
+            "submissions": self.total_submissions,
+            "jobs": self.total_jobs,
+            "qpu_seconds": self.total_qpu_seconds,
+            "wall_seconds": self.total_wall_seconds,
+            "cost": self.total_cost,
+        }
+
 
 def quote(
     n_points: int,
@@ -132,8 +194,9 @@ def quote(
     diagonal: Diagonal = "known",
     device: DeviceModel = HERON,
     tiles: int = 1,
+    wish: Wish = TRAINING_ALONE,
 ) -> Quote:
-    """Quote a run that measures the training kernel; shots for predictions are extra.
+    """Quote a run: the training kernel, and all that is wanted beside it.
 
     Parameters
     ----------
@@ -159,6 +222,9 @@ def quote(
     tiles
         Copies of the circuit that run side by side; a device's number is
         ``len(backend.tiling)``. Shots that a round's last execution leaves idle are billed.
+    wish
+        What is bought beside training: predictions of new points, sentinels, calibration. The
+        budget covers all of it, and is split between training and predictions with a reason.
 
     Examples
     --------
@@ -172,6 +238,9 @@ def quote(
     >>> tiled = quote(150, 826_540, tiles=20)
     >>> f"{tiled.executions:,} executions, {tiled.qpu_seconds:.0f} s of {tiled.untiled_seconds:.0f}"
     '41,330 executions, 25 s of 300'
+    >>> all_in_all = quote(150, "5 min", wish=Wish(new_points=50))
+    >>> all_in_all.shots, all_in_all.parts[0].shots, round(all_in_all.total_qpu_seconds)
+    (453664, 304473, 300)
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)
@@ -181,12 +250,21 @@ def quote(
     _as_bounded(schedule.rounds, "rounds", 1, MAX_ROUNDS)
     _check_rate(rate)
     n_pairs = _count_pairs(n_points, diagonal)
-    budget = _as_budget(budget)
+    budget = as_budget(budget)
 
     tiles = _as_bounded(tiles, "tiles", 1, MAX_QUBITS)
     usage = Usage(schedule, device, device.execution_seconds(depth), tiles)
     untiled = replace(usage, tiles=1)
-    shots = affordable_shots(budget, usage, rate)
+
+    def bill(measured: int) -> tuple[int, float]:
+        split = wish.split(measured, n_points)
+        also = () if wish.on_top else wish.parts(split, usage)
+        shots = split.train + sum(part.shots for part in also)
+        return shots, usage.seconds(split.train) + sum(part.qpu_seconds for part in also)
+
+    least = 1 if wish.on_top else _least_shots(wish, n_points)
+    split = wish.split(affordable_shots(budget, rate, bill, least), n_points)
+    shots = split.train
     rounds, qpu = usage.rounds(shots), usage.seconds(shots)
     classical = device.classical_per_cube * n_points**3
     queued = len(rounds) * queue * device.queued_job_seconds
@@ -212,9 +290,18 @@ def quote(
         tiles=tiles,
         untiled_seconds=untiled.seconds(shots),
         untiled_cost=None if rate is None else price(untiled.seconds(shots), rate),
+        parts=wish.parts(split, usage),
+        split=split.reason if wish.new_points else "",
     )
     # Advice reads the figures above, so it is added once they stand.
     return replace(made, warnings=warn(made, device), advice=advise(made, device, rate))
+
+
+def _least_shots(wish: Wish, n_points: int) -> int:
+    """Return the fewest shots for training and predictions: one for training at least."""
+    if wish.test_shots is not None and wish.new_points:
+        return wish.split(1, n_points).predict + 1
+    return 1 if not wish.new_points else 4
 
 
 def _count_pairs(n_points: int, diagonal: Diagonal) -> int:
@@ -234,7 +321,8 @@ def _as_bounded(value: int, name: str, minimum: int, maximum: int) -> int:
     return int(value)
 
 
-def _as_budget(budget: Budget | int | str) -> Budget:
+def as_budget(budget: Budget | int | str) -> Budget:
+    """Return a budget, as a number of shots, as text, or as it is."""
     if isinstance(budget, str):
         return parse_budget(budget)
     if isinstance(budget, Shots | QpuTime | Money):

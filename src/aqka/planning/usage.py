@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aqka.allocators.schedule import Schedule
 from aqka.errors import InputError
-from aqka.planning.budget import MAX_SHOTS, Budget, QpuTime, Shots
+from aqka.planning.budget import MAX_SHOTS, Budget, Money, QpuTime, Shots
 from aqka.planning.device import IBM_LIST_PRICES, DeviceModel
 
 
@@ -51,13 +51,38 @@ def price(qpu_seconds: float, rate: float) -> float:
     return qpu_seconds / 60 * rate
 
 
-def affordable_shots(budget: Budget, usage: Usage, rate: float | None) -> int:
-    """Return the most shots the budget pays for: one more would exceed it."""
+def affordable_shots(
+    budget: Budget,
+    rate: float | None,
+    bill: Callable[[int], tuple[int, float]],
+    least: int = 1,
+) -> int:
+    """Return the most shots the budget pays for: one more would exceed it.
+
+    Parameters
+    ----------
+    budget
+        Shots, QPU time or money.
+    rate
+        Price of a QPU minute, which money needs.
+    bill
+        From a number of shots to all the shots they bring along, and the QPU time of these; both
+        rise.
+    least
+        The fewest shots that make sense.
+    """
     if isinstance(budget, Shots):
-        return budget.count
+        count = budget.count
+        return _most_shots(lambda shots: bill(shots)[0] <= count, bill, least)
     if isinstance(budget, QpuTime):
         seconds = budget.seconds
-        return _most_shots(lambda shots: usage.seconds(shots) <= seconds, usage)
+        return _most_shots(lambda shots: bill(shots)[1] <= seconds, bill, least)
+    amount, per_minute = budget.amount, needed_rate(budget, rate)
+    return _most_shots(lambda shots: price(bill(shots)[1], per_minute) <= amount, bill, least)
+
+
+def needed_rate(budget: Money, rate: float | None) -> float:
+    """Return the price of a QPU minute, which a budget in money needs."""
     if rate is None:
         prices = ", ".join(f"{usd:g} {plan}" for plan, usd in IBM_LIST_PRICES.items())
         raise InputError(
@@ -65,18 +90,22 @@ def affordable_shots(budget: Budget, usage: Usage, rate: float | None) -> int:
             f"{budget.currency}: pass rate=..., or --rate on the command line. "
             f"IBM's list prices in May 2026 were, in USD: {prices}."
         )
-    amount = budget.amount
-    return _most_shots(lambda shots: price(usage.seconds(shots), rate) <= amount, usage)
+    return rate
 
 
-def _most_shots(affordable: Callable[[int], bool], usage: Usage) -> int:
+def _most_shots(
+    affordable: Callable[[int], bool], bill: Callable[[int], tuple[int, float]], least: int
+) -> int:
     """Return the largest number of shots that is affordable, by bisection."""
-    if not affordable(1):
-        raise InputError(
-            "budget does not pay for a single shot: one job with one shot takes "
-            f"{usage.seconds(1):.6g} s of QPU time; give more."
+    if not affordable(least):
+        shots, seconds = bill(least)
+        what = (
+            "a single shot: one job with one shot" if shots == 1 else f"its {shots:,} shots: that"
         )
-    low, high = 1, 2
+        raise InputError(
+            f"budget does not pay for {what} takes {seconds:.6g} s of QPU time; give more."
+        )
+    low, high = least, 2 * least
     while affordable(high):
         low, high = high, 2 * high
         if low > MAX_SHOTS:

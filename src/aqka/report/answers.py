@@ -100,10 +100,10 @@ def _accuracy_so_far(report: RunReport) -> str:
     last = next((r.accuracy for r in reversed(report.rounds) if r.accuracy is not None), None)
     if last is None:
         return ""
-    return (
-        "The test points are not predicted yet; cross-validation on the training points gives "
-        f"{last:.3f}."
-    )
+    missing = "No test points are predicted"
+    if report.state != "finished":
+        missing = "The test points are not predicted yet"
+    return f"{missing}; cross-validation on the training points gives {last:.3f}."
 
 
 def _against_majority(found: PointResults) -> str:

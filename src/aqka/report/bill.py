@@ -14,20 +14,26 @@ class BillRow(NamedTuple):
     figure: str
     training: float | None
     predictions: float | None
+    sentinels: float | None = 0.0
 
     @property
     def total(self) -> float | None:
-        """Both together, where both are known."""
-        if self.training is None or self.predictions is None:
+        """All together, where all are known."""
+        if self.training is None or self.predictions is None or self.sentinels is None:
             return None
-        return self.training + self.predictions
+        return self.training + self.predictions + self.sentinels
 
 
 def bill(
-    training: Audit, predictions: Audit | None, quoted: Quote | None, rate: float | None
+    training: Audit,
+    predictions: Audit | None,
+    quoted: Quote | None,
+    rate: float | None,
+    sentinels: int = 0,
 ) -> list[BillRow]:
-    """Return shots, QPU time and money of training and predictions.
+    """Return shots, QPU time and money of training, predictions and sentinels.
 
+    Sentinels ride in the jobs of the others, so their reported time is in that of those.
     A simulator reports no QPU time. What the same shots would take on the device that the quote
     is for is an estimate: a fixed time for each job, and one execution for as many shots as there
     are tiles.
@@ -35,11 +41,14 @@ def bill(
     parts = (training, predictions)
     used = [None if part is None else part.qpu_seconds for part in parts]
     rows = [
-        BillRow("shots", training.shots, 0 if predictions is None else predictions.shots),
+        BillRow(
+            "shots", training.shots, 0 if predictions is None else predictions.shots, sentinels
+        ),
         BillRow("QPU seconds, as the backend reported", *used),
     ]
     estimated = [_estimate(part, quoted) for part in parts]
     if quoted is not None:
+        estimated.append(_executions(sentinels, quoted) * quoted.execution_seconds)
         rows.append(BillRow("QPU seconds, estimated for the quoted device", *estimated))
     if rate is not None:
         told = any(seconds is not None for seconds in used)
@@ -55,8 +64,12 @@ def _estimate(part: Audit | None, quoted: Quote | None) -> float | None:
         return None
     if part is None:
         return 0.0
-    executions = -(-part.shots // quoted.tiles)
+    executions = _executions(part.shots, quoted)
     return part.rounds * HERON.job_overhead + executions * quoted.execution_seconds
+
+
+def _executions(shots: int, quoted: Quote) -> int:
+    return -(-shots // quoted.tiles)
 
 
 def _price(seconds: float | None, rate: float) -> float | None:

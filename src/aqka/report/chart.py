@@ -149,7 +149,10 @@ class Chart:
     def add_band(
         self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], look: str
     ) -> None:
-        """Fill between two lines."""
+        """Fill between two lines; at a single place draw the interval, which has no area."""
+        if len(xs) == 1:
+            self.add_interval(xs[0], low[0], high[0], look)
+            return
         path = self._path([*xs, *xs[::-1]], [*high, *low[::-1]])
         self.marks.append(Curve(f"band {look}", f"{path}Z"))
 

@@ -100,7 +100,7 @@ def exact_kernel(
             known, Problem(labels[chosen], C=C)
         )
         predicted = None
-        if len(test) <= room:
+        if 0 < len(test) <= room:
             others = map_states(test, feature_map, repetitions)
             predicted = head.predict(fidelities(others, states))
     except (InputError, ImportError) as error:

@@ -144,16 +144,19 @@ def _concentration(report: RunReport) -> Section:
 
 
 def _costs(report: RunReport) -> Section:
-    bill = [
-        (row.figure, *map(number_text, (row.training, row.predictions, row.total)))
-        for row in report.bill
-    ]
+    guarded = any(row.sentinels for row in report.bill)
+    header = ["figure", "training", "predictions", *(["sentinels"] if guarded else []), "in all"]
+    bill = []
+    for line in report.bill:
+        parts = [line.training, line.predictions, *([line.sentinels] if guarded else [])]
+        bill.append((line.figure, *map(number_text, [*parts, line.total])))
     rows: list[tuple[str, ...]] = []
     for row in report.usage:
         quoted, used = row["quoted"], row["actual"]
         share = f"{used / quoted:.0%}" if quoted and used is not None else "–"
         rows.append((row["figure"], number_text(quoted), number_text(used), share))
-    return Section("costs", "What it cost", {"bill": bill, "usage": rows})
+    data = {"header": header, "bill": bill, "usage": rows}
+    return Section("costs", "What it cost", data)
 
 
 def _circuit(report: RunReport) -> Section | None:

@@ -108,7 +108,10 @@ def best_plain(report: "RunReport") -> Rival | None:
 
 
 def _what_is_missing(report: "RunReport") -> str:
-    text = f"the run is {report.state} and its test points are not predicted"
+    if report.state == "finished":
+        text = "the run has only trained, and predicted no test points"
+    else:
+        text = f"the run is {report.state} and its test points are not predicted"
     exact = report.exact
     if isinstance(exact, ExactKernel) and can_learn(report) is False:
         return (

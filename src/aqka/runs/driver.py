@@ -20,9 +20,10 @@ from aqka._util.secrets import without_secrets
 from aqka._util.text import inert
 from aqka.backends import Backend
 from aqka.core.plans import Plan
-from aqka.errors import InputError, JobError, LedgerError
+from aqka.errors import CancelledError, CeilingError, InputError, JobError, LedgerError
 from aqka.runs.answers import WrongAnswer, as_evidence, check_answer
 from aqka.runs.audit import check_sound
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.entries import answer_columns, plan_columns
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
@@ -39,9 +40,10 @@ def drive(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[SessionType], None] | None = None,
+    ceiling: Ceiling | None = None,
 ) -> None:
     """Run a session on a backend until it is done; with a directory, keep its ledger there."""
-    with Run(session, backend, directory, patience, on_round) as run:
+    with Run(session, backend, directory, patience, on_round, ceiling=ceiling) as run:
         run.spend()
 
 
@@ -62,6 +64,12 @@ class Run(Generic[SessionType]):
         More facts for the first entry of a new ledger: ``run_id``, the run's name; ``files``,
         digests of what lies beside it; ``parent``, the name of the run it belongs to. A ledger of
         another parent is refused.
+    ceiling
+        What may be used in all; a round that does not fit is not submitted, and a CeilingError
+        says what it would need.
+    cancelled
+        Asked before every submission: the jobs that somebody cancelled, who wants the run to stop;
+        None to go on.
     """
 
     def __init__(
@@ -72,12 +80,16 @@ class Run(Generic[SessionType]):
         patience: Patience | None = None,
         on_round: Callable[[SessionType], None] | None = None,
         begin_with: Mapping[str, Any] | None = None,
+        ceiling: Ceiling | None = None,
+        cancelled: Callable[[], list[str] | None] | None = None,
     ) -> None:
         self._session = session
         self._backend = backend
         self._directory = None if directory is None else Path(directory)
         self._patience = patience or Patience()
         self._on_round = on_round
+        self._ceiling = ceiling
+        self._cancelled = cancelled
         self._begin_with = {"run_id": new_run_id()} | dict(begin_with or {})
         self._ledger: Ledger | None = None
         self._run_id = str(self._begin_with["run_id"])
@@ -149,6 +161,8 @@ class Run(Generic[SessionType]):
         self._run_id, self._finished = history.run_id, history.finished
         self._planned, self._ticket = history.open_plan is not None, history.ticket
         self._spent = history.spent
+        if self._ceiling is not None:
+            self._ceiling.take_up(self._run_id, history.rounds, self._backend)
         # Also if no plan is open: its entry may have been the one that a crash cost.
         self._may_be_sent = True
         if not self._session.done:
@@ -167,7 +181,7 @@ class Run(Generic[SessionType]):
                     )
                 if self._on_round is not None:
                     self._on_round(self._session)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, CeilingError):
             self._write("interrupted")
             raise
         if not self._finished:
@@ -184,9 +198,12 @@ class Run(Generic[SessionType]):
             brought = self._fail(plan, error)
         else:
             usage = self._backend.usage.get(ticket)
-            self._write("collected", {"qpu_seconds": usage}, **answer_columns(answer))
+            remarks = self._backend.remarks(ticket)
+            facts = {"qpu_seconds": usage} | ({"remarks": dict(remarks)} if remarks else {})
+            self._write("collected", facts, **answer_columns(answer))
             self._session.tell(answer)  # line 11
             self._spent += plan.total
+            self._record_use(plan, plan.total, usage)
             brought = True
         self._planned, self._ticket, self._may_be_sent = False, None, False
         return brought
@@ -221,6 +238,7 @@ class Run(Generic[SessionType]):
         self._write("failed", facts, shots=measured.shots, **answer_columns(answer))
         session.tell(answer, measured.shots, lost)
         self._spent += measured.total + lost
+        self._record_use(plan, measured.total + lost, None)
         return bool(measured.total)
 
     def _ticket_of(self, plan: Plan) -> str:
@@ -233,10 +251,13 @@ class Run(Generic[SessionType]):
         tag = self._session.tag if replayable else f"{self._session.tag}-{self._run_id}"
         ticket: str | None = None
         if not self._planned:
+            self._check_allowed(plan)  # so that nothing is open where the run stops
             self._write_plan(plan, tag)
+            self._planned = True
         if self._may_be_sent:
             ticket = self._patience.call(lambda: backend.recover(plan, tag))
         if ticket is None:
+            self._check_allowed(plan)
             ticket = self._patience.call(lambda: backend.submit(plan, tag))
         if self._ticket is None:
             facts = {
@@ -257,6 +278,21 @@ class Run(Generic[SessionType]):
                 f"the session plans {plan.total} shots, but {self._spent} of its budget of "
                 f"{self._session.budget} were run already; nothing was submitted."
             )
+
+    def _check_allowed(self, plan: Plan) -> None:
+        """Stop before a submission that was cancelled, or does not fit under the ceiling."""
+        jobs = None if self._cancelled is None else self._cancelled()
+        if jobs is not None:
+            self._write("cancelled", {"jobs": jobs})
+            raise CancelledError("the run was cancelled; nothing more was submitted")
+        if self._ceiling is not None:
+            work, left = self._backend.workload(plan), self._session.shots_left - plan.total
+            self._ceiling.check(work, work.part(left, plan.total))
+
+    def _record_use(self, plan: Plan, shots: int, usage: float | None) -> None:
+        if self._ceiling is not None:
+            work = self._backend.workload(plan).part(shots, plan.total)
+            self._ceiling.record(self._run_id, work, usage)
 
     def _write_plan(self, plan: Plan, tag: str) -> None:
         body, arrays = plan_columns(plan)

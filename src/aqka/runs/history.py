@@ -42,6 +42,8 @@ class RecordedRound:
         What the backend reported for it.
     planned_at, ended_at
         Seconds since 1970, UTC.
+    remarks
+        What else the backend had to say of it, by name.
     """
 
     number: int
@@ -53,6 +55,7 @@ class RecordedRound:
     qpu_seconds: float | None
     planned_at: float
     ended_at: float
+    remarks: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -82,8 +85,8 @@ class History:
     shots, lost, qpu_seconds
         Of all rounds together: shots with their hits, shots that were run for nothing, and QPU
         time; no seconds if the backend never told.
-    open_plan, ticket
-        The plan that waits for its hits, and its ticket if it was submitted.
+    open_plan, open_tag, ticket
+        The plan that waits for its hits, its tag, and its ticket if it was submitted.
     last_kind, started_at, updated_at
         Kind of the last entry; times of the first and the last.
     idle_seconds
@@ -111,6 +114,7 @@ class History:
     lost: int = 0
     qpu_seconds: float | None = None
     open_plan: ShotPlan | PointPlan | None = None
+    open_tag: str = ""
     ticket: str | None = None
     last_kind: str | None = None
     started_at: float | None = None
@@ -182,6 +186,7 @@ class _Fold:
             "failed": self._end,
             "resumed": _check_between,
             "interrupted": _check_between,
+            "cancelled": _check_cancelled,
             "finished": self._finish,
             "sealed": self._seal,
         }
@@ -246,7 +251,7 @@ class _Fold:
         except KeyError as error:
             raise _Unsound(f"it has no {error}") from error
         history.extent.check(plan)
-        history.open_plan = plan
+        history.open_plan, history.open_tag = plan, str(entry.body.get("tag", ""))
         planned = exact_sum(plan.shots)
         if history.budget is not None and planned > history.budget - history.spent:
             left = history.budget - history.spent
@@ -294,19 +299,15 @@ class _Fold:
         seconds = _seconds(entry.body.get("qpu_seconds"))
         if seconds is not None:
             history.qpu_seconds = (history.qpu_seconds or 0.0) + seconds
+        remarks = entry.body.get("remarks", {})
+        if not isinstance(remarks, dict):
+            raise _Unsound("its remarks cannot be read")
         if self._keep_rounds:
             failed = entry.kind == "failed"
             history.rounds.append(
                 RecordedRound(
-                    current,
-                    plan,
-                    measured,
-                    answer,
-                    failed,
-                    lost,
-                    seconds,
-                    self._planned_at,
-                    entry.at,
+                    *(current, plan, measured, answer, failed, lost, seconds),
+                    *(self._planned_at, entry.at, remarks),
                 )
             )
 
@@ -330,6 +331,14 @@ class _Fold:
 def _check_between(entry: Entry) -> None:
     if entry.round is not None:
         raise _Unsound("it belongs to the run, not to a round")
+
+
+def _check_cancelled(entry: Entry) -> None:
+    """Refuse an entry that does not say which jobs were cancelled; there may be none."""
+    _check_between(entry)
+    jobs = entry.body.get("jobs")
+    if not isinstance(jobs, list) or not all(isinstance(job, str) for job in jobs):
+        raise _Unsound("it does not say which jobs were cancelled")
 
 
 def _check_order(entry: Entry, after: str | None, expected: str, current: int) -> None:

@@ -15,6 +15,7 @@ from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.show_rounds import show_rounds
@@ -42,6 +43,7 @@ def acquire(
     patience: Patience | None = None,
     on_round: Callable[[Acquisition], None] | None = None,
     verbose: bool = False,
+    ceiling: Ceiling | None = None,
 ) -> Acquisition: ...
 
 
@@ -59,6 +61,7 @@ def acquire(
     patience: Patience | None = None,
     on_round: Callable[[PointAcquisition], None] | None = None,
     verbose: bool = False,
+    ceiling: Ceiling | None = None,
 ) -> PointAcquisition: ...
 
 
@@ -75,6 +78,7 @@ def acquire(
     patience: Patience | None = None,
     on_round: Callable[[Any], None] | None = None,
     verbose: bool = False,
+    ceiling: Ceiling | None = None,
 ) -> Acquisition | PointAcquisition: ...
 
 
@@ -96,6 +100,7 @@ def acquire(
     patience: Patience | None = None,
     on_round: Callable[[Any], None] | None = None,
     verbose: bool = False,
+    ceiling: Ceiling | None = None,
 ) -> Acquisition | PointAcquisition:
     """Spend a shot budget on a backend and return the finished session.
 
@@ -126,6 +131,9 @@ def acquire(
         Called with the session after every round, for progress and logs.
     verbose
         Show how far it is: in a terminal, in a notebook, else as lines on the standard error.
+    ceiling
+        What may be used in all, by this and every other run it is passed to; see
+        :func:`aqka.planning.make_ceiling`.
 
     Examples
     --------
@@ -155,7 +163,7 @@ def acquire(
         chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
         session = _pair_session(backend, problem, budget, chosen, schedule, seed)
     with show_rounds(session, verbose, on_round) as told:
-        drive(session, backend, directory, patience, told)
+        drive(session, backend, directory, patience, told, ceiling)
     return session  # line 13: K̂ = c / s is session.table.estimate()
 
 

@@ -113,12 +113,12 @@ class StateHead(PointHead):
         The delta method at the fitted states, multiplied by what counts drawn from them show it to
         miss, never by less than 1.
         """
-        fitted = self._fit(table)
+        fitted = self.fit_points(table)
         f, variance = self.decide_states(fitted), self._variance(table, fitted)
         chosen = np.unique(np.linspace(0, table.n_points - 1, CALIBRATED_POINTS).astype(np.int64))
         part, truth = table.subset(chosen), fitted.subset(chosen)
         drawn = draw_counts(truth, part, np.random.default_rng(seed))
-        again = self._fit(drawn)
+        again = self.fit_points(drawn)
         error = self.decide_states(again) - self.decide_states(truth)
         expected = self._variance(drawn, again)
         ratio = np.mean(error**2 / np.maximum(expected, 1e-300))
@@ -135,7 +135,8 @@ class StateHead(PointHead):
         """Return f of exact pure states, one per row."""
         return self.decide_states(_exact_states(vectors))
 
-    def _fit(self, table: PointTable) -> FittedStates:
+    def fit_points(self, table: PointTable) -> FittedStates:
+        """Return the states of new points, fitted as those of the training points were."""
         return fit_states(table, self.rank, confusion=self.states.confusion)
 
     def _variance(self, table: PointTable, fitted: FittedStates) -> FloatArray:

@@ -12,6 +12,7 @@ from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.readouts import FittedHead
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
@@ -229,6 +230,7 @@ def predict(
     patience: Patience | None = None,
     on_round: Callable[[PredictionSession], None] | None = None,
     verbose: bool = False,
+    ceiling: Ceiling | None = None,
 ) -> Prediction:
     """Predict the classes of a backend's test points, spending at most ``budget`` shots.
 
@@ -245,7 +247,7 @@ def predict(
         See :class:`~aqka.sessions.PredictionSession`.
     level
         Level of the intervals.
-    directory, patience, on_round, verbose
+    directory, patience, on_round, verbose, ceiling
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
 
     Examples
@@ -269,5 +271,5 @@ def predict(
     )
     check_columns(head, backend)
     with show_rounds(session, verbose, on_round) as told:
-        drive(session, backend, directory, patience, told)
+        drive(session, backend, directory, patience, told, ceiling)
     return session.result(level)

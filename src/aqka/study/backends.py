@@ -1,22 +1,32 @@
 """The backends of a study: for the training kernel, and for the test-by-train block."""
 
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from inspect import signature
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
 from aqka.backends import (
     AerBackend,
     Backend,
+    JobShape,
+    PennylaneBackend,
     RuntimeBackend,
+    SamplerBackend,
     StatevectorBackend,
     depolarising_noise,
 )
+from aqka.backends.sampler import runs_here
+from aqka.backends.sentinel import SentinelBackend
 from aqka.backends.statevector import MAX_STATE_BYTES
+from aqka.backends.tile_sentinel import TileSentinelBackend
 from aqka.errors import InputError
+from aqka.study.backend_section import BackendSection
+from aqka.study.budget_section import SentinelSection
 from aqka.study.data import Points
-from aqka.study.schema import BackendSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -26,22 +36,23 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
     """Who measures pairs of training points, and pairs of a test and a training point.
 
     Nothing is billed before it is entered; at the end a session is closed, whatever ended it.
+    ``test`` is None where there are no test points.
     """
 
-    def __init__(self, train: Backend, test: Backend) -> None:
+    def __init__(self, train: Backend, test: Backend | None) -> None:
         self.train = train
         self.test = test
 
     @property
     def n_tiles(self) -> int:
         """How many circuits run side by side."""
-        tiling = self.train.tiling if isinstance(self.train, RuntimeBackend) else None
+        tiling = self.device.tiling if isinstance(self.device, RuntimeBackend) else None
         return 1 if tiling is None else len(tiling)
 
     def __enter__(self) -> "StudyBackends":
         """Open a session on the device, where there is one."""
-        if isinstance(self.train, RuntimeBackend):
-            self.train.__enter__()
+        if isinstance(self.device, RuntimeBackend):
+            self.device.__enter__()
         return self
 
     def __exit__(
@@ -51,32 +62,125 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
         trace: TracebackType | None,
     ) -> None:
         """Close the session, which is billed while open."""
-        if isinstance(self.train, RuntimeBackend):
-            self.train.close()
+        if isinstance(self.device, RuntimeBackend):
+            self.device.close()
+
+    @property
+    def device(self) -> Backend:
+        """Who runs the training shots, without the sentinels around it."""
+        return self.train.backend if isinstance(self.train, SentinelBackend) else self.train
 
 
 def make_backends(
-    section: BackendSection, points: Points, circuit: "QuantumCircuit | None"
+    section: BackendSection,
+    points: Points,
+    circuit: "QuantumCircuit | None",
+    code: Mapping[str, Callable[..., Any]] | None = None,
+    sentinels: SentinelSection | None = None,
 ) -> StudyBackends:
-    """Make the backends of a study."""
-    seed, train, test = section.seed, points.train, points.test
+    """Make the backends of a study.
+
+    ``code`` has the functions that the section names, by their keys; ``sentinels`` are measured
+    beside the training pairs.
+    """
+    made = _plain_backends(section, points, circuit, code or {})
+    if sentinels is not None and sentinels.points:
+        chosen = sentinel_points(sentinels, len(points.train))
+        kind = SentinelBackend if made.n_tiles == 1 else TileSentinelBackend
+        made.train = kind(made.train, chosen, sentinels.shots)
+    return made
+
+
+def sentinel_points(section: SentinelSection, n_points: int) -> list[int]:
+    """Return the training points whose diagonal is measured, evenly spread."""
+    if section.points > n_points:
+        raise InputError(
+            f"sentinels.points is {section.points}, but there are {n_points} training points."
+        )
+    return [k * n_points // section.points for k in range(section.points)]
+
+
+def _plain_backends(
+    section: BackendSection,
+    points: Points,
+    circuit: "QuantumCircuit | None",
+    code: Mapping[str, Callable[..., Any]],
+) -> StudyBackends:
+    seed, train, test = section.seed, points.train, points.test if len(points.test) else None
     if section.name == "statevector":
         _check_states(points, circuit)
-        return StudyBackends(
-            StatevectorBackend(train, circuit, seed=seed),
-            StatevectorBackend(test, circuit, columns=train, seed=seed),
-        )
+        return _pair_of(StatevectorBackend, train, test, circuit, seed=seed)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
-        return StudyBackends(
-            AerBackend(train, circuit, noise=noise, seed=seed),
-            AerBackend(test, circuit, noise=noise, columns=train, seed=seed),
+        return _pair_of(AerBackend, train, test, circuit, noise=noise, seed=seed)
+    if section.name == "pennylane":
+        device = code.get("device", section.device)
+        return _pair_of(PennylaneBackend, train, test, circuit, device=device, seed=seed)
+    transpiling: dict[str, Any] = {
+        "optimization_level": section.optimization_level,
+        "initial_layout": section.initial_layout,
+    }
+    manager = made_pass_manager(code["pass_manager"]) if "pass_manager" in code else None
+    backend: SamplerBackend | RuntimeBackend
+    if section.name == "sampler":
+        sampler, takes_seed = made_sampler(code["sampler"])
+        # A simulator's cost is per row and not per shot.
+        shape = JobShape(free_shots=takes_seed or runs_here(sampler))
+        backend = SamplerBackend(
+            sampler, train, circuit, target_backend=manager, jobs=shape, seed=seed, **transpiling
         )
-    backend = RuntimeBackend(
-        ibm_device(section), train, circuit, mode=section.mode, tiles=section.tiles, seed=seed
-    )
-    return StudyBackends(backend, backend.with_points(test, train))
+    else:
+        backend = RuntimeBackend(
+            ibm_device(section),
+            train,
+            circuit,
+            mode=section.mode,
+            tiles=section.tiles,
+            options=section.options,
+            pass_manager=manager,
+            seed=seed,
+            **transpiling,
+        )
+    return StudyBackends(backend, None if test is None else backend.with_points(test, train))
+
+
+def _pair_of(
+    kind: Any, train: FloatArray, test: FloatArray | None, circuit: Any, **options: Any
+) -> StudyBackends:
+    """Return a simulator for the training kernel, and one for the block of test points."""
+    block = None if test is None else kind(test, circuit, columns=train, **options)
+    return StudyBackends(kind(train, circuit, **options), block)
+
+
+def made_sampler(function: Callable[..., Any]) -> tuple[Any, bool]:
+    """Return the sampler that a function makes; or itself, if it takes a seed, and whether it does.
+
+    Whoever takes a seed is a simulator.
+    """
+    takes_seed = bool(signature(function).parameters)
+    return (function if takes_seed else call_own("sampler", function)), takes_seed
+
+
+def made_pass_manager(function: Callable[..., Any]) -> Any:
+    """Return the pass manager that a function makes."""
+    made = call_own("pass_manager", function)
+    if not isinstance(made, require("qiskit.transpiler", "qiskit").PassManager):
+        raise InputError(
+            f"backend.pass_manager must make a qiskit PassManager, got {type(made).__name__}."
+        )
+    return made
+
+
+def call_own(key: str, function: Callable[..., Any]) -> Any:
+    """Call a user's function without arguments; what it raises is told as its own."""
+    try:
+        return function()
+    except Exception as error:
+        raise InputError(
+            f"backend.{key} failed: {type(error).__name__}: {inert(error, 200)}. Its function is "
+            "called without arguments."
+        ) from error
 
 
 def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
@@ -100,7 +204,10 @@ def ibm_device(section: BackendSection) -> Any:
         return _fake_device(name)
     client = require("qiskit_ibm_runtime", "ibm")
     try:
-        service = client.QiskitRuntimeService(name=section.account)
+        # An instance or region of the study takes the place of the saved account's.
+        place = {"instance": section.instance, "region": section.region}
+        given = {key: value for key, value in place.items() if value is not None}
+        service = client.QiskitRuntimeService(name=section.account, **given)
         if name is None:
             return service.least_busy(operational=True, simulator=False)
         return service.backend(name)

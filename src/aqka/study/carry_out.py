@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +17,38 @@ from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quotes import Quote, quote
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.backends import StudyBackends, make_backends
+from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.chip import count_tiles
 from aqka.study.circuit_facts import circuit_facts
-from aqka.study.directory import Prepared, hold_run, read_results, write_results, write_run
-from aqka.study.method import (
-    new_session,
-    problem_of,
-    readout_of,
-    reads_as_measured,
-    schedule_of,
+from aqka.study.directory import (
+    Prepared,
+    hold_run,
+    n_qubits_of,
+    read_results,
+    same_device,
+    write_results,
+    write_run,
 )
+from aqka.study.method import new_session, problem_of, reads_as_measured, schedule_of
+from aqka.study.mitigated import fit_head
 from aqka.study.progress import read_begun_history
-from aqka.study.results import quote_versus_actual, results_of
-from aqka.study.schema import BackendSection
+from aqka.study.results import Predicted, quote_versus_actual, results_of
 from aqka.study.seal import PREDICTIONS_NAME, begin_predictions, digest_files, final_digests
+from aqka.study.spending import check_ceiling, prediction_shots, study_ceiling, wish_of
 from aqka.study.study_run import StudyRun
-from aqka.study.tested_points import Tested, session_for, tested
+from aqka.study.tested_points import session_for, tested
 from aqka.version import __version__
 
 OnStart = Callable[[Quote, int], None]
 OnResults = Callable[[StudyRun], None]
+Confirm = Callable[[Quote, str], None]
 
 
 def study_quote(
@@ -61,25 +67,38 @@ def study_quote(
     is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
     if depth is None and circuit is not None and not is_paper_map:
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
+    budget = study.budget
     quoted = quote(
         len(points.train),
-        str(study.budget.train),
-        n_qubits=points.train.shape[1] if circuit is None else circuit.num_qubits,
+        str(budget.total if budget.train is None else budget.train),
+        n_qubits=n_qubits_of(prepared),
         depth=depth,
         schedule=schedule_of(study),
-        queue=study.budget.queue,
-        rate=study.budget.rate,
+        queue=budget.queue,
+        rate=budget.rate,
         diagonal=problem_of(study, points).reading.diagonal,
         device=device,
         tiles=count_tiles(prepared) if tiles is None else tiles,
+        wish=wish_of(study, points),
     )
     if quoted.shots < quoted.n_points:
+        key = "total" if budget.train is None else "train"
         raise InputError(
-            f"budget.train pays for {quoted.shots} shots, but {quoted.n_points} training points "
-            f"have {quoted.n_pairs} pairs: less than a shot per point teaches nothing. Give at "
-            f"least {quoted.n_points} shots, better {quoted.n_pairs} or more, or lower split.train."
+            f"budget.{key} pays for {quoted.shots} training shots, but {quoted.n_points} training "
+            f"points have {quoted.n_pairs} pairs: less than a shot per point teaches nothing. Give "
+            f"at least {quoted.n_points} shots, better {quoted.n_pairs} or more, or lower "
+            "split.train."
         )
     return quoted
+
+
+def quote_on_device(prepared: Prepared) -> tuple[Quote, StudyBackends]:
+    """Return the quote with the depth of the circuit on its device; nothing is submitted."""
+    backends = make_backends(
+        *(prepared.study.backend, prepared.points, prepared.circuit, prepared.code),
+        prepared.study.sentinels,
+    )
+    return study_quote(prepared, _depth(backends), tiles=backends.n_tiles), backends
 
 
 def carry_out(
@@ -89,6 +108,8 @@ def carry_out(
     new: bool,
     on_start: OnStart | None = None,
     on_round: Callable[[], None] | None = None,
+    confirm: Confirm | None = None,
+    ceiling: str | None = None,
     on_results: OnResults | None = None,
 ) -> StudyRun:
     """Run or resume a study in its directory; the run's results are written at the end.
@@ -105,64 +126,98 @@ def carry_out(
     on_start, on_round
         Called with the quote and the shots for predictions before the first shot, and after
         every round.
+    confirm
+        Called with the quote and the device's name before anything is opened or written, if shots
+        cost money; it stops the run by raising.
+    ceiling
+        Takes the place of the study's own, as when a run that stopped there is resumed.
     on_results
         Called with the run when its results are written, while it is still held.
     """
     study, points = prepared.study, prepared.points
     section = study.backend if new else same_device(study.backend, directory)
-    backends = make_backends(section, points, prepared.circuit)
-    quoted = None if new else stored_quote(read_results(directory))
+    backends = make_backends(section, points, prepared.circuit, prepared.code, study.sentinels)
+    stored = None if new else read_results(directory)
+    quoted = None if stored is None else stored_quote(stored)
     if quoted is None:
         quoted = study_quote(prepared, _depth(backends), tiles=backends.n_tiles)
+    limit = study_ceiling(study, quoted, ceiling)
+    quoted = check_ceiling(quoted, limit, new=new)
     # Made before anything is opened or written, so that what cannot work is refused.
     session = new_session(study, points, quoted.shots)
-    test_shots = len(points.test) * len(points.train) * study.budget.test_shots
-    if new:
-        start = _start(quoted, test_shots, backends) | {"run_id": new_run_id()}
-        write_run(prepared, directory, start)
-    with hold_run(directory):
+    test_shots = prediction_shots(study, points, quoted, directory)
+    if confirm is not None and backends.train.is_paid:
+        confirm(quoted, backends.train.name)
+    with ExitStack() as device:
+        if new:
+            # First of all, so that an account without the mode asked for leaves nothing behind.
+            device.enter_context(backends)
+            start = _start(quoted, test_shots, backends) | {"run_id": new_run_id()}
+            write_run(prepared, directory, start)
+        device.enter_context(hold_run(directory))
+        forget_cancel(directory)
         if not new:
+            device.enter_context(backends)
             session = _begun_session(prepared, directory) or session
         if on_start is not None:
             on_start(quoted, test_shots)
-        done = _spend(prepared, directory, quoted, test_shots, session, backends, on_round)
+        spending = Spending(quoted, test_shots, backends, limit)
+        done = _spend(prepared, directory, spending, session, on_round)
         if on_results is not None:
             on_results(done)
         return done
 
 
+@dataclass(frozen=True)
+class Spending:
+    """What a study may spend, and where: quote, shots for predictions, backends, ceiling."""
+
+    quoted: Quote
+    test_shots: int
+    backends: StudyBackends
+    ceiling: Ceiling | None
+
+
 def _spend(
     prepared: Prepared,
     directory: Path,
-    quoted: Quote,
-    test_shots: int,
+    spending: Spending,
     session: Acquisition,
-    backends: StudyBackends,
     on_round: Callable[[], None] | None,
 ) -> StudyRun:
     """Spend both budgets, and write the results down: the seal first, then the file."""
-    study, points = prepared.study, prepared.points
+    study, points, backends = prepared.study, prepared.points, spending.backends
     run_id = read_results(directory).get("run_id")
     begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
     look = None if on_round is None else lambda _: on_round()
-    train = Run(session, backends.train, directory, on_round=look, begin_with=begin_with)
-    with ExitStack() as device, train:
-        device.enter_context(backends)
+    with Run(
+        session,
+        backends.train,
+        directory,
+        on_round=look,
+        begin_with=begin_with,
+        ceiling=spending.ceiling,
+        cancelled=lambda: cancelled_jobs(directory),
+    ) as train:
         train.spend()
         history = train.history()
-        if history.sealed is None:
+        if history.sealed is None and spending.test_shots:
             train.seal(begin_predictions(directory))
-        head = session.fit(readout_of(study))
-        prediction, predictions, predictions_end = _predict(
-            prepared, head, backends, test_shots, directory, history
-        )
-        start = _start(quoted, test_shots, backends) | {"run_id": history.run_id}
-        device.close()  # a session is billed while it is open; what is left needs no device
-        results = start | results_of(study, points, session, history, head, prediction, predictions)
-        results["quote_versus_actual"] = quote_versus_actual(quoted, results["actual"])
+        head, noise = fit_head(study, session, history, n_qubits_of(prepared))
+        as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+        made = _predict(prepared, head, spending, directory, history, as_measured)
+        backends.__exit__(None, None, None)  # billed while open; what is left needs no device
+        start = _start(spending.quoted, spending.test_shots, backends)
+        results = start | {"run_id": history.run_id}
+        results |= results_of(study, points, session, history, head, made, noise)
+        results["quote_versus_actual"] = quote_versus_actual(spending.quoted, results["actual"])
         content = as_json(results)
-        train.seal(final_digests(content, predictions_end))
+        train.seal(final_digests(content, None if made is None else made.end))
         write_results(directory, content)
+    found = None if made is None else made.prediction
+    audits = {"training": Audit.of(history)}
+    if made is not None:
+        audits["predictions"] = Audit.of(made.history)
     return StudyRun(
         directory=directory,
         study=study,
@@ -171,9 +226,9 @@ def _spend(
         session=session,
         history=history,
         head=head,
-        prediction=prediction if isinstance(prediction, Prediction) else None,
-        values=prediction if isinstance(prediction, ValuePrediction) else None,
-        audits={"training": Audit.of(history), "predictions": Audit.of(predictions)},
+        prediction=found if isinstance(found, Prediction) else None,
+        values=found if isinstance(found, ValuePrediction) else None,
+        audits=audits,
         results=results,
     )
 
@@ -181,22 +236,28 @@ def _spend(
 def _predict(
     prepared: Prepared,
     head: FittedHead,
-    backends: StudyBackends,
-    budget: int,
+    spending: Spending,
     directory: Path,
     history: History,
-) -> tuple[Tested, History, str]:
-    """Spend at most ``budget`` shots on pairs of a test and a training point, and predict.
-
-    Returns the prediction, what its ledger says, and the ledger's end.
-    """
+    as_measured: bool,
+) -> Predicted | None:
+    """Spend the predictions' shots on pairs of a test and a training point, and predict."""
     study, points = prepared.study, prepared.points
+    backend, budget = spending.backends.test, spending.test_shots
+    if backend is None or budget == 0:
+        return None
     session = session_for(study, head, len(points.test), budget, study.method.seed)
-    place, parent = directory / PREDICTIONS_NAME, {"parent": history.run_id}
-    with Run(session, backends.test, place, begin_with=parent) as run:
+    with Run(
+        session,
+        backend,
+        directory / PREDICTIONS_NAME,
+        begin_with={"parent": history.run_id},
+        ceiling=spending.ceiling,
+        cancelled=lambda: cancelled_jobs(directory),
+    ) as run:
         run.spend()
-        found = tested(session, points, as_measured=reads_as_measured(history))
-        return found, run.history(), run.end()
+        found = tested(session, points, as_measured=as_measured)
+        return Predicted(found, run.history(), run.end())
 
 
 def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str, Any]:
@@ -208,14 +269,6 @@ def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str,
         "test_shots": test_shots,
         **circuit_facts(backends.train.circuit),
     }
-
-
-def same_device(section: BackendSection, directory: Path) -> BackendSection:
-    """Return the backend of a begun run: the least busy device may be another one by now."""
-    name = read_results(directory).get("backend")
-    if section.name != "ibm" or section.device is not None or not isinstance(name, str):
-        return section
-    return section.model_copy(update={"device": name})
 
 
 def _depth(backends: StudyBackends) -> int | None:

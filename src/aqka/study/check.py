@@ -15,8 +15,10 @@ from aqka.insight.forecast import Spending
 from aqka.insight.phase_maps import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate
+from aqka.planning.parts import PREDICTIONS
+from aqka.planning.quotes import Quote
 from aqka.study.carry_out import study_quote
-from aqka.study.data import encode, load_table, split_points
+from aqka.study.data import Points, encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.encoding import Encoding
 from aqka.study.feature_maps import feature_map, n_features
@@ -27,6 +29,7 @@ from aqka.study.table_files import DataTable
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
+DEFAULT_TEST_SHOTS = 100
 QUBITS = (2, 4, 8)  # of built-in maps that are tried, where the data have as many columns
 
 
@@ -65,7 +68,7 @@ class StudyCheck:
         # As in the study: fitted on its training points, and the others clipped to their range.
         fitted = table._replace(X=table.X[train])
         candidates = _candidates(study, circuit, fitted, table.X[pool], width)
-        spending = _spending(study, quoted.shots, len(points.train))
+        spending = _spending(study, quoted, points)
         return cls(study, table.X[pool], table.y[pool], candidates, spending)
 
     def run(self, on_step: Step | None = None) -> Preflight:
@@ -91,12 +94,16 @@ class StudyCheck:
         return changes
 
 
-def _spending(study: Study, shots: int, n_train: int) -> Spending:
-    method = study.method
+def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
+    method, predictions = study.method, quoted.part(PREDICTIONS)
+    test_shots = DEFAULT_TEST_SHOTS  # of a study that only trains, whose points come later
+    if predictions is not None:
+        pairs = len(points.train) * len(points.test)
+        test_shots = max(1, round(predictions.shots / pairs))
     return Spending(
-        budget=shots,
-        n_train=n_train,
-        test_shots=study.budget.test_shots,
+        budget=quoted.shots,
+        n_train=len(points.train),
+        test_shots=test_shots,
         allocator=method.allocator,
         schedule=schedule_of(study),
         readout=readout_name(study),

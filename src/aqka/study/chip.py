@@ -8,9 +8,9 @@ import numpy as np
 from aqka.backends import RuntimeBackend
 from aqka.backends.tiles import find_tiles
 from aqka.errors import InputError
+from aqka.study.backend_section import BackendSection
 from aqka.study.backends import ibm_device
 from aqka.study.directory import Prepared, prepare
-from aqka.study.schema import BackendSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

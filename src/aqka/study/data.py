@@ -185,19 +185,23 @@ def split_points(
     real = table.y.dtype.kind == "f"
     n_classes = _check_values(table.y) if real else _check_classes(table.y)
     check_split_sizes(split, len(table.y), n_classes)
-    train, test = train_test_split(
-        np.arange(len(table.y)),
-        train_size=split.train,
-        test_size=split.test,
-        stratify=None if real else table.y,
-        random_state=split.seed,
-    )
+    everything = np.arange(len(table.y))
+    if split.test == 0 and split.train in (None, len(table.y)):
+        train, test = everything, everything[:0]
+    else:
+        train, test = train_test_split(
+            everything,
+            train_size=split.train,
+            test_size=split.test or None,
+            stratify=None if real else table.y,
+            random_state=split.seed,
+        )
     if len(train) > MAX_TRAINING_POINTS:
         raise InputError(
             f"{len(train)} training points have {len(train) * (len(train) - 1) // 2:,} pairs; set "
             f"split.train to at most {MAX_TRAINING_POINTS}."
         )
-    return np.sort(train), np.sort(test)
+    return np.sort(train), np.sort(test if split.test else test[:0])
 
 
 def _check_values(targets: FloatArray) -> int:

@@ -5,9 +5,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from aqka.backends.built_in_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.head import NO_ENTRY, write_head
 from aqka.runs.ledger import LEDGER_NAME
+from aqka.study.backend_section import BackendSection
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points, encode, load_table
 from aqka.study.encoding import ARRAYS, Encoding
@@ -29,6 +30,7 @@ from aqka.study.method import as_begun
 from aqka.study.npz_files import read_arrays
 from aqka.study.origin import ARRAYS as ORIGIN_ARRAYS
 from aqka.study.origin import Origin
+from aqka.study.own_code import load_function
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import DATA_NAME, MAP_NAME, PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
 
@@ -53,12 +55,21 @@ class Prepared:
         Its points, encoded.
     circuit
         Its feature map; None where the backend has the map itself.
+    code
+        Functions that its backend is made with, by their keys; only if the user allowed it.
     """
 
     study: Study
     text: str
     points: Points
     circuit: "QuantumCircuit | None"
+    code: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+
+def n_qubits_of(prepared: Prepared) -> int:
+    """Return the qubits of a study's feature map."""
+    circuit = prepared.circuit
+    return prepared.points.train.shape[1] if circuit is None else int(circuit.num_qubits)
 
 
 def prepare(path: Path, *, allow_code: bool = False) -> Prepared:
@@ -66,9 +77,18 @@ def prepare(path: Path, *, allow_code: bool = False) -> Prepared:
     study, text = load_study(path)
     base = path.parent
     circuit = feature_map(study, base, allow_code=allow_code)
+    code = _backend_code(study, base, allow_code)
     table = load_table(study.data, base)
     points = encode(table, study.split, study.feature_map, n_features(study, circuit))
-    return Prepared(study, text, points, circuit)
+    return Prepared(study, text, points, circuit, code)
+
+
+def _backend_code(study: Study, base: Path, allow_code: bool) -> dict[str, Callable[..., Any]]:
+    """Return the functions that the backend is made with."""
+    return {
+        key: load_function(f"backend.{key}", name, base, allow_code=allow_code)
+        for key, name in study.backend.code.items()
+    }
 
 
 def output_directory(study: Study, path: Path, chosen: Path | None) -> Path:
@@ -146,8 +166,11 @@ def check_directory(directory: Path) -> None:
         )
 
 
-def read_run(directory: Path) -> Prepared:
-    """Read a run's directory as written by :func:`write_run`; needs nothing else."""
+def read_run(directory: Path, *, allow_code: bool = False) -> Prepared:
+    """Read a run's directory as written by :func:`write_run`.
+
+    It needs nothing else, unless the study names code that makes its backend.
+    """
     check_directory(directory)
     if not (directory / STUDY_NAME).exists():
         raise InputError(
@@ -161,7 +184,9 @@ def read_run(directory: Path) -> Prepared:
         circuit = feature_map(study, directory, allow_code=False)
     else:
         circuit = load_circuit(directory / MAP_NAME)
-    return Prepared(study, text, read_points(directory, n_features(study, circuit)), circuit)
+    code = _backend_code(study, directory, allow_code)
+    points = read_points(directory, n_features(study, circuit))
+    return Prepared(study, text, points, circuit, code)
 
 
 def read_points(directory: Path, features: int | None = None) -> Points:
@@ -175,13 +200,14 @@ def read_points(directory: Path, features: int | None = None) -> Points:
         raise refusal
     train, test, train_labels, test_labels = (arrays[name] for name in wanted)
     for x, labels in ((train, train_labels), (test, test_labels)):
-        if x.ndim != 2 or x.dtype != np.float64 or labels.shape != (len(x),) or x.size == 0:
+        if x.ndim != 2 or x.dtype != np.float64 or labels.shape != (len(x),):
             raise refusal
         if labels.dtype.kind not in "iUf" or not np.isfinite(x).all():
             raise refusal
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise refusal
-    if train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):
+    # There may be no test points, if all are for training.
+    if train.size == 0 or train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):
         raise refusal
     encoding = Encoding.of_arrays(arrays, train.shape[1])
     sizes, width = (len(train), len(test)), len(encoding.columns)
@@ -252,3 +278,11 @@ def _as_npz(points: Points) -> bytes:
     }
     np.savez_compressed(stream, **arrays)
     return stream.getvalue()
+
+
+def same_device(section: BackendSection, directory: Path) -> BackendSection:
+    """Return the backend of a begun run: the least busy device may be another one by now."""
+    name = read_results(directory).get("backend")
+    if section.name != "ibm" or section.device is not None or not isinstance(name, str):
+        return section
+    return section.model_copy(update={"device": name})

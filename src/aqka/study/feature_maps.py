@@ -1,8 +1,6 @@
 """The feature map of a study: built in, from a file, or from somebody's code."""
 
 import io
-import sys
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_ma
 from aqka.backends.map_checks import check_feature_map
 from aqka.errors import InputError
 from aqka.study.circuit_files import load_circuit
+from aqka.study.own_code import load_function
 from aqka.study.schema import FeatureMapSection, Study
 
 if TYPE_CHECKING:
@@ -57,24 +56,15 @@ def as_qpy(circuit: "QuantumCircuit") -> bytes:
 def _from_code(section: FeatureMapSection, base: Path, allow_code: bool) -> "QuantumCircuit":
     """Return what ``module:function`` returns; only if the user allowed it."""
     name = inert(section.map)
-    if not allow_code:
-        raise InputError(
-            f"feature_map.map {name!r} would run code of that module. If you trust it, "
-            "add --allow-code."
-        )
+    make = load_function("feature_map.map", section.map, base, allow_code=allow_code)
     qiskit = require("qiskit", "qiskit")
-    module, _, function = section.map.partition(":")
-    # The study file's directory is where its author's modules are.
-    sys.path.insert(0, str(base.resolve()))
     try:
-        circuit = getattr(import_module(module), function)()
+        circuit = make()
     except Exception as error:
         raise InputError(
             f"feature_map.map {name!r} failed: {type(error).__name__}: {inert(error, 200)}. It "
             "must name a function that takes nothing and returns a QuantumCircuit."
         ) from error
-    finally:
-        sys.path.remove(str(base.resolve()))
     if not isinstance(circuit, qiskit.QuantumCircuit):
         raise InputError(
             f"feature_map.map {name!r} must return a QuantumCircuit, got {type(circuit).__name__}."

@@ -10,16 +10,26 @@ import numpy as np
 
 from aqka._util.arrays import digest, text_digest
 from aqka._util.text import inert, read_number
+from aqka.backends import Backend
 from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
+from aqka.planning.ceilings import make_ceiling
 from aqka.runs.driver import Run, replay
 from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.backends import make_backends
-from aqka.study.carry_out import same_device
+from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.data import READERS
-from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run, read_run
+from aqka.study.directory import (
+    NEW_POINTS_NAME,
+    Prepared,
+    hold_run,
+    n_qubits_of,
+    read_run,
+    same_device,
+)
 from aqka.study.encoding import Encoding
-from aqka.study.method import new_session, readout_of, reads_as_measured
+from aqka.study.method import new_session, reads_as_measured
+from aqka.study.mitigated import fit_head
 from aqka.study.other_columns import Columns, other_columns
 from aqka.study.progress import read_begun_history
 from aqka.study.table_files import FORMATS, DataTable
@@ -114,6 +124,10 @@ def predict_new_points(
     data: Path,
     shots_per_pair: int | None = None,
     on_start: Callable[[int, int], None] | None = None,
+    *,
+    confirm: Callable[[Backend, int], None] | None = None,
+    ceiling: str | None = None,
+    allow_code: bool = False,
 ) -> NewPoints:
     """Predict the points of a file with a finished run.
 
@@ -130,8 +144,14 @@ def predict_new_points(
         study's ``test_shots`` if None. The same points with the same number are bought once.
     on_start
         Called with the numbers of points and of shots before the first shot.
+    confirm
+        Called with the backend and the shots before that, if they cost money; it stops by raising.
+    ceiling
+        Shots, QPU time or money that these points may take; None sets no limit.
+    allow_code
+        Whether code that makes the study's backend may run.
     """
-    prepared = read_run(directory)
+    prepared = read_run(directory, allow_code=allow_code)
     history = read_begun_history(directory)
     if history is None or not history.finished or history.budget is None:
         raise InputError(
@@ -144,24 +164,48 @@ def predict_new_points(
     # A feature at an end of the range may lie beyond it, or be the training point that made it.
     reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
     outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
-    budget = len(features) * len(points.train) * (shots_per_pair or study.budget.test_shots)
+    per_pair = study.budget.test_shots if shots_per_pair is None else shots_per_pair
+    if per_pair == 0:
+        raise InputError(
+            "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
+            "training point may take: --shots, for example --shots 100."
+        )
+    budget = len(features) * len(points.train) * per_pair
     session = new_session(study, points, history.budget)
     replay(session, history)
-    head = session.fit(readout_of(study))
+    head, noise = fit_head(study, session, history, n_qubits_of(prepared))
     name = text_digest(f"{digest(features)} {budget} {study.method.seed}")
     place = directory / NEW_POINTS_NAME / name
-    if on_start is not None:
-        on_start(len(features), budget)
     asked = replace(points, test=features, test_labels=table.y)
     section = same_device(study.backend, directory)
+    made = make_backends(section, asked, prepared.circuit, prepared.code)
+    assert made.test is not None
+    if confirm is not None and made.test.is_paid:
+        confirm(made.test, budget)
+    if on_start is not None:
+        on_start(len(features), budget)
+    limit = None
+    if ceiling is not None:
+        depth = None if made.test.circuit is None else max(1, int(made.test.circuit.depth()))
+        limit = make_ceiling(
+            ceiling, n_qubits=max(2, n_qubits_of(prepared)), depth=depth, rate=study.budget.rate
+        )
     # A seed of their own: simulated hits must not repeat those of other points.
     prediction = session_for(study, head, len(features), budget, int(name[:7], 16))
-    with hold_run(directory), make_backends(section, asked, prepared.circuit) as backends:
-        parent = {"parent": history.run_id}
-        with Run(prediction, backends.test, place, begin_with=parent) as run:
+    with hold_run(directory), made:
+        forget_cancel(directory)
+        with Run(
+            prediction,
+            made.test,
+            place,
+            begin_with={"parent": history.run_id},
+            ceiling=limit,
+            cancelled=lambda: cancelled_jobs(directory),
+        ) as run:
             run.spend()
             used = run.history().qpu_seconds
-    found = tested(prediction, points, as_measured=reads_as_measured(history))
+    as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+    found = tested(prediction, points, as_measured=as_measured)
     clipped = int(outside.any(axis=1).sum())
     others, truth = _others_and_truth(data, prepared, len(features))
     mean = float(np.mean(points.train_labels)) if study.data.task == "regression" else 0.0

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from aqka._util.text import inert
+from aqka.backends.job_states import JobState, job_ids_of
 from aqka.core.pairs import PairTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
@@ -22,13 +23,7 @@ from aqka.study.directory import (
 from aqka.study.method import as_begun, class_labels_of, problem_of, readout_of, schedule_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
 from aqka.study.schema import Study, load_study
-from aqka.study.seal import (
-    PREDICTIONS_NAME,
-    RESULTS_NAME,
-    STUDY_NAME,
-    check_seal,
-    is_complete,
-)
+from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME, check_seal, is_complete
 
 
 @dataclass(frozen=True)
@@ -39,8 +34,8 @@ class Progress:
     ----------
     state
         ``starting``, ``running``, ``waiting`` for a job, ``predicting``, ``reporting`` while the
-        report is written, ``finished``, ``interrupted`` or ``stopped``; ``open`` where it cannot
-        be known whether a process works on it.
+        report is written, ``finished``, ``interrupted``, ``cancelled`` or ``stopped``; ``open``
+        where it cannot be known whether a process works on it.
     backend
         Who runs the shots.
     rounds, rounds_planned
@@ -61,6 +56,9 @@ class Progress:
         Of the first and the last entry, in seconds since 1970.
     seconds_left
         Rounds left times the mean duration of a round; None before the first.
+    jobs
+        The jobs of the round that waits, if they have ids; how they stand only the service knows,
+        see :func:`~aqka.study.job_progress.ask_jobs`.
     """
 
     state: str
@@ -80,6 +78,7 @@ class Progress:
     prediction_shots: int = 0
     prediction_budget: int | None = None
     predicted: bool = False
+    jobs: tuple[JobState, ...] = ()
 
     @property
     def shots_left(self) -> int:
@@ -90,7 +89,7 @@ class Progress:
     @property
     def resumable(self) -> bool:
         """Whether ``aqka resume`` has something to do."""
-        return self.state in ("interrupted", "stopped", "open")
+        return self.state in ("interrupted", "cancelled", "stopped", "open")
 
 
 class ProgressReader:
@@ -152,6 +151,7 @@ class ProgressReader:
             prediction_shots=0 if predictions is None else predictions.spent,
             prediction_budget=most,
             predicted=predictions is not None and predictions.finished,
+            jobs=tuple(JobState(job_id) for job_id in open_jobs(self._directory, history)),
         )
 
     def _backend_name(self) -> str:
@@ -186,7 +186,7 @@ def run_state(directory: Path, history: History, held: bool | None) -> str:
     if held is None:
         return "open"
     if not held:
-        return "interrupted" if last == "interrupted" else "stopped"
+        return last if last in ("interrupted", "cancelled") else "stopped"
     if history.finished:
         return "predicting"
     return "waiting" if last in ("planned", "submitted") else "running"
@@ -208,6 +208,15 @@ def _predictions(directory: Path) -> History | None:
         return begun_history(path) if path.exists() else None
     except LedgerError:
         return None  # told by 'aqka ledger verify' and by the report
+
+
+def open_jobs(directory: Path, training: History) -> list[str]:
+    """Return the ids of the jobs that a run waits for: of its training, or of its predictions."""
+    ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
+    history = training
+    if training.finished and ledger.exists():
+        history = begun_history(ledger) or training
+    return job_ids_of(history.ticket) if history.ticket else []
 
 
 def check_extent(history: History) -> None:

@@ -1,7 +1,7 @@
 """What a finished study has to say: accuracy, history, and quoted against used."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from aqka.core.problem import Problem
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
+from aqka.planning.parts import CALIBRATION, PREDICTIONS, SENTINELS
 from aqka.planning.quotes import Quote
 from aqka.planning.usage import price
 from aqka.readouts import FittedHead
@@ -17,6 +18,7 @@ from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.data import Points
 from aqka.study.method import class_labels_of, readout_of
+from aqka.study.mitigated import Mitigation
 from aqka.study.rounds import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
 from aqka.study.schema import Study
 from aqka.study.tested_points import Tested
@@ -25,18 +27,26 @@ from aqka.study.value_scores import ValueScores
 MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
 
 
+class Predicted(NamedTuple):
+    """The test points: what was predicted, what the ledger says of it, and the ledger's end."""
+
+    prediction: Tested
+    history: History
+    end: str
+
+
 def results_of(
     study: Study,
     points: Points,
     session: Acquisition,
     history: History,
     head: FittedHead,
-    prediction: Tested,
-    predictions: History,
+    made: Predicted | None,
+    noise: Mitigation | None,
 ) -> dict[str, Any]:
     """Return how well the head did, what was used, and the history of the run.
 
-    ``history`` and ``predictions`` are what the ledgers of training and predictions say.
+    ``made`` is None of a run that only trains, ``noise`` of one without sentinels.
     """
     table, problem = session.table, session.problem
     sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
@@ -48,7 +58,7 @@ def results_of(
     rounds = summarise_rounds(history, problem.new_table(), assess, MAX_ASSESSED)
     return {
         "results": {
-            **_scores(points, problem, prediction),
+            **_scores(study, points, problem, None if made is None else made.prediction),
             "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
             "train_points": table.n_points,
             "test_points": len(points.test),
@@ -58,30 +68,22 @@ def results_of(
             "pairs_seen": int(np.sum(~table.unseen)),
             "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
         },
+        "sentinels": None if noise is None else noise.facts(),
         "actual": {
             "shots": table.total,
             "submissions": len(rounds),
             "qpu_seconds": history.qpu_seconds,
-            "test_shots": int(prediction.shots.sum()),
-            "test_qpu_seconds": predictions.qpu_seconds,
-            "wall_seconds": seconds_at_work(history, predictions),
+            "test_shots": 0 if made is None else int(made.prediction.shots.sum()),
+            "test_qpu_seconds": None if made is None else made.history.qpu_seconds,
+            "test_submissions": 0 if made is None else made.history.ended,
+            "test_wall_seconds": 0.0 if made is None else wall_seconds(made.history),
+            "sentinel_shots": 0 if noise is None else noise.shots,
+            "wall_seconds": wall_seconds(history),
             "rate": study.budget.rate,
         },
         "test_ids": None if points.origin is None else points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
-
-
-def seconds_at_work(history: History, predictions: History | None) -> float:
-    """Return the time from a run's first entry to its last prediction, without idle time.
-
-    Read from the ledgers alone, so that results written anew are the same.
-    """
-    last = history if predictions is None or predictions.empty else predictions
-    if history.started_at is None or last.updated_at is None:
-        return 0.0
-    idle = history.idle_seconds + (0.0 if last is history else last.idle_seconds)
-    return max(0.0, last.updated_at - history.started_at - idle)
 
 
 def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum:
@@ -94,8 +96,25 @@ def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum
     return Spectrum.of(session.problem.reading.kernel(session.table))
 
 
-def _scores(points: Points, problem: Problem, prediction: Tested) -> dict[str, Any]:
+def wall_seconds(history: History) -> float:
+    """Return the time from a ledger's first entry to its last answer, without idle time."""
+    if not history.rounds or history.started_at is None:
+        return 0.0
+    rounds = sum(max(0.0, round.ended_at - round.planned_at) for round in history.rounds)
+    # Time before a process that took it up when all was answered lies beyond the last answer.
+    return max(rounds, history.rounds[-1].ended_at - history.started_at - history.idle_seconds)
+
+
+def _scores(
+    study: Study, points: Points, problem: Problem, prediction: Tested | None
+) -> dict[str, Any]:
     """Return what the test points say of a head for classes, or of one for numbers."""
+    if prediction is None and study.data.task == "regression":
+        return {"task": "regression", "predictions": []}
+    if prediction is None:
+        names = ("accuracy", "standard_error", "balanced_accuracy", "majority_accuracy")
+        classes = [str(label) for label in problem.classes]
+        return dict.fromkeys(names) | {"classes": classes, "predictions": [], "settled": []}
     if isinstance(prediction, ValuePrediction):
         mean = float(points.train_labels.mean())
         return {
@@ -122,6 +141,9 @@ def _scores(points: Points, problem: Problem, prediction: Tested) -> dict[str, A
 def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what was quoted and what was used, a row per figure; None where it is unknown.
 
+    First the training kernel, then everything: predictions, sentinels and calibration too, which
+    are quoted at most. A quote of 0.1.0 has the training kernel alone.
+
     Examples
     --------
     >>> from aqka import quote
@@ -135,13 +157,51 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
     cost 18.8 16.0
     seconds 12.8 14.5
     """
-    used, rate = actual["qpu_seconds"], actual["rate"]
-    cost = None if used is None or rate is None else price(used, rate)
     rows = [
         ("shots", quoted.shots, actual["shots"]),
         ("submissions", quoted.submissions, actual["submissions"]),
-        ("QPU seconds", quoted.qpu_seconds, used),
-        ("cost", quoted.cost, cost),
+        ("QPU seconds", quoted.qpu_seconds, actual["qpu_seconds"]),
+        ("cost", quoted.cost, _cost(actual["qpu_seconds"], actual["rate"])),
         ("seconds", quoted.wall_seconds, actual["wall_seconds"]),
     ]
+    if quoted.parts:
+        rows += _rows_of_everything(quoted, actual)
     return [{"figure": name, "quoted": want, "actual": got} for name, want, got in rows]
+
+
+def _cost(seconds: float | None, rate: float | None) -> float | None:
+    return None if seconds is None or rate is None else price(seconds, rate)
+
+
+def _rows_of_everything(
+    quoted: Quote, actual: dict[str, Any]
+) -> list[tuple[str, float | None, float | None]]:
+    """Return a row per part, and the totals."""
+    used = {
+        PREDICTIONS: actual.get("test_shots", 0),
+        SENTINELS: actual.get("sentinel_shots", 0),
+        CALIBRATION: actual.get("calibration_shots", 0),
+    }
+    rows: list[tuple[str, float | None, float | None]] = [
+        (f"shots for {part.name}", part.shots, used.get(part.name)) for part in quoted.parts
+    ]
+    told = [actual["qpu_seconds"], actual.get("test_qpu_seconds")]
+    seconds = sum(time for time in told if time is not None) if any(told) else None
+    if seconds is None and 0.0 in told:
+        seconds = 0.0  # of a device that runs in this process
+    rows += [
+        ("shots in all", quoted.total_shots, actual["shots"] + sum(used.values())),
+        (
+            "submissions in all",
+            quoted.total_submissions,
+            actual["submissions"] + actual.get("test_submissions", 0),
+        ),
+        ("QPU seconds in all", quoted.total_qpu_seconds, seconds),
+        ("cost in all", quoted.total_cost, _cost(seconds, actual["rate"])),
+        (
+            "seconds in all",
+            quoted.total_wall_seconds,
+            actual["wall_seconds"] + actual.get("test_wall_seconds", 0.0),
+        ),
+    ]
+    return rows

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     field_validator,
@@ -20,22 +18,16 @@ from aqka.allocators import allocator_names
 from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.errors import InputError
-from aqka.planning.budget import parse_budget
-from aqka.planning.quotes import MAX_QUEUE, MAX_RATE, MAX_ROUNDS
+from aqka.planning.quotes import MAX_ROUNDS
 from aqka.readouts import readout_names
+from aqka.study.backend_section import BackendSection
+from aqka.study.budget_section import BudgetSection, SentinelSection
 from aqka.study.circuit_files import MAX_QUBITS
 from aqka.study.mistakes import explain, known_name, refuse_secrets
+from aqka.study.section import Fraction, Name, Positive, Section, Seed
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
-MAX_SEED = 2**31 - 1
-MAX_TILES = 10_000
-
-BACKENDS = ("statevector", "aer", "ibm")
 MAX_REPS = 20
-
-Name = Annotated[str, Field(min_length=1, max_length=300)]
-Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 def _size(value: Any) -> Any:
@@ -45,18 +37,12 @@ def _size(value: Any) -> Any:
     raise ValueError("must be a number of points, 2 or more, or a fraction such as 0.25")
 
 
+def _size_or_none(value: Any) -> Any:
+    return value if isinstance(value, int) and value == 0 else _size(value)
+
+
 Size = Annotated[int | float, BeforeValidator(_size)]
-Positive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
-
-
-class Section(BaseModel):
-    """A table of the study file: fixed once read, and without unknown keys."""
-
-    # Values must have their type: "4" is not taken for 4. A message never repeats a value,
-    # which may be a secret in the wrong place.
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, allow_inf_nan=False
-    )
+TestSize = Annotated[int | float, BeforeValidator(_size_or_none)]
 
 
 class DataSection(Section):
@@ -91,12 +77,13 @@ class SplitSection(Section):
     Attributes
     ----------
     test, train
-        Numbers of points, or fractions of all. Without ``train``, all the others.
+        Numbers of points, or fractions of all. Without ``train``, all the others; with
+        ``test = 0`` all points are for training, and predictions come later.
     seed
         Of the shuffle.
     """
 
-    test: Size = 0.25
+    test: TestSize = 0.25
     train: Size | None = None
     seed: Seed = 0
 
@@ -127,7 +114,7 @@ class FeatureMapSection(Section):
     reduce: Literal["pca", "none"] = "pca"
     range: Annotated[
         list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
-    ] = [0.0, 3.141592653589793]
+    ] = Field(default=[0.0, 3.141592653589793])
 
     @field_validator("map")
     @classmethod
@@ -148,80 +135,6 @@ class FeatureMapSection(Section):
         if not self.range[0] < self.range[1]:
             raise ValueError("range must rise, for example [0.0, 3.141592653589793]")
         return self
-
-
-class BackendSection(Section):
-    """Who runs the shots.
-
-    Attributes
-    ----------
-    name
-        ``statevector`` (any circuit; its own map zz needs no extra), ``aer`` (with noise) or
-        ``ibm`` (hardware, or a fake device in this process).
-    noise
-        Of ``aer``: depolarising rates of one- and two-qubit gates.
-    device
-        Of ``ibm``: such as ``ibm_fez`` or ``fake_fez``; None takes the least busy.
-    account
-        Of ``ibm``: name of the saved account; None takes the default one.
-    mode
-        Of ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
-    tiles
-        Of ``ibm``: how many copies of the circuit run side by side, or ``auto``.
-    seed
-        Of simulators.
-    """
-
-    name: str = "statevector"
-    noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
-    device: Name | None = None
-    account: Name | None = None
-    mode: Literal["auto", "session", "batch", "job"] = "auto"
-    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
-    seed: Seed = 0
-
-    @field_validator("name")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        return known_name(value, BACKENDS, "backend")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "BackendSection":
-        owners = {"noise": "aer"} | dict.fromkeys(("device", "account", "mode", "tiles"), "ibm")
-        for key, owner in owners.items():
-            if key in self.model_fields_set and self.name != owner:
-                raise ValueError(f"{key} is for the backend {owner!r}, not for {self.name!r}")
-        return self
-
-
-class BudgetSection(Section):
-    """What may be spent.
-
-    Attributes
-    ----------
-    train
-        For the training kernel: shots, QPU time or money; see :func:`aqka.planning.parse_budget`.
-    test_shots
-        For predictions, on top of ``train``: at most so many shots, on average, for each pair of a
-        test and a training point. See :func:`aqka.sessions.prediction.predict`.
-    rate
-        Price of a QPU minute, which a budget in money needs.
-    queue
-        Jobs that wait before each of ours, for the quote.
-    """
-
-    train: str | int
-    test_shots: Annotated[int, Field(ge=1, le=10**6)] = 100
-    rate: Annotated[float, Field(gt=0, le=MAX_RATE)] | None = None
-    queue: Annotated[int, Field(ge=0, le=MAX_QUEUE)] = 0
-
-    @field_validator("train", mode="before")
-    @classmethod
-    def _readable(cls, value: Any) -> Any:
-        if not isinstance(value, str | int) or isinstance(value, bool):
-            raise ValueError("must be text such as '20000 shots', '5 min' or '$100'")
-        parse_budget(str(value)[:100])
-        return value
 
 
 class MethodSection(Section):
@@ -281,7 +194,7 @@ class Study(Section):
     output
         Directory of the run, inside the study file's directory; None takes the file's name
         under ``runs``.
-    data, split, feature_map, backend, budget, method
+    data, split, feature_map, backend, budget, sentinels, method
         Its tables.
     """
 
@@ -291,6 +204,7 @@ class Study(Section):
     feature_map: FeatureMapSection = FeatureMapSection(qubits=4)
     backend: BackendSection = BackendSection()
     budget: BudgetSection
+    sentinels: SentinelSection = SentinelSection()
     method: MethodSection = MethodSection()
 
     @model_validator(mode="after")

@@ -48,9 +48,10 @@ def begin_predictions(directory: Path) -> dict[str, str]:
     return {PREDICTIONS_NAME: BEGUN}
 
 
-def final_digests(results: bytes, predictions_end: str) -> dict[str, str]:
+def final_digests(results: bytes, predictions_end: str | None) -> dict[str, str]:
     """Return the digests of what a run ends with: its results, and the end of its predictions."""
-    return {RESULTS_NAME: digest_of(results), PREDICTIONS_NAME: predictions_end}
+    predictions = {} if predictions_end is None else {PREDICTIONS_NAME: predictions_end}
+    return {RESULTS_NAME: digest_of(results)} | predictions
 
 
 def check_seal(directory: Path, history: History) -> None:
@@ -80,7 +81,9 @@ def is_complete(directory: Path, history: History) -> bool:
 def _check_predictions(directory: Path, sealed: dict[str, str]) -> None:
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
     expected = sealed.get(PREDICTIONS_NAME)
-    if expected == BEGUN:
+    if expected is None:
+        as_sealed = not ledger.exists()  # of a run that only trains
+    elif expected == BEGUN:
         as_sealed = read_head(ledger) is not None  # the ledger itself knows the rest
     elif not ledger.exists():
         as_sealed = False

@@ -32,7 +32,9 @@ def check_split_sizes(split: SplitSection, n_points: int, n_classes: int) -> Non
             f"{n_test} for testing are {n_train + n_test} of them, and no point can be both. Lower "
             "one of them, or leave split.train out to train on all but the test points."
         )
-    for name, size in (("train", n_train), ("test", n_test)):
+    # With test = 0 all points are for training, or some are left out for good.
+    others = ("test", n_test) if n_test else ("train", (n_points - n_train) or n_classes)
+    for name, size in (("train", n_train), others):
         if size < n_classes:
             raise InputError(
                 f"split.{name} leaves {size} points for {n_classes} classes; each class needs at "

@@ -8,16 +8,19 @@ from aqka.errors import LedgerError
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
 from aqka.runs.driver import check_parent, replay
+from aqka.runs.head import read_head
 from aqka.runs.history import History, fold
-from aqka.runs.ledger import Ledger, ledger_path
+from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import ValuePrediction
+from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
-from aqka.study.method import as_begun, new_session, readout_of, reads_as_measured
+from aqka.study.method import as_begun, new_session, reads_as_measured
+from aqka.study.mitigated import fit_head
 from aqka.study.schema import Study, load_study
-from aqka.study.seal import PREDICTIONS_NAME, STUDY_NAME
+from aqka.study.seal import MAP_NAME, PREDICTIONS_NAME, STUDY_NAME
 from aqka.study.tested_points import Tested, session_for, tested
 
 
@@ -64,12 +67,16 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
     audits = {"training": Audit.of(history)}
     head, found = None, None
     place = directory / PREDICTIONS_NAME
+    only_trains = session.done and history.sealed is not None and not place.is_dir()
+    if only_trains:
+        head, _ = fit_head(study, session, history, _n_qubits(study, directory))
     if place.is_dir() and session.done:
         made = _read_predictions(place, history)
-        audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
+        if made is not None:
+            audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
         if isinstance(made, History) and made.sound and made.finished:
-            head = session.fit(readout_of(study))
-            as_measured = reads_as_measured(history)
+            head, noise = fit_head(study, session, history, _n_qubits(study, directory))
+            as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
             found = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
         directory=directory,
@@ -86,11 +93,25 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
     )
 
 
-def _read_predictions(place: Path, training: History) -> History | Audit:
+def _n_qubits(study: Study, directory: Path) -> int:
+    """Return the qubits of a run's feature map, whose circuit is read only if need be."""
+    qubits = study.feature_map.qubits
+    if qubits is None and study.sentinels.mitigate:
+        return int(load_circuit(directory / MAP_NAME).num_qubits)
+    return qubits or 1  # without mitigation nothing depends on it
+
+
+def _read_predictions(place: Path, training: History) -> History | Audit | None:
+    """Return what the predictions' ledger says; None where they are still to begin."""
+    head = read_head(place / LEDGER_NAME)  # before the ledger, which is made after it
+    if head is not None and head.certain == 0 and not (place / LEDGER_NAME).exists():
+        return None
     try:
         path = ledger_path(place)
         with Ledger(path) as ledger:
             history = fold(ledger.entries())
+        if history.empty:
+            return None
         check_parent(history, training.run_id, path)
         return history
     except LedgerError as error:

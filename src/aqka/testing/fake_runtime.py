@@ -120,7 +120,7 @@ class FakeRuntime(JobService):
 
     def cancel(self, job_id: str) -> None:
         """Cancel a job before it is run."""
-        self.job(job_id).update(status="CANCELLED", seconds=0.0)
+        self.job(job_id).cancel()
 
     def expire(self, job_id: str) -> None:
         """Remove a job, as the service does after its retention time."""
@@ -198,6 +198,21 @@ class FakeJob:
         fate = str(record["status"])
         status = {"too long": "ERROR"}.get(fate, "DONE" if fate in SPOILT else fate)
         return "QUEUED" if status == "DONE" and time.time() < record["ready"] else status
+
+    def cancel(self) -> None:
+        """Cancel the job; nothing of it is run."""
+        self.update(status="CANCELLED", seconds=0.0)
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the job's place among those that wait in the directory."""
+        waiting = [
+            FakeJob(self._path.parent, path.stem) for path in self._path.parent.glob("*.json")
+        ]
+        before = self.record["number"]
+        ahead = [
+            job for job in waiting if job.status() == "QUEUED" and job.record["number"] < before
+        ]
+        return {"position_in_queue": 1 + len(ahead)}
 
     def usage(self, partial: bool = False) -> float:
         """Return QPU seconds."""

@@ -7,6 +7,7 @@ from typing import Any
 from aqka._util.optional import require
 from aqka.backends._jobs.ibm import EXTRA
 from aqka.backends.job_service import JobService
+from aqka.errors import InputError
 
 logger = logging.getLogger(__name__)
 
@@ -44,10 +45,10 @@ class ExecutionMode:
 
 
 def open_best(service: JobService, wanted: tuple[str, ...]) -> tuple[str, Any]:
-    """Open the first of ``wanted`` that the account may use; plain jobs are always allowed.
+    """Open the first of ``wanted`` that the account may use, else plain jobs.
 
-    Only the refusal of the open plan leads on to the next. Any other error, such as a wrong
-    token, is raised.
+    Whoever wants a single mode is refused where the account's plan has none. Only that refusal
+    leads on to the next; any other error, such as a wrong token, is raised.
     """
     for mode in wanted:
         try:
@@ -55,5 +56,10 @@ def open_best(service: JobService, wanted: tuple[str, ...]) -> tuple[str, Any]:
         except require("qiskit_ibm_runtime.exceptions", EXTRA).IBMError as error:
             if not any(sign in str(error) for sign in OPEN_PLAN):
                 raise
+            if len(wanted) == 1:
+                raise InputError(
+                    f"mode {mode!r} is not in the account's plan, as the service says; take mode "
+                    "'auto', which uses what the plan has, or 'job'. Nothing was sent."
+                ) from None
             logger.info("the account's plan has no %s; trying the next execution mode", mode)
     return PLAIN_JOBS, None

@@ -9,9 +9,11 @@ from aqka._util.optional import require
 from aqka._util.secrets import without_secrets
 from aqka.backends._jobs.ibm import EXTRA
 from aqka.backends.job_service import JobService
+from aqka.backends.job_states import JobState
 from aqka.errors import JobError, TransientError
 
 LOST = ("CANCELLED", "ERROR")
+WAITING = ("INITIALIZING", "QUEUED")
 GONE = (404, 410)
 # What the client raises where a stored result is none that it can decode.
 UNDECODABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, zlib.error)
@@ -100,6 +102,24 @@ def _status(job: Any) -> str:
     status = job.status()
     # IBM's words, which are names of an enum for some jobs.
     return str(getattr(status, "name", status))
+
+
+def state_of(job: Any) -> JobState:
+    """Return how a job stands, and its place in the queue where the service tells."""
+    state, place = _status(job), None
+    if state in WAITING:
+        place = job.metrics().get("position_in_queue")
+    return JobState(str(job.job_id()), state, place if isinstance(place, int) else None)
+
+
+def cancel_queued(job: Any) -> JobState:
+    """Cancel a job that waits in the queue; return how it stands then."""
+    if _status(job) in WAITING:
+        try:
+            job.cancel()
+        except require("qiskit_ibm_runtime.exceptions", EXTRA).RuntimeInvalidStateError:
+            pass  # it was taken out of the queue meanwhile, and is run
+    return state_of(job)
 
 
 def qpu_seconds(jobs: list[Any]) -> float:

@@ -1,0 +1,100 @@
+"""A hard limit on what runs may use, checked before every submission."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from aqka.backends.base import Backend, Workload
+from aqka.errors import CeilingError
+from aqka.runs.history import RecordedRound
+
+NOTHING = Workload(shots=0, executions=0, jobs=0)
+
+
+@dataclass
+class Ceiling:
+    """What all runs that share it may use together; :func:`aqka.planning.make_ceiling` makes one.
+
+    A round counts by the QPU time that the backend reported, and by its quote where it reported
+    none: a simulator never does, and IBM not before it has settled a job.
+
+    Attributes
+    ----------
+    shots
+        Most shots, sentinels and lost ones among them; None sets no limit.
+    seconds
+        Most seconds of QPU time; None sets no limit.
+    job_seconds, execution_seconds
+        Quoted QPU time of a job before its first execution, and of an execution.
+    max_executions
+        Most executions in one job.
+    words
+        The limit as its user wrote it, for messages.
+    """
+
+    shots: int | None = None
+    seconds: float | None = None
+    job_seconds: float = 0.0
+    execution_seconds: float = 0.0
+    max_executions: int = 10_000_000
+    words: str = ""
+    _used: dict[str, list[tuple[Workload, float]]] = field(default_factory=dict, repr=False)
+
+    def quote(self, work: Workload) -> float:
+        """Return the QPU time that a submission is expected to take."""
+        jobs = max(work.jobs, -(-work.executions // self.max_executions))
+        return jobs * self.job_seconds + work.executions * self.execution_seconds
+
+    @property
+    def used_shots(self) -> int:
+        """Shots that were run so far."""
+        return sum(work.shots for rounds in self._used.values() for work, _ in rounds)
+
+    @property
+    def used_seconds(self) -> float:
+        """QPU time so far: as reported, or else as quoted."""
+        return math.fsum(seconds for rounds in self._used.values() for _, seconds in rounds)
+
+    def take_up(self, run: str, rounds: Iterable[RecordedRound], backend: Backend) -> None:
+        """Count what a run's ledger says that it has used; the same run counts once."""
+        self._used[run] = []
+        for round in rounds:
+            work = backend.workload(round.planned)
+            if round.failed:
+                work = work.part(round.measured.total + round.lost, round.planned.total)
+            self.record(run, work, round.qpu_seconds)
+
+    def record(self, run: str, work: Workload, reported: float | None) -> None:
+        """Count a round that ended."""
+        known = reported is not None and math.isfinite(reported) and reported > 0
+        seconds = float(reported) if known and reported is not None else self.quote(work)
+        self._used.setdefault(run, []).append((work, seconds))
+
+    def check(self, work: Workload, rest: Workload = NOTHING) -> None:
+        """Refuse a submission that does not fit under what is left.
+
+        ``rest`` is what would be left to do after it, for the message.
+        """
+        if self.shots is not None and self.used_shots + work.shots > self.shots:
+            self._refuse(
+                f"{work.shots:,} shots",
+                f"{max(0, self.shots - self.used_shots):,} of {self.words or f'{self.shots:,}'}",
+                f"{self.used_shots + work.shots:,} shots",
+                f"{self.used_shots + work.shots + rest.shots:,} shots",
+            )
+        needed = self.quote(work)
+        if self.seconds is not None and self.used_seconds + needed > self.seconds * (1 + 1e-12):
+            left = max(0.0, self.seconds - self.used_seconds)
+            self._refuse(
+                f"{needed:,.4g} s of QPU time",
+                f"{left:,.4g} s of {self.words or f'{self.seconds:,.6g} s'}",
+                f"{self.used_seconds + needed:,.4g} s",
+                f"{self.used_seconds + needed + self.quote(rest):,.4g} s",
+            )
+
+    def _refuse(self, needed: str, left: str, now: str, in_all: str) -> None:
+        raise CeilingError(
+            f"the ceiling is reached: the next round needs {needed}, but {left} are left. Nothing "
+            f"was submitted, and what was measured is kept. This round needs a ceiling of {now} "
+            f"in all, and to finish takes about {in_all}"
+        )

@@ -1,0 +1,157 @@
+"""Cancels what a run has in a queue, also while another process works on it; it can be resumed.
+
+A file in the run's directory asks the process at work, if there is one, to stop before its next
+submission. The jobs that wait are then cancelled at the service, and the ledger notes it.
+"""
+
+import json
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from aqka._util.files import as_json, read_bytes, write_atomically
+from aqka.backends.job_states import JobState, job_ids_of
+from aqka.errors import InputError, LedgerError
+from aqka.runs.audit import begun_history
+from aqka.runs.history import History
+from aqka.runs.ledger import LEDGER_NAME, Ledger
+from aqka.study.backends import StudyBackends, make_backends
+from aqka.study.directory import (
+    NEW_POINTS_NAME,
+    Prepared,
+    check_directory,
+    hold_run,
+    is_held,
+    read_run,
+    same_device,
+)
+from aqka.study.seal import PREDICTIONS_NAME
+
+CANCEL_NAME = "cancel.json"
+MAX_CANCEL_BYTES = 2**20
+PATIENCE = 30.0  # seconds for the process at work to notice
+LOOK = 0.2
+
+
+@dataclass(frozen=True)
+class Cancellation:
+    """What came of a cancellation.
+
+    Attributes
+    ----------
+    jobs
+        The jobs that were open, as they stand now.
+    stopped
+        Whether no process works on the run any more; else it stops before its next submission.
+    """
+
+    jobs: list[JobState]
+    stopped: bool
+
+
+def cancelled_jobs(directory: Path) -> list[str] | None:
+    """Return the jobs that somebody cancelled, for the process at work; None if nobody did."""
+    path = directory / CANCEL_NAME
+    if not path.exists():
+        return None
+    try:
+        content = json.loads(read_bytes(path, MAX_CANCEL_BYTES, "a cancellation"))
+        return [str(job) for job in content["jobs"]]
+    except (ValueError, KeyError, TypeError, InputError):
+        return []  # that there is one is what counts
+
+
+def forget_cancel(directory: Path) -> None:
+    """Take a request to stop back: whoever starts or resumes the run wants it to go on."""
+    (directory / CANCEL_NAME).unlink(missing_ok=True)
+
+
+def cancel_run(
+    directory: Path, *, allow_code: bool = False, patience: float = PATIENCE
+) -> Cancellation:
+    """Cancel the jobs of a run that wait in a queue, and stop the process that works on it.
+
+    A job that is being run is left alone: it is paid for, and a resumed run collects it.
+    """
+    check_directory(directory)
+    prepared = read_run(directory, allow_code=allow_code)
+    if not _open_rounds(directory) and not is_held(directory):
+        return Cancellation([], stopped=True)
+    _ask_to_stop(directory, [])
+    backends = _backends(prepared, directory)
+    found: dict[str, JobState] = {}
+    end = time.monotonic() + patience
+    while True:
+        # Again at every look: the process at work may just have been submitting.
+        for place, history in _open_rounds(directory):
+            for state in _cancel_round(place, history, directory, backends):
+                found[state.job_id] = state
+        _ask_to_stop(directory, list(found))
+        with suppress(LedgerError), hold_run(directory):
+            _note(directory, found)
+            forget_cancel(directory)
+            return Cancellation(list(found.values()), stopped=True)
+        if time.monotonic() > end:
+            return Cancellation(list(found.values()), stopped=False)
+        time.sleep(LOOK)
+
+
+def _backends(prepared: Prepared, directory: Path) -> StudyBackends:
+    section = same_device(prepared.study.backend, directory)
+    parts = (prepared.points, prepared.circuit, prepared.code, prepared.study.sentinels)
+    return make_backends(section, *parts)
+
+
+def _ask_to_stop(directory: Path, jobs: list[str]) -> None:
+    try:
+        write_atomically(directory / CANCEL_NAME, as_json({"jobs": jobs}))
+    except OSError as error:
+        raise InputError(f"cannot write in {directory}: {error.strerror}.") from None
+
+
+def _ledgers(directory: Path) -> list[Path]:
+    """Return the ledgers of a run: training, predictions, and those of new points."""
+    new = directory / NEW_POINTS_NAME
+    places = [
+        directory,
+        directory / PREDICTIONS_NAME,
+        *(sorted(new.iterdir()) if new.is_dir() else ()),
+    ]
+    return [place / LEDGER_NAME for place in places if (place / LEDGER_NAME).exists()]
+
+
+def _open_rounds(directory: Path) -> list[tuple[Path, History]]:
+    """Return the ledgers with a round that waits for its answer, and what they say."""
+    found = []
+    for path in _ledgers(directory):
+        history = begun_history(path)
+        if history is not None and history.open_plan is not None:
+            found.append((path, history))
+    return found
+
+
+def _cancel_round(
+    path: Path, history: History, directory: Path, backends: StudyBackends
+) -> list[JobState]:
+    assert history.open_plan is not None
+    backend = backends.train
+    if path.parent.name == PREDICTIONS_NAME and backends.test is not None:
+        backend = backends.test
+    of_new_points = path.parent.parent.name == NEW_POINTS_NAME
+    if history.ticket is None and of_new_points:
+        return []  # its points are not here, by which its jobs would be found
+    ticket = history.ticket
+    if ticket is not None and not job_ids_of(ticket):
+        return []  # a simulator's
+    return backend.cancel(history.open_plan, history.open_tag, ticket)
+
+
+def _note(directory: Path, found: dict[str, JobState]) -> None:
+    """Write to the ledgers with an open round which jobs were cancelled, if nobody has."""
+    for path, history in _open_rounds(directory):
+        if history.last_kind != "cancelled":
+            named = job_ids_of(history.ticket) if history.ticket else list(found)
+            gone = [job for job in named if job in found and found[job].state == "CANCELLED"]
+            with Ledger(path, write=True) as ledger:
+                ledger.append("cancelled", body={"jobs": gone})

@@ -1,0 +1,112 @@
+"""Error mitigation from sentinels in a study: what they see, and what is done about it."""
+
+import numpy as np
+import pytest
+
+from aqka.backends import AerBackend, depolarising_noise
+from aqka.backends.mitigation import estimate_depolarising, mitigate_depolarising
+from aqka.report.run_report import run_report
+from aqka.runs.export import table_of
+from aqka.runs.history import History, RecordedRound
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.mitigated import read_sentinels
+from aqka.study.new_points import predict_new_points
+from tests.study.helpers import QUICK, small, write_study
+
+SENTINELS = "[sentinels]\npoints = 4\nshots = 500\nmitigate = {}\n[method]"
+NOISE = "noise = [0.01, 0.04]"
+
+
+def noisy_study(tmp_path, mitigate):
+    text = small(backend="aer", extra=NOISE, budget="660000 shots", test_shots=2, method=QUICK)
+    return write_study(tmp_path, text.replace("[method]", SENTINELS.format(mitigate)))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    path = noisy_study(tmp_path_factory.mktemp("mitigated"), "true")
+    return carry_out(prepare(path), path.parent / "run", new=True)
+
+
+def test_the_noise_that_the_sentinels_see_is_the_devices(run):
+    found = run.results["sentinels"]
+    points = read_points(run.directory)
+    noisy = AerBackend(points.train, noise=depolarising_noise(0.01, 0.04)).kernel()
+    exact = (np.diag(noisy)[[0, 3, 6, 9]].mean() - 0.25) / 0.75
+    assert abs(found["survival"] - exact) < 5 * found["standard_error"]
+    assert found["applied"]
+    assert found["shots"] == 4 * 500 * run.results["actual"]["submissions"]
+    assert found["drift"] > 1e-6
+
+
+def test_the_head_is_that_of_the_kernel_without_the_noise(run):
+    """An independent fit: ridge regression on the mitigated counts, and rows mitigated by hand."""
+    found, points = run.results["sentinels"], read_points(run.directory)
+    table = table_of(run.directory).table
+    kernel = mitigate_depolarising(table.square(table.estimate()), found["survival"], 2, clip=False)
+    np.fill_diagonal(kernel, 1.0)
+    w, v = np.linalg.eigh(kernel)
+    projected = (v * np.maximum(w, 0)) @ v.T
+    y = np.where(points.train_labels == run.session.problem.classes[1], 1.0, -1.0)
+    alpha = np.linalg.solve(projected + 0.01 * np.eye(12), y)
+    rows = np.random.default_rng(0).uniform(0.1, 0.9, (5, 12))
+    clean = mitigate_depolarising(
+        rows, np.full(5, found["survival"]), 2, columns=np.full(12, found["survival"]), clip=False
+    )
+    assert np.allclose(run.head.decision_function(rows), clean @ alpha, atol=1e-8)
+
+
+def test_it_is_nearer_to_the_noiseless_kernel_than_the_noisy_one(run):
+    from aqka import StatevectorBackend
+
+    exact = StatevectorBackend(read_points(run.directory).train).kernel()
+    table = table_of(run.directory).table
+    noisy = table.square(table.estimate())
+    off = np.triu_indices(12, 1)
+    before = np.abs(noisy - exact)[off].mean()
+    after = np.abs(run.head.kernel - exact)[off].mean()
+    assert after < before / 2
+
+
+def test_resumed_read_and_asked_again_it_is_the_same_head(run, tmp_path):
+    again = carry_out(read_run(run.directory), run.directory, new=False)
+    assert np.array_equal(again.head.alpha, run.head.alpha)
+    assert again.results["sentinels"] == run.results["sentinels"]
+    shown = {row["figure"]: row["actual"] for row in run_report(run.directory).usage}
+    assert shown["shots for sentinels"] == run.results["sentinels"]["shots"]
+    np.savez(tmp_path / "new.npz", X=np.zeros((1, 2)))
+    made = predict_new_points(run.directory, tmp_path / "new.npz", 3)
+    assert np.array_equal(made.prediction.head.alpha, run.head.alpha)
+
+
+def test_without_mitigation_they_are_only_reported(tmp_path):
+    path = noisy_study(tmp_path, "false")
+    found = carry_out(prepare(path), path.parent / "run", new=True)
+    assert not found.results["sentinels"]["applied"]
+    assert np.array_equal(found.head.alpha, found.session.fit("ridge").alpha)
+
+
+def fake_history(hits, shots=100):
+    nothing = (None, None, None, False, 0, None, 0.0, 0.0)
+    remarks = [{"sentinels": {"shots": [shots] * len(each), "hits": each}} for each in hits]
+    rounds = [RecordedRound(k, *nothing, noted) for k, noted in enumerate(remarks)]
+    return History(rounds=rounds)
+
+
+def test_a_device_that_keeps_nothing_is_not_divided_by():
+    """Hits at the floor of 1/4: a survival of 0 within its error cannot be undone."""
+    found = read_sentinels(fake_history([[25, 26], [24, 25]]), 2, mitigate=True)
+    assert abs(found.survival) < 2 * found.standard_error
+    assert not found.applied
+    assert read_sentinels(fake_history([[90, 91]]), 2, mitigate=True).applied
+    expected = estimate_depolarising([90, 91], [100, 100], 2).survival
+    assert read_sentinels(fake_history([[90, 91]]), 2, mitigate=True).survival == expected
+
+
+@pytest.mark.parametrize("hits", [[[101, 3]], [[-1, 3]], [["a", 3]], [[1.5, 3]], [[1, 2], [3]]])
+def test_hostile_counts_of_sentinels_are_refused(hits):
+    from aqka import InputError
+
+    with pytest.raises(InputError, match="not counts of hits and shots"):
+        read_sentinels(fake_history(hits), 2, mitigate=True)
