@@ -22,6 +22,7 @@ from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.prediction import predict as predict_by_shots
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import Values, predict_values
 
 DEFAULT_SHOTS_PER_PAIR = 16
 """Where the paper sees adaptive shots lose their advantage (its regime map)."""
@@ -113,6 +114,20 @@ class BoughtKernel(KernelSource):
             level=level,
             seed=purchase.seed,
             directory=own_directory(purchase.directory, "predict", identity),
+            verbose=purchase.verbose,
+        )
+
+    def predict_values(self, head: FittedHead, X: NDArray[Any], shots: int, level: float) -> Values:
+        """Spend shots on the test-by-train block of points with real targets."""
+        purchase, backend = self.purchase, self._backend(X, columns=self.X)
+        identity = repr((backend.fingerprint(), shots, head.alpha.tolist()))
+        return predict_values(
+            head,
+            backend,
+            shots,
+            level=level,
+            seed=purchase.seed,
+            directory=own_directory(purchase.directory, "values", identity),
             verbose=purchase.verbose,
         )
 

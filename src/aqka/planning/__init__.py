@@ -5,7 +5,7 @@ from aqka.planning.ceilings import make_ceiling
 from aqka.planning.device import DeviceModel
 from aqka.planning.parts import QuotePart, Wish
 from aqka.planning.quotes import Quote, quote
-from aqka.planning.split import Split, split_shots
+from aqka.planning.split import Split, split_budget, split_shots
 
 __all__ = [
     "DeviceModel",
@@ -16,5 +16,6 @@ __all__ = [
     "make_ceiling",
     "parse_budget",
     "quote",
+    "split_budget",
     "split_shots",
 ]
