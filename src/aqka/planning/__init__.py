@@ -5,16 +5,16 @@ from aqka.planning.ceilings import make_ceiling
 from aqka.planning.device import DeviceModel
 from aqka.planning.parts import QuotePart, Wish
 from aqka.planning.quotes import Quote, quote
-from aqka.planning.split import Split, split_shots
+from aqka.planning.split import BudgetSplit, split_budget
 
 __all__ = [
+    "BudgetSplit",
     "DeviceModel",
     "Quote",
     "QuotePart",
-    "Split",
     "Wish",
     "make_ceiling",
     "parse_budget",
     "quote",
-    "split_shots",
+    "split_budget",
 ]

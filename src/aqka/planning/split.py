@@ -1,84 +1,85 @@
-"""How one budget is split between the training kernel and predictions."""
+"""How to split one budget between training and prediction."""
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
-from aqka._util.arrays import as_count, as_fraction
+from aqka._util.arrays import as_count
 from aqka.errors import InputError
 
-LEAST_SHARE = 0.2  # of either side: below it the other side's errors no longer matter
+Design = Literal["pairs", "points"]
+
+# Squared error of f that a shot on every training pair leaves, in units of that of a shot on every
+# pair of a new and a training point. To first order it is |(K + λI)⁻¹ k|² for a new row k, the
+# share of directions that the ridge lets through. docs/explanation/prediction.md measures it.
+TRAINING_WEIGHT = 1 / 8
 
 
 @dataclass(frozen=True)
-class Split:
-    """A number of shots in two parts.
+class BudgetSplit:
+    """A budget in two parts.
 
     Attributes
     ----------
-    train, predict
-        Shots of the training kernel, and at most of the predictions.
+    training, prediction
+        Shots for the training kernel, and for the new points.
     reason
-        Why so, in a sentence.
+        Why, in words.
     """
 
-    train: int
-    predict: int
+    training: int
+    prediction: int
     reason: str
 
 
-def split_shots(
-    shots: int,
-    n_points: int,
-    new_points: int,
-    *,
-    train_share: float | None = None,
-    test_shots: int | None = None,
-) -> Split:
-    """Split shots between training pairs and pairs of a new and a training point.
+def split_budget(budget: int, n_train: int, n_new: int, design: Design = "pairs") -> BudgetSplit:
+    """Return how many of all shots to train with, and how many to keep for new points.
 
     Parameters
     ----------
-    shots
-        Of both together.
-    n_points, new_points
-        Training points, and points to predict.
-    train_share
-        The training kernel's share, as its user wants it.
-    test_shots
-        Shots of each pair of a new and a training point, as its user wants them; training gets
-        the rest.
+    budget
+        Shots in all.
+    n_train, n_new
+        Numbers of training points N and of new points n.
+    design
+        What a shot is spent on. ``"pairs"``: new points need N entries each, and errors of
+        f are least, w/s + 1/t at s shots a training pair and t a new one, where the parts are
+        as √(w N(N-1)/2) to √(N n), w being 1/8. ``"points"``: a new point costs what a training
+        point does, so every point gets the same.
 
     Examples
     --------
-    >>> split_shots(100_000, 100, 50).train
-    49749
-    >>> split_shots(100_000, 100, 50, test_shots=10).train
+    >>> split = split_budget(100_000, n_train=60, n_new=60)
+    >>> split.training, split.prediction
+    (19866, 80134)
+    >>> split.reason[:60]
+    '20% for training: 60 new points have 3,600 pairs with the 60'
+    >>> split_budget(100_000, 60, 60, design="points").training
     50000
     """
-    as_count(shots, "shots")
-    if new_points == 0:
-        return Split(shots, 0, "No points to predict: all shots are for training.")
-    if test_shots is not None:
-        wanted = new_points * n_points * as_count(test_shots, "test_shots", minimum=0)
-        return Split(
-            shots - wanted, wanted, f"Predictions get the {test_shots} shots a pair asked."
-        )
-    if train_share is not None:
-        share = as_fraction(train_share, "train_share")
-        if not 0 < share < 1:
-            raise InputError(
-                f"train_share must lie between 0 and 1, got {train_share!r}; for training alone "
-                "predict no points."
-            )
-        return _by_share(shots, share, f"Training gets the share of {share:g} asked.")
-    pairs = n_points * (n_points - 1) / 2
-    even = pairs / (pairs + new_points * n_points)
-    share = min(max(even, LEAST_SHARE), 1 - LEAST_SHARE)
-    reason = f"Training gets {share:.0%}, so that every pair of both kinds has the same shots"
-    if share != even:
-        reason = f"Training gets {share:.0%}: neither side goes below {LEAST_SHARE:.0%}"
-    return _by_share(shots, share, f"{reason}; predictions end sooner where labels settle.")
+    budget = as_count(budget, "budget", minimum=2)
+    n_train, n_new = as_count(n_train, "n_train", minimum=2), as_count(n_new, "n_new")
+    if design not in ("pairs", "points"):
+        raise InputError(f"design must be 'pairs' or 'points', got {design!r}.")
+    share, reason = (_of_pairs if design == "pairs" else _of_points)(n_train, n_new)
+    training = min(max(round(share * budget), 1), budget - 1)
+    return BudgetSplit(training, budget - training, f"{share:.0%} for training: {reason}")
 
 
-def _by_share(shots: int, share: float, reason: str) -> Split:
-    train = round(share * shots)
-    return Split(train, shots - train, reason)
+def _of_pairs(n_train: int, n_new: int) -> tuple[float, str]:
+    pairs, new_pairs = n_train * (n_train - 1) // 2, n_train * n_new
+    training, prediction = math.sqrt(TRAINING_WEIGHT * pairs), math.sqrt(new_pairs)
+    reason = (
+        f"{n_new:,} new points have {new_pairs:,} pairs with the {n_train:,} training points, "
+        f"which have {pairs:,} among themselves, and the noise of a training pair reaches a "
+        "prediction only through what the ridge lets through."
+    )
+    return training / (training + prediction), reason
+
+
+def _of_points(n_train: int, n_new: int) -> tuple[float, str]:
+    reason = (
+        f"a new point costs what a training point does, so {n_train:,} training and {n_new:,} new "
+        "points get the same shots each."
+    )
+    return n_train / (n_train + n_new), reason

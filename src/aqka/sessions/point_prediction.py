@@ -14,6 +14,7 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.errors import InputError
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
@@ -235,6 +236,7 @@ def predict_points(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[PointPrediction], None] | None = None,
+    ceiling: Ceiling | None = None,
 ) -> PredictedPoints:
     """Predict the points of a backend, spending at most ``budget`` shots on them.
 
@@ -248,11 +250,11 @@ def predict_points(
         See :class:`~aqka.sessions.PointPrediction`.
     level
         Level of the intervals.
-    directory, patience, on_round
+    directory, patience, on_round, ceiling
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
     """
     backend = as_backend(backend)
     check_level(level)
     session = PointPrediction(head, backend.shape[0], budget, error_rate=error_rate, seed=seed)
-    drive(session, backend, directory, patience, on_round)
+    drive(session, backend, directory, patience, on_round, ceiling)
     return session.result(level)
