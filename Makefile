@@ -7,7 +7,7 @@ SECONDS ?= 60
 SEED ?= 0
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,dev
 
-.PHONY: demo test check browser chaos bench docs constraints clean
+.PHONY: demo test check browser chaos bench docs notebooks constraints clean
 
 demo: .venv/.demo
 	@$(BIN)/aqka demo
@@ -35,6 +35,10 @@ docs: .venv/.docs
 	@rm -rf docs/reference/generated
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --quiet docs build/docs
 	@echo "The site: build/docs/index.html"
+
+# Runs the tutorial's pages and keeps what they show.
+notebooks: .venv/.test
+	@$(BIN)/python docs/_ext/notebooks.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

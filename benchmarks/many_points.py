@@ -4,9 +4,13 @@ Run it with ``python -m benchmarks.many_points``. Neither K nor anything else th
 square of the points is ever formed. Drawing the counts, which a device would do, is not timed.
 """
 
+import multiprocessing
+import os
 import resource
 import tempfile
+import threading
 from itertools import pairwise
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -47,13 +51,28 @@ def measured(x: FloatArray, settings: IntArray, random: np.random.Generator) -> 
     return table
 
 
-def peak_gib() -> float:
-    """Return the largest memory of this process plus that of the largest worker, twice."""
-    own, workers = (
-        resource.getrusage(who).ru_maxrss
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return (own + 2 * workers) / 2**20
+class PeakMemory(threading.Thread):
+    """Looks twice a second at the memory of this process and its workers, shared pages once."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.gib, self.stopped = 0.0, threading.Event()
+
+    def run(self) -> None:
+        """Keep the largest sum seen."""
+        while not self.stopped.wait(0.5):
+            children = [child.pid for child in multiprocessing.active_children()]
+            total = sum(_proportional_kib(pid) for pid in [os.getpid(), *children] if pid)
+            self.gib = max(self.gib, total / 2**20)
+
+
+def _proportional_kib(pid: int) -> int:
+    """Return a process's memory, pages that several share divided among them (Linux)."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:  # it has just ended
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def cpu_seconds() -> float:
@@ -72,8 +91,10 @@ def main() -> None:
     y = np.sign(target - np.median(target))
     settings = choose_settings(N_QUBITS, seed=0)
     table = measured(x, settings, random)
-    print(f"{table.total:,} shots, {len(table.counts):,} different outcomes; {peak_gib():.1f} GiB")
+    print(f"{table.total:,} shots, {len(table.counts):,} different outcomes", flush=True)
 
+    memory = PeakMemory()
+    memory.start()
     begin, cpu_begin = perf_counter(), cpu_seconds()
     with tempfile.TemporaryDirectory() as directory:
         states = fit_states_on_all_cores(table, directory)
@@ -87,12 +108,13 @@ def main() -> None:
     tuned = perf_counter()
     f = expectations(operator, new.vectors)
     end = perf_counter()
+    memory.stopped.set()
     print(
         f"states of {train.shape[1]:,} + {N_NEW:,} points: {fitted - begin:.0f} s; ridge by "
         f"leave-one-out among {len(ridges)}: {tuned - fitted:.1f} s; predictions: "
         f"{end - tuned:.2f} s; together {(end - begin) / 60:.1f} minutes; "
         f"{(cpu_seconds() - cpu_begin) / 60:.1f} minutes of processor time; "
-        f"peak {peak_gib():.1f} GiB, both workers counted"
+        f"peak {memory.gib:.1f} GiB with all workers"
     )
     print(
         f"ridge {ridge:.3g}, leave-one-out error {errors.min():.3f}, accuracy on new points "

@@ -1,4 +1,4 @@
-"""Writes the pages that are lists of what the code offers: commands and experiments."""
+"""Writes the pages that are lists of what the code offers: commands, experiments, words."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 
 from aqka.cli.app import app as cli
 from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
+from aqka.report.glossary import GLOSSARY
 
 
 def commands() -> dict[str, Any]:
@@ -70,11 +71,22 @@ def experiments_page() -> str:
     )
 
 
+def glossary_page() -> str:
+    """Return the words of the report, each with its meaning."""
+    words = [f"{term}\n: {meaning}\n" for term, meaning in sorted(GLOSSARY.items(), key=_folded)]
+    return "\n".join(["# Glossary\n", "The words of the report and of these pages.\n", *words])
+
+
+def _folded(item: tuple[str, str]) -> str:
+    return item[0].lower()
+
+
 def _write(app: Sphinx) -> None:
     directory = Path(app.srcdir) / "reference" / "generated"
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "cli.md").write_text(cli_page(), encoding="utf-8")
     (directory / "experiments.md").write_text(experiments_page(), encoding="utf-8")
+    (directory / "glossary.md").write_text(glossary_page(), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -14,6 +14,7 @@ from aqka._util.shown import Shown, heat_map_png
 from aqka.core import PairTable
 from aqka.dropins import ShotKernel
 from aqka.sessions import Acquisition, PredictionSession
+from aqka.sessions.point_acquisition import PointAcquisition
 from tests.conftest import make_kernel
 
 
@@ -25,12 +26,13 @@ class Hostile(Shown):
 @pytest.fixture(scope="module")
 def objects():
     kernel, y = make_kernel(8), np.array(["<i>a</i>", "b"] * 4)
-    session = acquire(MatrixBackend(kernel), y, 800)
+    session = acquire(MatrixBackend(kernel), y, 800, "auto")
     head = session.fit()
     test = MatrixBackend(kernel[:3], rectangular=True)
     drop_in = ShotKernel(budget=300, test_budget=10)
     drop_in.matrix(np.random.default_rng(0).uniform(0, 3, (4, 2)))
     found = predict(head, test, 3000)
+    points = PointAcquisition(Problem([0, 1]), n_qubits=1, budget=12)
     return {
         "session": session,
         "prediction session": PredictionSession(head, 3, 100),
@@ -39,6 +41,8 @@ def objects():
         "block": found.table,
         "kernel": drop_in,
         "quote": quote(150, "$20", rate=96, queue=5),
+        "session of points": points,
+        "table of points": points.table,
     }
 
 
@@ -52,6 +56,8 @@ def test_they_are_short_and_say_what_they_hold(objects):
     assert "shots 0 of 100" in texts["prediction session"]
     assert "classes <i>a</i>, b" in texts["prediction"]
     assert "pairs 28, shots 800" in texts["table"]
+    assert "points 2, settings 3, qubits 1, shots 0" in texts["table of points"]
+    assert "points 2, settings 3, allocator" in texts["session of points"]
     assert "training shots 300 of 300, other shots 0 of 10" in texts["kernel"]
     assert re.search(r"<Quote: points 150, shots [\d,]+, .*cost 20\.00 USD>", texts["quote"])
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from qiskit.primitives import StatevectorSampler
+from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit_ibm_runtime.fake_provider import FakeFez
 
 from aqka import MatrixBackend
@@ -14,6 +15,7 @@ from aqka.backends import (
     depolarising_noise,
 )
 from aqka.backends.sentinel import SentinelBackend
+from aqka.backends.tile_sentinel import make_sentinels
 from aqka.testing import check_backend
 from aqka.testing.fake_runtime import FakeRuntime
 
@@ -92,6 +94,20 @@ def test_runtime_backend_on_a_service(tmp_path):
         shots=400,
         rows=2000,
     )
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_tiles_keep_the_contract(tmp_path, watched):
+    kernel = StatevectorBackend(X[:4]).kernel()
+    line = GenericBackendV2(8, coupling_map=[[k, k + 1] for k in range(7)], seed=1)
+    directories = (tmp_path / str(k) for k in range(1000))
+
+    def make(seed):
+        service = FakeRuntime(next(directories), line)
+        backend = RuntimeBackend(service, X[:4], tiles="auto", seed=seed)
+        return make_sentinels(backend, [0, 2], 20) if watched else backend
+
+    check_backend(make, kernel, shots=400, rows=500)
 
 
 @pytest.mark.parametrize("device", ["default.qubit", "lightning.qubit", "default.mixed"])

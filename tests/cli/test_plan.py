@@ -82,6 +82,14 @@ def test_a_mistake_is_one_line_and_exit_code_2(run, arguments, words):
     assert err.count("\n") == 1
 
 
+def test_far_fewer_shots_than_pairs_are_warned_of(run):
+    code, out, _ = run("--points", "60", "--budget", "100", "--json")
+    assert code == 0
+    [warning] = json.loads(out)["warnings"]
+    assert warning.startswith("100 shots for 1,770 pairs: most pairs are never measured")
+    assert json.loads(run("--points", "60", "--budget", "1770", "--json")[1])["warnings"] == []
+
+
 def test_a_wrong_option_is_exit_code_2(run):
     assert run("--points", "1", "--budget", "100")[0] == 2
     assert run("--points", "50")[0] == 2

@@ -1,9 +1,13 @@
 """`aqka report`, and the report that `aqka run` writes."""
 
+import html
 import json
 
 import pytest
 
+from aqka.report.answers import answer_questions
+from aqka.report.run_report import run_report
+from aqka.report.verdict import decide
 from tests.cli.in_process import call
 from tests.report.runs import finished_run, with_quick_readout
 from tests.study.helpers import small, write_study
@@ -31,6 +35,31 @@ def test_the_command_writes_prints_and_refuses(run, tmp_path, monkeypatch, capsy
     assert code == 2
     assert "name another with --output" in told
     assert call(monkeypatch, capsys, "report", tmp_path)[0] == 2
+
+
+def test_terminal_page_and_json_say_the_same(tmp_path, monkeypatch, capsys):
+    path = write_study(tmp_path / "a", with_quick_readout(small()))
+    code, out, _ = call(monkeypatch, capsys, "run", path)
+    assert code == 0
+    run = tmp_path / "a" / "run"
+    report = run_report(run)
+    verdict, answers = decide(report), answer_questions(report)
+    lines = out.splitlines()
+    assert lines[0] == verdict.words
+    page = html.unescape((run / "report.html").read_text())
+    assert f"<b>{verdict.headline}:</b> {verdict.reason}</p>" in page
+    for answer in answers:
+        assert f"{answer.question} {answer.words}" in lines
+        assert f"<dt>{answer.question}</dt><dd>{answer.words}</dd>" in page
+    low, high = report.point_results.interval
+    assert f"95 %: {low:.2f} to {high:.2f}" in out
+    assert " ± 0.000" not in out
+    code, again, _ = call(monkeypatch, capsys, "report", run)
+    assert again.splitlines()[0] == verdict.words
+    code, out, _ = call(monkeypatch, capsys, "report", run, "--json")
+    told = json.loads(out)
+    assert told["words"][0] == told["runs"][0]["words"] == verdict.words
+    assert told["runs"][0]["verdict"] == verdict.outcome
 
 
 def test_a_run_writes_its_report_and_never_fails_for_it(tmp_path, monkeypatch, capsys):

@@ -109,3 +109,18 @@ def test_what_was_not_measured_is_named():
         reduced_states(table, locality=2)
     with pytest.raises(InputError, match="locality must be 1 or 2"):
         reduced_states(table, locality=3)
+
+
+def test_a_kernel_that_keeps_its_noise_is_positive_and_that_of_the_measured_expectations():
+    states = zz_states(np.random.default_rng(3).uniform(0, 3, size=(40, 2)))
+    fitted = reduced_states(measured(states, uniform_settings(2), 30, seed=0))
+    kept = gaussian_projected_kernel(fitted, 1.0, keep_noise=True)
+    scaled = fitted.expectations / np.sqrt(2)
+    plain = np.exp(-np.sum((scaled[:, None] - scaled) ** 2, axis=2))
+    np.testing.assert_allclose(kept, plain, atol=1e-12)
+    assert np.linalg.eigvalsh(kept)[0] > -1e-12
+    assert np.linalg.eigvalsh(gaussian_projected_kernel(fitted, 1.0))[0] < -0.1
+    parts = fitted.subset(slice(30)), fitted.subset(slice(30, None))
+    np.testing.assert_allclose(
+        gaussian_projected_kernel(parts[1], 1.0, parts[0], keep_noise=True), kept[30:, :30]
+    )

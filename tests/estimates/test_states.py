@@ -219,6 +219,25 @@ def test_noise_that_harms_no_kernel_entry_is_left_in():
     assert tests[0].error_ratio == pytest.approx(mixed / pure, rel=0.25)
 
 
+@pytest.mark.parametrize("kernel_of", ["purified", "device"])
+def test_standard_errors_of_noisy_states_cover(kernel_of):
+    states, noise = zz_states(points(40, 2, seed=7)), 0.1
+    table = measured(states, choose_settings(2, seed=0), 512, seed=8, depolarised=noise)
+    fitted, _ = choose_rank(table, np.random.default_rng(0), kernel_of=kernel_of)
+    assert fitted.rank > 1
+
+    def kernel(fit):
+        return fit.behind(kernel_of).kernel()
+
+    errors = bootstrap_kernel_errors(table, fitted, np.random.default_rng(1), kernel)
+    exact = np.abs(states @ states.conj().T) ** 2
+    if kernel_of == "device":
+        exact = (1 - noise) ** 2 * exact + (1 - (1 - noise) ** 2) / 4
+    upper = np.triu_indices(40, k=1)
+    z = (kernel(fitted) - errors.bias - exact)[upper] / np.sqrt(errors.variance[upper])
+    assert 0.91 < np.mean(np.abs(z) < 1.96) < 0.985  # 0.84 to 0.9 without the calibration
+
+
 def test_noise_can_be_taken_from_states_in_part():
     states = fit_states(
         measured(zz_states(points(4, 2)), choose_settings(2, seed=0), 9000, 0, depolarised=0.2), 4

@@ -31,7 +31,7 @@ def test_budgets_may_be_time_or_money(moons):
 
 def test_a_precomputed_kernel_is_tuned_without_a_shot(moons):
     X, y, *_ = moons
-    grid = {"readout": ["ridge", "ridge-loo", "auto"]}
+    grid = {"readout": ["ridge", "ridge-loo", "ridge-noise"]}
     made = QuantumRidgeClassifier(backend="precomputed")
     search = GridSearchCV(made, grid, cv=3).fit(zz_kernel(X), y)
     assert search.best_estimator_.shots_used_ == 0
@@ -43,11 +43,11 @@ def test_a_finished_run_is_tuned_without_a_shot(moons, tmp_path):
     points = np.arange(60).reshape(-1, 1)
     for run in (session, session.table, tmp_path / "run", str(tmp_path / "run")):
         made = QuantumRidgeClassifier(backend=run)
-        grid = {"readout": ["ridge", "ridge-kfold", "auto"]}
+        grid = {"readout": ["ridge", "ridge-kfold", "ridge-noise"]}
         search = GridSearchCV(made, grid, cv=3, error_score="raise").fit(points, y)
         assert search.best_estimator_.shots_used_ == 0
         whole = made.fit(points, y)
-        np.testing.assert_allclose(whole.head_.alpha, session.fit("auto").alpha)
+        np.testing.assert_allclose(whole.head_.alpha, session.fit().alpha)
     with pytest.raises(InputError, match="one column of point numbers"):
         QuantumRidgeClassifier(backend=session).fit(X, y)
 

@@ -43,3 +43,9 @@ def test_regression_agrees_with_scikit_learn_in_the_limit_of_many_shots():
 def test_a_single_target_cannot_be_learnt():
     with pytest.raises(InputError, match=r"y has a single value, 3\.0"):
         QuantumRidge().fit(np.ones((4, 2)), np.full(4, 3.0))
+
+
+def test_a_regression_has_no_border_to_move():
+    model = QuantumRidge(budget=100, readout="balanced")
+    with pytest.raises(InputError, match="a regression has none"):
+        model.fit(np.linspace(0, 3, 8).reshape(4, 2), [0.1, 0.7, 1.3, 0.2])

@@ -44,6 +44,9 @@ def test_a_task_made_of_the_kernel_is_worth_its_shots():
     assert (found.n_points, found.n_train) == (150, 120)
     facts = found.facts()
     assert facts["sentence"] == found.verdict.sentence
+    assert repr(found) == f"<Preflight: {found.verdict.sentence}>"
+    assert "<td>buy</td>" in found._repr_html_()
+    assert all(model.name in found._repr_html_() for model in found.models)
     assert [entry["name"] for entry in facts["scores"]][:2] == ["exact kernel", "at this budget"]
 
 

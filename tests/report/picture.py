@@ -28,7 +28,6 @@ def main():
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1040, "height": 1030})
         page.goto((base / "report.html").as_uri())
-        page.locator("#map-shots").hover(position={"x": 150, "y": 95})
         page.screenshot(path=TARGET)
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from aqka.report.run_circuit import RunCircuit
 from aqka.report.run_report import RunReport
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
@@ -11,6 +12,7 @@ from tests.study.helpers import small, write_study
 
 HOSTILE_LABELS = ("<script>alert(1)</script>", "=cmd()")
 HOSTILE_COLUMNS = ('"><img src=x onerror=alert(2)>', "</script><!--")
+HOSTILE_ID = "</td><img src=x onerror=alert(5)>"
 HOSTILE_DIRECTORY = "'><img src=x onerror=alert(3)>"
 # Ends an attribute, an element, a comment and a script, and speaks the templates' language.
 HOSTILE_TEXT = "\"'><script>alert(4)</script></title></style>--><b>&lt;{{ 7 * 7 }}{% raw %}"
@@ -32,10 +34,10 @@ def hostile_run(base):
     directory = base / HOSTILE_DIRECTORY
     directory.mkdir(parents=True)
     quoted = ",".join('"' + name.replace('"', '""') + '"' for name in HOSTILE_COLUMNS)
-    rows = [f'{k},{k % 5},"{HOSTILE_LABELS[k % 2]}"' for k in range(40)]
-    (directory / "data.csv").write_text("\n".join([f"{quoted},kind", *rows, ""]))
+    rows = [f'{k},{k % 5},"{HOSTILE_LABELS[k % 2]}","{HOSTILE_ID}{k}"' for k in range(40)]
+    (directory / "data.csv").write_text("\n".join([f"{quoted},kind,name", *rows, ""]))
     features = ", ".join("'''" + name + "'''" for name in HOSTILE_COLUMNS)
-    source = f'"data.csv"\ntarget = "kind"\nfeatures = [{features}]'
+    source = f'"data.csv"\ntarget = "kind"\nid = "name"\nfeatures = [{features}]'
     return finished_run(directory, small().replace('"moons"', source))
 
 
@@ -67,7 +69,14 @@ def say_everywhere(report: RunReport, text: str) -> RunReport:
         study_text=text,
         settings={"method.allocator": text, text: text},
         labels=[text] * len(report.labels),
-        point_results=replace(found, truth=points, predicted=points, classes=[text, text]),
+        ids=[text] * len(report.ids),
+        point_results=replace(
+            found, ids=points, truth=points, predicted=points, classes=[text, text]
+        ),
+        exact=text,
+        rivals=[replace(one, name=text) for one in report.rivals],
+        bill=[row._replace(figure=text) for row in report.bill],
+        circuit=RunCircuit({text: text}, drawing=text),
         usage=[row | {"figure": text} for row in report.usage],
         ledgers={text: replace(report.ledgers["training"], sound=False, problems=[text])},
         notes=[text],

@@ -81,6 +81,72 @@ def test_nothing_is_wider_than_the_screen(browser, pages, name, width):
     view.context.close()
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_label_overprints_another(browser, pages, name, width):
+    """The boxes of any two texts of a chart are apart, by what Chromium says of them."""
+    view = OpenPage(browser, pages[name], viewport={"width": width, "height": 844})
+    script = """() => [...document.querySelectorAll("figure svg")].flatMap((svg) => {
+      const boxOf = (text) => [text.textContent, text.getBoundingClientRect()];
+      const texts = [...svg.querySelectorAll("text")].map(boxOf);
+      const found = [];
+      texts.forEach(([one, a], i) => texts.slice(i + 1).forEach(([two, b]) => {
+        const beside = a.right <= b.left || b.right <= a.left;
+        const level = a.bottom > b.top && b.bottom > a.top;
+        if (level && !beside) found.push(svg.ariaLabel + ": " + one + " / " + two);
+      }));
+      return found;
+    })"""
+    assert view.page.locator("figure svg text").count() > 10
+    assert view.page.evaluate(script) == []
+    view.context.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_fold_and_scroll_on_a_phone(browser, pages, name):
+    view = OpenPage(browser, pages[name], viewport={"width": 390, "height": 844})
+    assert view.page.locator("details.folds[open]").count() == 0
+    for summary in view.page.locator("details.folds > summary").all():
+        summary.click()
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= 390
+    script = """() => [...document.querySelectorAll(".scroll")].map((box) => [
+      box.clientWidth, getComputedStyle(box).overflowX,
+      Math.min(...[...box.querySelectorAll("tr > :first-child")].map((c) => c.clientWidth)),
+    ])"""
+    boxes = view.page.evaluate(script)
+    assert boxes
+    for width, overflow, first_column in boxes:
+        assert width <= 390
+        assert overflow == "auto"
+        assert first_column >= 80  # a name is read across, not letter by letter
+    view.context.close()
+    wide = OpenPage(browser, pages[name], viewport={"width": 1280, "height": 844})
+    assert wide.page.locator("details.folds:not([open])").count() == 0
+    wide.context.close()
+
+
+def test_the_verdict_is_coloured_and_read_first(browser, pages):
+    view = OpenPage(browser, pages["plain"])
+    line = view.page.locator(".verdict")
+    assert line.count() == 1
+    box = line.bounding_box()
+    assert box["y"] < view.page.locator("dl.answers").bounding_box()["y"]
+    colours = [
+        line.evaluate("e => getComputedStyle(e).borderLeftColor"),
+        line.evaluate("e => getComputedStyle(e).backgroundColor"),
+        view.page.evaluate("getComputedStyle(document.body).backgroundColor"),
+    ]
+    assert len(set(colours)) == 3
+    view.context.close()
+
+
+def test_everything_is_unfolded_on_paper(browser, pages):
+    view = OpenPage(browser, pages["plain"], viewport={"width": 390, "height": 844})
+    view.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert view.page.locator("details:not([open])").count() == 0
+    view.context.close()
+
+
 def test_hover_shows_the_pair(browser, pages, reports):
     report = reports["plain"]
     table = report.table
@@ -91,7 +157,8 @@ def test_hover_shows_the_pair(browser, pages, reports):
     for panel, (row, column) in (("shots", (7, 2)), ("kernel", (0, 11)), ("sensitivity", (3, 4))):
         lines = view.hover(panel, row, column, table.n_points)
         i, j = order[row], order[column]
-        assert lines[0] == f"point {i} ({report.labels[i]}) × point {j} ({report.labels[j]})"
+        ids, labels = report.ids, report.labels
+        assert lines[0] == f"{ids[i]} ({labels[i]}) × {ids[j]} ({labels[j]})"
         s, h = int(shots[i, j]), int(hits[i, j])
         assert lines[1] == f"{s:,} shots, {h:,} hits"
         smooth = (h + 0.5) / (s + 1)
@@ -111,7 +178,7 @@ def test_a_pair_can_be_reached_by_keys_and_by_touch(browser, pages, reports):
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         view.page.keyboard.press(key)
     order = np.argsort(np.array(reports["plain"].labels), kind="stable")
-    assert view.page.locator("#tip").inner_text().startswith(f"point {order[2]} ")
+    assert view.page.locator("#tip").inner_text().startswith(f"{reports['plain'].ids[order[2]]} ")
     view.page.locator("#map-kernel").tap()
     assert "shots" in view.page.locator("#tip").inner_text()
     box = view.page.locator("#tip").bounding_box()

@@ -1,5 +1,7 @@
 """Scales and paths of charts."""
 
+import itertools
+
 import pytest
 
 from aqka.report.chart import Chart, Scale
@@ -30,6 +32,8 @@ def test_a_band_is_closed_and_a_line_through_nothing_is_not_drawn(chart):
     chart.add_band([0, 10], [0, 0], [1, 1], "c1")
     [band] = chart.marks
     assert band.path == "M48.0,10.0 348.0,10.0 348.0,200.0 48.0,200.0Z"
+    chart.add_band([5], [0.5], [1], "c1")
+    assert chart.marks[-1] == ("line c1", "M198.0,105.0 198.0,10.0")
 
 
 def test_a_level_is_named_in_the_legend(chart):
@@ -38,3 +42,22 @@ def test_a_level_is_named_in_the_legend(chart):
     assert chart.legend == []
     chart.add_level(0.5, "majority")
     assert chart.legend == [("level", "majority")]
+
+
+def test_long_numbers_push_the_axis_away_from_its_name():
+    short = Chart("h", "d", Scale(0, 10), Scale(0, 1), "x", "y")
+    long = Chart("h", "d", Scale(0, 10), Scale(0.5, 0.50001), "x", "y")
+    assert max(len(tick.text) for tick in long.y_ticks) > 6
+    assert long.left > short.left
+    assert long.at(0, 0.5)[0] == long.left
+
+
+def test_crowded_numbers_are_left_out():
+    wide = Chart("h", "d", Scale(1, 9e7, log=True), Scale(0, 1), "x", "y")
+    crowded = Chart("h", "d", Scale(1_234_567, 1_234_569), Scale(0, 1), "x", "y")
+    assert len(crowded.x_ticks) < len(crowded.x.ticks())
+    for chart in (wide, crowded):
+        ticks = chart.x_ticks
+        assert len(ticks) >= 2
+        for one, two in itertools.pairwise(ticks):
+            assert two.place - one.place > 3 * (len(one.text) + len(two.text))

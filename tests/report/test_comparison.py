@@ -1,22 +1,36 @@
 """Runs against the first of them."""
 
 from dataclasses import replace
+from math import comb
 
 import numpy as np
 import pytest
 
 from aqka import InputError
-from aqka.report.comparison import comparison_sentences
+from aqka.report.comparison import compare_figures, comparison_sentences
 from aqka.report.comparison_page import comparison_page
+from aqka.report.number_text import p_text
 from aqka.report.write_report import collect
+from tests.report.runs import finished_run
+from tests.study.helpers import small
+
+
+def mcnemar(one, two):
+    fewest = min(one, two)
+    return min(1.0, 2 * sum(comb(one + two, k) for k in range(fewest + 1)) / 2 ** (one + two))
 
 
 def test_a_comparison_pairs_the_same_points(report, tmp_path):
     found = report.point_results
     other = replace(report, point_results=replace(found, right=~found.right))
     [sentence] = comparison_sentences([report, other])
-    each = (~found.right).astype(float) - found.right
-    assert f"{each.mean():+.3f} ± {np.std(each) / np.sqrt(6):.3f} point by point" in sentence
+    wrong = int((~found.right).sum())
+    p_value = mcnemar(wrong, 6 - wrong)
+    assert (
+        f"point by point on the same 6 test points: B alone is right on {wrong}, A alone on "
+        f"{6 - wrong}; {(2 * wrong - 6) / 6:+.3f}" in sentence
+    )
+    assert f"exact McNemar {p_text(p_value)}" in sentence
     [elsewhere] = comparison_sentences([report, replace(other, data="others")])
     assert "on different test points" in elsewhere
     assert "right on the same points" in comparison_sentences([report, report])[0]
@@ -24,7 +38,55 @@ def test_a_comparison_pairs_the_same_points(report, tmp_path):
     one[0] = ~one[0]
     close = replace(report, point_results=replace(found, right=one))
     assert "cannot be told" in comparison_sentences([report, close])[0]
+    yes = np.ones(6, dtype=bool)
+    right, none = (replace(report, point_results=replace(found, right=x)) for x in (yes, ~yes))
+    assert "p = 0.031: B is less accurate" in comparison_sentences([right, none])[0]
+    assert "p = 0.031: B is more accurate" in comparison_sentences([none, right])[0]
+    fisher = comparison_sentences([none, replace(right, data="others")])[0]
+    assert "Fisher's exact test p = 0.002: B is more accurate" in fisher
     page = comparison_page([report, replace(report, settings={"method.allocator": "leverage"})])
     assert "method.allocator" in page
     with pytest.raises(InputError, match="at most 6"):
         collect([tmp_path] * 7)
+
+
+def test_what_differs_comes_first_and_curves_have_bands(report):
+    other = replace(report, settings=report.settings | {"method.allocator": "leverage"})
+    page = comparison_page([report, other])
+    differs = page.index("What differs")
+    assert differs < page.index("method.allocator") < page.index("Figures")
+    assert page.index("Comparison of 2 runs") < page.index('class="verdict') < differs
+    assert page.count('class="band ') == 2
+    assert "method.rounds" not in page  # it is the same in both
+
+
+def test_the_better_value_is_marked(report):
+    found = report.point_results
+    better = replace(found, right=np.ones(6, dtype=bool))
+    cheaper = report.bill[0]._replace(training=1)
+    other = replace(report, point_results=better, bill=[cheaper, *report.bill[1:]])
+    figures = {figure.name: figure for figure in compare_figures([report, other])}
+    assert found.accuracy < 1
+    assert figures["test accuracy, 95 %"].best == [1]
+    assert figures["shots with predictions"].best == [1]
+    assert figures["training shots"].best == []  # alike
+    assert figures["majority class"].best == []  # neither good nor bad
+    assert figures["state"].best == []
+    assert [figure.best for figure in compare_figures([other, report])][2] == [0]
+    page = comparison_page([report, other])
+    text = figures["test accuracy, 95 %"].texts[1]
+    assert f'<b class="best" title="the better value">{text} ◂</b>' in page
+    assert f'"the better value">{figures["test accuracy, 95 %"].texts[0]}' not in page
+
+
+def test_runs_with_other_feature_maps_have_the_same_points(tmp_path):
+    """What circuits are given differs, what the user's file calls the points does not."""
+    runs = []
+    for name, ends in (("a", "[0.0, 1.0]"), ("b", "[1.0, 2.0]")):
+        text = small().replace("qubits = 2", f"qubits = 2\nrange = {ends}")
+        runs.append(finished_run(tmp_path / name, text))
+    one, two = collect(runs)
+    assert one.data == two.data
+    assert "on different" not in comparison_sentences([one, two])[0]
+    moved = finished_run(tmp_path / "c", small().replace("test = 6", "test = 6\nseed = 5"))
+    assert "on different" in comparison_sentences([one, *collect([moved])])[0]

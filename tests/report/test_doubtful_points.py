@@ -40,9 +40,9 @@ def test_each_doubt_is_named_closest_to_the_border_first(found):
     )
     assert doubts.summary == "1 wrong, 2 not settled, 1 could flip: the 3 closest to the border"
     assert [row[:2] for row in doubts.rows] == [
-        ("4", "could flip"),
-        ("3", "not settled"),
-        ("0", "wrong, not settled"),
+        (found.ids[4], "could flip"),
+        (found.ids[3], "not settled"),
+        (found.ids[0], "wrong, not settled"),
     ]
     assert all(len(row) == len(doubts.header) for row in doubts.rows)
 
@@ -60,6 +60,7 @@ def test_a_long_list_is_cut(found):
     doubts = doubtful_points(
         replace(
             found,
+            ids=texts,
             truth=texts,
             predicted=texts,
             right=np.zeros(100, dtype=bool),
@@ -68,6 +69,8 @@ def test_a_long_list_is_cut(found):
             value=long(found.value),
             low=long(found.low),
             high=long(found.high),
+            total_low=long(found.total_low),
+            total_high=long(found.total_high),
             shots=long(found.shots),
         )
     )

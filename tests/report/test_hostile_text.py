@@ -10,7 +10,13 @@ from aqka.report.comparison_page import comparison_page
 from aqka.report.render import ENVIRONMENT, TEMPLATES, render
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from tests.report.runs import HOSTILE_LABELS, HOSTILE_TEXT, hostile_run, say_everywhere
+from tests.report.runs import (
+    HOSTILE_ID,
+    HOSTILE_LABELS,
+    HOSTILE_TEXT,
+    hostile_run,
+    say_everywhere,
+)
 
 HARMLESS_TEXT = "x" * len(HOSTILE_TEXT)
 
@@ -62,6 +68,7 @@ def test_no_text_becomes_an_element_or_an_attribute(report, kind):
     assert hostile.count(HOSTILE_TEXT) > (20 if kind == "run" else 6)
     if kind == "run":
         assert set(hostile.data["labels"]) == {HOSTILE_TEXT}
+        assert set(hostile.data["ids"]) == {HOSTILE_TEXT}
 
 
 def test_the_policy_allows_the_pages_own_script_alone(report):
@@ -94,3 +101,5 @@ def test_hostile_names_are_escaped(tmp_path):
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert page.count("<script") == page.count("</script>") == 2
     assert set(Anatomy(page).data["labels"]) == set(HOSTILE_LABELS)
+    assert all(name.startswith(HOSTILE_ID) for name in Anatomy(page).data["ids"])
+    assert "&lt;/td&gt;&lt;img src=x" in page  # the names of points that are listed

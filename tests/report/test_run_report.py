@@ -10,11 +10,12 @@ from aqka import InputError, LedgerError, MatrixBackend, acquire
 from aqka.report.comparison_page import comparison_page
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
+from aqka.report.verdict import decide
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from tests.conftest import make_kernel, make_labels
 from tests.report.helpers import words_by_question
-from tests.report.runs import finished_run, interrupted_run
+from tests.report.runs import finished_run, interrupted_run, with_quick_readout
 from tests.scenarios.test_written_by_0_1_0 import WRITTEN
 from tests.study.helpers import small, write_study
 
@@ -72,6 +73,23 @@ def test_of_a_run_of_0_1_0_a_damaged_ledger_of_predictions_is_told(tmp_path):
     assert not found.ledgers["predictions"].sound
     assert found.point_results is None
     assert "NOT sound" in run_page(found)
+
+
+def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    path = write_study(tmp_path, with_quick_readout(small()))
+    with monkeypatch.context() as patch:
+        patch.setattr("aqka.study.carry_out._predict", stop)
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(prepare(path), tmp_path / "run", new=True)
+    pending = run_report(tmp_path / "run")
+    assert list(pending.ledgers) == ["training"]
+    assert pending.notes == []
+    assert decide(pending).outcome == "open"
+    assert "the test points are to be predicted" in words_by_question(pending)["What to do next?"]
+    assert "NOT sound" not in run_page(pending)
 
 
 def test_unfinished_and_labelless_runs(tmp_path):

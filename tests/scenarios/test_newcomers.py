@@ -8,6 +8,7 @@ import pytest
 
 from aqka import InputError
 from aqka.cli import app as cli
+from aqka.core.defaults import DEFAULT_READOUT
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from aqka.study.example import example
@@ -241,7 +242,7 @@ def test_the_example_shows_every_key_with_its_true_default():
         line[2:] if line.startswith(("# target", "# features", "# readout", "# rate")) else line
         for line in text.splitlines()
     )
-    assert parse_study(on).method.readout == "auto"
+    assert parse_study(on).method.readout == DEFAULT_READOUT
     assert np.isclose(default.range[1], np.pi)
 
 

@@ -8,7 +8,7 @@ from tests.report.runs import HOSTILE_DIRECTORY, HOSTILE_LABELS
 from tests.serve.conftest import RunInProgress, serving, wait_until
 from tests.study.helpers import PATIENCE
 
-WAIT = PATIENCE * 1000
+WAIT = PATIENCE * 1000  # milliseconds
 
 
 @pytest.fixture(scope="module")

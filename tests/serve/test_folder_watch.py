@@ -2,9 +2,10 @@
 
 import os
 
+import numpy as np
 import pytest
 
-from aqka import MatrixBackend, acquire
+from aqka import MatrixBackend, QuantumRidgeClassifier, acquire
 from aqka.errors import InputError
 from aqka.serve.folder_watch import CANNOT_BE_READ, FolderWatch
 from aqka.serve.job_states import job_states
@@ -131,3 +132,26 @@ def test_a_job_that_is_out_shows_its_ticket(tmp_path):
     assert job.seconds >= 0
     assert look_at(tmp_path, "here").row()["shots"] == 0
     assert version_of(tmp_path) == version_of(tmp_path)
+
+
+def test_fits_and_predictions_of_estimators_are_told_too(tmp_path):
+    X = np.random.default_rng(0).uniform(0, 3, (8, 2))
+    y = np.arange(8) % 2
+    for design in ("pairs", "points"):
+        model = QuantumRidgeClassifier(
+            design=design, budget=900, directory=tmp_path / design, test_shots=40
+        )
+        model.fit(X, y).predict(X[:3])
+    rows = rows_by_name(tmp_path)
+    assert len(rows) == 4
+    for name, row in rows.items():
+        assert row["state"] == "finished", name
+        assert row["shots"] == 900 if "fit-" in name else row["shots"] <= 120
+    watch = FolderWatch(tmp_path)
+    for key, look in watch.runs().items():
+        assert look.jobs[0].state == "collected"
+        if look.name.startswith("pairs/fit-"):
+            assert "<h1>" in watch.report(key)
+        else:
+            with pytest.raises(InputError, match="a prediction, or of points"):
+                watch.report(key)

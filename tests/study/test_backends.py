@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from qiskit import qasm3, qpy
 from qiskit.circuit import Parameter
+from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka import InputError, StatevectorBackend
 from aqka.backends import AerBackend, depolarising_noise
 from aqka.report.write_report import collect, write_report
 from aqka.runs.export import table_of
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import carry_out, study_quote
 from aqka.study.directory import prepare, read_points, read_run
 from aqka.study.new_points import predict_new_points
 from aqka.testing.fake_runtime import FakeRuntime
@@ -73,6 +74,38 @@ def test_a_fake_heron_runs_in_this_process(tmp_path):
     assert rows["shots"] == {"figure": "shots", "quoted": 400, "actual": 400}
     assert rows["QPU seconds"]["quoted"] > 0
     assert rows["QPU seconds"]["actual"] == 0
+
+
+def test_a_study_on_tiles_is_quoted_and_run_on_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: device)
+    line = [[k, k + 1] for k in range(7)]
+    device = FakeRuntime(tmp_path / "service", GenericBackendV2(8, coupling_map=line, seed=1))
+    extra = 'device = "ibm_x"\ntiles = "auto"'
+    path = write_study(tmp_path, **ON_A_SERVICE | {"extra": extra})
+    monkeypatch.setattr("aqka.study.chip.ibm_device", lambda _: device.target)
+    assert study_quote(prepare(path)).tiles == 3
+    found = finish(path)
+    assert found["results"]["shots"] == 100
+    assert found["quote"]["tiles"] == 3
+    shapes = [np.load(bits).shape for bits in (tmp_path / "service").glob("*.npy")]
+    executions = sum(rows * shots for rows, shots, _ in shapes)
+    used = found["actual"]["shots"] + found["actual"]["test_shots"]
+    assert used / 3 <= executions < used / 2
+
+
+@pytest.mark.parametrize(
+    ("backend", "tiles", "words"),
+    [
+        ("ibm", '"many"', "tiles"),
+        ("ibm", "0", "tiles"),
+        ("ibm", "true", "tiles"),
+        ("statevector", '"auto"', "tiles is for the backend 'ibm'"),
+    ],
+)
+def test_bad_tiles_in_a_study(tmp_path, backend, tiles, words):
+    path = write_study(tmp_path, backend=backend, extra=f"tiles = {tiles}")
+    with pytest.raises(InputError, match=words):
+        prepare(path)
 
 
 def test_files_and_code_give_the_same_run_as_each_other(tmp_path):

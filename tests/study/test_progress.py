@@ -48,17 +48,80 @@ def test_progress_agrees_with_the_results(finished):
     now = progress(run)
     results, last = found["results"], found["history"][-1]
     assert (now.state, now.backend) == ("finished", "statevector")
-    assert (now.rounds, now.rounds_planned) == (4, 4)
+    assert (now.rounds, now.rounds_planned) == (3, 3)
     assert (now.shots, now.budget, now.shots_left) == (1200, 1200, 0)
     assert (now.pairs_seen, now.pairs) == (results["pairs_seen"], 66)
     assert now.gini == pytest.approx(results["diagnostics"]["gini"])
     assert now.accuracy == results["cross_validated_accuracy"] == last["accuracy"]
     assert now.seconds_left is None
-    assert [entry["shots"] for entry in found["history"]] == [480, 720, 960, 1200]
+    assert [entry["shots"] for entry in found["history"]] == [400, 800, 1200]
     accuracy, count = results["accuracy"], results["test_points"]
     assert results["standard_error"] == pytest.approx(np.sqrt(accuracy * (1 - accuracy) / count))
     assert stored_quote(found).shots == 1200
     assert found["actual"]["test_shots"] <= found["test_shots"] == 6 * 12 * 20
+
+
+def test_pending_predictions_count_among_the_shots_left(tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    run, most = tmp_path / "run", 6 * 12 * 20
+    prepared = prepare(write_study(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr("aqka.study.carry_out._predict", stop)
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(prepared, run, new=True)
+    now = progress(run)
+    assert (now.state, now.shots, now.budget) == ("stopped", 1200, 1200)
+    assert (now.prediction_shots, now.prediction_budget, now.predicted) == (0, most, False)
+    assert now.shots_left == most
+    rows = dict(progress_rows(now))
+    assert (rows["shots for predictions"], rows["shots left"]) == ("0 of at most 1,440", "1,440")
+    found = carry_out(read_run(run), run, new=False).results
+    now = progress(run)
+    assert (now.predicted, now.shots_left) == (True, 0)
+    assert now.prediction_shots == found["actual"]["test_shots"]
+
+
+def test_while_the_report_is_written_the_run_is_not_finished(tmp_path):
+    run, seen = tmp_path / "run", []
+
+    def look(_):
+        seen.append(progress(run).state)
+        (run / "report.html").write_text("written")
+        seen.append(progress(run).state)
+
+    carry_out(prepare(write_study(tmp_path)), run, new=True, on_results=look)
+    assert seen == ["reporting", "finished"]
+    (run / "report.html").unlink()
+    assert progress(run).state == "finished"  # nobody is at work on it
+
+
+def test_the_seconds_are_those_of_the_whole_run(tmp_path, monkeypatch):
+    """From the first entry to the last prediction; what lies before a resumption is idle."""
+    run = tmp_path / "run"
+    clock, seen = [1e9], []
+
+    def tick():
+        clock[0] += 1.0
+        return clock[0]
+
+    def stop():
+        seen.append(1)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("aqka.runs.ledger.time.time", tick)
+    prepared = prepare(write_study(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(prepared, run, new=True, on_round=stop)
+    clock[0] += 10_000.0
+    found = carry_out(read_run(run), run, new=False).results
+    rounds = sum(entry["seconds"] for entry in found["history"])
+    assert rounds < found["actual"]["wall_seconds"] < 200
+    assert clock[0] > 1e9 + 10_000
+    [row] = [row for row in found["quote_versus_actual"] if row["figure"] == "seconds"]
+    assert row["actual"] == found["actual"]["wall_seconds"]
 
 
 def test_a_run_from_python_has_a_status_too(tmp_path):
@@ -101,10 +164,46 @@ def test_status_watch_and_resume_print_tables_and_json(finished, monkeypatch, ca
     code, shown = call(monkeypatch, capsys, "watch", run)
     assert code == 0
     assert "finished" in shown.out
+    assert "waiting" not in shown.err
     code, shown = call(monkeypatch, capsys, "resume", run, "--json")
     assert json.loads(shown.out)["results"]["shots"] == 1200
     code, shown = call(monkeypatch, capsys, "resume", run)
     assert "is finished" in shown.out
+
+
+def stopped_run(directory):
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(prepare(write_study(directory)), directory / "run", new=True, on_round=stop)
+    return directory / "run"
+
+
+def test_a_watch_that_began_before_the_resumption_sees_the_run_to_its_end(
+    tmp_path, monkeypatch, capsys
+):
+    run = stopped_run(tmp_path)
+    resumed = []
+
+    def meanwhile(_):
+        if not resumed:
+            resumed.append(carry_out(read_run(run), run, new=False))
+
+    monkeypatch.setattr("aqka.cli.run.time.sleep", meanwhile)
+    code, shown = call(monkeypatch, capsys, "watch", run, "--json")
+    assert code == 0
+    states = [json.loads(line)["state"] for line in shown.out.splitlines()]
+    assert states == ["interrupted", "finished"]
+    assert "waiting for: aqka resume" in shown.err
+
+
+def test_a_watch_of_a_run_that_nobody_takes_up_ends(tmp_path, monkeypatch, capsys):
+    run = stopped_run(tmp_path)
+    monkeypatch.setattr("aqka.cli.run.RESUME_SECONDS", 0.0)
+    code, shown = call(monkeypatch, capsys, "watch", run, "--json")
+    assert code == 0
+    assert len(shown.out.splitlines()) == 1
 
 
 def test_every_command_has_help_with_an_example(monkeypatch, capsys):
@@ -117,10 +216,13 @@ def test_every_command_has_help_with_an_example(monkeypatch, capsys):
 
 def test_plan_reads_a_study(tmp_path, monkeypatch, capsys):
     path = write_study(tmp_path)
-    code, shown = call(monkeypatch, capsys, "plan", "--study", path, "--json")
+    code, shown = call(monkeypatch, capsys, "plan", path, "--json")
     assert code == 0
-    assert json.loads(shown.out)["shots"] == 1200
-    code, shown = call(monkeypatch, capsys, "plan", "--study", path, "--points", "5")
+    quoted = json.loads(shown.out)
+    assert quoted["shots"] == 1200
+    code, shown = call(monkeypatch, capsys, "plan", "--study", path, "--json")  # as it was before
+    assert json.loads(shown.out) == quoted
+    code, shown = call(monkeypatch, capsys, "plan", path, "--points", "5")
     assert code == 2
     code, shown = call(monkeypatch, capsys, "plan", "--points", "5")
     assert "--points and --budget are needed" in shown.err

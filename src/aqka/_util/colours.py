@@ -34,8 +34,9 @@ LIGHT_PAGE = {
     "c3": GREEN,
     "c4": PURPLE,
     "grey": GREY,
+    "amber": ORANGE,
 }
-"""What a page is set in: paper, panels on it, text, lesser text, rules, and curves c1 to c4."""
+"""What a page is set in: paper, panels, text, lesser text, rules, curves c1 to c4, tones."""
 
 DARK_PAGE = LIGHT_PAGE | {
     "paper": "#14171C",

@@ -23,3 +23,7 @@ class Uniform(Allocator):
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Raise the pairs that have fewest shots, so that all end equal."""
         return Allocation(raise_lowest(table.shots, shots, rng))
+
+    def explain(self, table: PairTable, problem: Problem) -> str:
+        """Say what every pair has had."""
+        return f"Even shots: {table.total / table.n_pairs:.3g} a pair, whatever they show."

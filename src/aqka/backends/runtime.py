@@ -124,10 +124,10 @@ class RuntimeBackend(JobBackend):
         self._mode = ExecutionMode()
         self._doubtful_keys: set[str] = set()
         self._usage: dict[str, float] = {}
+        shape, rule = jobs or JobShape(free_shots=self._service.is_local), as_tile_rule(tiles)
         target = choose_target(
             self._service.target, optimization_level, initial_layout, pass_manager
         )
-        shape, rule = jobs or JobShape(free_shots=self._service.is_local), as_tile_rule(tiles)
         super().__init__(X, feature_map, columns, target, shape, rule, seed)
         # IBM's limit of instructions bounds the rows of a job by the depth of its circuit.
         self._limits_rows = jobs is None and not self._service.is_local
@@ -262,7 +262,7 @@ class RuntimeBackend(JobBackend):
         key = self._submission_key(plan, tag)
         if self.tiling is not None:
             jobs = self._service.jobs([shorten_tag(tag)])
-            counts = (tiles_sent(key, job.tags) for job in jobs if not is_lost(job))
+            counts = (tiles_sent(key, job.tags or ()) for job in jobs if not is_lost(job))
             known = next((count for count in counts if count is not None), None)
             if known is not None:
                 self._sent_on[key] = known

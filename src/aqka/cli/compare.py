@@ -34,6 +34,12 @@ def compare(
         ),
     ] = Half.development,
     seeds: Annotated[int, typer.Option(min=2, help="Repetitions, each with other data.")] = 10,
+    total: Annotated[
+        bool,
+        typer.Option(
+            "--total", help="Points against pairs in total shots, training and prediction together."
+        ),
+    ] = False,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Two development tasks and budgets: does everything work?"),
@@ -55,8 +61,8 @@ def compare(
     from aqka.cli.comparison_table import print_comparison
     from aqka.evaluation.compare.comparison import (
         BASELINE_SHOTS_PER_PAIR,
-        FIRST,
         METHODS,
+        OPTION,
         OURS,
         SHOTS_PER_PAIR,
         tasks_of,
@@ -67,6 +73,9 @@ def compare(
 
     if quick and half is Half.confirmation:
         raise typer.BadParameter("--quick is for development tasks; leave one of the two out.")
+    if total:
+        compare_total(half, seeds, quick, out, report, workers, as_json)
+        return
     tasks = list(QUICK_TASKS) if quick else tasks_of(half)
     directory = out.with_name(f"{out.name}-{'quick' if quick else half}")
     directory.mkdir(parents=True, exist_ok=True)
@@ -78,7 +87,7 @@ def compare(
         found = run(
             seeds,
             tasks=tasks,
-            methods=METHODS if half is Half.confirmation else (*METHODS, FIRST),
+            methods=METHODS if half is Half.confirmation else (*METHODS, OPTION),
             budgets=(1.0, 10.0) if quick else SHOTS_PER_PAIR,
             baseline_budgets=(1.0, 10.0, 100.0) if quick else BASELINE_SHOTS_PER_PAIR,
             store=store,
@@ -90,6 +99,48 @@ def compare(
         typer.echo(json.dumps(_comparison_facts(found), indent=2))
     else:
         print_comparison(found, page, Console())
+
+
+def compare_total(
+    half: Half,
+    seeds: int,
+    quick: bool,
+    out: Path,
+    report: Path | None,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Run points against pairs, write the page, and print what was asked and found."""
+    from dataclasses import asdict
+
+    from aqka.evaluation.compare.run_count import count_run, runs_so_far
+    from aqka.evaluation.compare.total import LEVELS, POINT_LEVELS, compare_totals, total_tasks
+    from aqka.evaluation.compare.total_page import asked_lines, means, write_totals
+
+    tasks = [QUICK_TASKS[1]] if quick else total_tasks(half)
+    directory = out.with_name(f"{out.name}-total-{'quick' if quick else half}")
+    directory.mkdir(parents=True, exist_ok=True)
+    store, page = directory / "results.jsonl", report or directory / "total.md"
+    if half is Half.confirmation and not store.exists():
+        count_run(page, "points, the same shots each", seeds, len(tasks))
+    with keeping_finished_cells(), progress_bar("comparing", len(tasks) * seeds) as bar:
+        found = compare_totals(
+            seeds,
+            tasks=tasks,
+            levels=LEVELS[::4] if quick else LEVELS,
+            point_levels=POINT_LEVELS[::4] if quick else POINT_LEVELS,
+            store=store,
+            workers=workers,
+            on_cell=bar.advance,
+        )
+    write_totals(found, page, half, len(runs_so_far(page)))
+    if as_json:
+        typer.echo(json.dumps([asdict(mean) for mean in means(found)], indent=2))
+    else:
+        console = Console()
+        for line in asked_lines(found):
+            console.print(f"- {line}", markup=False)
+        console.print(f"The page: {page}", markup=False, soft_wrap=True)
 
 
 def _comparison_facts(found: "Comparison") -> dict[str, object]:

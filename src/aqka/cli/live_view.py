@@ -30,6 +30,7 @@ def progress_rows(now: Progress) -> list[tuple[str, str]]:
         *(("job", job_text(job)) for job in now.jobs),
         ("rounds", f"{now.rounds}{of_planned}"),
         ("shots spent", f"{now.shots:,} of {now.budget:,}"),
+        ("shots for predictions", _predictions(now)),
         ("shots left", f"{now.shots_left:,}"),
         ("pairs seen", f"{now.pairs_seen:,} of {now.pairs:,}"),
         ("Gini, from counts", _figure(now.gini)),
@@ -38,6 +39,14 @@ def progress_rows(now: Progress) -> list[tuple[str, str]]:
         ("last entry", _ago(now.updated_at)),
         ("time left", "–" if now.seconds_left is None else f"about {duration(now.seconds_left)}"),
     ]
+
+
+def _predictions(now: Progress) -> str:
+    if now.prediction_budget is None:
+        return "–"
+    if now.predicted:
+        return f"{now.prediction_shots:,}, all made"
+    return f"{now.prediction_shots:,} of at most {now.prediction_budget:,}"
 
 
 def job_text(job: JobState) -> str:

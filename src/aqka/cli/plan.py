@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
 
 def plan(
+    study: Annotated[
+        Path | None, typer.Argument(help="Study file: all but --set is taken from it.")
+    ] = None,
     points: Annotated[int | None, typer.Option(min=2, help="Number of training points N.")] = None,
     budget: Annotated[
         str | None,
         typer.Option(help="Shots (20000), QPU time (300 s, 5 min) or money ($100, 50 EUR)."),
     ] = None,
-    study: Annotated[
-        Path | None, typer.Option(help="Take all but --set from a study file instead.")
+    study_option: Annotated[
+        Path | None, typer.Option("--study", hidden=True, help="The same, as it was before.")
     ] = None,
     qubits: Annotated[int, typer.Option(min=1, help="Qubits of the feature map.")] = 4,
     depth: Annotated[
@@ -59,6 +62,9 @@ def plan(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a constant of the device."),
     ] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Let a module:function in the study file run.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Quote a run before paying for it: shots, jobs, QPU time, queues, cost.
@@ -70,13 +76,14 @@ def plan(
     from aqka.planning.quotes import quote
 
     device = _device(constants or [])
+    study = study or study_option
     if study is not None:
         if points is not None or budget is not None:
-            raise InputError("--study has its own points and budget; leave the options out.")
-        show_quote(*_quote_study(study, device), device, as_json)
+            raise InputError("a study has its own points and budget; leave the options out.")
+        show_quote(*_quote_study(study, device, allow_code), device, as_json)
         return
     if points is None or budget is None:
-        raise InputError("--points and --budget are needed, or --study with a study file.")
+        raise InputError("--points and --budget are needed, or a study file: aqka plan study.toml.")
     made = quote(
         points,
         budget,
@@ -87,18 +94,20 @@ def plan(
         rate=rate,
         diagonal="measured" if measure_diagonal else "known",
         device=device,
-        wish=Wish(new_points, train_share, test_shots, sentinel_shots, calibration_shots),
         tiles=tiles,
+        wish=Wish(new_points, train_share, test_shots, sentinel_shots, calibration_shots),
     )
     show_quote(made, rate, device, as_json)
 
 
-def _quote_study(path: Path, device: "DeviceModel") -> "tuple[Quote, float | None]":
+def _quote_study(
+    path: Path, device: "DeviceModel", allow_code: bool
+) -> "tuple[Quote, float | None]":
     """Return the quote of a study file, and the rate that it names."""
     from aqka.study.carry_out import study_quote
     from aqka.study.directory import prepare
 
-    prepared = prepare(path)
+    prepared = prepare(path, allow_code=allow_code)
     return study_quote(prepared, device=device), prepared.study.budget.rate
 
 

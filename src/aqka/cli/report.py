@@ -49,10 +49,12 @@ def report(
 def _sentences(reports: "Sequence[RunReport]") -> list[str]:
     from aqka.report.answers import answer_questions
     from aqka.report.comparison import comparison_sentences, letter_names
+    from aqka.report.verdict import decide
 
     if len(reports) > 1:
         return [*letter_names(reports), *comparison_sentences(reports)]
-    return [f"{one.question} {one.words}" for one in answer_questions(reports[0])]
+    answers = answer_questions(reports[0])
+    return [decide(reports[0]).words, *(f"{one.question} {one.words}" for one in answers)]
 
 
 def _report_facts(reports: "Sequence[RunReport]", target: Path) -> dict[str, Any]:

@@ -47,6 +47,12 @@ def reproduce(
             help="Both protocols and every reading of the paper's open choices: what holds when.",
         ),
     ] = False,
+    so_far: Annotated[
+        bool,
+        typer.Option(
+            "--so-far", help="With --readings: the page of what is finished; run nothing else."
+        ),
+    ] = False,
     kernel: Annotated[
         Path | None,
         typer.Option(
@@ -74,22 +80,18 @@ def reproduce(
         _show_experiments(as_json)
         return
     out = out.with_name(f"{out.name}-quick") if quick else out
+    if so_far and not readings:
+        raise InputError("so-far is for --readings: it writes their page from what is finished.")
     if readings:
+        from aqka.evaluation.reproduce.reading_study import HowToRun
+
         if kernel is not None or protocol != "paper":
             raise InputError(
                 "readings runs both protocols on its own kernel; drop the other option."
             )
         page = report or out / "readings" / "readings.md"
-        reproduce_readings(
-            _experiments_of(names),
-            out,
-            page,
-            quick=quick,
-            seeds=seeds,
-            workers=workers,
-            scheduler=scheduler,
-            as_json=as_json,
-        )
+        how = HowToRun(workers, scheduler, so_far=so_far, quick=quick, seeds=seeds)
+        reproduce_readings(_experiments_of(names), out, page, how, as_json)
         return
     setups = [
         set_up(name, out, quick=quick, seeds=seeds, protocol=protocol, kernel=kernel)

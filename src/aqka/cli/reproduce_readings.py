@@ -1,6 +1,7 @@
 """What ``aqka reproduce --readings`` does: run, write the page and its picture, print a summary."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,29 +11,24 @@ from aqka._util.progress_bar import progress_bar
 from aqka.cli.stopping import keeping_finished_cells
 
 if TYPE_CHECKING:
-    from aqka.evaluation.reproduce.reading_study import ReadingStudy
+    from aqka.evaluation.reproduce.reading_study import HowToRun, ReadingStudy
 
 
 def reproduce_readings(
     names: Sequence[str],
     out: Path,
     page: Path,
-    *,
-    quick: bool,
-    seeds: int | None,
-    workers: int | None,
-    scheduler: str | None,
+    how: "HowToRun",
     as_json: bool,
 ) -> None:
     """Run both protocols and all readings of some experiments, and write the page."""
     from aqka._util.files import as_json as written
-    from aqka.evaluation.reproduce.reading_study import HowToRun, study_readings
+    from aqka.evaluation.reproduce.reading_study import study_readings
     from aqka.evaluation.reproduce.reading_verdicts import facts
     from aqka.evaluation.reproduce.readings_page import PICTURE, write_readings_page
 
-    with keeping_finished_cells(), progress_bar("", _cells(names, out, quick, seeds)) as bar:
-        how = HowToRun(workers, scheduler, bar.advance)
-        study = study_readings(names, out, how, quick=quick, seeds=seeds, say=bar.describe)
+    with keeping_finished_cells(), progress_bar("", _cells(names, out, how)) as bar:
+        study = study_readings(names, out, replace(how, on_cell=bar.advance), bar.describe)
     page.parent.mkdir(parents=True, exist_ok=True)
     write_readings_page(study, page, _draw(study, page.with_name(PICTURE)))
     if as_json:
@@ -44,7 +40,7 @@ def reproduce_readings(
     typer.echo(f"Page: {page}")
 
 
-def _cells(names: Sequence[str], out: Path, quick: bool, seeds: int | None) -> int:
+def _cells(names: Sequence[str], out: Path, how: "HowToRun") -> int:
     """Return how many cells there are, those of the best reading not counted."""
     from aqka.evaluation.reproduce.reading_design import EXPERIMENTS
     from aqka.evaluation.reproduce.reading_study import PROTOCOLS
@@ -52,9 +48,9 @@ def _cells(names: Sequence[str], out: Path, quick: bool, seeds: int | None) -> i
     from aqka.evaluation.reproduce.reproduction import set_up
 
     readings = {name: EXPERIMENTS[name].readings() for name in names}
-    swept = len(sweep_cells(readings, quick=quick, seeds=seeds))
+    swept = len(sweep_cells(readings, quick=how.quick, seeds=how.seeds))
     return swept + sum(
-        len(set_up(name, out, quick=quick, seeds=seeds, protocol=protocol).cells)
+        len(set_up(name, out, quick=how.quick, seeds=how.seeds, protocol=protocol).cells)
         for protocol in PROTOCOLS
         for name in names
     )

@@ -1,16 +1,50 @@
-"""The results of a study, printed."""
+"""The results of a study, printed: the same words as in its report."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
+from aqka.maths.metrics import share_interval
+
+if TYPE_CHECKING:
+    from aqka.report.run_report import RunReport
+
+COLOURS = {"learnt": "green", "guessing": "red", "plain": "yellow", "open": "blue"}
 
 
-def print_results(results: dict[str, Any], console: Console) -> None:
-    """Print accuracy, advice, and what was quoted against what was used."""
+def print_results(results: dict[str, Any], report: "RunReport | None", console: Console) -> None:
+    """Print the verdict, accuracy, what was used, and what to do next.
+
+    Verdict and advice are the report's; without one there are figures only.
+    """
+    if report is not None:
+        _print_verdict(report, console)
+    _print_figures(results, console)
+    if report is not None:
+        _print_advice(report, console)
+
+
+def _print_verdict(report: "RunReport", console: Console) -> None:
+    from aqka.report.verdict import decide
+
+    verdict = decide(report)
+    line = Text(inert(verdict.headline, limit=None), style=f"bold {COLOURS[verdict.outcome]}")
+    line.append(f": {inert(verdict.reason, limit=None)}", style="default not bold")
+    console.print(line, highlight=False, soft_wrap=True)
+
+
+def _print_advice(report: "RunReport", console: Console) -> None:
+    from aqka.report.answers import answer_questions
+
+    for answer in answer_questions(report):
+        words = f"{answer.question} {inert(answer.words, limit=None)}"
+        console.print(words, highlight=False, markup=False, soft_wrap=True)
+
+
+def _print_figures(results: dict[str, Any], console: Console) -> None:
     found = results["results"]
     table = Table(title=f"{found['test_points']} test points", show_header=False)
     table.add_column(no_wrap=True)
@@ -24,12 +58,6 @@ def print_results(results: dict[str, Any], console: Console) -> None:
     for row in results["quote_versus_actual"]:
         use.add_row(Text(row["figure"]), _number(row["quoted"]), _number(row["actual"]))
     console.print(use)
-    console.print(
-        inert(found["diagnostics"]["advice"], limit=None),
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
 
 
 def _rows(results: dict[str, Any]) -> list[tuple[str, str]]:
@@ -39,8 +67,10 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, str]]:
         by_folds = found["cross_validated_accuracy"]
         told = "–" if by_folds is None else f"{by_folds:.3f}"
         return [("accuracy, cross-validated", told), *rows, ("predictions", "none: trained only")]
+    count = found["test_points"]
+    low, high = share_interval(round(found["accuracy"] * count), count)
     return [
-        ("accuracy", f"{found['accuracy']:.3f} ± {found['standard_error']:.3f}"),
+        ("accuracy", f"{found['accuracy']:.3f}, 95 %: {low:.2f} to {high:.2f}"),
         ("balanced accuracy", f"{found['balanced_accuracy']:.3f}"),
         ("majority class", f"{found['majority_accuracy']:.3f}"),
         ("settled", f"{sum(found['settled'])} of {found['test_points']}"),
@@ -49,6 +79,7 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, str]]:
             "shots for predictions",
             f"{results['actual']['test_shots']:,} of {results['test_shots']:,}",
         ),
+        ("shots in all", f"{results['actual']['shots'] + results['actual']['test_shots']:,}"),
     ]
 
 

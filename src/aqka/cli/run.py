@@ -21,11 +21,15 @@ from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     from aqka.planning.quotes import Quote
+    from aqka.report.run_report import RunReport
     from aqka.study.directory import Prepared
     from aqka.study.progress import Progress
     from aqka.study.study_run import StudyRun
 
 LOOK_SECONDS = 0.5
+RESUME_SECONDS = 60.0  # that a watcher waits for a run to be taken up again
+
+AT_REST = ("interrupted", "cancelled", "stopped")
 
 app = typer.Typer()
 
@@ -109,7 +113,10 @@ def watch(
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a look.")] = False,
 ) -> None:
-    """Show a run live until it ends; it may run in another process or wait for hardware."""
+    """Show a run live until it ends; it may run in another process or wait for hardware.
+
+    A run that is at rest when the watch begins is waited for, a minute at most.
+    """
     from rich.live import Live
 
     from aqka.cli.live_view import progress_table
@@ -117,12 +124,19 @@ def watch(
 
     reader = ProgressReader(run)
     now = reader.look()
+    waits_until = time.monotonic() + RESUME_SECONDS
+    if now.state in AT_REST:
+        typer.echo(f"{now.state}; waiting for: aqka resume {_quoted(run)}", err=True)
     try:
         with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
             while True:
                 if as_json:
                     typer.echo(json.dumps(_progress_facts(now)))
-                if now.state in ("finished", "interrupted", "cancelled", "stopped"):
+                if now.state not in AT_REST:
+                    waits_until = -math.inf  # seen at work: when it rests again, the watch ends
+                if now.state == "finished" or (
+                    now.state in AT_REST and time.monotonic() >= waits_until
+                ):
                     break
                 time.sleep(every)
                 now = reader.look()
@@ -160,29 +174,43 @@ def _carry_out(
 
     errors = Console(stderr=True)
     again = f"aqka resume {_quoted(directory)}"
-    with leaving_resumable(directory, again), threadpool_limits(1):
-        with _live(directory, errors) as look:
-            done = carry_out(
-                prepared,
-                directory,
-                new=new,
-                on_start=lambda quoted, test: _announce(quoted, test, directory, errors),
-                on_round=look,
-                confirm=confirm_quote(yes),
-                ceiling=ceiling,
-            )
-        page = _write_report(done, errors)
+    made: list[tuple[RunReport, Path]] = []
+    with (
+        leaving_resumable(directory, again),
+        threadpool_limits(1),
+        _live(directory, errors) as look,
+    ):
+        done = carry_out(
+            prepared,
+            directory,
+            new=new,
+            on_start=lambda quoted, test: _announce(quoted, test, directory, errors),
+            on_round=look,
+            confirm=confirm_quote(yes),
+            ceiling=ceiling,
+            # While the run is still held, so that others see that it is not at its end.
+            on_results=lambda done: made.extend(_write_report(done, errors)),
+        )
+    report, page = made[0] if made else (None, None)
     if as_json:
         places = {"directory": str(directory), "report": None if page is None else str(page)}
-        typer.echo(json.dumps(done.results | places, indent=2))
+        typer.echo(json.dumps(done.results | places | _verdict_facts(report), indent=2))
         return
-    print_results(done.results, Console())
+    print_results(done.results, report, Console())
     typer.echo(f"Everything is in {inert(directory, 300)}")
     if page is not None:
         typer.echo(f"The report is in {inert(page, 300)}")
 
 
-def _write_report(done: "StudyRun", errors: Console) -> Path | None:
+def _verdict_facts(report: "RunReport | None") -> dict[str, Any]:
+    if report is None:
+        return {"verdict": None}
+    from aqka.report.verdict import decide
+
+    return {"verdict": decide(report)._asdict()}
+
+
+def _write_report(done: "StudyRun", errors: Console) -> "list[tuple[RunReport, Path]]":
     """Write the run's report; a run that has its results never fails for it."""
     from aqka.study.directory import REPORT_NAME
 
@@ -192,9 +220,9 @@ def _write_report(done: "StudyRun", errors: Console) -> Path | None:
         from aqka.report.write_report import write_report
 
         target = directory / REPORT_NAME
-        with errors.status("writing the report"):
-            write_report([study_report(done)], target)
-        return target
+        report = study_report(done)
+        write_report([report], target)
+        return [(report, target)]
     except (Exception, KeyboardInterrupt) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else inert(error, 300)
         errors.print(
@@ -203,7 +231,7 @@ def _write_report(done: "StudyRun", errors: Console) -> Path | None:
             markup=False,
             soft_wrap=True,
         )
-        return None
+        return []
 
 
 def _announce(quote: "Quote", test_shots: int, directory: Path, errors: Console) -> None:

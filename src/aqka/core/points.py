@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
+from aqka._util.shown import Shown
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan, check_outcomes
 from aqka.core.settings import as_settings
@@ -13,7 +14,7 @@ MAX_DENSE_QUBITS = 12
 """Beyond this the 2^n outcomes of a setting are never written out."""
 
 
-class PointTable:
+class PointTable(Shown):
     """Outcome counts of every point in every setting, stored sparsely.
 
     Parameters
@@ -50,6 +51,14 @@ class PointTable:
         self.cells: IntArray = np.zeros(0, dtype=np.int64)
         self.outcomes: IntArray = np.zeros(0, dtype=np.int64)
         self.counts: IntArray = np.zeros(0, dtype=np.int64)
+
+    def _figures(self) -> dict[str, object]:
+        return {
+            "points": self.n_points,
+            "settings": self.n_settings,
+            "qubits": self.n_qubits,
+            "shots": self.total,
+        }
 
     @property
     def total(self) -> int:

@@ -4,7 +4,7 @@ A reduced state is given by the expectations of its Pauli operators. Each of the
 ±1 over all shots whose setting has the operator's letters, whatever the letters elsewhere.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -39,6 +39,12 @@ class ReducedStates:
     weights: FloatArray
     n_states: int
     locality: int
+
+    def subset(self, points: slice | IntArray) -> "ReducedStates":
+        """Return the states of some of the points."""
+        return replace(
+            self, expectations=self.expectations[points], variances=self.variances[points]
+        )
 
 
 def reduced_states(
@@ -145,10 +151,27 @@ def median_gamma(states: ReducedStates) -> float:
 
 
 def gaussian_projected_kernel(
-    states: ReducedStates, gamma: float, others: ReducedStates | None = None
+    states: ReducedStates,
+    gamma: float,
+    others: ReducedStates | None = None,
+    keep_noise: bool = False,
 ) -> FloatArray:
-    """Return exp(-γ Σ ‖ρ - σ‖²), with negative estimates of a distance taken as 0."""
-    return np.exp(-gamma * np.maximum(squared_distances(states, others), 0.0))
+    """Return exp(-γ Σ ‖ρ - σ‖²), with negative estimates of a distance taken as 0.
+
+    Without ``keep_noise`` the distances have no shot-noise bias; with a diagonal of 1 such a matrix
+    is not positive semi-definite. With it the distances are those of the measured expectations,
+    noise and all: the matrix is positive semi-definite, and entries of points with equal shots are
+    smaller by a common factor, which is a ridge. Heads learn better from that one
+    (docs/explanation/points.md).
+    """
+    distances = squared_distances(states, others)
+    if keep_noise:
+        columns = states if others is None else others
+        noise = (states.variances @ states.weights)[:, None] + columns.variances @ columns.weights
+        if others is None:
+            np.fill_diagonal(noise, 0.0)
+        distances = distances + noise
+    return np.exp(-gamma * np.maximum(distances, 0.0))
 
 
 def linear_projected_kernel(

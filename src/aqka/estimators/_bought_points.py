@@ -149,6 +149,7 @@ class BoughtPoints(BoughtKernel):
             seed=purchase.seed,
             directory=own_directory(purchase.directory, "predict", identity),
             ceiling=purchase.ceiling,
+            verbose=purchase.verbose,
         )
 
 

@@ -18,6 +18,7 @@ from aqka.estimators.calibration import (
     probabilities,
     score_per_class,
 )
+from aqka.readouts.balanced import Balanced
 
 
 class QuantumRidgeClassifier(QuantumClassifier):
@@ -64,11 +65,25 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
     True
     """
 
+    def __sklearn_tags__(self) -> Any:
+        """Say that a ridge chosen by points left out may fit nothing where nothing is learnt.
+
+        On scikit-learn's regression of ten features no ridge predicts new points by the ZZ map.
+        """
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
     def fit(self, X: Any, y: Any, *, on_round: OnRound | None = None) -> "QuantumRidge":
         """Measure the training kernel under the budget and train the head.
 
         ``on_round`` is called with the session after every round that is bought.
         """
+        if isinstance(self._chosen_readout(), Balanced):
+            raise InputError(
+                "readout 'balanced' moves the border between classes, and a regression has none; "
+                "use 'ridge-noise'."
+            )
         points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
         targets = targets.astype(np.float64)
         # Two values become -1 and +1 in a Problem, which is what this makes of them already.

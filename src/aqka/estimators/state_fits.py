@@ -67,9 +67,9 @@ def _digest(table: PointTable, rank: int, confusion: FloatArray | None) -> str:
     """Return what tells one table and fit from another."""
     content = hashlib.sha256(f"{rank} {table.n_points}".encode())
     for column in COLUMNS:
-        content.update(np.ascontiguousarray(getattr(table, column)).tobytes())
+        content.update(np.ascontiguousarray(getattr(table, column)).data)
     if confusion is not None:
-        content.update(np.asarray(confusion, dtype=np.float64).tobytes())
+        content.update(np.ascontiguousarray(confusion, dtype=np.float64).data)
     return content.hexdigest()[:16]
 
 

@@ -21,6 +21,8 @@ from aqka.readouts import FittedHead, Readout
 from aqka.readouts.ridge_noise import RidgeNoise
 
 FRACTIONS = (0.25, 0.5)
+# Where no point of n changes, 3/n bounds the share that could (95 %): two of these errors.
+LEAST_ERROR = 1.5
 NEGLIGIBLE = 0.02  # of the variance: nobody would change an allocator for it
 
 
@@ -116,7 +118,8 @@ class FewerShots:
         What all shots give more, point by point, and its standard error.
 
     Errors are those over points and over thinnings together: a thinning moves all points at once,
-    which their differences do not show.
+    which their differences do not show. That of the gain is never 0 below all shots: a few points
+    of which none changes are no proof that none would.
     """
 
     fraction: float
@@ -157,9 +160,12 @@ def fewer_shots(
             float(found.mean()),
             float(np.hypot(_standard_error(found), shared)),
             float(np.mean(full - found)),
-            float(np.hypot(_standard_error(full - found), shared)),
+            float(max(np.hypot(_standard_error(full - found), shared), least)),
         )
-        for fraction, found, shared in (*points, (1.0, full, 0.0))
+        for fraction, found, shared, least in (
+            *((*point, LEAST_ERROR / full.size) for point in points),
+            (1.0, full, 0.0, 0.0),
+        )
     ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka._util.shown import Shown
 from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.backends.circuits import as_data
 from aqka.backends.fidelity import fidelities
@@ -40,8 +41,8 @@ FIXED_STEPS = 7  # two kernels, three plain models, guessing, the winner
 Step = Callable[[str], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Preflight:
+@dataclass(frozen=True, eq=False, repr=False)
+class Preflight(Shown):
     """All that a check found.
 
     Attributes
@@ -87,6 +88,16 @@ class Preflight:
     geometric: GeometricDifference
     scan: Scan
     verdict: Verdict
+
+    def _figures(self) -> dict[str, object]:
+        scores = {
+            model.name: f"{model.means[0]:.3f} ± {model.errors[0]:.3f}" for model in self.models
+        }
+        return {"decision": self.verdict.decision, "points": self.n_points, **scores}
+
+    def __repr__(self) -> str:
+        """Return the sentence that it ends in."""
+        return f"<Preflight: {self.verdict.sentence}>"
 
     @property
     def models(self) -> list[FoldScores]:

@@ -5,6 +5,8 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.maths.product_bases import ComplexArray
 
+BATCH_FEATURES = 2**20
+
 
 def state_features(states: ComplexArray) -> FloatArray:
     """Return φ with φ_i · φ_j = Tr ρ_i ρ_j, 4^n real numbers for each point.
@@ -23,12 +25,17 @@ def state_features(states: ComplexArray) -> FloatArray:
     dimension = states.shape[2]
     rows, cols = np.triu_indices(dimension, k=1)
     features = np.zeros((states.shape[1], dimension**2))
-    diagonal, real, imag = np.split(features, [dimension, dimension + len(rows)], axis=1)
-    for vectors in states:  # the vectors of one rank; ρ itself is never written out
-        diagonal += vectors.real**2 + vectors.imag**2
-        upper = np.sqrt(2) * vectors[:, rows] * vectors[:, cols].conj()
-        real += upper.real
-        imag += upper.imag
+    # A few points at a time, so that what is written down in between needs little memory.
+    size = max(1, BATCH_FEATURES // dimension**2)
+    for first in range(0, len(features), size):
+        some = slice(first, first + size)
+        parts = np.split(features[some], [dimension, dimension + len(rows)], axis=1)
+        for vectors in states[:, some]:  # the vectors of one rank; ρ itself is never written out
+            upper = np.sqrt(2) * vectors[:, rows] * vectors[:, cols].conj()
+            for part, values in zip(
+                parts, (np.abs(vectors) ** 2, upper.real, upper.imag), strict=True
+            ):
+                part += values
     return features
 
 

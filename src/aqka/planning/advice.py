@@ -17,8 +17,13 @@ NOTABLE_OVERHEAD = 0.2
 
 
 def warn(quote: "Quote", device: DeviceModel) -> tuple[str, ...]:
-    """Return the limits of the device that the run would hit."""
+    """Return the limits that the run would hit: of its shots, and of the device."""
     found = []
+    if quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
+        found.append(
+            f"{quote.shots:,} shots for {quote.n_pairs:,} pairs: most pairs are never measured, "
+            f"and accuracy suffers. Give {quote.n_pairs:,} shots or more, or take fewer points."
+        )
     most = max(quote.jobs_per_round)
     if most > 1:
         found.append(

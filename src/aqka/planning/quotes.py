@@ -100,6 +100,8 @@ class Quote(Shown):
     tiles: int = 1
     untiled_seconds: float = 0.0
     untiled_cost: float | None = None
+    parts: tuple[QuotePart, ...] = ()
+    split: str = ""
 
     def _figures(self) -> dict[str, object]:
         figures: dict[str, object] = {
@@ -114,9 +116,6 @@ class Quote(Shown):
         if self.cost is not None:
             figures["cost"] = f"{self.cost:,.2f} {self.currency}".strip()
         return figures
-
-    parts: tuple[QuotePart, ...] = ()
-    split: str = ""
 
     @property
     def submissions(self) -> int:

@@ -2,15 +2,14 @@
 
 from typing import NamedTuple
 
-from aqka.insight.hindsight import FewerShots, Steering
+from aqka.insight.hindsight import Steering
 from aqka.planning.budget import duration
-from aqka.report.number_text import count_text
+from aqka.report.advice import advice
+from aqka.report.number_text import count_text, number_text, p_text, range_text
 from aqka.report.point_results import PointResults
+from aqka.report.rivals import LEVEL, Rival
 from aqka.report.run_report import RunReport
-
-SURE = 2.0  # standard errors beyond which a difference is believed
-SMALL_GAIN = 0.03  # of accuracy, that is not worth twice the shots
-MANY_OPEN = 0.1  # share of test points that are not settled, above which it is worth telling
+from aqka.report.verdict import best_plain, rival_of
 
 
 class Answer(NamedTuple):
@@ -26,7 +25,7 @@ def answer_questions(report: RunReport) -> list[Answer]:
         Answer("What was spent?", _spending(report)),
         Answer("How accurate is it?", _accuracy(report)),
         Answer("Was adaptive allocation worth it?", _steering(report)),
-        Answer("What to do next?", " ".join(_advice(report))),
+        Answer("What to do next?", " ".join(advice(report))),
     ]
     return [answer for answer in answers if answer.words]
 
@@ -45,8 +44,11 @@ def _spending(report: RunReport) -> str:
         text += f" {count_text(lost, 'round')} failed."
     if report.point_results is not None:
         used = int(report.point_results.shots.sum())
-        text += f" {used:,} more went to {len(report.point_results.truth)} test points."
-    return text + _qpu_time(report)
+        text += (
+            f" {used:,} more went to {len(report.point_results.truth)} test points: "
+            f"{table.total + used:,} in all."
+        )
+    return text + _qpu_time(report) + _cost(report)
 
 
 def _qpu_time(report: RunReport) -> str:
@@ -61,15 +63,27 @@ def _qpu_time(report: RunReport) -> str:
     )
 
 
+def _cost(report: RunReport) -> str:
+    """Return the money for training and predictions together, where there is a price."""
+    row = next((row for row in report.bill if row.figure.startswith("cost")), None)
+    if row is None or row.total is None:
+        return ""
+    return f" {row.figure.capitalize()}: {number_text(float(row.total))} with predictions."
+
+
 def _accuracy(report: RunReport) -> str:
     found = report.point_results
     if found is None:
         return _accuracy_so_far(report)
-    low, high = found.interval
-    return (
-        f"{found.accuracy:.3f} ± {found.standard_error:.3f} on {len(found.truth)} test points "
-        f"(95 % interval {low:.2f} to {high:.2f}); always answering the majority class gives "
-        f"{found.majority_accuracy:.3f}. {_against_majority(found)} {_certainty(found)}"
+    return " ".join(
+        [
+            f"{found.accuracy:.3f} on {len(found.truth)} test points (95 % interval "
+            f"{range_text(*found.interval)}); always answering the majority class gives "
+            f"{found.majority_accuracy:.3f}.",
+            _against_majority(found),
+            *_beside_rivals(report),
+            _certainty(found),
+        ]
     )
 
 
@@ -77,19 +91,40 @@ def _accuracy_so_far(report: RunReport) -> str:
     last = next((r.accuracy for r in reversed(report.rounds) if r.accuracy is not None), None)
     if last is None:
         return ""
-    return (
-        "The test points are not predicted yet. By cross-validation on the training points: "
-        f"{last:.3f}."
-    )
+    missing = "No test points are predicted"
+    if report.state != "finished":
+        missing = "The test points are not predicted yet"
+    return f"{missing}; cross-validation on the training points gives {last:.3f}."
 
 
 def _against_majority(found: PointResults) -> str:
-    difference = f"{found.gain:+.3f} ± {found.gain_error:.3f}"
-    if found.gain > SURE * found.gain_error:
-        return f"That is better than the majority class, by {difference}."
-    if found.gain < -SURE * found.gain_error:
-        return f"That is worse than the majority class ({difference})."
-    return f"That is not shown to be better than the majority class ({difference})."
+    against = found.over_guessing
+    how = (
+        f"{against.difference:+.3f}, right alone on {against.only_first} points against "
+        f"{against.only_second}; {p_text(against.p_value)}"
+    )
+    if against.p_value >= LEVEL:
+        return f"That is not shown to be better than the majority class ({how})."
+    if against.difference > 0:
+        return f"That is better than the majority class ({how})."
+    return f"That is worse than the majority class ({how})."
+
+
+def _beside_rivals(report: RunReport) -> list[str]:
+    """Return the exact kernel and the best plain model, each in a sentence."""
+    exact, plain = rival_of(report, "exact"), best_plain(report)
+    words = []
+    if exact is not None:
+        words.append(f"With the exact kernel it would be {exact.score:.3f} {_compared(exact)}.")
+    if plain is not None:
+        words.append(f"{plain.name} has {plain.score:.3f} without a shot {_compared(plain)}.")
+    return words
+
+
+def _compared(rival: Rival) -> str:
+    if rival.better:
+        return f"(better, {p_text(rival.p_value)})"
+    return f"({'worse' if rival.worse else 'not shown to differ'}, {p_text(rival.p_value)})"
 
 
 def _certainty(found: PointResults) -> str:
@@ -128,44 +163,3 @@ def _worth(found: Steering) -> str:
         more = f"{1 / found.ratio:.2f}"
         return f": yes, even shots would have needed {more} times as many for the same."
     return ": no, spreading them evenly would have been better for the predictions."
-
-
-def _advice(report: RunReport) -> list[str]:
-    if report.state != "finished":
-        left = report.budget - report.table.total
-        what = f"{left:,} shots are left" if left else "the test points are to be predicted"
-        return [f"The run is not finished ({report.state}): {what}. aqka resume goes on with it."]
-    advice = []
-    half = next((part for part in report.fewer if part.fraction == 0.5), None)
-    if half is not None:
-        advice.append(_advice_on_more_shots(half, report.table.n_points))
-    found = report.point_results
-    still_open = 0 if found is None else int((~found.settled).sum())
-    if found is not None and still_open > MANY_OPEN * len(found.truth):
-        advice.append(
-            f"{still_open} test points are not settled: a larger budget.test_shots would settle "
-            "more of them."
-        )
-    steered = report.steering
-    if steered is not None and steered.sure and steered.ratio > 1:
-        advice.append("For the same budget, try the allocator uniform.")
-    return advice
-
-
-def _advice_on_more_shots(half: FewerShots, n_points: int) -> str:
-    change = f"{half.gain:+.3f} ± {half.gain_error:.3f}"
-    if half.gain > SURE * half.gain_error:
-        return (
-            f"More shots: by cross-validation the second half of the shots still brought {change} "
-            "of accuracy, so another doubling is likely to bring some."
-        )
-    if half.gain + SURE * half.gain_error < SMALL_GAIN:
-        return (
-            f"Not more shots: the second half of them changed accuracy by {change} "
-            "(cross-validated). Another feature map, more training points or another readout are "
-            "the likelier ways to gain."
-        )
-    return (
-        f"Whether more shots would help cannot be told from {n_points} points: the second half of "
-        f"them changed accuracy by {change} (cross-validated)."
-    )

@@ -10,6 +10,7 @@ from aqka.report.number_text import axis_text
 WIDTH, HEIGHT = 360, 240
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 10, 40
 TICKS = 5  # about so many numbers on an axis
+CHARACTER = 6.2  # pixels of a digit of an axis, generously
 
 
 @dataclass(frozen=True)
@@ -122,11 +123,17 @@ class Chart:
     marks: list[Curve | Dot] = field(default_factory=list)
 
     width, height = WIDTH, HEIGHT
-    left, right, top, bottom = LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM
+    right, top, bottom = WIDTH - RIGHT, TOP, HEIGHT - BOTTOM
+
+    @property
+    def left(self) -> float:
+        """Where the vertical axis stands: to the right of its numbers, and they of its name."""
+        longest = max((len(axis_text(value)) for value in self.y.ticks()), default=0)
+        return max(LEFT, round(26 + longest * CHARACTER))
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Return the pixel of a point."""
-        across = LEFT + self.x.place(x) * (WIDTH - LEFT - RIGHT)
+        across = self.left + self.x.place(x) * (self.right - self.left)
         down = TOP + (1 - self.y.place(y)) * (HEIGHT - TOP - BOTTOM)
         return round(across, 1), round(down, 1)
 
@@ -142,7 +149,10 @@ class Chart:
     def add_band(
         self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], look: str
     ) -> None:
-        """Fill between two lines."""
+        """Fill between two lines; at a single place draw the interval, which has no area."""
+        if len(xs) == 1:
+            self.add_interval(xs[0], low[0], high[0], look)
+            return
         path = self._path([*xs, *xs[::-1]], [*high, *low[::-1]])
         self.marks.append(Curve(f"band {look}", f"{path}Z"))
 
@@ -162,8 +172,16 @@ class Chart:
 
     @property
     def x_ticks(self) -> list[Tick]:
-        """Numbers of the horizontal axis."""
-        return [Tick(self.at(v, self.y.low)[0], axis_text(v)) for v in self.x.ticks()]
+        """Numbers of the horizontal axis; one that would touch the last is left out."""
+        ticks: list[Tick] = []
+        free_from = -math.inf
+        for value in self.x.ticks():
+            tick = Tick(self.at(value, self.y.low)[0], axis_text(value))
+            half = len(tick.text) * CHARACTER / 2
+            if tick.place - half >= free_from:
+                ticks.append(tick)
+                free_from = tick.place + half + CHARACTER
+        return ticks
 
     @property
     def y_ticks(self) -> list[Tick]:

@@ -14,7 +14,9 @@ from aqka.report.comparison import (
 )
 from aqka.report.lorenz import lorenz_curve
 from aqka.report.render import render
+from aqka.report.run_charts import accuracy_axes, accuracy_band
 from aqka.report.run_report import RunReport
+from aqka.report.verdict import decide
 
 LOOKS = ("c1", "c2 dashed", "c3", "c4 dashed", "c5", "total dashed")
 
@@ -23,11 +25,14 @@ def comparison_page(reports: Sequence[RunReport]) -> str:
     """Return a page that compares runs with the first of them."""
     names = letter_names(reports)
     charts = (_accuracies(reports, names), _concentrations(reports, names))
+    figures = compare_figures(reports)
     return render(
         "comparison.html",
         names=names,
+        verdicts=[(name, decide(one)) for name, one in zip(names, reports, strict=True)],
         sentences=comparison_sentences(reports),
-        figures=compare_figures(reports),
+        figures=[(figure.name, *figure.texts) for figure in figures],
+        best=[(row, k + 1) for row, figure in enumerate(figures) for k in figure.best],
         charts=[chart for chart in charts if chart is not None],
         settings=differing_settings(reports),
         pairs=None,
@@ -39,18 +44,22 @@ def _accuracies(reports: Sequence[RunReport], names: Sequence[str]) -> Chart | N
         [(float(r.shots), r.accuracy) for r in report.rounds if r.accuracy is not None]
         for report in reports
     ]
-    points = [point for curve in curves for point in curve]
-    if not points:
+    if not any(curves):
         return None
     chart = Chart(
         "Accuracy by round",
         "Accuracy by round",
-        Scale(0, max(s for s, _ in points) * 1.05),
-        Scale.around([a for _, a in points]),
+        *accuracy_axes(reports),
         "training shots",
         "accuracy, cross-validated",
+        note="Bands are 95 % intervals over the training points; runs on the same points move "
+        "together more than their bands show.",
     )
-    for curve, name, look in zip(curves, names, cycle(LOOKS), strict=False):
+    for report, curve, name, look in zip(reports, curves, names, cycle(LOOKS), strict=False):
+        bands = [accuracy_band(a, report.table.n_points) for _, a in curve]
+        if curve:
+            low, high = [one for one, _ in bands], [two for _, two in bands]
+            chart.add_band([s for s, _ in curve], low, high, look)
         chart.add_line([s for s, _ in curve], [a for _, a in curve], look)
         for s, a in curve:
             chart.add_dot(s, a, look, f"{name}, {int(s):,} shots: {a:.3f}")

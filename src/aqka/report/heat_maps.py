@@ -36,6 +36,7 @@ def heat_maps(report: RunReport) -> HeatMaps:
         "points": table.n_points,
         "step": step,
         "order": order.tolist(),
+        "ids": [report.ids[k] for k in order],
         "labels": [report.labels[k] for k in order] if report.labels else [],
         "diagonal": table.diagonal,
         "colours": HEAT_MAP_STOPS,

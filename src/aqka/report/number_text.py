@@ -37,3 +37,27 @@ def count_text(number: int, noun: str) -> str:
     ('1 round', '3 rounds')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def p_text(value: float) -> str:
+    """Return a p-value.
+
+    Examples
+    --------
+    >>> p_text(0.0004), p_text(0.0312), p_text(0.5)
+    ('p < 0.001', 'p = 0.031', 'p = 0.50')
+    """
+    if value < 0.001:
+        return "p < 0.001"
+    return f"p = {value:.3f}" if value < 0.1 else f"p = {value:.2f}"
+
+
+def range_text(low: float, high: float) -> str:
+    """Return an interval of a share.
+
+    Examples
+    --------
+    >>> range_text(0.7225, 1.0)
+    '0.72 to 1.00'
+    """
+    return f"{low:.2f} to {high:.2f}"

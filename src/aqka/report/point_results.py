@@ -8,11 +8,13 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.insight.intervals import with_total_interval
 from aqka.maths.metrics import balanced_accuracy, share_interval
+from aqka.maths.paired import PairedShares, compare_shares
 from aqka.sessions.prediction_result import leading_margin, normal_quantile
 from aqka.study.data import Points
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
 
+MOST_WIDER = 2.0  # times the narrow intervals' reach, that a drawing makes room for
 REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %
 
 
@@ -22,10 +24,14 @@ class PointResults:
 
     Attributes
     ----------
+    ids
+        What the user's file calls them.
     truth, predicted
         Their classes and those predicted, as text.
     right
         Where the two agree.
+    guess_right
+        Where always answering the training majority class is right.
     value
         The decision value f; of more than two classes, how far the leader is ahead.
     low, high
@@ -38,15 +44,15 @@ class PointResults:
         Whether the same readout on the exact kernel could give another class; None: unknown.
     shots
         Shots spent on each point.
-    balanced_accuracy, majority_accuracy
-        Over all test points; the majority is that of the training points.
-    gain, gain_error
-        Accuracy above the majority's, point by point, and its standard error.
+    balanced_accuracy
+        Over all test points.
     """
 
+    ids: list[str]
     truth: list[str]
     predicted: list[str]
     right: BoolArray
+    guess_right: BoolArray
     value: FloatArray
     low: FloatArray
     high: FloatArray
@@ -57,9 +63,6 @@ class PointResults:
     shots: IntArray
     classes: list[str]
     balanced_accuracy: float
-    majority_accuracy: float
-    gain: float
-    gain_error: float
 
     @property
     def accuracy(self) -> float:
@@ -67,9 +70,28 @@ class PointResults:
         return float(self.right.mean())
 
     @property
+    def reach(self) -> float:
+        """How far from the border a drawing goes: wide intervals may leave it."""
+        narrow = float(np.max(np.abs([self.low, self.high]), initial=0.0))
+        if self.total_low is None or self.total_high is None:
+            return narrow or 1.0
+        wide = float(np.max(np.abs([self.total_low, self.total_high]), initial=0.0))
+        return min(wide, MOST_WIDER * narrow) or 1.0
+
+    @property
     def standard_error(self) -> float:
         """Standard error of the accuracy."""
         return float(np.sqrt(self.accuracy * (1 - self.accuracy) / self.right.size))
+
+    @property
+    def majority_accuracy(self) -> float:
+        """Share that the training majority class is right on."""
+        return float(self.guess_right.mean())
+
+    @property
+    def over_guessing(self) -> PairedShares:
+        """The predictions against the training majority class, point by point."""
+        return compare_shares(self.right, self.guess_right)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -94,11 +116,12 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
     binary = found.f.ndim == 1
     truth = np.array([str(label) for label in points.test_labels])
     labels = np.array([str(label) for label in found.labels])
-    gain = (truth == labels).astype(np.float64) - _majority_is_right(points)
     return PointResults(
+        ids=_names(None if points.origin is None else points.origin.test_ids, len(points.test)),
         truth=[inert(label) for label in truth],
         predicted=[inert(label) for label in labels],
         right=truth == labels,
+        guess_right=_majority_is_right(points),
         value=value,
         low=value - reach,
         high=value + reach,
@@ -109,10 +132,16 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
         shots=found.shots,
         classes=[inert(label) for label in head.classes],
         balanced_accuracy=balanced_accuracy(truth, labels),
-        majority_accuracy=points.majority_accuracy,
-        gain=float(gain.mean()),
-        gain_error=float(np.std(gain) / np.sqrt(gain.size)),
     )
+
+
+def train_ids(points: Points) -> list[str]:
+    """Return what the user's file calls the training points; a run of 0.1.0 does not know."""
+    return _names(None if points.origin is None else points.origin.train_ids, len(points.train))
+
+
+def _names(ids: list[str] | None, count: int) -> list[str]:
+    return [f"point {k}" for k in range(count)] if ids is None else [inert(name) for name in ids]
 
 
 def _majority_is_right(points: Points) -> BoolArray:

@@ -19,7 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render(template: str, **values: Any) -> str:
     """Return a page; its policy forbids every request, and every script but its own."""
-    script = _own_file("heat_map.js")
+    script = _own_file("fold.js") + _own_file("heat_map.js")
     return ENVIRONMENT.get_template(template).render(
         values
         | {

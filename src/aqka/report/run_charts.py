@@ -1,10 +1,14 @@
 """The charts of a run's report; each is None where the run has nothing to draw."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.insight.diagnostics import gini
+from aqka.insight.hindsight import FewerShots
+from aqka.maths.metrics import share_interval
 from aqka.report.chart import Chart, Scale
 from aqka.report.lorenz import lorenz_curve
 from aqka.report.point_results import PointResults
@@ -19,26 +23,50 @@ def accuracy_by_round(report: RunReport) -> Chart | None:
     rounds = [(r.shots, r.accuracy) for r in report.rounds if r.accuracy is not None]
     if not rounds:
         return None
-    shots, accuracy = [float(s) for s, _ in rounds], np.array([a for _, a in rounds])
-    error = np.sqrt(accuracy * (1 - accuracy) / report.table.n_points)
-    found = report.point_results
-    levels = [] if found is None else [*found.interval, found.majority_accuracy]
+    shots, accuracy = [float(s) for s, _ in rounds], [a for _, a in rounds]
     chart = Chart(
         "Accuracy by round",
         "Accuracy by round",
-        Scale(0, max(shots) * 1.08),
-        Scale.around([*(accuracy - error), *(accuracy + error), *levels]),
+        *accuracy_axes([report]),
         "training shots",
         "accuracy",
     )
-    chart.add_band(shots, list(accuracy - error), list(accuracy + error), "c1")
-    chart.add_line(shots, list(accuracy), "c1")
-    chart.add_key("c1", "cross-validated ± SE")
+    bands = [accuracy_band(a, report.table.n_points) for a in accuracy]
+    chart.add_band(shots, [low for low, _ in bands], [high for _, high in bands], "c1")
+    chart.add_line(shots, accuracy, "c1")
+    chart.add_key("c1", "cross-validated, 95 %")
     for s, a in zip(shots, accuracy, strict=True):
         chart.add_dot(s, a, "c1", f"{int(s):,} shots: {a:.3f}")
-    if found is not None:
-        _add_test_accuracy(chart, found, beyond=shots[-1])
+    if report.point_results is not None:
+        _add_test_accuracy(chart, report.point_results, beyond=shots[-1])
     return chart
+
+
+def accuracy_axes(reports: Sequence[RunReport]) -> tuple[Scale, Scale]:
+    """Return the axes that all charts of accuracy against training shots share."""
+    most = 1.0
+    values: list[float] = []
+    for report in reports:
+        most = max(most, float(report.table.total))
+        found, n_points = report.point_results, report.table.n_points
+        for a in (r.accuracy for r in report.rounds if r.accuracy is not None):
+            values += accuracy_band(a, n_points)
+        for part in report.fewer:
+            values += fewer_band(part, n_points)
+        if found is not None:
+            values += [*found.interval, found.majority_accuracy]
+    return Scale(0, most * 1.08), Scale.around(values)
+
+
+def accuracy_band(accuracy: float, n_points: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share of so many points."""
+    return share_interval(round(accuracy * n_points), n_points)
+
+
+def fewer_band(part: FewerShots, n_points: int) -> tuple[float, float]:
+    """Return the same of an accuracy that varies with the shots left out, too."""
+    low, high = accuracy_band(part.accuracy, n_points)
+    return min(low, part.accuracy - 2 * part.error), max(high, part.accuracy + 2 * part.error)
 
 
 def _add_test_accuracy(chart: Chart, found: PointResults, beyond: float) -> None:
@@ -58,7 +86,7 @@ def diagnostics_by_round(report: RunReport) -> Chart | None:
     chart = Chart(
         "Diagnostics by round",
         "Diagnostics by round",
-        Scale(0, max(*shots, 1.0) * 1.05),
+        accuracy_axes([report])[0],
         Scale(0, 1.04),
         "training shots",
         "share, Gini",
@@ -86,21 +114,19 @@ def fewer_shots_curve(report: RunReport) -> Chart | None:
     if not report.fewer:
         return None
     shots = [part.fraction * report.table.total for part in report.fewer]
-    low = [part.accuracy - part.error for part in report.fewer]
-    high = [part.accuracy + part.error for part in report.fewer]
+    bands = [fewer_band(part, report.table.n_points) for part in report.fewer]
     chart = Chart(
         "Would fewer shots have done?",
         "Accuracy from fewer shots",
-        Scale.around(shots, log=True),
-        Scale.around([*low, *high]),
+        *accuracy_axes([report]),
         "training shots kept",
         "accuracy",
         note="Shots are left out at random from every pair, without a new one: does accuracy still "
         "grow at the right end?",
     )
-    chart.add_band(shots, low, high, "c1")
+    chart.add_band(shots, [low for low, _ in bands], [high for _, high in bands], "c1")
     chart.add_line(shots, [part.accuracy for part in report.fewer], "c1")
-    chart.add_key("c1", "cross-validated ± SE")
+    chart.add_key("c1", "cross-validated, 95 %")
     for s, part in zip(shots, report.fewer, strict=True):
         words = f"{s:,.0f} shots: {part.accuracy:.3f}; all shots give {part.gain:+.3f} more"
         chart.add_dot(s, part.accuracy, "c1", words)
@@ -167,14 +193,12 @@ def decision_values(found: PointResults) -> Chart:
     """Draw the decision values of the test points with their intervals."""
     order = _drawn_points(found)
     left_out = found.value.size - order.size
-    low = found.low if found.total_low is None else np.minimum(found.low, found.total_low)
-    high = found.high if found.total_high is None else np.maximum(found.high, found.total_high)
     binary = len(found.classes) == 2
     chart = Chart(
         "Decision values",
         "Test points with intervals",
         Scale(-1, float(order.size)),
-        Scale.around([*low[order], *high[order], 0.0]),
+        Scale(-found.reach if binary else min(0.0, float(found.low.min())), found.reach),
         "test points, by decision value",
         "decision value" if binary else "lead over the next class",
         note=f"The {left_out} clearest points are not drawn." if left_out else "",
@@ -202,7 +226,7 @@ def _add_point(chart: Chart, found: PointResults, place: int, k: int, size: floa
         chart.add_interval(place, float(found.total_low[k]), float(found.total_high[k]), "total")
     chart.add_interval(place, low, high, "c5")
     words = (
-        f"point {k}: predicted {found.predicted[k]}, is {found.truth[k]}; "
+        f"{found.ids[k]}: predicted {found.predicted[k]}, is {found.truth[k]}; "
         f"{value:+.3f}, {low:+.3f} to {high:+.3f}"
     )
     chart.add_dot(place, value, "c2" if found.right[k] else "c1 hollow", words, size)

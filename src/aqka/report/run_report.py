@@ -18,21 +18,25 @@ from aqka.insight.redraw import noise_floor
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead
 from aqka.readouts.ridge_noise import RidgeNoise
-from aqka.report.point_results import PointResults, point_results
+from aqka.report.bill import BillRow, bill
+from aqka.report.exact_kernel import ExactKernel
+from aqka.report.left_out import MAX_ROUNDS_POINTS, is_small, what_is_left_out
+from aqka.report.point_results import PointResults, point_results, train_ids
+from aqka.report.rivals import Rival
+from aqka.report.run_circuit import RunCircuit, feature_map_of, run_circuit
+from aqka.report.run_costs import bill_of, usage_of
+from aqka.report.run_rivals import exact_kernel_of, rivals_of
 from aqka.runs.audit import Audit
 from aqka.runs.history import History
-from aqka.study.carry_out import stored_quote
 from aqka.study.directory import check_directory, is_held
 from aqka.study.method import readout_of
-from aqka.study.mitigated import sentinel_shots
 from aqka.study.progress import check_extent, read_begun_history, run_state
-from aqka.study.results import measured_spectrum, quote_versus_actual, wall_seconds
-from aqka.study.rounds import MAX_ASSESSED_POINTS, RoundSummary, make_assess, summarise_rounds
+from aqka.study.results import measured_spectrum
+from aqka.study.rounds import RoundSummary, make_assess, summarise_rounds
 from aqka.study.seal import STUDY_NAME
 from aqka.study.study_run import StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
-MAX_ROUNDS_POINTS = 1000  # above it only the last round has a Gini: each takes seconds
 MAX_SETTING = 200  # characters
 
 
@@ -48,9 +52,10 @@ class RunReport:
         The study file, and its settings by name; empty of a run begun from Python.
     table, budget, rounds
         Counts, shots that may be spent, and what happened round by round.
-    labels, data
-        Classes of the training points, as text, empty where they are not recorded; and a digest
-        of the test points, by which two runs know that they have the same.
+    labels, ids, data
+        Classes of the training points, as text, empty where they are not recorded; what the
+        user's file calls them; and a digest of the test points, by which two runs know that they
+        have the same.
     sensitivity, diagnostics
         |g| per pair, and what it says; None without labels.
     eigenvalues, noise_floor
@@ -59,8 +64,14 @@ class RunReport:
         Looking back: see :mod:`aqka.insight.hindsight`.
     point_results
         The test points; None before they are predicted.
-    usage
-        Quoted against used, a row per figure.
+    exact
+        The kernel without noise, or why it is not known.
+    rivals
+        Other models on the same test points; empty before those are predicted.
+    usage, bill
+        Quoted against used, a row per figure; and what training and predictions cost together.
+    circuit
+        The feature map, and what became of it on the device.
     ledgers
         What the check of each ledger says.
     notes
@@ -77,6 +88,7 @@ class RunReport:
     budget: int
     rounds: list[RoundSummary]
     labels: list[str]
+    ids: list[str]
     data: str
     sensitivity: FloatArray | None
     diagnostics: Diagnostics | None
@@ -85,7 +97,11 @@ class RunReport:
     steering: Steering | None
     fewer: list[FewerShots]
     point_results: PointResults | None
+    exact: ExactKernel | str
+    rivals: list[Rival]
     usage: list[dict[str, Any]]
+    bill: list[BillRow]
+    circuit: RunCircuit
     ledgers: dict[str, Audit]
     notes: list[str]
 
@@ -101,6 +117,8 @@ def run_report(directory: Path) -> RunReport:
         )
     check_extent(history)
     state = run_state(directory, history, held)
+    if state == "reporting":
+        state = "finished"  # all that a report tells is there
     if (directory / STUDY_NAME).exists():
         return study_report(load_study_run(directory, history), state)
     return _python_report(directory, history, state)
@@ -114,6 +132,10 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     spectrum = measured_spectrum(run.session, noise_head or run.head)
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
+    feature_map = feature_map_of(run)
+    exact = exact_kernel_of(run, feature_map)
+    # Intervals that count the training shots are those of a kernel as it was measured.
+    found = point_results(run, total=is_small(run) and not run.study.sentinels.mitigate)
     assess = make_assess(problem, points.train_labels, readout_of(run.study), diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return RunReport(
@@ -123,18 +145,22 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         table=table,
         rounds=summarise_rounds(run.history, problem.new_table(), assess, assessed),
         labels=[inert(label) for label in points.train_labels],
-        data=f"{digest(points.test)} {text_digest(repr(points.test_labels.tolist()))}",
+        ids=train_ids(points),
+        data=_test_digest(run),
         sensitivity=sensitivity,
         diagnostics=diagnostics,
         eigenvalues=_falling_eigenvalues(run, spectrum),
         noise_floor=noise_floor(table),
         steering=_steering(run, noise_head),
         fewer=_fewer_shots(run),
-        # Intervals that count the training shots are those of a kernel as it was measured.
-        point_results=point_results(run, total=_is_small(run) and not run.study.sentinels.mitigate),
-        usage=_usage(run),
+        point_results=found,
+        exact=exact,
+        rivals=[] if found is None else rivals_of(run, found, exact),
+        usage=usage_of(run),
+        bill=bill_of(run),
+        circuit=run_circuit(run, feature_map),
         ledgers=run.audits,
-        notes=_notes(run),
+        notes=what_is_left_out(run, exact),
     )
 
 
@@ -152,6 +178,7 @@ def _python_report(directory: Path, history: History, state: str) -> RunReport:
         table=table,
         rounds=rounds,
         labels=[],
+        ids=[f"point {k}" for k in range(table.n_points)],
         data="",
         sensitivity=None,
         diagnostics=None,
@@ -160,7 +187,11 @@ def _python_report(directory: Path, history: History, state: str) -> RunReport:
         steering=None,
         fewer=[],
         point_results=None,
+        exact="the run was begun from Python",
+        rivals=[],
         usage=[],
+        bill=bill(Audit.of(history), None, None, None),
+        circuit=RunCircuit({}),
         ledgers={"training": Audit.of(history)},
         notes=[
             "The run was begun from Python: its ledger holds no labels, so sensitivities, "
@@ -187,10 +218,6 @@ def _backend_name(run: StudyRun) -> str:
     return inert(section.device or section.name)
 
 
-def _is_small(run: StudyRun) -> bool:
-    return len(run.points.train) <= MAX_ASSESSED_POINTS
-
-
 def _noise_head(run: StudyRun) -> FittedHead | None:
     """Return what the ridge-noise readout makes of the counts; None without counts of all rows."""
     session = run.session
@@ -204,8 +231,19 @@ def _noise_head(run: StudyRun) -> FittedHead | None:
 def _steering(run: StudyRun, noise_head: FittedHead | None) -> Steering | None:
     if noise_head is None:
         return None
-    redraws = max(5, min(10, 1000 // len(run.points.train))) if _is_small(run) else 0
+    redraws = max(5, min(10, 1000 // len(run.points.train))) if is_small(run) else 0
     return steering(run.session.table, run.session.problem, repetitions=redraws, head=noise_head)
+
+
+def _test_digest(run: StudyRun) -> str:
+    """Return a digest of the test points: by their names in the user's file, where it has them.
+
+    What circuits are given differs with the feature map, which runs are compared by.
+    """
+    points, labels = run.points, repr(run.points.test_labels.tolist())
+    if points.origin is None:
+        return f"{digest(points.test)} {text_digest(labels)}"
+    return text_digest(f"{run.study.data.source} {points.origin.test_ids} {labels}")
 
 
 def _falling_eigenvalues(run: StudyRun, measured: Spectrum) -> FloatArray:
@@ -218,68 +256,10 @@ def _falling_eigenvalues(run: StudyRun, measured: Spectrum) -> FloatArray:
 
 def _fewer_shots(run: StudyRun) -> list[FewerShots]:
     session = run.session
-    if not session.table.total or not _is_small(run):
+    if not session.table.total or not is_small(run):
         return []
     labels, readout = run.points.train_labels, readout_of(run.study)
     return fewer_shots(session.table, session.problem, labels, readout, session.landmarks)
-
-
-def _notes(run: StudyRun) -> list[str]:
-    """Return what was left out, and why."""
-    notes = []
-    if not _is_small(run):
-        notes.append(
-            f"Above {MAX_ASSESSED_POINTS} training points accuracy by cross-validation, the "
-            "curve of fewer shots, how sure the comparison with even shots is and intervals that "
-            "count the training shots are left out: they take minutes."
-        )
-    if len(run.points.train) > MAX_ROUNDS_POINTS:
-        notes.append(
-            f"Above {MAX_ROUNDS_POINTS} training points only the last round has a Gini, for the "
-            "same reason."
-        )
-    if run.session.table.total and run.session.landmarks is not None:
-        notes.append(
-            "The allocator completes rows from landmarks; how that compares with even shots is not "
-            "worked out."
-        )
-    predictions = run.audits.get("predictions")
-    if run.session.done and predictions is not None and not predictions.sound:
-        notes.append("The test points are left out: the ledger of the predictions is not sound.")
-    return notes
-
-
-def _usage(run: StudyRun) -> list[dict[str, Any]]:
-    """Return quoted against used, from the ledgers; the predictions' quote is an upper limit."""
-    quoted = stored_quote(run.results)
-    if quoted is None:
-        return []
-    predictions = run.audits.get("predictions")
-    actual = {
-        "shots": run.history.shots,
-        "submissions": len(run.history.rounds),
-        "qpu_seconds": run.history.qpu_seconds,
-        "wall_seconds": wall_seconds(run.history),
-        "rate": run.study.budget.rate,
-        "sentinel_shots": sentinel_shots(run.history),
-    }
-    if predictions is not None:
-        actual |= {
-            "test_shots": predictions.shots,
-            "test_submissions": predictions.rounds,
-            "test_qpu_seconds": predictions.qpu_seconds,
-        }
-    rows = quote_versus_actual(quoted, actual)
-    most = run.results.get("test_shots")
-    # A quote of 0.1.0 is of the training kernel alone.
-    if not quoted.parts and predictions is not None and isinstance(most, int):
-        rows.append(
-            {"figure": "shots for predictions", "quoted": most, "actual": predictions.shots}
-        )
-        if predictions.qpu_seconds is not None:
-            used = predictions.qpu_seconds
-            rows.append({"figure": "QPU seconds for predictions", "quoted": None, "actual": used})
-    return rows
 
 
 def _eigenvalues(kernel: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from aqka.report.run_report import RunReport
+from aqka.report.verdict import can_learn, decide
 
 
 def summary(report: RunReport) -> dict[str, Any]:
@@ -19,15 +20,27 @@ def summary(report: RunReport) -> dict[str, Any]:
             "interval": list(found.interval),
             "balanced_accuracy": found.balanced_accuracy,
             "majority_accuracy": found.majority_accuracy,
-            "gain": found.gain,
-            "gain_error": found.gain_error,
+            "gain": found.over_guessing.difference,
+            "gain_p_value": found.over_guessing.p_value,
+            "ids": found.ids,
+            "predicted": found.predicted,
             "settled": int(found.settled.sum()),
             "could_flip": None if found.could_flip is None else int(found.could_flip.sum()),
             "points": len(found.truth),
             "shots": int(found.shots.sum()),
         }
+    verdict = decide(report)
     return {
         "name": report.name,
+        "verdict": verdict.outcome,
+        "words": verdict.words,
+        "can_learn": can_learn(report),
+        "rivals": [
+            asdict(one) | {"p_value": one.p_value, "better": one.better, "worse": one.worse}
+            for one in report.rivals
+        ],
+        "bill": [row._asdict() for row in report.bill],
+        "circuit": report.circuit.facts,
         "state": report.state,
         "backend": report.backend,
         "version": report.version,

@@ -89,6 +89,10 @@ class History:
         The plan that waits for its hits, its tag, and its ticket if it was submitted.
     last_kind, started_at, updated_at
         Kind of the last entry; times of the first and the last.
+    idle_seconds
+        Time before each process that took the run up again, in which none was at work.
+    calibrations
+        When the device was calibrated, in the order in which the backend told.
     finished
         Whether the run says so.
     """
@@ -115,6 +119,8 @@ class History:
     last_kind: str | None = None
     started_at: float | None = None
     updated_at: float | None = None
+    idle_seconds: float = 0.0
+    calibrations: list[str] = field(default_factory=list)
     finished: bool = False
 
     @property
@@ -206,6 +212,8 @@ class _Fold:
         except (_Unsound, InputError) as error:
             where = "" if entry.round is None else f", round {entry.round}"
             self.note(f"entry {entry.number} ({inert(entry.kind)}{where}): {error}")
+        if entry.kind == "resumed" and history.updated_at is not None:
+            history.idle_seconds += max(0.0, entry.at - history.updated_at)
         history.last_kind, history.updated_at = entry.kind, entry.at
 
     def _start(self, entry: Entry) -> None:
@@ -257,6 +265,9 @@ class _Fold:
             raise _Unsound("it has no ticket")
         if "backend" in entry.body:
             self.history.backend = inert(entry.body["backend"])
+        moment = entry.body.get("calibrated_at")
+        if moment is not None and inert(moment) not in self.history.calibrations[-1:]:
+            self.history.calibrations.append(inert(moment))
         if ticket in self._tickets:
             raise _Unsound(f"ticket {inert(ticket)} belongs to an earlier round")
         self._tickets.add(ticket)
@@ -295,16 +306,8 @@ class _Fold:
             failed = entry.kind == "failed"
             history.rounds.append(
                 RecordedRound(
-                    current,
-                    plan,
-                    measured,
-                    answer,
-                    failed,
-                    lost,
-                    seconds,
-                    self._planned_at,
-                    entry.at,
-                    remarks,
+                    *(current, plan, measured, answer, failed, lost, seconds),
+                    *(self._planned_at, entry.at, remarks),
                 )
             )
 

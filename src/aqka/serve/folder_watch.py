@@ -55,11 +55,20 @@ class FolderWatch:
             version = version_of(place)
             kept = self._pages.get(key)
             if kept is None or kept[0] != version:
-                self._pages[key] = kept = version, run_page(run_report(place))
+                self._pages[key] = kept = version, self._new_report(key, place)
             self._pages.move_to_end(key)
             while len(self._pages) > KEPT_PAGES:
                 self._pages.popitem(last=False)
             return kept[1]
+
+    def _new_report(self, key: str, place: Path) -> str:
+        now = self._look(key, place)[1].progress
+        if now is not None and now.rounds and not now.pairs:
+            raise InputError(
+                "reports are about pairs of training points, and this run measured none of them: "
+                "it is a prediction, or of points."
+            )
+        return run_page(run_report(place))
 
     def _place(self, key: str) -> Path | None:
         return find_runs(self.folder).get(key)

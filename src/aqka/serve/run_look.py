@@ -11,7 +11,7 @@ from aqka.runs.ledger import LEDGER_NAME
 from aqka.serve.job_states import JobState, job_states
 from aqka.study.carry_out import stored_quote
 from aqka.study.directory import is_held, read_results
-from aqka.study.progress import Progress, ProgressReader
+from aqka.study.progress import Progress, ProgressReader, read_begun_history, run_state
 from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME
 
 DAMAGED = "damaged"
@@ -63,6 +63,30 @@ def _known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _progress(directory: Path) -> Progress:
+    """Return where a run stands; a ledger of predictions or of points has no pairs to assess."""
+    held = is_held(directory)
+    history = read_begun_history(directory)
+    if history is None or history.budget is None or history.extent.diagonal is not None:
+        return ProgressReader(directory).look()
+    return Progress(
+        state=run_state(directory, history, held),
+        backend=inert(history.backend or ""),
+        rounds=history.ended,
+        rounds_planned=None,
+        shots=history.spent,
+        budget=history.budget,
+        pairs_seen=0,
+        pairs=0,
+        gini=None,
+        accuracy=None,
+        qpu_seconds=history.qpu_seconds,
+        started_at=history.started_at,
+        updated_at=history.updated_at,
+        seconds_left=None,
+    )
+
+
 def version_of(directory: Path) -> Version:
     """Return what changes whenever something happens to a run, and costs next to nothing."""
     names = (LEDGER_NAME, f"{LEDGER_NAME}-wal", RESULTS_NAME, f"{PREDICTIONS_NAME}/{LEDGER_NAME}")
@@ -81,7 +105,7 @@ def look_at(directory: Path, name: str) -> RunLook:
     """Read a run; one that cannot be read says why."""
     name = inert(name, MAX_NAME)
     try:
-        now = ProgressReader(directory).look()
+        now = _progress(directory)
         quoted = stored_quote(read_results(directory))
         jobs = job_states(directory)
     except (InputError, LedgerError, OSError) as error:

@@ -89,6 +89,15 @@ class PointAcquisition(Session[PointPlan]):
             )
         self._milestones = self.schedule.milestones(self.budget)
 
+    def _figures(self) -> dict[str, object]:
+        return {
+            "points": self.problem.n_points,
+            "settings": self.table.n_settings,
+            "allocator": type(self.allocator).__name__,
+            "shots": f"{self.shots_spent:,} of {self.budget:,}",
+            "rounds": self.round,
+        }
+
     @property
     def shots_measured(self) -> int:
         """Shots in the table."""

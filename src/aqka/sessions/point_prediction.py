@@ -18,6 +18,7 @@ from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.decisions import Decisions
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.prediction_result import check_level, normal_quantile
@@ -236,6 +237,7 @@ def predict_points(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[PointPrediction], None] | None = None,
+    verbose: bool = False,
     ceiling: Ceiling | None = None,
 ) -> PredictedPoints:
     """Predict the points of a backend, spending at most ``budget`` shots on them.
@@ -250,11 +252,12 @@ def predict_points(
         See :class:`~aqka.sessions.PointPrediction`.
     level
         Level of the intervals.
-    directory, patience, on_round, ceiling
+    directory, patience, on_round, verbose, ceiling
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
     """
     backend = as_backend(backend)
     check_level(level)
     session = PointPrediction(head, backend.shape[0], budget, error_rate=error_rate, seed=seed)
-    drive(session, backend, directory, patience, on_round, ceiling)
+    with show_rounds(session, verbose, on_round) as told:
+        drive(session, backend, directory, patience, told, ceiling)
     return session.result(level)

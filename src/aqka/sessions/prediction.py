@@ -235,8 +235,8 @@ def predict(
     directory: str | Path | None = None,
     patience: Patience | None = None,
     on_round: Callable[[PredictionSession], None] | None = None,
-    ceiling: Ceiling | None = None,
     verbose: bool = False,
+    ceiling: Ceiling | None = None,
 ) -> Prediction:
     """Predict the test points of a backend, spending at most ``budget`` shots.
 
@@ -250,7 +250,7 @@ def predict(
         See :class:`~aqka.sessions.PredictionSession`.
     level
         Level of the intervals.
-    directory, patience, on_round, ceiling, verbose
+    directory, patience, on_round, verbose, ceiling
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
 
     Examples

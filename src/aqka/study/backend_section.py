@@ -15,7 +15,7 @@ OWNERS = {
     "noise": ("aer",),
     "device": ("ibm", "pennylane"),
     "sampler": ("sampler",),
-    **dict.fromkeys(("account", "instance", "region", "mode", "tiles", "options"), ("ibm",)),
+    **dict.fromkeys(("account", "instance", "region", "mode", "options", "tiles"), ("ibm",)),
     **dict.fromkeys(("optimization_level", "initial_layout", "pass_manager"), ("ibm", "sampler")),
 }
 
@@ -41,11 +41,11 @@ class BackendSection(Section):
         region than the account was saved with.
     mode
         Of ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
-    tiles
-        Of ``ibm``: how many copies of the circuit run side by side, or ``auto``.
     options
         Of ``ibm``: its sampler's options, such as ``max_execution_time``, ``dynamical_decoupling``
         and ``twirling``.
+    tiles
+        Of ``ibm``: how many copies of the circuit run side by side, or ``auto``.
     optimization_level, initial_layout, pass_manager
         Of ``ibm`` and ``sampler``: how the circuit is transpiled. ``pass_manager`` is
         ``module:function`` that makes one, in place of the other two.
@@ -61,8 +61,8 @@ class BackendSection(Section):
     instance: Name | None = None
     region: Name | None = None
     mode: Literal["auto", "session", "batch", "job"] = "auto"
-    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
     options: dict[str, Any] | None = None
+    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
     optimization_level: Annotated[int, Field(ge=0, le=3)] | None = None
     initial_layout: (
         Annotated[list[Annotated[int, Field(ge=0, le=10**6)]], Field(max_length=MAX_QUBITS)] | None

@@ -136,9 +136,9 @@ def _plain_backends(
             train,
             circuit,
             mode=section.mode,
+            tiles=section.tiles,
             options=section.options,
             pass_manager=manager,
-            tiles=section.tiles,
             seed=seed,
             **transpiling,
         )

@@ -25,6 +25,7 @@ from aqka.sessions.prediction import PredictionSession
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.chip import count_tiles
+from aqka.study.circuit_facts import circuit_facts
 from aqka.study.directory import (
     Prepared,
     hold_run,
@@ -44,6 +45,7 @@ from aqka.study.study_run import StudyRun
 from aqka.version import __version__
 
 OnStart = Callable[[Quote, int], None]
+OnResults = Callable[[StudyRun], None]
 Confirm = Callable[[Quote, str], None]
 
 
@@ -74,8 +76,8 @@ def study_quote(
         rate=budget.rate,
         diagonal=problem_of(study, points).reading.diagonal,
         device=device,
-        wish=wish_of(study, points),
         tiles=count_tiles(prepared) if tiles is None else tiles,
+        wish=wish_of(study, points),
     )
     if quoted.shots < quoted.n_points:
         key = "total" if budget.train is None else "train"
@@ -106,6 +108,7 @@ def carry_out(
     on_round: Callable[[], None] | None = None,
     confirm: Confirm | None = None,
     ceiling: str | None = None,
+    on_results: OnResults | None = None,
 ) -> StudyRun:
     """Run or resume a study in its directory; the run's results are written at the end.
 
@@ -126,6 +129,8 @@ def carry_out(
         cost money; it stops the run by raising.
     ceiling
         Takes the place of the study's own, as when a run that stopped there is resumed.
+    on_results
+        Called with the run when its results are written, while it is still held.
     """
     study, points = prepared.study, prepared.points
     section = study.backend if new else same_device(study.backend, directory)
@@ -155,7 +160,10 @@ def carry_out(
         if on_start is not None:
             on_start(quoted, test_shots)
         spending = Spending(quoted, test_shots, backends, limit)
-        return _spend(prepared, directory, spending, session, on_round)
+        done = _spend(prepared, directory, spending, session, on_round)
+        if on_results is not None:
+            on_results(done)
+        return done
 
 
 @dataclass(frozen=True)
@@ -254,6 +262,7 @@ def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str,
         "backend": backends.train.name,
         "quote": asdict(quoted),
         "test_shots": test_shots,
+        **circuit_facts(backends.train.circuit),
     }
 
 

@@ -13,6 +13,7 @@ from aqka._util.files import inside
 from aqka._util.text import did_you_mean, inert
 from aqka.errors import InputError
 from aqka.study.encoding import Encoding
+from aqka.study.origin import Origin
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 from aqka.study.split_sizes import check_split_sizes
 from aqka.study.table_files import FORMATS, DataTable, read_csv, read_npz, read_parquet
@@ -33,6 +34,8 @@ class Points:
         Their labels.
     encoding
         What made them features, for points that come later.
+    origin
+        What the user's file calls them, and their columns; None of a run of 0.1.0.
     """
 
     train: FloatArray
@@ -40,6 +43,7 @@ class Points:
     train_labels: NDArray[Any]
     test_labels: NDArray[Any]
     encoding: Encoding
+    origin: Origin | None = None
 
     @property
     def majority_accuracy(self) -> float:
@@ -92,16 +96,16 @@ def load_table(section: DataSection, base: Path) -> DataTable:
     suffix = Path(source).suffix.lower()
     if suffix in READERS:
         path = inside(base, source, "data.source")
-        return READERS[suffix](path, section.target, section.features)
+        return READERS[suffix](path, section.target, section.features, id_column=section.id)
     if source not in BUILT_IN:
         raise InputError(
             f"data.source {inert(source)!r} is neither a built-in name nor a file ending in "
             f"{', '.join(FORMATS)}.{did_you_mean(source, list(BUILT_IN))} Built-in: "
             f"{', '.join(BUILT_IN)}."
         )
-    if section.target is not None or section.features is not None:
+    if (section.target, section.features, section.id) != (None, None, None):
         raise InputError(
-            f"data.target and data.features are for files; {source} has its own labels."
+            f"data.target, data.features and data.id are for files; {source} has its own labels."
         )
     return BUILT_IN[source]()
 
@@ -136,6 +140,7 @@ def encode(
         table.y[train],
         table.y[test],
         encoding,
+        Origin.of(table.names, table.X, train, test),
     )
 
 

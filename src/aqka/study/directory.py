@@ -28,6 +28,8 @@ from aqka.study.encoding import ARRAYS, Encoding
 from aqka.study.feature_maps import as_qpy, feature_map, n_features
 from aqka.study.method import as_begun
 from aqka.study.npz_files import read_arrays
+from aqka.study.origin import ARRAYS as ORIGIN_ARRAYS
+from aqka.study.origin import Origin
 from aqka.study.own_code import load_function
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import DATA_NAME, MAP_NAME, PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
@@ -194,7 +196,7 @@ def read_points(directory: Path, features: int | None = None) -> Points:
     refusal = InputError(
         f"{DATA_NAME} does not hold a run's points; restore it from a copy of the run."
     )
-    if set(arrays) != {*wanted, *ARRAYS}:
+    if set(arrays) - set(ORIGIN_ARRAYS) != {*wanted, *ARRAYS}:
         raise refusal
     train, test, train_labels, test_labels = (arrays[name] for name in wanted)
     for x, labels in ((train, train_labels), (test, test_labels)):
@@ -206,7 +208,9 @@ def read_points(directory: Path, features: int | None = None) -> Points:
     if train.size == 0 or train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):
         raise refusal
     encoding = Encoding.of_arrays(arrays, train.shape[1])
-    return Points(train, test, train_labels, test_labels, encoding)
+    sizes, width = (len(train), len(test)), len(encoding.columns)
+    origin = Origin.of_arrays(arrays, sizes, width)
+    return Points(train, test, train_labels, test_labels, encoding, origin)
 
 
 def read_results(directory: Path) -> dict[str, Any]:
@@ -268,6 +272,7 @@ def _as_npz(points: Points) -> bytes:
         "train_labels": points.train_labels,
         "test_labels": points.test_labels,
         **points.encoding.arrays(),
+        **({} if points.origin is None else points.origin.arrays()),
     }
     np.savez_compressed(stream, **arrays)
     return stream.getvalue()

@@ -13,6 +13,7 @@ source = "breast-cancer"      # built-in: breast-cancer, wine, iris, digits, moo
                               # or a .csv, .parquet or .npz file beside this one
 # target = "label"            # of a file: the column of the labels (.npz: the array, beside X)
 # features = ["a", "b"]       # of a file: columns to use; default: all others
+# id = "name"                 # of a file: the column that names the points; default: rows, from 1
 
 [split]
 train = 60                    # points, or a fraction of all; default: all but the test points
@@ -65,14 +66,15 @@ test_shots = 100              # for predictions, on top: at most so many for eac
 # mitigate = false            # take the depolarising noise that they show out again
 
 [method]
-allocator = "auto"            # decides after a warm-up; "aqka" is the paper's; see the README
+allocator = "uniform"         # even shots, in one round; "aqka" is the paper's; see the README
 head = "ridge"                # or "svm"
-# readout = "auto"            # auto, ridge, ridge-kfold, ridge-loo; of the head svm: svm
+# readout = "ridge-noise"     # or balanced (for rare classes), ridge, ridge-kfold, ridge-loo;
+                              # of the head svm: svm
 ridge = 0.01                  # of the loss that the allocator follows
 C = 5.0                       # of the head svm
-# warmup = 0.4                # share of the budget spent before anything is known
-# rounds = 2                  # after the warm-up
-# explore = 0.0               # share of each round spent regardless of the scores
+# warmup = 0.2                # share of the budget spent before anything is known
+# rounds = 4                  # after the warm-up
+# explore = 0.2               # share of each round spent regardless of the scores
 seed = 0                      # of the allocation
 """
 

@@ -1,6 +1,6 @@
 """How far a run is: read from its directory, never in the way of the process that writes it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,13 @@ from aqka.runs.audit import begun_history
 from aqka.runs.head import Head, read_head
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.directory import check_directory, is_held, read_points, read_results
+from aqka.study.directory import (
+    REPORT_NAME,
+    check_directory,
+    is_held,
+    read_points,
+    read_results,
+)
 from aqka.study.method import as_begun, problem_of, readout_of, schedule_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
 from aqka.study.schema import Study, load_study
@@ -27,15 +33,19 @@ class Progress:
     Attributes
     ----------
     state
-        ``starting``, ``running``, ``waiting`` for a job, ``predicting``, ``finished``,
-        ``interrupted``, ``cancelled`` or ``stopped``; ``open`` where it cannot be known whether a
-        process works on it.
+        ``starting``, ``running``, ``waiting`` for a job, ``predicting``, ``reporting`` while the
+        report is written, ``finished``, ``interrupted``, ``cancelled`` or ``stopped``; ``open``
+        where it cannot be known whether a process works on it.
     backend
         Who runs the shots.
     rounds, rounds_planned
         Rounds that ended, and that there will be if none fails; None where it is not known.
     shots, budget
-        Shots spent, of how many.
+        Shots spent on the training kernel, of how many.
+    prediction_shots, prediction_budget
+        Shots spent on predictions, of at most how many; None where the run does not say.
+    predicted
+        Whether the predictions are made: they may need less than their budget.
     pairs_seen, pairs
         Pairs with at least one shot, of how many.
     gini, accuracy
@@ -65,12 +75,16 @@ class Progress:
     started_at: float | None
     updated_at: float | None
     seconds_left: float | None
+    prediction_shots: int = 0
+    prediction_budget: int | None = None
+    predicted: bool = False
     jobs: tuple[JobState, ...] = ()
 
     @property
     def shots_left(self) -> int:
-        """Shots of the budget that are not spent."""
-        return self.budget - self.shots
+        """Shots that may still be spent, on the training kernel and on predictions."""
+        predictions = (self.prediction_budget or 0) - self.prediction_shots
+        return self.budget - self.shots + (0 if self.predicted else max(0, predictions))
 
     @property
     def resumable(self) -> bool:
@@ -99,10 +113,14 @@ class ProgressReader:
         held = is_held(self._directory)
         history = read_begun_history(self._directory)
         name, planned = self._backend_name(), self._planned_rounds()
+        most = self._prediction_budget()
         if history is None:
             state = {True: "starting", False: "stopped", None: "open"}[held]
-            nothing = (None, None, None, None, None, None)
-            return Progress(state, name, 0, planned, 0, 0, 0, 0, *nothing)
+            begun = Progress(
+                state, name, 0, planned, 0, 0, 0, 0, None, None, None, None, None, None
+            )
+            return replace(begun, prediction_budget=most)
+        predictions = _predictions(self._directory)
         check_extent(history)
         assert history.budget is not None
         table = _empty_table(history)
@@ -128,6 +146,9 @@ class ProgressReader:
             started_at=history.started_at,
             updated_at=history.updated_at,
             seconds_left=left,
+            prediction_shots=0 if predictions is None else predictions.spent,
+            prediction_budget=most,
+            predicted=predictions is not None and predictions.finished,
             jobs=tuple(JobState(job_id) for job_id in open_jobs(self._directory, history)),
         )
 
@@ -135,6 +156,10 @@ class ProgressReader:
         if self._study is None:
             return ""
         return inert(self._study.backend.device or self._study.backend.name)
+
+    def _prediction_budget(self) -> int | None:
+        most = read_results(self._directory).get("test_shots") if self._study else None
+        return most if isinstance(most, int) and 0 <= most < 2**50 else None
 
     def _planned_rounds(self) -> int | None:
         """Return the number of rounds if none fails, where the results have a quote."""
@@ -155,7 +180,7 @@ def run_state(directory: Path, history: History, held: bool | None) -> str:
     """
     last = history.last_kind
     if has_results(directory, history):
-        return "finished"
+        return "reporting" if held and _lacks_report(directory) else "finished"
     if held is None:
         return "open"
     if not held:
@@ -163,6 +188,24 @@ def run_state(directory: Path, history: History, held: bool | None) -> str:
     if history.finished:
         return "predicting"
     return "waiting" if last in ("planned", "submitted") else "running"
+
+
+def _lacks_report(directory: Path) -> bool:
+    """Return whether a study's run has results but no report of them yet."""
+    results, report = directory / RESULTS_NAME, directory / REPORT_NAME
+    try:
+        return report.stat().st_mtime_ns < results.stat().st_mtime_ns
+    except OSError:
+        return results.exists()
+
+
+def _predictions(directory: Path) -> History | None:
+    """Return what the ledger of the predictions says; None where it does not say anything."""
+    path = directory / PREDICTIONS_NAME / LEDGER_NAME
+    try:
+        return begun_history(path) if path.exists() else None
+    except LedgerError:
+        return None  # told by 'aqka ledger verify' and by the report
 
 
 def open_jobs(directory: Path, training: History) -> list[str]:

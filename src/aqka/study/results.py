@@ -78,6 +78,7 @@ def results_of(
             "wall_seconds": wall_seconds(history),
             "rate": study.budget.rate,
         },
+        "test_ids": None if points.origin is None else points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
 
@@ -93,8 +94,12 @@ def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum
 
 
 def wall_seconds(history: History) -> float:
-    """Return the time from each round's plan to its answer, all in all."""
-    return sum(max(0.0, round.ended_at - round.planned_at) for round in history.rounds)
+    """Return the time from a ledger's first entry to its last answer, without idle time."""
+    if not history.rounds or history.started_at is None:
+        return 0.0
+    rounds = sum(max(0.0, round.ended_at - round.planned_at) for round in history.rounds)
+    # Time before a process that took it up when all was answered lies beyond the last answer.
+    return max(rounds, history.rounds[-1].ended_at - history.started_at - history.idle_seconds)
 
 
 def _scores(points: Points, prediction: Prediction | None) -> dict[str, Any]:

@@ -57,10 +57,14 @@ class DataSection(Section):
         Column of the labels; of an .npz, the array. Built-in data have their own.
     features
         Columns to use; None takes all others. Of an .npz, the array ``X``.
+    id
+        Column with the names of the points, which the report calls them by; of an .npz, an
+        array. None counts rows, from 1.
     """
 
     source: Name
     target: Name | None = None
+    id: Name | None = None
     features: Annotated[list[Name], Field(min_length=1, max_length=10_000)] | None = None
 
 

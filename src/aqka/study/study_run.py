@@ -8,8 +8,9 @@ from aqka.errors import LedgerError
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
 from aqka.runs.driver import check_parent, replay
+from aqka.runs.head import read_head
 from aqka.runs.history import History, fold
-from aqka.runs.ledger import Ledger, ledger_path
+from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
@@ -68,7 +69,8 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         head, _ = fit_head(study, session, history, _n_qubits(study, directory))
     if place.is_dir() and session.done:
         made = _read_predictions(place, history)
-        audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
+        if made is not None:
+            audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
         if isinstance(made, History) and made.sound and made.finished:
             head, noise = fit_head(study, session, history, _n_qubits(study, directory))
             as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
@@ -95,11 +97,17 @@ def _n_qubits(study: Study, directory: Path) -> int:
     return qubits or 1  # without mitigation nothing depends on it
 
 
-def _read_predictions(place: Path, training: History) -> History | Audit:
+def _read_predictions(place: Path, training: History) -> History | Audit | None:
+    """Return what the predictions' ledger says; None where they are still to begin."""
+    head = read_head(place / LEDGER_NAME)  # before the ledger, which is made after it
+    if head is not None and head.certain == 0 and not (place / LEDGER_NAME).exists():
+        return None
     try:
         path = ledger_path(place)
         with Ledger(path) as ledger:
             history = fold(ledger.entries())
+        if history.empty:
+            return None
         check_parent(history, training.run_id, path)
         return history
     except LedgerError as error:

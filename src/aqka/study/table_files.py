@@ -22,6 +22,7 @@ from aqka.study.parquet_files import column_batches, read_header
 from aqka.study.table_size import too_large
 
 MAX_LABEL = 1000  # characters
+MAX_ID = 100
 LARGEST = 1e100  # of a feature: squares of it still fit a float
 FORMATS = (".csv", ".parquet", ".npz")
 REMEDY = "drop those rows or fill the gaps first"
@@ -38,27 +39,42 @@ class DataTable(NamedTuple):
         Labels.
     columns
         Names of the features.
+    ids
+        What the file calls each point; None where it has no column of names.
     """
 
     X: FloatArray
     y: NDArray[Any]
     columns: list[str]
+    ids: list[str] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the points: those of the file, and rows counted from 1 where it has none."""
+        given = self.ids or [""] * len(self.y)
+        return [name or f"row {k}" for k, name in enumerate(given, start=1)]
 
 
 def read_csv(
-    path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
+    path: Path,
+    target: str | None,
+    features: Sequence[str] | None,
+    *,
+    labelled: bool = True,
+    id_column: str | None = None,
 ) -> DataTable:
     """Return the table of a CSV file with a header, separated by comma, semicolon or tab.
 
-    Points that are not ``labelled`` have empty labels.
+    Points that are not ``labelled`` have empty labels; ``id_column`` holds their names.
     """
     text = read_text(path, MAX_FILE_BYTES, "data file")
     name = inert(path.name)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, name))
-    values, labels = array("d"), []
+    values, labels, ids = array("d"), [], []
     try:
         header = [cell.strip() for cell in next(reader)]
-        chosen, label = _choose(header, target, features, name, labelled)
+        chosen, label = _choose(header, target, features, name, labelled, id_column)
+        named = None if id_column is None else header.index(id_column)
         for row in filter(None, reader):  # without blank lines
             where = f"{name}, line {reader.line_num}"
             if len(row) != len(header):
@@ -68,6 +84,8 @@ def read_csv(
                 )
             values.extend(_number(row[k], header[k], where) for k in chosen)
             labels.append("" if label is None else _label(row[label], header[label], where))
+            if named is not None:
+                ids.append(_id(row[named]))
             if len(labels) > MAX_ROWS or len(values) > MAX_CELLS:
                 raise too_large(name)
     except csv.Error as error:
@@ -75,7 +93,7 @@ def read_csv(
             f"{name}, line {reader.line_num} is not readable CSV: {error}. Is a quote left open?"
         ) from None
     X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(chosen)).copy()
-    return _as_table(X, labels, [header[k] for k in chosen], name, labelled)
+    return _as_table(X, labels, [header[k] for k in chosen], name, labelled, ids or None)
 
 
 def _delimiter(text: str, name: str) -> str:
@@ -89,15 +107,24 @@ def _delimiter(text: str, name: str) -> str:
 
 
 def read_parquet(
-    path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
+    path: Path,
+    target: str | None,
+    features: Sequence[str] | None,
+    *,
+    labelled: bool = True,
+    id_column: str | None = None,
 ) -> DataTable:
     """Return the table of a Parquet file."""
     header, name = read_header(path), inert(path.name)
-    chosen, label = _choose(header, target, features, name, labelled)
+    chosen, label = _choose(header, target, features, name, labelled, id_column)
     names = [header[k] for k in chosen]
     parts: list[FloatArray] = [np.zeros((0, len(names)))]
     labels: list[str] = []
-    for batch in column_batches(path, names if label is None else [*names, header[label]]):
+    ids: list[str] = []
+    extra = [header[label]] if label is not None else []
+    if id_column is not None and id_column not in (*names, *extra):
+        extra.append(id_column)
+    for batch in column_batches(path, [*names, *extra]):
         first = len(labels) + 1
         part = [_numbers(batch[column], column, name, first) for column in names]
         parts.append(np.column_stack(part))
@@ -105,18 +132,25 @@ def read_parquet(
             labels += [""] * len(parts[-1])
         else:
             labels += _labels(batch[header[label]], header[label], name, first)
-    return _as_table(np.concatenate(parts), labels, names, name, labelled)
+        if id_column is not None:
+            ids += [_id(value) for value in batch[id_column]]
+    return _as_table(np.concatenate(parts), labels, names, name, labelled, ids or None)
 
 
 def read_npz(
-    path: Path, target: str | None, features: Sequence[str] | None, *, labelled: bool = True
+    path: Path,
+    target: str | None,
+    features: Sequence[str] | None,
+    *,
+    labelled: bool = True,
+    id_column: str | None = None,
 ) -> DataTable:
     """Return the table of an npz file with a 2-D array ``X`` and the labels."""
     if features is not None and labelled:
         raise InputError("data.features is for columns; of an .npz the array X is used whole.")
     arrays = read_arrays(path)
     name, label = inert(path.name), target or "y"
-    for wanted in ("X", label) if labelled else ("X",):
+    for wanted in ("X", *([label] if labelled else []), *([id_column] if id_column else [])):
         if wanted not in arrays:
             raise InputError(
                 f"{name} has no array {inert(wanted)!r}.{did_you_mean(wanted, arrays)} "
@@ -131,8 +165,9 @@ def read_npz(
     if X.shape[1] > MAX_COLUMNS:
         raise too_large(name)
     columns = [f"X[{k}]" for k in range(X.shape[1])]
+    ids = None if id_column is None else _id_array(arrays[id_column], id_column, len(X), name)
     if not labelled:
-        return _as_table(X.astype(np.float64), [""] * len(X), columns, name, labelled)
+        return _as_table(X.astype(np.float64), [""] * len(X), columns, name, labelled, ids)
     y = arrays[label]
     if y.shape != (len(X),) or y.dtype.kind not in "buifU":
         raise InputError(
@@ -140,11 +175,30 @@ def read_npz(
             f"X, got shape {y.shape} of {y.dtype}."
         )
     labels = _labels(y, label, name)
-    return _as_table(X.astype(np.float64), labels, columns, name, labelled)
+    return _as_table(X.astype(np.float64), labels, columns, name, labelled, ids)
+
+
+def _id_array(values: NDArray[Any], column: str, n_points: int, name: str) -> list[str]:
+    if values.shape != (n_points,) or values.dtype.kind not in "buifU":
+        raise InputError(
+            f"{name}: {inert(column)} must be 1-D with one name for each of the {n_points} rows "
+            f"of X, got shape {values.shape} of {values.dtype}."
+        )
+    return [_id(value) for value in values]
+
+
+def _id(value: Any) -> str:
+    """Return what a point is called; empty where the cell is."""
+    return "" if value is None else str(value).strip()[:MAX_ID]
 
 
 def _choose(
-    header: list[str], target: str | None, features: Sequence[str] | None, name: str, labelled: bool
+    header: list[str],
+    target: str | None,
+    features: Sequence[str] | None,
+    name: str,
+    labelled: bool,
+    id_column: str | None = None,
 ) -> tuple[list[int], int | None]:
     """Return the positions of the features and of the label, if there is to be one."""
     if len(header) > MAX_COLUMNS:
@@ -158,7 +212,8 @@ def _choose(
             f"data.target is missing: name the column of the labels in {name}, one of "
             f"{inert(', '.join(header), 200)}."
         )
-    for column in (*(() if target is None else (target,)), *(features or ())):
+    named = [column for column in (target, id_column) if column is not None]
+    for column in (*named, *(features or ())):
         if column not in position:
             raise InputError(
                 f"{name} has no column {inert(column)!r}.{did_you_mean(column, header)} It has: "
@@ -166,7 +221,7 @@ def _choose(
             )
     if features is not None and target in features:
         raise InputError(f"data.features holds the target {inert(target)!r}; take it out.")
-    chosen = features or [column for column in header if column != target]
+    chosen = features or [column for column in header if column not in named]
     if not chosen or len(set(chosen)) < len(chosen):
         raise InputError(f"{name}: data.features must name at least one column, each once.")
     label = None if target is None else position[target]
@@ -228,7 +283,12 @@ def _label(value: Any, column: str, where: str) -> str:
 
 
 def _as_table(
-    X: FloatArray, labels: list[str], columns: list[str], name: str, labelled: bool
+    X: FloatArray,
+    labels: list[str],
+    columns: list[str],
+    name: str,
+    labelled: bool,
+    ids: list[str] | None = None,
 ) -> DataTable:
     fewest = 4 if labelled else 1
     if len(labels) < fewest:
@@ -241,10 +301,11 @@ def _as_table(
             f"{REMEDY}."
         )
     # An array of texts gives every label the room of the longest.
-    if X.size > MAX_CELLS or len(labels) * max(map(len, labels)) > MAX_CELLS:
+    longest = max(map(len, [*labels, *(ids or ())]))
+    if X.size > MAX_CELLS or len(labels) * longest > MAX_CELLS:
         raise too_large(name)
     texts = np.array(labels)
-    return DataTable(X, _as_classes(texts, name) if labelled else texts, columns)
+    return DataTable(X, _as_classes(texts, name) if labelled else texts, columns, ids)
 
 
 def _as_classes(labels: NDArray[Any], name: str) -> NDArray[Any]:

@@ -106,6 +106,15 @@ def _as_read_back(outcome: CellOutcome) -> Result:
     return result
 
 
+def finished_cells(
+    function: Callable[[Cell], Result], cells: Sequence[Cell], store: str | Path
+) -> list[Cell]:
+    """Return the cells whose results the store has."""
+    name = _importable_name(function)
+    kept = {entry["key"] for entry in entries(Path(store))}
+    return [cell for cell in cells if cell_key(name, cell) in kept]
+
+
 def cell_seconds(
     function: Callable[[Cell], Result], cells: Sequence[Cell], store: str | Path
 ) -> list[float]:

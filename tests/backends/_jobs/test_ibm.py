@@ -9,8 +9,11 @@ from scipy.stats import binom
 from aqka import InputError
 from aqka.backends import AerBackend
 from aqka.backends._jobs import ibm
+from aqka.backends._jobs.dealt_rows import DealtRows
 from aqka.backends._jobs.outcomes import all_zero, packed_bits
+from aqka.backends._tiles.deal import Deal
 from aqka.backends.runtime import RuntimeBackend
+from aqka.core import ShotPlan
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
 
@@ -35,6 +38,20 @@ def test_ibm_sampler_runs_our_pub():
     zeros = all_zero(packed_bits(job.result(), job.job_id()))
     assert zeros.shape == (3, 200)
     assert 0.5 < zeros.mean() < 1
+
+
+def test_ibm_sampler_runs_our_pub_on_tiles():
+    """All tiles as one circuit, two pairs of five qubits, with a register each."""
+    device = fake_provider.FakeManilaV2()
+    backend = RuntimeBackend(device, X, tiles=2)
+    plan = ShotPlan([0, 1, 2], [0, 1, 2], [200, 200, 200])
+    deal, (chunk,) = Deal.of(2, 0, "t"), backend._layout(plan, 2).chunks()
+    circuit, values = backend._laid_out(plan, chunk, deal, 0)
+    job = ibm.IbmService(device, {}).sampler(None, ["t"], 1).run([(circuit, values)], shots=100)
+    bits, _ = DealtRows.of(chunk, 0, deal, None).read(job.result(), job.job_id())
+    assert (len(values), chunk.shots) == (3, 100)
+    hits = chunk.per_pair(chunk.hits(all_zero(bits)), 3)
+    assert np.all((hits > 100) & (hits <= 200))
 
 
 def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():

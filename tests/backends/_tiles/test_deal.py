@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import chisquare
 
 from aqka import InputError
-from aqka.backends._tiles.deal import Deal, side_by_side, spread_quantum
+from aqka.backends._tiles.deal import Deal, spread_quantum
 
 
 def test_every_row_has_a_slot_of_its_own_and_only_the_last_row_has_idle_ones():
@@ -51,16 +51,6 @@ def test_a_deal_is_read_back():
     for bad in ("", "3", "x-1-2", "3-1-2-4"):
         with pytest.raises(InputError, match="no readable deal"):
             Deal.decode(bad)
-
-
-def test_values_stand_side_by_side():
-    deal = Deal.of(4, 0, "t")
-    values = np.arange(12.0).reshape(6, 2) + 1
-    slots = deal.slots(np.arange(6), 0)
-    laid = side_by_side(values, slots, 4)
-    assert laid.shape == (2, 4, 2)
-    assert laid.reshape(8, 2)[slots].tolist() == values.tolist()
-    assert (laid.reshape(8, 2).sum(axis=1) == 0).sum() == 2
 
 
 @pytest.mark.parametrize("divisor", [1, 2, 6, 7, 30, 64, 97, 100, 1024])

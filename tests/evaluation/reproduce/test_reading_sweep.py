@@ -3,7 +3,12 @@ import json
 from aqka.evaluation.paper_reading import LITERAL, PaperReading
 from aqka.evaluation.read_runs import forget_runs
 from aqka.evaluation.reproduce.experiments import make_experiment
-from aqka.evaluation.reproduce.reading_sweep import gather, run_sweep, sweep_cells
+from aqka.evaluation.reproduce.reading_sweep import (
+    finished_sweep,
+    gather,
+    run_sweep,
+    sweep_cells,
+)
 
 KNOWN = PaperReading(diagonal="known")
 WIDER = PaperReading(width="0.05")
@@ -32,6 +37,17 @@ def test_a_sweep_gives_each_reading_the_rows_of_a_run_of_its_own(tmp_path):
     again = run_sweep(READINGS, cells, tmp_path / "store.jsonl", workers=1)
     assert again.seconds == swept.seconds
     assert len((tmp_path / "store.jsonl").read_text().splitlines()) == len(cells)
+
+
+def test_of_a_stopped_sweep_the_finished_seeds_are_had(tmp_path):
+    cells = sweep_cells(READINGS, quick=True, seeds=2)
+    late = next(cell for cell in cells if cell["seed"] == 1 and cell["parts"][0][0] == "gini")
+    store = tmp_path / "store.jsonl"
+    run_sweep(READINGS, [cell for cell in cells if cell is not late], store, workers=1)
+    found = finished_sweep(READINGS, cells, store).results
+    for reading in READINGS["gini"]:
+        assert found["gini"][reading].unique("seed") == [0]
+    assert found["heatmap"][LITERAL].unique("seed") == [0, 1]
 
 
 def test_rows_that_readings_share_are_kept_once(tmp_path):

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.outcomes import Bits, all_zero, packed_bits, tile_bits
+from aqka.backends._jobs.dealt_rows import DealtRows
+from aqka.backends._jobs.outcomes import packed_bits
 from aqka.backends._jobs.rows import Chunk, JobShape, Layout
 from aqka.backends._jobs.sent_circuits import SentCircuits, plan_values
+from aqka.backends._jobs.tally import HitTally, OutcomeTally
 from aqka.backends._jobs.tickets import Ticket, part_name
 from aqka.backends._jobs.tiles_in_use import TilesInUse
-from aqka.backends._points.draw import as_numbers, count_bits
-from aqka.backends._tiles.deal import Deal, side_by_side
+from aqka.backends._jobs.transpile import Preset
+from aqka.backends._tiles.deal import Deal
 from aqka.backends._tiles.sentinels import Sentinels
 from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
@@ -53,7 +55,8 @@ class JobBackend(Backend):
         self._circuits = SentCircuits(chosen_map, target)
         _ = self._circuits.fidelity  # what cannot be transpiled is better told now
         self._seed = seed
-        self._tiles = None if tiles.count == 1 else TilesInUse(target, tiles)
+        device = target.target if isinstance(target, Preset) else target
+        self._tiles = None if tiles.count == 1 else TilesInUse(device, tiles)
         self._sentinels: Sentinels | None = None
         _ = self.tiling  # and so is what no tile can be found for
         self._forget_submissions()
@@ -226,17 +229,12 @@ class JobBackend(Backend):
         circuit = self._circuits.of(plan).circuit
         if deal is None or self._tiles is None:
             return circuit, values
-        slots = deal.slots(chunk.pairs, k)
-        if k == 0 and self._watches(plan):
-            assert self._sentinels is not None
-            more, which = self._sentinels.slots(slots, deal.n_tiles, chunk.shots)
-            points = np.array(self._sentinels.points)[which]
-            diagonal = self._values(
-                ShotPlan(points, points, np.ones_like(points)), np.arange(len(points))
-            )
-            slots, values = np.append(slots, more), np.concatenate([values, diagonal])
+        dealt = DealtRows.of(chunk, k, deal, self._sentinels if self._watches(plan) else None)
+        points = dealt.sentinel_points
+        diagonal = ShotPlan(points, points, np.ones_like(points))
+        beside = self._values(diagonal, np.arange(len(points))) if len(points) else values[:0]
         tiled = self._tiles.tiled(type(plan).__name__, circuit, deal.n_tiles)
-        return tiled.circuit, tiled.flat(side_by_side(values, slots, deal.n_tiles))
+        return tiled.circuit, tiled.flat(dealt.side_by_side(values, beside))
 
     def collect(self, ticket: str) -> Answer:
         """Wait for the jobs of a ticket and return hits or outcomes, as often as asked."""
@@ -247,7 +245,7 @@ class JobBackend(Backend):
 
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)
-        tally = _Outcomes() if parsed.points else _Hits(len(parsed.layout.shots))
+        tally = OutcomeTally() if parsed.points else HitTally(len(parsed.layout.shots))
         jobs: dict[str, Any] = {}
         shots = np.zeros_like(parsed.layout.shots)
         failed: JobError | None = None
@@ -257,7 +255,7 @@ class JobBackend(Backend):
             try:
                 job = self._job(job_id)
                 result = self._result(job)
-                _take(tally, self._bits(result, parsed, chunk, k, ticket), chunk, job_id)
+                self._count(tally, result, parsed, chunk, k, ticket)
             except JobError as error:
                 failed = failed or error  # the other jobs of the plan may have their outcomes
                 if result is not None or self._was_run(job):
@@ -270,23 +268,30 @@ class JobBackend(Backend):
             raise JobError(str(failed), (shots, tally.answer()) if jobs else None, lost) from failed
         return tally.answer()
 
-    def _bits(self, result: Any, parsed: Ticket, chunk: Chunk, k: int, ticket: str) -> Bits:
-        """Return the bits of each row of the k-th job; keep what its sentinels saw."""
-        job_id, deal = parsed.job_ids[k], parsed.deal
-        if deal is None:
-            return packed_bits(result, job_id)
-        names, bits = tile_bits(result, deal.n_tiles, job_id)
-        slots = deal.slots(chunk.pairs, k)
-        sentinels = parsed.sentinels if k == 0 else None
-        more, which = slots[:0], slots[:0]
-        if sentinels is not None:
-            more, which = sentinels.slots(slots, deal.n_tiles, chunk.shots)
-        if len(bits) <= max(slots.max(initial=-1), more.max(initial=-1)):
-            raise JobError(f"job {job_id} holds {len(bits)} rows of tiles, fewer than were sent.")
-        if sentinels is not None:
-            seen = bits[more, : chunk.shots]
-            self._tile_hits[ticket] = sentinels.count(seen, more, which, names)
-        return np.asarray(bits[slots])
+    def _count(
+        self,
+        tally: HitTally | OutcomeTally,
+        result: Any,
+        parsed: Ticket,
+        chunk: Chunk,
+        k: int,
+        ticket: str,
+    ) -> None:
+        """Count the outcomes of the k-th job, and keep what its sentinels saw."""
+        job_id = parsed.job_ids[k]
+        if parsed.deal is None:
+            bits, seen = packed_bits(result, job_id), None
+        else:
+            dealt = DealtRows.of(chunk, k, parsed.deal, parsed.sentinels)
+            bits, seen = dealt.read(result, job_id)
+        try:
+            tally.take(bits, chunk)
+        except InputError as error:
+            raise JobError(
+                f"the result of job {job_id} is not that of its rows: {error}"
+            ) from error
+        if seen is not None:
+            self._tile_hits[ticket] = seen
 
     def fingerprint(self) -> str:
         """Return a text that tells backends of other data, another map or device apart.
@@ -323,40 +328,3 @@ class JobBackend(Backend):
         key.update(f"tiles, quantum {self._job_shape.quantum}, sentinels {watched}".encode())
         key.update(plan.shots.tobytes())
         return key.hexdigest()[:24]
-
-
-class _Hits:
-    """Counts all-zero outcomes of pairs, job by job."""
-
-    def __init__(self, n_pairs: int) -> None:
-        self._hits = np.zeros(n_pairs, dtype=np.int64)
-
-    def take(self, bits: Bits, chunk: Chunk) -> None:
-        row_hits = chunk.hits(all_zero(bits))
-        self._hits += chunk.per_pair(row_hits, len(self._hits))
-
-    def answer(self) -> IntArray:
-        return self._hits
-
-
-class _Outcomes:
-    """Counts the outcomes of points, job by job."""
-
-    def __init__(self) -> None:
-        none = np.zeros(0, dtype=np.int64)
-        self._rows, self._outcomes = [none], [none]
-
-    def take(self, bits: Bits, chunk: Chunk) -> None:
-        rows, outcomes = chunk.seen(as_numbers(bits))
-        self._rows.append(rows)
-        self._outcomes.append(outcomes)
-
-    def answer(self) -> OutcomeCounts:
-        return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))
-
-
-def _take(tally: _Hits | _Outcomes, bits: Bits, chunk: Chunk, job_id: str) -> None:
-    try:
-        tally.take(bits, chunk)
-    except InputError as error:
-        raise JobError(f"the result of job {job_id} is not that of its rows: {error}") from error

@@ -76,10 +76,10 @@ def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit
                 f"feature_map needs {circuit.num_qubits} qubits but {name} has {available}; "
                 "reduce the features or choose a larger backend."
             )
+        _check_connected(circuit, target)
         layout = None if chosen.initial_layout is None else list(chosen.initial_layout)
         if layout is not None:
             _check_layout(layout, circuit.num_qubits, available)
-        _check_connected(circuit, target)
         manager = transpiler.generate_preset_pass_manager(
             optimization_level=chosen.optimization_level,
             backend=target,
@@ -90,6 +90,22 @@ def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit
     # It has no effect on outcomes, and as an expression of all parameters it slows binding.
     isa.global_phase = 0
     return isa
+
+
+def _check_connected(circuit: "QuantumCircuit", device: Any) -> None:
+    """Refuse a device that falls into pieces, none of which can hold the circuit."""
+    target = getattr(device, "target", None)
+    couplers = None if target is None else target.build_coupling_map()
+    if couplers is None or couplers.is_connected():
+        return
+    largest = max(piece.size() for piece in couplers.connected_components())
+    if largest < circuit.num_qubits:
+        name = getattr(device, "name", type(device).__name__)
+        raise InputError(
+            f"feature_map needs {circuit.num_qubits} qubits, but the coupling map of {name} is not "
+            f"connected: its largest piece has {largest} qubits. Reduce the features, or choose a "
+            "device whose couplers reach further."
+        )
 
 
 def _check_layout(layout: list[Any], n_qubits: int, available: int | None) -> None:
@@ -106,20 +122,4 @@ def _check_layout(layout: list[Any], n_qubits: int, available: int | None) -> No
             f"initial_layout must name {n_qubits} different qubits of the device"
             f"{'' if largest is None else f', from 0 to {largest}'}, one for each of the "
             f"circuit's; got {layout}."
-        )
-
-
-def _check_connected(circuit: "QuantumCircuit", device: Any) -> None:
-    """Refuse a device that falls into pieces, none of which can hold the circuit."""
-    target = getattr(device, "target", None)
-    couplers = None if target is None else target.build_coupling_map()
-    if couplers is None or couplers.is_connected():
-        return
-    largest = max(piece.size() for piece in couplers.connected_components())
-    if largest < circuit.num_qubits:
-        name = getattr(device, "name", type(device).__name__)
-        raise InputError(
-            f"feature_map needs {circuit.num_qubits} qubits, but the coupling map of {name} is not "
-            f"connected: its largest piece has {largest} qubits. Reduce the features, or choose a "
-            "device whose couplers reach further."
         )

@@ -8,7 +8,7 @@ from aqka.backends._tiles.calibration import Calibration
 from aqka.backends._tiles.places import Place
 
 MAX_CANDIDATES = 3000  # the best ones; their conflicts are a matrix
-ROUNDS = 100  # of the local search
+ROUNDS = 100  # of the local search, or four for each place where there are few
 
 
 def choose_places(
@@ -81,7 +81,7 @@ class _Search:
     def run(self, rng: Generator) -> IntArray:
         """Return the best set of a local search that is pushed off every optimum it finds."""
         best = self._improve(self.greedy())
-        for _ in range(ROUNDS):
+        for _ in range(min(ROUNDS, 4 * len(self._weights))):
             forced = int(rng.integers(len(self._weights)))
             kept = best[~self._conflicts[forced, best] & (best != forced)]
             found = self._improve(self.greedy(np.append(kept, forced)))

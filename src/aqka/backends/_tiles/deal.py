@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import IntArray
 from aqka.backends.simulated import tag_entropy
 from aqka.errors import InputError
 
@@ -80,17 +80,6 @@ class Deal:
                 f"ticket holds no readable deal of tiles, got {text!r}; pass it as submit() "
                 "returned it."
             ) from error
-
-
-def side_by_side(values: FloatArray, slots: IntArray, n_tiles: int) -> FloatArray:
-    """Return the values of each row of the tiled circuit, rows by tiles by parameters.
-
-    Slots that no row was dealt to hold zeros; their outcomes are not looked at.
-    """
-    rows = int(slots.max(initial=-1)) // n_tiles + 1
-    laid = np.zeros((rows * n_tiles, values.shape[1]))
-    laid[slots] = values
-    return laid.reshape(rows, n_tiles, values.shape[1])
 
 
 def spread_quantum(divisor: int, n_tiles: int) -> int:

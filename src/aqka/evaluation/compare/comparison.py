@@ -6,7 +6,7 @@ from pathlib import Path
 from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import make_allocator
 from aqka.backends import MatrixBackend
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT, FIRST_DEFAULT
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.errors import InputError
 from aqka.evaluation.compare.findings import Comparison
 from aqka.evaluation.compare.tasks import TASKS
@@ -33,8 +33,8 @@ METHODS = (
     "aqka + ridge",
     *(f"{name} + {DEFAULT_READOUT}" for name in ("aqka", "leverage", "bernoulli", "shofar")),
 )
-FIRST = f"{FIRST_DEFAULT} + {FIRST_DEFAULT}"
-"""The default of version 0.1.0, which takes longer than all others together."""
+OPTION = f"{DEFAULT_ALLOCATOR} + balanced"
+"""For rare classes: another border between the classes, the same correlation."""
 SEEDS = 10
 
 

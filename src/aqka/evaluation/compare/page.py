@@ -6,7 +6,11 @@ from pathlib import Path
 
 from aqka.evaluation.compare.comparison import FIXED, OURS, TUNED
 from aqka.evaluation.compare.findings import Comparison, ShotRatio, is_planted
+from aqka.evaluation.compare.tasks import TASKS
 from aqka.evaluation.spending import EXACT, MAJORITY
+from aqka.evaluation.suite import HALVES, SUITE, half_of_suite
+from aqka.evaluation.suite_data import SOURCES
+from aqka.evaluation.suite_maps import CIRCUITS, CLASSICAL
 
 MEASURES = ("accuracy", "balanced_accuracy", "correlation")
 HINDSIGHT = "best of these in every cell, in hindsight"
@@ -117,6 +121,7 @@ def write_comparison(found: Comparison, path: Path, half: str, confirmations: in
     ]
     lines += _ratio_table(found)
     lines += _task_table(found)
+    lines += _suite_section()
     path.write_text("\n".join(lines).rstrip() + "\n")
 
 
@@ -182,4 +187,24 @@ def _task_table(found: Comparison) -> list[str]:
         "Accuracy / balanced accuracy, and of methods / correlation; means over budgets.",
         "",
         *_table(("task", EXACT, MAJORITY, *methods), rows),
+        "",
+    ]
+
+
+def _suite_section() -> list[str]:
+    """Say what the suite is made of and how it was split."""
+    points = [task.points for task in SUITE.values()]
+    qubits = [task.features for task in SUITE.values() if task.is_quantum]
+    sizes = " and ".join(f"{len(half_of_suite(half))} {half}" for half in HALVES)
+    return [
+        "## The suite",
+        "",
+        f"{len(SUITE)} tasks: each of {len(SOURCES)} sources of data ({', '.join(SOURCES)}) with "
+        f"each of {len(CIRCUITS) + len(CLASSICAL)} kernels ({', '.join([*CIRCUITS, *CLASSICAL])}), "
+        f"{min(qubits)} to {max(qubits)} qubits, {min(points)} to {max(points)} training points, "
+        "angles up to π or π/2, and classes as the data have them or with 50, 25 or 10 % of one. "
+        "An *own function* is the sign of a random function of the kernel's own space; a *planted* "
+        "target is carried by few training points or by half of them. The hash of a task's name "
+        f"decides its half: {sizes} tasks; {len(TASKS)} more, on which earlier versions were "
+        "developed, are development tasks (`aqka.evaluation.suite`).",
     ]

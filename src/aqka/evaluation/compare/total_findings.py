@@ -30,7 +30,10 @@ class Saving:
         Which.
     shots
         Of the baseline (its split of training and test shots chosen in hindsight), of pairs with
-        our readout, of points and of ``design="auto"``; infinite where the target is not reached.
+        our readout, of points and of ``design="auto"``. Where the most shots that were tried do not
+        reach the target, those.
+    unreached
+        The methods of which that is so: their shots are a lower bound.
     ratio, error
         The baseline's shots divided by each method's, and the standard error of its logarithm by
         resampling seeds.
@@ -40,6 +43,7 @@ class Saving:
     target: float
     new_points: int
     shots: dict[str, float]
+    unreached: frozenset[str]
     ratio: dict[str, float]
     error: dict[str, float]
 
@@ -71,7 +75,9 @@ class TotalFindings:
 
     def _saving(self, task: str, target: float, new_points: int) -> Saving:
         results = self.by_task[task]
-        shots = self._shots(results, target, new_points)
+        plain, most = self._shots(results, target, new_points), self._most(results[0], new_points)
+        shots = {name: min(value, most[name]) for name, value in plain.items()}
+        unreached = frozenset(name for name, value in plain.items() if not np.isfinite(value))
         random = np.random.default_rng(0)
         again = [
             self._shots(
@@ -84,10 +90,18 @@ class TotalFindings:
         ratio = {name: shots[BASELINE] / value for name, value in shots.items()}
         error = {}
         for name in shots:
-            logs = np.array([np.log(one[BASELINE]) - np.log(one[name]) for one in again])
-            known = logs[np.isfinite(logs)]
-            error[name] = float(known.std()) if len(known) > RESAMPLES // 2 else np.inf
-        return Saving(task, target, new_points, shots, ratio, error)
+            pairs = [
+                (min(one[BASELINE], most[BASELINE]), min(one[name], most[name])) for one in again
+            ]
+            error[name] = float(np.std([np.log(theirs / ours) for theirs, ours in pairs]))
+        return Saving(task, target, new_points, shots, unreached, ratio, error)
+
+    def _most(self, result: dict[str, Any], new_points: int) -> dict[str, float]:
+        """Return the shots of the highest levels that were tried."""
+        n_points = result["points"]
+        pairs = self.levels[-1] * (n_points * (n_points - 1) / 2 + n_points * new_points)
+        points = float(self.point_levels[-1] * (n_points + new_points))
+        return {BASELINE: pairs, OURS: pairs, POINTS: points, AUTO: max(pairs, points)}
 
     def _shots(
         self, results: list[dict[str, Any]], target: float, new_points: int
@@ -166,4 +180,5 @@ def crossing(levels: FloatArray, agreement: FloatArray, target: float) -> float:
 def geometric_mean(values: list[float]) -> tuple[float, float]:
     """Return the geometric mean and the standard error of its logarithm over tasks."""
     logs = np.log(values)
-    return float(np.exp(logs.mean())), float(logs.std(ddof=1) / np.sqrt(len(logs)))
+    error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if len(logs) > 1 else float("nan")
+    return float(np.exp(logs.mean())), error

@@ -112,32 +112,32 @@ EXPERIMENTS = {
     "synthetic": ReadingDesign(
         "full",
         (*PLANTED, *ANEW, "oracle", "bernoulli"),
-        8,
+        30,
         settings=(("methods", WITHOUT_LEVERAGE),),
     ),
-    "fill": ReadingDesign("full", (*PLANTED, *ANEW, "oracle"), 8),
-    "shofar-tau": ReadingDesign("full", PLANTED, 8, ANEW),
-    "nystrom-sweep": ReadingDesign("full", PLANTED, 8, ANEW),
-    "hybrid": ReadingDesign("full", PLANTED, 8, ANEW),
-    "ridge-cv": ReadingDesign("full", (*PLANTED, *ANEW), 8, settings=(("readouts", TUNED),)),
-    "quantum": ReadingDesign("full", (*QUANTUM, *ANEW, "oracle", "bernoulli"), 8),
-    "head-to-head": ReadingDesign("full", QUANTUM, 8, ANEW),
+    "fill": ReadingDesign("full", (*PLANTED, *ANEW, "oracle"), 30),
+    "shofar-tau": ReadingDesign("full", PLANTED, 30, ANEW),
+    "nystrom-sweep": ReadingDesign("full", PLANTED, 30, ANEW),
+    "hybrid": ReadingDesign("full", PLANTED, 30, ANEW),
+    "ridge-cv": ReadingDesign("full", (*PLANTED, *ANEW), 30, settings=(("readouts", TUNED),)),
+    "quantum": ReadingDesign("full", (*QUANTUM, *ANEW, "oracle", "bernoulli"), 30),
+    "head-to-head": ReadingDesign("full", QUANTUM, 30, ANEW),
     "hardware": ReadingDesign("full", (*FILL, "diagonal", "ridge", "oracle", "bernoulli"), 40),
-    "online": ReadingDesign("full", (*FILL, "inputs", "diagonal", "ridge"), 20),
+    "online": ReadingDesign("full", (*FILL, "inputs", "diagonal", "ridge"), 40),
     "heatmap": ReadingDesign(
         "full", ("targets", "floor", "width", "oracle", "diagonal", "ridge"), 50
     ),
-    "gini": ReadingDesign("full", (*PLANTED, *ANEW), 8),
-    "sparsity": ReadingDesign("single", (*PLANTED, *ANEW, "oracle"), 3),
-    "hyperparameters": ReadingDesign("single", (*PLANTED, *ANEW), 6),
-    "dense": ReadingDesign("single", (*FILL, "bernoulli", "diagonal", "ridge"), 3),
-    "svm": ReadingDesign("single", (*FILL, "oracle", "diagonal"), 8),
-    "havlicek": ReadingDesign("single", (*FILL, *ANEW), 5, settings=(("more_points", []),)),
+    "gini": ReadingDesign("full", (*PLANTED, *ANEW), 30),
+    "sparsity": ReadingDesign("single", (*PLANTED, *ANEW, "oracle"), 16),
+    "hyperparameters": ReadingDesign("single", (*PLANTED, *ANEW), 20),
+    "dense": ReadingDesign("single", (*FILL, "bernoulli", "diagonal", "ridge"), 10),
+    "svm": ReadingDesign("single", (*FILL, "oracle", "diagonal"), 30),
+    "havlicek": ReadingDesign("single", (*FILL, *ANEW), 20, settings=(("more_points", []),)),
     "live": ReadingDesign(
-        "single", ("variance", "unseen", "floor", "inputs"), 5, (*ANEW[:2], "targets")
+        "single", ("variance", "unseen", "floor", "inputs"), 20, (*ANEW[:2], "targets")
     ),
     "scaling": ReadingDesign(
-        "single", ("variance", "unseen", "width", "bernoulli"), 3, (*ANEW, "targets", "floor")
+        "single", ("variance", "unseen", "width", "bernoulli"), 8, (*ANEW, "targets", "floor")
     ),
     "theory": ReadingDesign("literal"),
 }

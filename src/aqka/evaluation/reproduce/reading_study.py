@@ -1,7 +1,7 @@
 """Everything about the readings of the paper: both protocols, the sweep, and the best reading."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,15 +9,22 @@ from aqka._util.files import as_json, write_atomically
 from aqka.evaluation.paper_reading import PaperReading
 from aqka.evaluation.reproduce.claims import Judgement
 from aqka.evaluation.reproduce.reading_design import EXPERIMENTS
-from aqka.evaluation.reproduce.reading_sweep import SweepResults, run_sweep, sweep_cells
+from aqka.evaluation.reproduce.reading_sweep import (
+    SweepResults,
+    finished_sweep,
+    run_sweep,
+    sweep_cells,
+)
 from aqka.evaluation.reproduce.reading_verdicts import (
     ClaimUnderReadings,
     best_reading,
     facts,
     judge_all,
 )
+from aqka.evaluation.reproduce.reproduction import STORE as PROTOCOL_STORE
 from aqka.evaluation.reproduce.reproduction import Reproduction, reproduce, set_up
-from aqka.sweep.cells import OnCell
+from aqka.sweep.cells import OnCell, finished_cells
+from aqka.sweep.store import Cell
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -63,40 +70,40 @@ class ReadingStudy:
 
 @dataclass(frozen=True)
 class HowToRun:
-    """Where and how cells are run: see :func:`~aqka.sweep.cells.run_cells`."""
+    """Where and how cells are run: see :func:`~aqka.sweep.cells.run_cells`.
+
+    With ``so_far`` nothing is run but the best reading, on the seeds that are finished.
+    """
 
     workers: int | None = None
     scheduler: "str | Client | None" = None
     on_cell: OnCell | None = None
+    so_far: bool = False
+    quick: bool = False
+    seeds: int | None = None
 
 
 def study_readings(
     names: Sequence[str],
     out: Path,
     how: HowToRun,
-    *,
-    quick: bool = False,
-    seeds: int | None = None,
     say: Callable[[str], None] = lambda stage: None,
 ) -> ReadingStudy:
     """Run what is missing of both protocols and of the readings, and judge every claim."""
-    protocols = {
-        protocol: {name: _reproduced(name, out, how, protocol, quick, seeds, say) for name in names}
-        for protocol in PROTOCOLS
-    }
+    protocols: dict[str, dict[str, Reproduction]] = {}
+    for protocol in PROTOCOLS:
+        say(protocol)
+        protocols[protocol] = {name: _reproduced(name, out, how, protocol) for name in names}
     say("readings")
-    sweep = _swept(
-        {name: EXPERIMENTS[name].readings() for name in names}, STORE, out, how, quick, seeds
-    )
+    sweep = _swept(names, out, how)
+    counts = {
+        name: len(next(iter(found.values())).unique("seed"))
+        for name, found in sweep.results.items()
+    }
     fates = judge_all(protocols["paper"], sweep.results)
     best = best_reading(fates)
-    missing = {
-        name: [EXPERIMENTS[name].relevant(best)]
-        for name in names
-        if EXPERIMENTS[name].relevant(best) not in sweep.results[name]
-    }
     say("best reading")
-    everywhere = sweep.merged_with(_swept(missing, BEST_STORE, out, how, quick, seeds))
+    everywhere = sweep.merged_with(_swept_best(best, sweep, counts, out, how))
     under_best = {
         (fate.experiment, fate.number): fate.claim.judge(
             everywhere.results[fate.experiment][EXPERIMENTS[fate.experiment].relevant(best)]
@@ -108,41 +115,49 @@ def study_readings(
         protocol: sum(sum(one.results.seconds) for one in done.values())
         for protocol, done in protocols.items()
     }
-    counts = {
-        name: len(next(iter(found.values())).unique("seed"))
-        for name, found in sweep.results.items()
-    }
     seconds["readings"] = everywhere.seconds
-    return ReadingStudy(protocols, fates, best, under_best, counts, seconds, quick)
+    return ReadingStudy(protocols, fates, best, under_best, counts, seconds, how.quick)
 
 
-def _reproduced(
-    name: str,
-    out: Path,
-    how: HowToRun,
-    protocol: str,
-    quick: bool,
-    seeds: int | None,
-    say: Callable[[str], None],
-) -> Reproduction:
-    say(f"{protocol}: {name}")
-    setup = set_up(name, out, quick=quick, seeds=seeds, protocol=protocol)
+def _reproduced(name: str, out: Path, how: HowToRun, protocol: str) -> Reproduction:
+    setup = set_up(name, out, quick=how.quick, seeds=how.seeds, protocol=protocol)
+    if how.so_far:
+        store = setup.directory / PROTOCOL_STORE
+        cells = finished_cells(setup.experiment.measure, setup.cells, store)
+        setup = replace(setup, cells=cells)
     return reproduce(setup, workers=how.workers, scheduler=how.scheduler, on_cell=how.on_cell)
 
 
-def _swept(
-    readings: dict[str, list[PaperReading]],
-    store: str,
-    out: Path,
-    how: HowToRun,
-    quick: bool,
-    seeds: int | None,
+def _swept(names: Sequence[str], out: Path, how: HowToRun) -> SweepResults:
+    """Return the experiments under the readings of their designs."""
+    readings = {name: EXPERIMENTS[name].readings() for name in names}
+    cells = sweep_cells(readings, quick=how.quick, seeds=how.seeds)
+    store = out / "readings" / STORE
+    if how.so_far:
+        return finished_sweep(readings, cells, store)
+    return _run(readings, cells, store, how)
+
+
+def _swept_best(
+    best: PaperReading, sweep: SweepResults, counts: dict[str, int], out: Path, how: HowToRun
 ) -> SweepResults:
-    cells = sweep_cells(readings, quick=quick, seeds=seeds)
+    """Return the experiments under the best reading where their designs do not have it."""
+    missing = {
+        name: [EXPERIMENTS[name].relevant(best)]
+        for name, found in sweep.results.items()
+        if EXPERIMENTS[name].relevant(best) not in found
+    }
+    cells = sweep_cells(missing, quick=how.quick, seeds=counts)
+    return _run(missing, cells, out / "readings" / BEST_STORE, how)
+
+
+def _run(
+    readings: dict[str, list[PaperReading]], cells: list[Cell], store: Path, how: HowToRun
+) -> SweepResults:
     return run_sweep(
         readings,
         cells,
-        out / "readings" / store,
+        store,
         workers=how.workers,
         scheduler=how.scheduler,
         on_cell=how.on_cell,

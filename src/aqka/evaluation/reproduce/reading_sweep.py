@@ -11,7 +11,7 @@ from aqka.evaluation.read_runs import forget_runs
 from aqka.evaluation.reproduce.experiments import make_experiment
 from aqka.evaluation.reproduce.reading_design import EXPERIMENTS
 from aqka.evaluation.results import Results, Row
-from aqka.sweep.cells import OnCell, cell_seconds, run_cells
+from aqka.sweep.cells import OnCell, cell_seconds, finished_cells, run_cells
 from aqka.sweep.store import Cell, Result, stable_name, to_json
 
 if TYPE_CHECKING:
@@ -51,15 +51,19 @@ def measure_readings(cell: Cell) -> Result:
 
 
 def sweep_cells(
-    readings: Mapping[str, Sequence[PaperReading]], *, quick: bool = False, seeds: int | None = None
+    readings: Mapping[str, Sequence[PaperReading]],
+    *,
+    quick: bool = False,
+    seeds: int | Mapping[str, int] | None = None,
 ) -> list[Cell]:
     """Return the cells that measure experiments under readings, by their seeds."""
     grouped: dict[tuple[Any, ...], list[Part]] = {}
     for name, chosen in readings.items():
         experiment, design = make_experiment(name), EXPERIMENTS[name]
         parameters = dict(experiment.quick if quick else experiment.full)
-        wanted = min(parameters["seeds"], design.seeds) if quick else design.seeds
-        parameters["seeds"] = seeds or wanted
+        wanted = parameters["seeds"] if quick else design.seeds
+        given = seeds[name] if isinstance(seeds, Mapping) else seeds
+        parameters["seeds"] = wanted if given is None else given
         for cell in experiment.cells(parameters, "literal"):
             settings = {key: value for key, value in cell.items() if key != "protocol"}
             settings |= dict(design.settings)
@@ -73,7 +77,8 @@ def sweep_cells(
 
 
 def _share_of_seeds(cell: Cell) -> float:
-    return float(max((cell["seed"] + 1) / EXPERIMENTS[name].seeds for name, *_ in cell["parts"]))
+    shares = [(cell["seed"] + 1) / EXPERIMENTS[name].seeds for name, *_ in cell["parts"]]
+    return float(max(shares))
 
 
 def _group(name: str, cell: Cell) -> str:
@@ -127,6 +132,28 @@ def run_sweep(
     )
     seconds = sum(cell_seconds(measure_readings, cells, store))
     return SweepResults(gather(readings, zip(cells, measured, strict=True)), seconds, len(cells))
+
+
+def finished_sweep(
+    readings: Mapping[str, Sequence[PaperReading]], cells: Sequence[Cell], store: Path
+) -> SweepResults:
+    """Return the results that a store has, of those seeds that an experiment has finished."""
+    there = finished_cells(measure_readings, cells, store)
+    found = run_sweep(readings, there, store)
+    kept = set(map(id, there))
+    missing = {
+        (name, cell["seed"]) for cell in cells if id(cell) not in kept for name, *_ in cell["parts"]
+    }
+    results = {
+        name: {
+            reading: Results(
+                [row for row in one.rows if (name, row["seed"]) not in missing], one.protocol
+            )
+            for reading, one in by_reading.items()
+        }
+        for name, by_reading in found.results.items()
+    }
+    return SweepResults(results, found.seconds, found.cells)
 
 
 def gather(

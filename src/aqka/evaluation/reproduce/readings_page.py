@@ -67,6 +67,7 @@ def _summary(study: ReadingStudy) -> list[str]:
     fair = sum(_holds(study.under("fair", fate)) for fate in study.fates)
     best = sum(map(_holds, study.under_best.values()))
     some = sum(bool(fate.holds_under) for fate in study.fates)
+    same_seeds = sum(_holds(fate.judgements[LITERAL]) for fate in study.fates)
     redrawn = sum(_holds(fate.literal) != _holds(fate.judgements[LITERAL]) for fate in study.fates)
     return [
         f"The paper's {total} claims under its open choices, by [rules]({RULES}) that were written "
@@ -77,7 +78,8 @@ def _summary(study: ReadingStudy) -> list[str]:
         f"**{some}** under at least one reading that was tried, **{len(_never(study))}** under "
         "none.",
         f"- **{best}** hold under the one reading that makes most of them true: "
-        f"{_settings(study.best)}.",
+        f"{_settings(study.best)}. On the same seeds and shots the literal reading has "
+        f"{same_seeds}.",
         f"- **{fair}** hold under a practitioner's settings: known diagonal, tuned ridge, balanced "
         "tasks ([the fair protocol](reproduction-fair.md)).",
         f"- Luck matters: the literal reading run again with other shots and the seeds of the "
@@ -281,7 +283,9 @@ def _how(study: ReadingStudy) -> list[str]:
         "",
         f"By the sweep engine with common random numbers. The standard error aimed at is "
         f"{WANTED_ERROR} pts; {reached:.0f} % of the gains under the readings have it, the median "
-        f"is {np.median(errors) if errors else 0.0:.1f} pts. Processor time: {minutes['paper']} "
+        f"is {np.median(errors) if errors else 0.0:.1f} pts. Fewer seeds make a verdict on a size "
+        "more lenient and one on a direction stricter, so shares say less where they are few. "
+        f"Processor time: {minutes['paper']} "
         f"minutes for the paper's protocol, {minutes['fair']} for the fair one, "
         f"{minutes['readings']} for the readings.",
         "",

@@ -115,7 +115,7 @@
       return "points " + k * data.step + " to " + (Math.min((k + 1) * data.step, data.points) - 1) +
         " by class";
     }
-    return "point " + data.order[k] + (data.labels.length ? " (" + data.labels[k] + ")" : "");
+    return data.ids[k] + (data.labels.length ? " (" + data.labels[k] + ")" : "");
   }
 
   function describe(i, j) {

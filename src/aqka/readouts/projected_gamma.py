@@ -1,0 +1,35 @@
+"""The width of a Gaussian projected kernel, chosen with the ridge by the leave-one-out error."""
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
+from aqka.maths.spectrum import Spectrum
+from aqka.readouts.ridge_loo import RIDGE_GRID, loo_residuals
+
+WIDTHS = (0.25, 1.0, 4.0, 16.0)
+"""In units of the median squared distance. With few shots a wide kernel is better, because it
+averages over points; with many a narrow one can be."""
+
+
+def tuned_gamma(states: ReducedStates, y: FloatArray, keep_noise: bool = True) -> float:
+    """Return the γ whose kernel has the smallest leave-one-out error at its best ridge.
+
+    Parameters
+    ----------
+    states
+        Reduced states of the training points.
+    y
+        Targets, one column or one for each output.
+    keep_noise
+        As for :func:`~aqka.estimates.projected.gaussian_projected_kernel`.
+    """
+    unit, ridges = median_gamma(states), np.asarray(RIDGE_GRID)
+    outputs = np.asarray(y, dtype=np.float64).reshape(len(states.expectations), -1).T
+    errors = []
+    for width in WIDTHS:
+        kernel = gaussian_projected_kernel(states, unit / width, keep_noise=keep_noise)
+        spectrum = Spectrum.of(kernel)
+        residuals = [loo_residuals(spectrum, output, ridges) for output in outputs]
+        errors.append(float(np.mean(np.square(residuals), axis=(0, 1)).min()))
+    return unit / WIDTHS[int(np.argmin(errors))]

@@ -1,0 +1,119 @@
+"""Other models on a run's test points, against other ways to get them."""
+
+import numpy as np
+import pytest
+
+from aqka.backends import StatevectorBackend
+from aqka.core.problem import Problem
+from aqka.readouts import make_readout
+from aqka.report import exact_kernel as module
+from aqka.report.exact_kernel import ExactKernel, exact_kernel
+from aqka.report.rivals import plain_predictions, rivals
+from aqka.report.run_report import run_report
+from aqka.report.verdict import can_learn, decide
+from aqka.study.directory import read_points
+from tests.report.helpers import words_by_question
+from tests.report.runs import finished_run
+from tests.study.helpers import small
+
+
+def circles(n_points, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 1, (n_points, 2))
+    return X, (np.linalg.norm(X - 0.5, axis=1) > 0.4).astype(int)
+
+
+def test_the_exact_kernel_is_the_simulators(run):
+    points = read_points(run)
+    found = exact_kernel("zz", points.train, points.test, points.train_labels, svm=False, C=1.0)
+    kernel = StatevectorBackend(points.train).kernel()
+    block = StatevectorBackend(points.test, columns=points.train).kernel()
+    head = make_readout("ridge-loo").fit_kernel(kernel, Problem(points.train_labels))
+    assert np.array_equal(found.predicted, head.predict(block))
+    assert found.n_trained == len(points.train)
+
+
+def test_whether_it_learns_is_seen_by_cross_validation():
+    X, y = circles(120)
+    found = exact_kernel("zz", X, X[:5], y, svm=False, C=1.0)
+    assert found.learns is True
+    noise = np.random.default_rng(1).integers(0, 2, 120)
+    assert exact_kernel("zz", X, X[:5], noise, svm=True, C=1.0).learns is False
+    assert exact_kernel("z", X, X[:5], y, svm=True, C=1.0).learns is True
+    lonely = np.array([0] * 119 + [1])
+    assert exact_kernel("zz", X, X[:5], lonely, svm=False, C=1.0).learns is None
+
+
+def test_what_is_too_large_is_sampled_or_said(monkeypatch):
+    X, y = circles(60)
+    assert "15 qubits" in exact_kernel("zz", np.ones((60, 15)), X, y, svm=False, C=1.0)
+    monkeypatch.setattr(module, "MAX_AMPLITUDES", 30 * 4)
+    found = exact_kernel("zz", X, X[:40], y, svm=False, C=1.0)
+    assert (found.n_trained, found.predicted) == (30, None)
+    assert exact_kernel("zz", X, X[:20], y, svm=False, C=1.0).predicted.shape == (20,)
+
+
+def test_plain_models_see_training_labels_only():
+    X, y = circles(100)
+    predicted, n_trained = plain_predictions(X[:80], X[80:], y[:80])
+    assert n_trained == 80
+    assert np.mean(predicted["RBF SVM"] == y[80:]) > 0.85  # the border is round
+    assert np.mean(predicted["logistic regression"] == y[80:]) < 0.85
+
+
+def test_rivals_are_compared_point_by_point():
+    truth = np.array(list("aabbbbaa"))
+    right, guess = truth == "b", truth == "a"
+    exact = ExactKernel(truth.copy(), 8, None, None, 8, "accuracy")
+    found = rivals(right, guess, truth, exact, {"never": np.full(8, "c")}, 5)
+    perfect, never, majority = found
+    assert (perfect.score, perfect.against.only_second, perfect.learnt) == (1.0, 4, False)
+    assert (never.score, never.against.only_first, never.n_trained) == (0.0, 4, 5)
+    assert (majority.against.only_first, majority.against.only_second) == (4, 4)
+    unknown = rivals(right, guess, truth, "why", {}, 0)
+    assert [one.kind for one in unknown] == ["guessing"]
+
+
+def test_a_kernel_that_is_given_noise_is_told_from_data_that_can_be_learnt(tmp_path):
+    """The label is in the column with the smallest spread, which no component keeps."""
+    rng = np.random.default_rng(3)
+    label = np.arange(120) % 2
+    columns = [rng.normal(0, 10, 120), rng.normal(0, 10, 120), label + rng.normal(0, 0.05, 120)]
+    rows = [
+        f"s{k},{a},{b},{c},{y}" for k, (a, b, c, y) in enumerate(zip(*columns, label, strict=True))
+    ]
+    (tmp_path / "data.csv").write_text("\n".join(["name,a,b,c,kind", *rows, ""]))
+    source = '"data.csv"\ntarget = "kind"\nid = "name"'
+    text = small().replace('"moons"', source).replace("train = 12", "train = 60")
+    run = finished_run(tmp_path, text.replace("test = 6", "test = 40"))
+    report = run_report(run)
+    plain = next(one for one in report.rivals if one.name == "RBF SVM")
+    assert plain.score == 1.0
+    assert can_learn(report) is False
+    assert decide(report).outcome == "guessing"
+    assert words_by_question(report)["What to do next?"].startswith("No more shots:")
+    assert all(name.startswith("s") for name in [*report.ids, *report.point_results.ids])
+    assert len({*report.ids, *report.point_results.ids}) == 100
+
+
+@pytest.mark.parametrize("width", [2, 15])
+def test_the_number_of_qubits_of_a_circuit_counts(width):
+    from qiskit import QuantumCircuit
+    from qiskit.circuit import ParameterVector
+
+    X, y = circles(20)
+    circuit, x = QuantumCircuit(width), ParameterVector("x", 2)
+    circuit.rx(x[0], 0)
+    circuit.ry(x[1], 1)
+    found = exact_kernel(circuit, X, X[:3], y, svm=False, C=1.0)
+    assert isinstance(found, str) == (width > 14)
+
+
+@pytest.mark.parametrize(("columns", "n_trained"), [(2, 500), (40, 400), (400, 200)])
+def test_plain_models_of_a_large_run_learn_from_a_sample(monkeypatch, columns, n_trained):
+    def silent(_, y):
+        return {"silent": lambda fold: np.full(len(fold.held), y[fold.kept][0])}
+
+    monkeypatch.setattr("aqka.report.rivals.baselines", silent)
+    X, y = np.zeros((600, columns)), np.arange(600) % 2
+    assert plain_predictions(X, X[:3], y)[1] == n_trained

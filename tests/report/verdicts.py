@@ -1,0 +1,35 @@
+"""Reports with the evidence that a test needs."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from aqka.insight.fold_scores import FoldScores
+from aqka.maths.paired import PairedShares
+from aqka.report.exact_kernel import ExactKernel
+from aqka.report.rivals import Rival
+
+
+def exact_kernel(score, guess=0.5, error=0.01):
+    """An exact kernel whose folds scatter by about ``error`` around a score."""
+    wobble = error * np.array([[1.0], [-1.0]] * 5)
+    scores = FoldScores("exact kernel", score + wobble, 5)
+    return ExactKernel(
+        None, 60, scores, FoldScores("guessing", np.full((10, 1), guess), 5), 60, "accuracy"
+    )
+
+
+def rival(name, kind, score, ours_alone, alone, trials=1, learnt=True):
+    """A rival that is right on ``alone`` points where the run is not, and the other way round."""
+    against = PairedShares(40, ours_alone, alone)
+    return Rival(name, kind, score, (score - 0.1, score + 0.1), against, 60, learnt, trials)
+
+
+def with_evidence(report, *, guess=(12, 0), plain=(3, 4), exact=(1, 1), kernel=0.9):
+    """The report with rivals given by (the run alone is right, the rival alone is)."""
+    rivals = [
+        rival("exact kernel", "exact", 0.85, *exact, learnt=kernel > 0.6),
+        rival("RBF SVM", "plain", 0.9, *plain, trials=3),
+        rival("majority class", "guessing", 0.5, *guess, learnt=False),
+    ]
+    return replace(report, exact=exact_kernel(kernel), rivals=rivals)
