@@ -7,7 +7,7 @@ SECONDS ?= 60
 SEED ?= 0
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,dev
 
-.PHONY: demo test check browser chaos bench docs notebooks constraints clean
+.PHONY: demo test check browser chaos bench prediction-page docs notebooks constraints clean
 
 demo: .venv/.demo
 	@$(BIN)/aqka demo
@@ -30,6 +30,10 @@ chaos: .venv/.test
 
 bench: .venv/.bench
 	@$(BIN)/python -m benchmarks
+
+# All figures of docs/measured/prediction.md
+prediction-page: .venv/.test
+	@$(BIN)/python -m benchmarks.prediction_page
 
 docs: .venv/.docs
 	@rm -rf docs/reference/generated

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from benchmarks import agreement, kernels, load, noisy, prediction, speed
-from benchmarks.bars import Bar
+from benchmarks.bars import bar_table
 from benchmarks.tables import table
 
 SECTIONS = {
@@ -23,15 +23,6 @@ def machine() -> str:
     """Return the machine in general terms."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{os.cpu_count()} cores {platform.machine()}, {memory:.0f} GiB, {platform.system()}"
-
-
-def bar_table(bars: list[Bar]) -> str:
-    """Return measured figures beside the ones asked for."""
-    words = {True: "yes", False: "**no**", None: ""}
-    return table(
-        ("what", "measured", "asked", "met"),
-        [(bar.what, bar.measured, bar.asked, words[bar.met]) for bar in bars],
-    )
 
 
 def main() -> None:

@@ -6,6 +6,8 @@ from time import perf_counter
 
 import numpy as np
 
+from benchmarks.tables import table
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -15,6 +17,15 @@ class Bar:
     measured: str
     asked: str = ""
     met: bool | None = None
+
+
+def bar_table(bars: list[Bar]) -> str:
+    """Return measured figures beside the ones asked for."""
+    words = {True: "yes", False: "**no**", None: ""}
+    return table(
+        ("what", "measured", "asked", "met"),
+        [(bar.what, bar.measured, bar.asked, words[bar.met]) for bar in bars],
+    )
 
 
 def fastest(actions: list[Callable[[], object]], repeats: int) -> list[float]:

@@ -9,13 +9,19 @@ import sys
 import pytest
 
 from aqka.cli import app as cli
-from aqka.evaluation.demo import demo
+from aqka.evaluation.demo import demo, iris
 
 
 @pytest.fixture
 def short_demo(monkeypatch):
     monkeypatch.setattr(demo, "SHOTS_PER_PAIR", (4.0,))
     monkeypatch.setattr(demo, "TASKS", (lambda seed: demo.planted_sparse(60, 20, 4, seed),))
+
+
+@pytest.fixture
+def short_iris(monkeypatch):
+    monkeypatch.setattr(iris, "PAIR_SHOTS", (4, 1024))
+    monkeypatch.setattr(iris, "POINT_SHOTS", (16, 256))
 
 
 def call(monkeypatch, capsys, *arguments):
@@ -28,7 +34,7 @@ def call(monkeypatch, capsys, *arguments):
 
 def test_demo_prints_a_table_and_draws(short_demo, monkeypatch, capsys, tmp_path):
     picture = tmp_path / "demo.png"
-    shown = call(monkeypatch, capsys, "demo", "--seeds", "2", "--picture", str(picture))
+    shown = call(monkeypatch, capsys, "demo", "--paper", "--seeds", "2", "--picture", str(picture))
     for words in ("majority class", "exact kernel", "7,320 shots", "balanced", "Gini", "uniform"):
         assert words in shown.out
     assert shown.err == ""  # no progress bar where nobody watches
@@ -55,7 +61,10 @@ def test_a_terminal_sees_a_progress_bar(tmp_path):
 
 def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
     picture = tmp_path / "demo.png"
-    shown = call(monkeypatch, capsys, "demo", "--seeds", "1", "--json", "--picture", str(picture))
+    shown = call(
+        *(monkeypatch, capsys, "demo", "--paper", "--seeds", "1"),
+        *("--json", "--picture", str(picture)),
+    )
     answer = json.loads(shown.out)
     runs = {(r["reading"], r["allocator"]) for r in answer["results"]}
     assert runs == {(p, a) for p in demo.READINGS for a in demo.ALLOCATORS}
@@ -69,7 +78,26 @@ def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
 def test_demo_without_matplotlib_says_what_to_install(short_demo, monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "aqka.evaluation.demo.figure", None)
     shown = call(
-        monkeypatch, capsys, "demo", "--seeds", "1", "--picture", str(tmp_path / "demo.png")
+        *(monkeypatch, capsys, "demo", "--paper", "--seeds", "1"),
+        *("--picture", str(tmp_path / "demo.png")),
     )
     assert "pip install 'aqka[plot]'" in shown.err
     assert "majority class" in shown.out
+
+
+def test_the_usual_way_beside_ours_in_shots_time_and_money(
+    short_iris, monkeypatch, capsys, tmp_path
+):
+    picture = tmp_path / "demo.png"
+    shown = call(monkeypatch, capsys, "demo", "--seeds", "2", "--picture", str(picture))
+    for words in ("pairs, 1,024 each", "a plain SVM", "59 min", "$5,726", "times fewer shots"):
+        assert words in shown.out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    shown = call(
+        *(monkeypatch, capsys, "demo", "--seeds", "1", "--json", "--picture", str(picture)),
+    )
+    facts = json.loads(shown.out)
+    assert {run["way"] for run in facts["runs"]} == {iris.PAIRS, iris.POINTS}
+    usual = next(run for run in facts["runs"] if run["shots"] == 1024)
+    assert usual["bill"]["shots"] == 1024 * 9950
+    assert usual["bill"]["seconds"] == pytest.approx(3579, abs=2)

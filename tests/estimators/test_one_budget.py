@@ -14,10 +14,10 @@ Y = (X[:, 0] > 1.5).astype(int)
 def test_fit_and_predict_share_the_budget_and_no_more():
     model = clone(QuantumRidgeClassifier(budget=3000, new_points=8)).fit(X[:12], Y[:12])
     split = split_budget(3000, 12, 8)
-    assert model.shots_used_ == split.training
+    assert model.shots_used_ == split.train
     assert model.quote_.total_shots == 3000
     made = model.prediction(X[12:])
-    assert made.shots.sum() <= split.prediction
+    assert made.shots.sum() <= split.predict
     with pytest.raises(CeilingError, match="the ceiling is reached"):
         model.prediction(X[12:], budget=5000, error_rate=0.001)
 

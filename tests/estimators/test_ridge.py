@@ -49,3 +49,20 @@ def test_a_regression_has_no_border_to_move():
     model = QuantumRidge(budget=100, readout="balanced")
     with pytest.raises(InputError, match="a regression has none"):
         model.fit(np.linspace(0, 3, 8).reshape(4, 2), [0.1, 0.7, 1.3, 0.2])
+
+
+def test_regression_predicts_values_in_target_units_and_no_classes(counted, tmp_path):
+    X = np.linspace(0.1, 3, 40).reshape(-1, 1).repeat(2, axis=1)
+    y = 100 + 20 * np.cos(2 * X[:, 0])
+    model = QuantumRidge(backend=counted, budget=200_000, directory=tmp_path).fit(X[::2], y[::2])
+    Counting.spent = 0
+    found = model.prediction(X[1::2], budget=400_000, total=True)
+    assert Counting.spent == found.shots.sum() == 400_000
+    assert not hasattr(found, "labels")
+    exact = model.predict(X[1::2])
+    assert np.sqrt(np.mean((found.f - exact) ** 2)) < 5  # of an amplitude of 20
+    assert np.mean((found.low <= exact) & (exact <= found.high)) > 0.7
+    assert np.all(found.total_low <= found.low)
+    assert np.all(found.total_high >= found.high)
+    np.testing.assert_array_equal(model.predict(X[1::2], budget=400_000), found.f)
+    assert Counting.spent == 400_000  # the ledger remembers

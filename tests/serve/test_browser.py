@@ -148,7 +148,7 @@ def test_a_run_in_progress_is_followed_to_its_end(browser, tmp_path):
             run.finish()
             view.expect_state("finished")
             report.get_by_role("heading", name="Test points").wait_for()
-            assert report.locator("p.warning").count() == 0
+            expect(report.locator("p.warning")).to_have_count(0, timeout=WAIT)
             view.check()
         view.expect_state("the server has ended")
         view.context.close()

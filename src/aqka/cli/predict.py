@@ -45,10 +45,11 @@ def predict(
     allow_code: AllowCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Classify new points with a finished run, on its backend. Exit codes: as run.
+    """Predict new points with a finished run, on its backend. Exit codes: as run.
 
-    Points are encoded as the run's own were. A ledger below the run's directory keeps what is
-    measured: the same command goes on after a stop, and never buys a shot twice.
+    Points are encoded as the run's own were. Other columns of the file, such as names, are kept;
+    a column of the study's target scores the predictions. A ledger below the run's directory
+    keeps what is measured: the same command goes on after a stop, and never buys a shot twice.
     """
     from threadpoolctl import threadpool_limits
 
@@ -112,7 +113,7 @@ def _write_predictions(found: "NewPoints", output: Path) -> None:
 def _as_csv(found: "NewPoints") -> str:
     from aqka.cli.predictions_table import cell_text, one_column_per_class
 
-    rows = [one_column_per_class(row, found.prediction.head.classes) for row in found.rows()]
+    rows = [one_column_per_class(row, found.prediction.head.classes) for row in found.records()]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(map(spreadsheet_cell, rows[0]))
@@ -122,13 +123,20 @@ def _as_csv(found: "NewPoints") -> str:
 
 
 def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
+    from aqka.sessions import Prediction
+
+    prediction = found.prediction
+    classes = {}
+    if isinstance(prediction, Prediction):
+        classes = {"classes": [label.item() for label in prediction.head.classes]}
     return {
-        "level": found.prediction.level,
-        "classes": [label.item() for label in found.prediction.head.classes],
+        "level": prediction.level,
+        **classes,
+        "scores": found.scores(),
         "shots": int(found.prediction.shots.sum()),
         "budget": found.budget,
         "qpu_seconds": found.qpu_seconds,
         "clipped": found.clipped,
         "ledger": str(found.directory),
-        "points": found.rows(),
+        "points": found.records(),
     }

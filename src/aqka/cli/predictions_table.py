@@ -9,35 +9,57 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
+from aqka.sessions import Prediction
 from aqka.study.new_points import NewPoints
 
 SHOWN_POINTS = 20
-COLUMNS = ("point", "label", "decision", "low", "high", "settled", "shots")
+SHOWN_OTHERS = 2  # columns of the file besides; --output has all
 
 
 def print_predictions(found: NewPoints, output: Path | None, console: Console) -> None:
     """Print the first points, what they cost, and where all of them are."""
-    rows = found.rows()
+    records = found.records()
+    left_out = list(found.others)[SHOWN_OTHERS:]
+    columns = [name for name in records[0] if name not in left_out]
     table = Table()
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name == "label" else "right")
-    for row in rows[:SHOWN_POINTS]:
-        table.add_row(*(Text(inert(cell_text(row[name]))) for name in COLUMNS))
+    for name in columns:
+        words = name in ("label", "truth") or name in found.others
+        table.add_column(Text(inert(name)), justify="left" if words else "right")
+    for row in records[:SHOWN_POINTS]:
+        table.add_row(*(Text(inert(cell_text(row[name]))) for name in columns))
     console.print(table)
-    for sentence in _sentences(found, output):
+    for sentence in [*_score_sentences(found), *_sentences(found, output)]:
         console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
 
+def _score_sentences(found: NewPoints) -> list[str]:
+    scores = found.scores()
+    if scores is None:
+        return []
+    if "accuracy" in scores:
+        low, high = scores["interval"]
+        return [
+            f"accuracy {scores['accuracy']:.3f} on {scores['points']} points with a label (95 % "
+            f"interval {low:.2f} to {high:.2f}), balanced {scores['balanced_accuracy']:.3f}"
+        ]
+    return [
+        f"root mean square error {scores['rmse']:.4g} ± {scores['rmse_error']:.2g} on "
+        f"{scores['points']} points with a target, R² {scores['r2']:.3f}; always answering the "
+        f"training points' mean gives {scores['mean_rmse']:.4g}"
+    ]
+
+
 def _sentences(found: NewPoints, output: Path | None) -> list[str]:
-    prediction, count = found.prediction, len(found.rows())
+    prediction, count = found.prediction, len(found.prediction.f)
     said = []
     if count > SHOWN_POINTS and output is None:
         said.append(f"… and {count - SHOWN_POINTS} more; --output or --json gives all")
-    said.append(
-        f"{int(prediction.settled.sum())} of {count} settled with "
-        f"{int(prediction.shots.sum()):,} of {found.budget:,} shots; low and high are "
-        f"{prediction.level:.0%} intervals"
-    )
+    spent = f"{int(prediction.shots.sum()):,} of {found.budget:,} shots; low and high are "
+    spent += f"{prediction.level:.0%} intervals"
+    if isinstance(prediction, Prediction):
+        said.append(f"{int(prediction.settled.sum())} of {count} settled with {spent}")
+    else:
+        said.append(f"{count} values with {spent}")
     if found.clipped:
         said.append(
             f"{found.clipped} points lie outside the training points' range and were clipped to it"

@@ -44,6 +44,26 @@ def _print_advice(report: "RunReport", console: Console) -> None:
         console.print(words, highlight=False, markup=False, soft_wrap=True)
 
 
+def _class_scores(found: dict[str, Any]) -> list[tuple[str, str]]:
+    count = found["test_points"]
+    low, high = share_interval(round(found["accuracy"] * count), count)
+    return [
+        ("accuracy", f"{found['accuracy']:.3f}, 95 %: {low:.2f} to {high:.2f}"),
+        ("balanced accuracy", f"{found['balanced_accuracy']:.3f}"),
+        ("majority class", f"{found['majority_accuracy']:.3f}"),
+        ("settled", f"{sum(found['settled'])} of {found['test_points']}"),
+    ]
+
+
+def _value_scores(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("root mean square error", f"{found['rmse']:.4g} ± {found['rmse_error']:.2g}"),
+        ("mean absolute error", f"{found['mean_absolute_error']:.4g}"),
+        ("R²", f"{found['r2']:.3f}"),
+        ("training mean's error", f"{found['mean_rmse']:.4g}"),
+    ]
+
+
 def _print_figures(results: dict[str, Any], console: Console) -> None:
     found = results["results"]
     table = Table(title=f"{found['test_points']} test points", show_header=False)
@@ -63,17 +83,13 @@ def _print_figures(results: dict[str, Any], console: Console) -> None:
 def _rows(results: dict[str, Any]) -> list[tuple[str, str]]:
     found = results["results"]
     rows = [("pairs seen", f"{found['pairs_seen']:,} of {found['pairs']:,}")]
-    if found["accuracy"] is None:
+    is_regression = found.get("task") == "regression"
+    if not found["predictions"]:
         by_folds = found["cross_validated_accuracy"]
         told = "–" if by_folds is None else f"{by_folds:.3f}"
         return [("accuracy, cross-validated", told), *rows, ("predictions", "none: trained only")]
-    count = found["test_points"]
-    low, high = share_interval(round(found["accuracy"] * count), count)
     return [
-        ("accuracy", f"{found['accuracy']:.3f}, 95 %: {low:.2f} to {high:.2f}"),
-        ("balanced accuracy", f"{found['balanced_accuracy']:.3f}"),
-        ("majority class", f"{found['majority_accuracy']:.3f}"),
-        ("settled", f"{sum(found['settled'])} of {found['test_points']}"),
+        *(_value_scores(found) if is_regression else _class_scores(found)),
         *rows,
         (
             "shots for predictions",

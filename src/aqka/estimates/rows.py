@@ -73,13 +73,32 @@ class RowPrior:
         noise
             Variance of each measured entry; infinite where it was not measured.
         """
-        wanted, weight = self.times(alpha), 1.0 / (self.rest + noise)
+        return self._solve(self.times(alpha), noise)
+
+    def mean_rows(self, table: BlockTable) -> FloatArray:
+        """Return M (M + D)⁻¹ k̂ for each row: what its exact entries are most likely like."""
+        measured = table.estimate(0.0)
+        pairs = zip(measured, noise_of(table), strict=True)
+        solved = [self._solve(row[:, None], noise)[:, 0] for row, noise in pairs]
+        return self.times(np.stack(solved, axis=1)).T
+
+    def _solve(self, columns: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return (M + D)⁻¹ times columns, over the entries that were measured."""
+        weight = 1.0 / (self.rest + noise)
         # Sherman-Morrison-Woodbury: only as many equations as there are directions.
         weighted = weight[:, None] * self.directions
         system = self.directions.T @ weighted
         system[np.diag_indices_from(system)] += 1.0 / self.extra
-        along = np.linalg.solve(system, weighted.T @ wanted)
-        return np.asarray(weight[:, None] * wanted - weighted @ along)
+        along = np.linalg.solve(system, weighted.T @ columns)
+        return np.asarray(weight[:, None] * columns - weighted @ along)
+
+
+def noise_of(table: BlockTable) -> FloatArray:
+    """Return k̄(1 - k̄) / s per entry, infinite where there are no shots."""
+    mean = table.prior().mean
+    noise = np.full(table.shots.shape, np.inf)
+    np.divide(mean * (1 - mean), table.shots, out=noise, where=table.seen)
+    return noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +128,7 @@ class RowReading:
     @classmethod
     def linear_bayes(cls, table: BlockTable, prior: RowPrior, alpha: FloatArray) -> "RowReading":
         """Read the counts of a block by the v of each row."""
-        mean = table.prior().mean
-        noise = np.full(table.shots.shape, np.inf)
-        np.divide(mean * (1 - mean), table.shots, out=noise, where=table.seen)
-        v = np.stack([prior.coefficients(alpha, row) for row in noise])
+        v = np.stack([prior.coefficients(alpha, noise) for noise in noise_of(table)])
         values = np.einsum("xj,xjc->xc", table.estimate(0.0), v)
         own = np.where(table.seen, table.variance(table.prior()), 0.0)
         return cls(alpha, v, values, own, prior)

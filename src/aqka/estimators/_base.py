@@ -21,6 +21,7 @@ from aqka.insight.intervals import with_total_interval
 from aqka.planning.parts import PREDICTIONS
 from aqka.readouts import Readout, make_readout
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 
 
 class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -136,40 +137,20 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.kernel_, self.kernel_variance_ = training.read(self.head_)
         self.diagnostics_ = training.diagnose(problem, self.kernel_)
 
-    def prediction(
-        self,
-        X: Any,
-        budget: int | None = None,
-        *,
-        error_rate: float = 0.05,
-        level: float = 0.9,
-        total: bool = False,
-    ) -> Any:
-        """Predict by shots, and say what is settled and how uncertain the rest is.
-
-        Parameters
-        ----------
-        X
-            Test points.
-        budget
-            Shots in all; ``test_shots`` a point if None.
-        error_rate, level
-            See :func:`~aqka.predict`.
-        total
-            Also give intervals that count the training shots, and say which labels could flip;
-            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
-        """
+    def _test_points(self, X: Any, budget: int | None) -> tuple[NDArray[Any], int]:
+        """Return points to predict by shots, and the shots for them."""
         check_is_fitted(self)
         points = validate_data(self, X, reset=False)
-        shots = self._test_budget(len(points)) if budget is None else budget
-        found = self.source_.predict(self.head_, points, shots, error_rate, level)
-        if total and not isinstance(found, Prediction):
-            raise InputError(
-                "total intervals are those of pairs; with design='points' leave total."
-            )
-        if total:
-            found = with_total_interval(found, self.session_, self._chosen_readout())
-        return found
+        return points, self._test_budget(len(points)) if budget is None else budget
+
+    def _with_total_interval(self, found: Any) -> Any:
+        """Return a prediction with intervals that count the training shots."""
+        readout = self._chosen_readout()
+        if isinstance(found, Prediction):
+            return with_total_interval(found, self.session_, readout)
+        if isinstance(found, ValuePrediction):
+            return with_total_interval(found, self.session_, readout)
+        raise InputError("total intervals are those of pairs; with design='points' leave total.")
 
     def _test_budget(self, n_points: int) -> int:
         if self.test_shots is not None:
@@ -179,14 +160,13 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             raise InputError("budget is needed: predict(X, budget=…), or test_shots=… when made.")
         return max(1, predictions.shots * n_points // self.new_points)
 
-    def _decision(self, X: Any, budget: int | None) -> FloatArray:
-        """Return f of the test points, by shots or from exact or given entries."""
-        check_is_fitted(self)
+    def _spends(self, budget: int | None) -> bool:
+        """Return whether predicting with that budget takes shots."""
         has_budget = self.test_shots is not None or bool(self.new_points)
-        by_default = self.source_.takes_shots and has_budget
-        if budget is not None or by_default:
-            f: FloatArray = self.prediction(X, budget).f
-            return f
+        return budget is not None or (self.source_.takes_shots and has_budget)
+
+    def _without_shots(self, X: Any) -> FloatArray:
+        """Return f of the test points from exact or given entries."""
         points = validate_data(self, X, reset=False)
         return self.source_.decide(self.head_, points, self.problem_)
 
@@ -226,14 +206,47 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
     def _after_fit(self, numbers: NDArray[Any]) -> None:
         """Do what a head needs besides; ``numbers`` are those of the points' classes."""
 
+    def prediction(
+        self,
+        X: Any,
+        budget: int | None = None,
+        *,
+        error_rate: float = 0.05,
+        level: float = 0.9,
+        total: bool = False,
+    ) -> Any:
+        """Predict by shots, and say what is settled and how uncertain the rest is.
+
+        Parameters
+        ----------
+        X
+            Test points.
+        budget
+            Shots in all; ``test_shots`` a point if None.
+        error_rate, level
+            See :func:`~aqka.predict`.
+        total
+            Also give intervals that count the training shots, and say which labels could flip;
+            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
+        """
+        points, shots = self._test_points(X, budget)
+        found = self.source_.predict(self.head_, points, shots, error_rate, level)
+        return self._with_total_interval(found) if total else found
+
     def decision_function(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return f: positive for the second of two classes, or a column per class."""
-        return self._decision(X, budget)
+        check_is_fitted(self)
+        if not self._spends(budget):
+            return self._without_shots(X)
+        f: FloatArray = self.prediction(X, budget).f
+        return f
 
     def predict(self, X: Any, budget: int | None = None) -> NDArray[Any]:
         """Return the classes of test points, spending at most ``budget`` shots on them.
 
         Without a budget and without ``test_shots`` a simulator's exact entries are taken.
         """
-        decision = self._decision(X, budget)
-        return np.asarray(self.classes_[self.head_.labels(decision)])
+        check_is_fitted(self)
+        if self._spends(budget):
+            return np.asarray(self.classes_[self.prediction(X, budget).labels])
+        return np.asarray(self.classes_[self.head_.labels(self._without_shots(X))])

@@ -25,6 +25,7 @@ from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.prediction import predict as predict_by_shots
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import Values, predict_values
 
 DEFAULT_SHOTS_PER_PAIR = 16
 """Where the paper sees adaptive shots lose their advantage (its regime map)."""
@@ -58,7 +59,7 @@ class Purchase:
         per_pair = None
         if self.test_shots is not None:
             per_pair = -(-as_count(self.test_shots, "test_shots") // n_points)
-        wish = Wish(self.new_points or 0, test_shots=per_pair, design=split)  # type: ignore[arg-type]
+        wish = Wish(self.new_points or 0, test_shots=per_pair, design=split)
         qubits = max(n_features, 2)
         return quote(n_points, given, n_qubits=qubits, rate=self.rate, wish=wish)
 
@@ -135,6 +136,21 @@ class BoughtKernel(KernelSource):
             level=level,
             seed=purchase.seed,
             directory=own_directory(purchase.directory, "predict", identity),
+            verbose=purchase.verbose,
+            ceiling=purchase.ceiling,
+        )
+
+    def predict_values(self, head: FittedHead, X: NDArray[Any], shots: int, level: float) -> Values:
+        """Spend shots on the test-by-train block of points with real targets."""
+        purchase, backend = self.purchase, self._backend(X, columns=self.X)
+        identity = repr((backend.fingerprint(), shots, head.alpha.tolist()))
+        return predict_values(
+            head,
+            backend,
+            shots,
+            level=level,
+            seed=purchase.seed,
+            directory=own_directory(purchase.directory, "values", identity),
             verbose=purchase.verbose,
             ceiling=purchase.ceiling,
         )

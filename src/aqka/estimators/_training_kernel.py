@@ -16,6 +16,7 @@ from aqka.errors import InputError
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.readouts import FittedHead, Readout
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.value_prediction import Values
 
 OnRound = Callable[[Acquisition], None]
 
@@ -111,6 +112,13 @@ class KernelSource(ABC):
         self, head: Any, X: NDArray[Any], shots: int, error_rate: float, level: float
     ) -> Any:
         """Measure new points, and return what is known of them."""
+        raise InputError(
+            "budget: this kernel was given, so there is nothing to measure; call predict(X) "
+            "without one."
+        )
+
+    def predict_values(self, head: Any, X: NDArray[Any], shots: int, level: float) -> Values:
+        """Measure new points of real targets, and return what is known of their values."""
         raise InputError(
             "budget: this kernel was given, so there is nothing to measure; call predict(X) "
             "without one."

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
+from aqka.core.target_scale import TargetScale
 from aqka.errors import InputError
 from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
 from aqka.estimators._training_kernel import OnRound
@@ -19,6 +20,7 @@ from aqka.estimators.calibration import (
     score_per_class,
 )
 from aqka.readouts.balanced import Balanced
+from aqka.sessions.value_prediction import Values
 
 
 class QuantumRidgeClassifier(QuantumClassifier):
@@ -50,7 +52,7 @@ class QuantumRidgeClassifier(QuantumClassifier):
 
     def predict_proba(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return the probability of each class, calibrated on held-out training points."""
-        return probabilities(self._decision(X, budget), self.temperature_)
+        return probabilities(self.decision_function(X, budget), self.temperature_)
 
 
 class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc]
@@ -62,6 +64,9 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
     >>> y = np.cos(2 * X[:, 0]) + 4
     >>> model = QuantumRidge(budget=50_000).fit(X, y)
     >>> bool(model.score(X, y) > 0.95)
+    True
+    >>> found = model.prediction(X[:3], budget=30_000)  # values, and no classes
+    >>> bool(((found.low <= found.f) & (found.f <= found.high)).all())
     True
     """
 
@@ -86,16 +91,37 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
             )
         points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
         targets = targets.astype(np.float64)
-        # Two values become -1 and +1 in a Problem, which is what this makes of them already.
-        two = np.unique(targets).size == 2
-        self.intercept_ = float((targets.min() + targets.max()) / 2 if two else targets.mean())
-        self.scale_ = float(np.abs(targets - self.intercept_).max())
-        if self.scale_ == 0:
-            raise InputError(f"y has a single value, {targets[0]}; there is nothing to learn.")
-        problem = Problem((targets - self.intercept_) / self.scale_)
+        scale = TargetScale.of(targets)
+        self.intercept_, self.scale_ = scale.centre, scale.spread
+        problem = Problem(scale.scaled(targets))
         self._fit_problem(points, problem, on_round)
         return self
 
+    def prediction(
+        self, X: Any, budget: int | None = None, *, level: float = 0.9, total: bool = False
+    ) -> Values:
+        """Predict by shots, in the target's units, and say how uncertain that is.
+
+        Parameters
+        ----------
+        X
+            Test points.
+        budget
+            Shots in all; ``test_shots`` a point if None.
+        level
+            Level of the intervals.
+        total
+            Also give intervals that count the training shots;
+            see :func:`~aqka.insight.with_total_interval`. Takes many refits.
+        """
+        points, shots = self._test_points(X, budget)
+        found = self.source_.predict_values(self.head_, points, shots, level)
+        found = self._with_total_interval(found) if total else found
+        return found.in_units(self.scale_, self.intercept_)
+
     def predict(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return the targets of test points, spending at most ``budget`` shots on them."""
-        return self._decision(X, budget) * self.scale_ + self.intercept_
+        check_is_fitted(self)
+        if self._spends(budget):
+            return self.prediction(X, budget).f
+        return self._without_shots(X) * self.scale_ + self.intercept_

@@ -12,9 +12,10 @@ from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.matrix import MatrixBackend
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
+from aqka.core.target_scale import TargetScale
 from aqka.insight.fold_scores import FoldScores, has_classes, score_folds
 from aqka.maths.folds import Fold
-from aqka.sessions import acquire, predict
+from aqka.sessions import acquire, predict, predict_values
 
 SMALLEST_BUDGET = 2
 
@@ -80,11 +81,11 @@ def forecast(
 def _buy_and_predict(
     kernel: FloatArray, y: NDArray[Any], fold: Fold, spending: Spending, seed: int
 ) -> NDArray[Any]:
-    classes = has_classes(y)
-    centre = 0.0 if classes else float(y[fold.kept].mean())
+    classes, targets = has_classes(y), y[fold.kept]
+    scale = None if classes else TargetScale.of(targets)
     session = acquire(
         MatrixBackend(kernel[np.ix_(fold.kept, fold.kept)], seed=seed),
-        y[fold.kept] if classes else y[fold.kept] - centre,
+        targets if scale is None else scale.scaled(targets),
         spending.budget_of(len(fold.kept)),
         spending.allocator,
         schedule=spending.schedule,
@@ -94,11 +95,11 @@ def _buy_and_predict(
     )
     head = session.fit(spending.readout)
     block = kernel[np.ix_(fold.held, fold.kept)]
-    if not classes:
-        shots = np.random.default_rng(seed).binomial(spending.test_shots, block)
-        return np.asarray(head.decision_function(shots / spending.test_shots) + centre)
+    backend = MatrixBackend(block, rectangular=True, seed=seed)
     budget = block.size * spending.test_shots
-    return predict(head, MatrixBackend(block, rectangular=True, seed=seed), budget).labels
+    if scale is None:
+        return predict(head, backend, budget).labels
+    return predict_values(head, backend, budget).in_units(scale.spread, scale.centre).f
 
 
 def measure_evenly(

@@ -1,39 +1,44 @@
 """Intervals that count the training shots too, by a parametric bootstrap."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
-from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, as_count
-from aqka.core.blocks import BlockTable
 from aqka.core.defaults import DEFAULT_READOUT
 from aqka.errors import InputError
-from aqka.insight.redraw import hit_chances, redraw_counts
+from aqka.insight.head_errors import HeadErrors
 from aqka.readouts import Readout, make_readout
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction_result import Prediction, normal_quantile
+from aqka.sessions.prediction_result import Prediction, normal_quantile, row_prior
+from aqka.sessions.value_prediction import ValuePrediction
+
+AnyPrediction = TypeVar("AnyPrediction", Prediction, ValuePrediction)
 
 
 def with_total_interval(
-    prediction: Prediction,
+    prediction: AnyPrediction,
     session: Acquisition,
     readout: str | Readout = DEFAULT_READOUT,
     *,
     repetitions: int = 50,
     seed: int = 0,
-) -> Prediction:
+) -> AnyPrediction:
     """Return the prediction with intervals for the f of the same readout on the exact kernel.
 
-    Training and test shots are drawn anew from a kernel without noise that is like the measured
-    one; the readout is trained on each, and the interval is f plus or minus the normal quantile
-    times the root mean square of its errors. Their mean, the readout's bias, is so counted as part
-    of the error and not corrected for: it is known too poorly.
+    Its variance is that of :attr:`~aqka.Prediction.low` and ``high``, from the test shots and
+    the head in use, with two parts added that are those of the training shots. Shots are drawn anew
+    from a kernel without noise that is like the measured one, and the readout is trained on each:
+    the mean square of its errors, its bias included. And where the readout chooses its ridge, the
+    points may not tell which is the best: every ridge whose held-out error is within two standard
+    errors of the best one's may be what the exact kernel would make it choose, and the farthest
+    f of them counts.
 
     Parameters
     ----------
     prediction
-        What :func:`~aqka.predict` returned.
+        What :func:`~aqka.predict` or :func:`~aqka.sessions.predict_values` returned.
     session
         The finished training session whose head made the prediction.
     readout
@@ -58,18 +63,36 @@ def with_total_interval(
     repetitions = as_count(repetitions, "repetitions", minimum=2)
     rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
     _check_head(prediction, session, chosen)
-    errors = _redrawn_errors(prediction.table, session, chosen, repetitions, rng)
+    rows = row_prior(prediction.head).mean_rows(prediction.table)
+    errors = HeadErrors.of(session, chosen, rows, repetitions, rng)
     quantile = normal_quantile(prediction.level)
-    reach = quantile * _root_mean_square(errors)
-    return replace(
-        prediction,
-        total_low=prediction.f - reach,
-        total_high=prediction.f + reach,
-        could_flip=_could_flip(prediction.f, errors, quantile),
-    )
+    n_outputs = prediction.reading.values.shape[1]
+    alone = np.eye(n_outputs)[:, None, :].repeat(len(rows), axis=1)
+    reach = np.stack([_reach(prediction, errors, one, quantile) for one in alone], axis=1)
+    reach = reach.reshape(prediction.f.shape)
+    if isinstance(prediction, ValuePrediction):
+        reach = reach * prediction.unit
+    low, high = prediction.f - reach, prediction.f + reach
+    if isinstance(prediction, ValuePrediction):
+        return replace(prediction, total_low=low, total_high=high)
+    flip = _could_flip(prediction, errors, quantile)
+    return replace(prediction, total_low=low, total_high=high, could_flip=flip)
 
 
-def _check_head(prediction: Prediction, session: Acquisition, readout: Readout) -> None:
+def _reach(
+    prediction: Prediction | ValuePrediction,
+    errors: HeadErrors,
+    mixture: FloatArray,
+    quantile: float,
+) -> FloatArray:
+    """Return how far the interval of a mixture of outputs reaches, for each point."""
+    variance = prediction.reading.variance(mixture) + errors.variance(mixture)
+    return np.asarray(quantile * np.sqrt(variance))
+
+
+def _check_head(
+    prediction: Prediction | ValuePrediction, session: Acquisition, readout: Readout
+) -> None:
     """Refuse a session or a readout that the prediction's head did not come from."""
     again = session.fit(readout)
     if not np.array_equal(again.alpha, prediction.head.alpha):
@@ -79,41 +102,17 @@ def _check_head(prediction: Prediction, session: Acquisition, readout: Readout) 
         )
 
 
-def _redrawn_errors(
-    block: BlockTable, session: Acquisition, readout: Readout, repetitions: int, rng: Generator
-) -> FloatArray:
-    """Return how far f of redrawn trainings and test entries lies from f without noise."""
-    table, problem, landmarks = session.table, session.problem, session.landmarks
-    chances = hit_chances(table, problem, landmarks)
-    prior = block.prior()
-    entries, centre = block.smoothed(prior), block.estimate(prior.mean)
-    # What is not measured is as uncertain as the prior says.
-    spread = np.sqrt(block.variance(prior))
-    truth = readout.fit_kernel(table.square(chances), problem).decision_function(centre)
-    values = []
-    for _ in range(repetitions):
-        head = readout.fit(redraw_counts(table, chances, rng), problem, landmarks)
-        noise = np.where(
-            block.seen,
-            rng.binomial(block.shots, entries) / np.maximum(block.shots, 1) - entries,
-            spread * rng.standard_normal(spread.shape),
-        )
-        values.append(head.decision_function(centre + noise))
-    return np.stack(values) - truth
-
-
-def _could_flip(f: FloatArray, errors: FloatArray, quantile: float) -> BoolArray:
+def _could_flip(found: Prediction, errors: HeadErrors, quantile: float) -> BoolArray:
     """Return where the leader is not ahead of every other class by its interval's reach."""
+    f = found.f
     if f.ndim == 1:
-        return np.asarray(np.abs(f) <= quantile * _root_mean_square(errors))
+        return np.asarray(np.abs(f) <= _reach(found, errors, np.ones((len(f), 1)), quantile))
     points, leader = np.arange(len(f)), f.argmax(axis=1)
-    gaps = f[points, leader][:, None] - f
-    errors_of_gaps = errors[:, points, leader][..., None] - errors
-    reach = quantile * _root_mean_square(errors_of_gaps)
-    close = gaps <= reach
-    close[points, leader] = False
+    close = np.zeros(f.shape, dtype=np.bool_)
+    for c in range(f.shape[1]):
+        contrast = np.zeros_like(f)
+        contrast[points, leader] = 1.0
+        contrast[:, c] -= 1.0
+        gap = f[points, leader] - f[:, c]
+        close[:, c] = (leader != c) & (gap <= _reach(found, errors, contrast, quantile))
     return np.asarray(close.any(axis=1))
-
-
-def _root_mean_square(errors: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt(np.mean(errors**2, axis=0)))

@@ -5,16 +5,17 @@ from aqka.planning.ceilings import make_ceiling
 from aqka.planning.device import DeviceModel
 from aqka.planning.parts import QuotePart, Wish
 from aqka.planning.quotes import Quote, quote
-from aqka.planning.split import BudgetSplit, split_budget
+from aqka.planning.split import Split, split_budget, split_shots
 
 __all__ = [
-    "BudgetSplit",
     "DeviceModel",
     "Quote",
     "QuotePart",
+    "Split",
     "Wish",
     "make_ceiling",
     "parse_budget",
     "quote",
     "split_budget",
+    "split_shots",
 ]

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from aqka._util.arrays import as_count, as_fraction
-from aqka.errors import InputError
-from aqka.planning.split import BudgetSplit, Design, split_budget
+from aqka._util.arrays import as_count
+from aqka.planning.split import Split, split_shots
 from aqka.planning.usage import Usage
 from aqka.sessions.prediction import ROUNDS
 
@@ -64,45 +63,40 @@ class Wish:
     sentinel_shots: int = 0
     calibration_shots: int = 0
     on_top: bool = False
-    design: Design = "pairs"
+    design: str = "pairs"
 
     def __post_init__(self) -> None:
-        """Check the counts and the share."""
+        """Check the counts."""
         for name in ("new_points", "sentinel_shots", "calibration_shots"):
             as_count(getattr(self, name), name, minimum=0)
-        if self.train_share is not None and not 0 < as_fraction(self.train_share, "share") < 1:
-            raise InputError(
-                f"train_share must lie between 0 and 1, got {self.train_share!r}; for training "
-                "alone predict no points."
-            )
 
-    def split(self, shots: int, n_points: int) -> BudgetSplit:
+    def split(self, shots: int, n_points: int) -> Split:
         """Return training and prediction shots of so many for both; of training alone, on top."""
-        if self.new_points == 0:
-            return BudgetSplit(shots, 0, "")
-        if self.test_shots is not None:
-            wanted = self.new_points * n_points * as_count(self.test_shots, "test_shots", minimum=0)
-            reason = f"predictions get the {self.test_shots} shots a pair asked for."
-            return BudgetSplit(shots if self.on_top else shots - wanted, wanted, reason)
-        if self.train_share is not None:
-            train = min(max(round(self.train_share * shots), 1), shots - 1)
-            reason = f"{self.train_share:.0%} for training, as asked for."
-            return BudgetSplit(train, shots - train, reason)
-        return split_budget(shots, n_points, self.new_points, self.design)
+        if self.on_top:
+            wanted = self.new_points * n_points * (self.test_shots or 0)
+            return Split(shots, wanted, "predictions get the shots asked for, on top.")
+        return split_shots(
+            shots,
+            n_points,
+            self.new_points,
+            design=self.design,
+            train_share=self.train_share,
+            test_shots=self.test_shots,
+        )
 
-    def parts(self, split: BudgetSplit, usage: Usage) -> tuple[QuotePart, ...]:
+    def parts(self, split: Split, usage: Usage) -> tuple[QuotePart, ...]:
         """Return what is bought beside the training shots."""
         found = []
         execution, overhead = usage.execution_seconds, usage.device.job_overhead
-        if split.prediction:
-            rounds = min(ROUNDS, split.prediction)
+        if split.predict:
+            rounds = min(ROUNDS, split.predict)
             # At most: whatever the rounds' sizes, each begins at most one job that is not full.
-            executions = usage.executions(split.prediction)
+            executions = usage.executions(split.predict)
             jobs = rounds + executions // usage.device.max_executions
             seconds = jobs * overhead + executions * execution
-            found.append(QuotePart(PREDICTIONS, split.prediction, rounds, jobs, seconds))
+            found.append(QuotePart(PREDICTIONS, split.predict, rounds, jobs, seconds))
         if self.sentinel_shots:
-            shots = self.sentinel_shots * len(usage.rounds(split.training))
+            shots = self.sentinel_shots * len(usage.rounds(split.train))
             seconds = usage.executions(shots) * execution
             found.append(QuotePart(SENTINELS, shots, 0, 0, seconds))
         if self.calibration_shots:

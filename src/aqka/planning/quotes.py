@@ -259,12 +259,12 @@ def quote(
     def bill(measured: int) -> tuple[int, float]:
         split = wish.split(measured, n_points)
         also = () if wish.on_top else wish.parts(split, usage)
-        shots = split.training + sum(part.shots for part in also)
-        return shots, usage.seconds(split.training) + sum(part.qpu_seconds for part in also)
+        shots = split.train + sum(part.shots for part in also)
+        return shots, usage.seconds(split.train) + sum(part.qpu_seconds for part in also)
 
     least = 1 if wish.on_top else _least_shots(wish, n_points)
     split = wish.split(affordable_shots(budget, rate, bill, least), n_points)
-    shots = split.training
+    shots = split.train
     rounds, qpu = usage.rounds(shots), usage.seconds(shots)
     classical = device.classical_per_cube * n_points**3
     queued = len(rounds) * queue * device.queued_job_seconds
@@ -300,7 +300,7 @@ def quote(
 def _least_shots(wish: Wish, n_points: int) -> int:
     """Return the fewest shots for training and predictions: one for training at least."""
     if wish.test_shots is not None and wish.new_points:
-        return wish.split(1, n_points).prediction + 1
+        return wish.split(1, n_points).predict + 1
     return 1 if not wish.new_points else 4
 
 

@@ -1,10 +1,10 @@
-"""How to split one budget between training and prediction."""
+"""How one budget is split between training and predictions."""
 
 import math
 from dataclasses import dataclass
 from typing import Literal
 
-from aqka._util.arrays import as_count
+from aqka._util.arrays import as_count, as_fraction
 from aqka.errors import InputError
 
 Design = Literal["pairs", "points"]
@@ -16,23 +16,23 @@ TRAINING_WEIGHT = 1 / 8
 
 
 @dataclass(frozen=True)
-class BudgetSplit:
-    """A budget in two parts.
+class Split:
+    """A number of shots in two parts.
 
     Attributes
     ----------
-    training, prediction
-        Shots for the training kernel, and for the new points.
+    train, predict
+        Shots of the training kernel, and at most of the predictions.
     reason
-        Why, in words.
+        Why so, in words.
     """
 
-    training: int
-    prediction: int
+    train: int
+    predict: int
     reason: str
 
 
-def split_budget(budget: int, n_train: int, n_new: int, design: Design = "pairs") -> BudgetSplit:
+def split_budget(budget: int, n_train: int, n_new: int, design: str = "pairs") -> Split:
     """Return how many of all shots to train with, and how many to keep for new points.
 
     Parameters
@@ -50,11 +50,11 @@ def split_budget(budget: int, n_train: int, n_new: int, design: Design = "pairs"
     Examples
     --------
     >>> split = split_budget(100_000, n_train=60, n_new=60)
-    >>> split.training, split.prediction
+    >>> split.train, split.predict
     (19866, 80134)
-    >>> split.reason[:60]
-    '20% for training: 60 new points have 3,600 pairs with the 60'
-    >>> split_budget(100_000, 60, 60, design="points").training
+    >>> print(split.reason)
+    20 % for training: 60 new points have 3,600 pairs with the 60 training points, which have ...
+    >>> split_budget(100_000, 60, 60, design="points").train
     50000
     """
     budget = as_count(budget, "budget", minimum=2)
@@ -62,8 +62,63 @@ def split_budget(budget: int, n_train: int, n_new: int, design: Design = "pairs"
     if design not in ("pairs", "points"):
         raise InputError(f"design must be 'pairs' or 'points', got {design!r}.")
     share, reason = (_of_pairs if design == "pairs" else _of_points)(n_train, n_new)
-    training = min(max(round(share * budget), 1), budget - 1)
-    return BudgetSplit(training, budget - training, f"{share:.0%} for training: {reason}")
+    return _by_share(budget, share, f"{share:.0%} for training: {reason}".replace("%", " %", 1))
+
+
+def split_shots(
+    shots: int,
+    n_points: int,
+    new_points: int,
+    *,
+    design: str = "pairs",
+    train_share: float | None = None,
+    test_shots: int | None = None,
+) -> Split:
+    """Split shots as a user wants them split, and else as :func:`split_budget` does.
+
+    Parameters
+    ----------
+    shots
+        Of both together.
+    n_points, new_points
+        Training points, and points to predict.
+    design
+        What a shot is spent on, pairs or points.
+    train_share
+        The training's share, as its user wants it.
+    test_shots
+        Shots of each pair of a new and a training point, as its user wants them; training gets
+        the rest.
+
+    Examples
+    --------
+    >>> split_shots(100_000, 100, 50).train
+    26010
+    >>> split_shots(100_000, 100, 50, test_shots=10).train
+    50000
+    """
+    as_count(shots, "shots")
+    if new_points == 0:
+        return Split(shots, 0, "No points to predict: all shots are for training.")
+    if test_shots is not None and design == "pairs":
+        wanted = new_points * n_points * as_count(test_shots, "test_shots", minimum=0)
+        return Split(
+            shots - wanted, wanted, f"Predictions get the {test_shots} shots a pair asked."
+        )
+    if train_share is not None:
+        share = as_fraction(train_share, "train_share")
+        if not 0 < share < 1:
+            raise InputError(
+                f"train_share must lie between 0 and 1, got {train_share!r}; for training alone "
+                "predict no points."
+            )
+        return _by_share(shots, share, f"Training gets the share of {share:g} asked.")
+    return split_budget(max(shots, 2), n_points, new_points, design)
+
+
+def _by_share(shots: int, share: float, reason: str) -> Split:
+    train = min(max(round(share * shots), 1), shots - 1)
+    return Split(train, shots - train, reason)
 
 
 def _of_pairs(n_train: int, n_new: int) -> tuple[float, str]:

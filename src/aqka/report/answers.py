@@ -9,6 +9,7 @@ from aqka.report.number_text import count_text, number_text, p_text, range_text
 from aqka.report.point_results import PointResults
 from aqka.report.rivals import LEVEL, Rival
 from aqka.report.run_report import RunReport
+from aqka.report.value_results import value_words
 from aqka.report.verdict import best_plain, rival_of
 
 
@@ -48,6 +49,12 @@ def _spending(report: RunReport) -> str:
             f" {used:,} more went to {len(report.point_results.truth)} test points: "
             f"{table.total + used:,} in all."
         )
+    if report.values is not None:
+        used = int(report.values.shots.sum())
+        text += (
+            f" {used:,} more went to {len(report.values.truth)} test points: "
+            f"{table.total + used:,} in all."
+        )
     return text + _qpu_time(report) + _cost(report)
 
 
@@ -72,6 +79,8 @@ def _cost(report: RunReport) -> str:
 
 
 def _accuracy(report: RunReport) -> str:
+    if report.values is not None:
+        return value_words(report.values)
     found = report.point_results
     if found is None:
         return _accuracy_so_far(report)

@@ -63,6 +63,8 @@ def _relative_sensitivity(report: RunReport) -> FloatArray | None:
 def _order(report: RunReport) -> NDArray[np.int64]:
     """Return the points sorted by class, where that is known."""
     labels = report.labels or [""] * report.table.n_points
+    if report.settings.get("data.task") == "regression":
+        return np.argsort([float(label) for label in labels], kind="stable")
     return np.argsort(np.array(labels), kind="stable")
 
 

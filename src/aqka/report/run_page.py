@@ -5,6 +5,7 @@ from aqka.report.number_text import number_text, range_text
 from aqka.report.render import render
 from aqka.report.run_report import RunReport
 from aqka.report.run_sections import run_sections
+from aqka.report.value_results import value_tiles
 from aqka.report.verdict import decide
 
 
@@ -50,4 +51,4 @@ def _tiles(report: RunReport) -> list[tuple[str, str]]:
             (f"{found.balanced_accuracy:.3f}", "balanced accuracy"),
             (f"{int(found.settled.sum())} of {len(found.truth)}", "test points settled"),
         ]
-    return tiles
+    return tiles if report.values is None else tiles + value_tiles(report.values)

@@ -26,10 +26,11 @@ from aqka.report.rivals import Rival
 from aqka.report.run_circuit import RunCircuit, feature_map_of, run_circuit
 from aqka.report.run_costs import bill_of, usage_of
 from aqka.report.run_rivals import exact_kernel_of, rivals_of
+from aqka.report.value_results import ValueResults, value_results
 from aqka.runs.audit import Audit
 from aqka.runs.history import History
 from aqka.study.directory import check_directory, is_held
-from aqka.study.method import readout_of
+from aqka.study.method import class_labels_of, readout_of
 from aqka.study.progress import check_extent, read_begun_history, run_state
 from aqka.study.results import measured_spectrum
 from aqka.study.rounds import RoundSummary, make_assess, summarise_rounds
@@ -62,8 +63,8 @@ class RunReport:
         Of the kernel estimate, falling; and what shot noise alone can reach.
     steering, fewer
         Looking back: see :mod:`aqka.insight.hindsight`.
-    point_results
-        The test points; None before they are predicted.
+    point_results, values
+        The test points, their classes or their values; None before they are predicted.
     exact
         The kernel without noise, or why it is not known.
     rivals
@@ -97,6 +98,7 @@ class RunReport:
     steering: Steering | None
     fewer: list[FewerShots]
     point_results: PointResults | None
+    values: ValueResults | None
     exact: ExactKernel | str
     rivals: list[Rival]
     usage: list[dict[str, Any]]
@@ -136,7 +138,9 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     exact = exact_kernel_of(run, feature_map)
     # Intervals that count the training shots are those of a kernel as it was measured.
     found = point_results(run, total=is_small(run) and not run.study.sentinels.mitigate)
-    assess = make_assess(problem, points.train_labels, readout_of(run.study), diagnostics)
+    assess = make_assess(
+        problem, class_labels_of(run.study, points), readout_of(run.study), diagnostics
+    )
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run)),
@@ -154,6 +158,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         steering=_steering(run, noise_head),
         fewer=_fewer_shots(run),
         point_results=found,
+        values=value_results(run, total=is_small(run)),
         exact=exact,
         rivals=[] if found is None else rivals_of(run, found, exact),
         usage=usage_of(run),
@@ -187,6 +192,7 @@ def _python_report(directory: Path, history: History, state: str) -> RunReport:
         steering=None,
         fewer=[],
         point_results=None,
+        values=None,
         exact="the run was begun from Python",
         rivals=[],
         usage=[],
@@ -258,7 +264,9 @@ def _fewer_shots(run: StudyRun) -> list[FewerShots]:
     session = run.session
     if not session.table.total or not is_small(run):
         return []
-    labels, readout = run.points.train_labels, readout_of(run.study)
+    labels, readout = class_labels_of(run.study, run.points), readout_of(run.study)
+    if labels is None:
+        return []
     return fewer_shots(session.table, session.problem, labels, readout, session.landmarks)
 
 

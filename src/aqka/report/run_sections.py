@@ -21,6 +21,7 @@ from aqka.report.run_charts import (
     spectrum,
 )
 from aqka.report.run_report import RunReport
+from aqka.report.value_results import HEADER, values_chart, worst_points
 
 UNDRAWN = " For this run the wide intervals are not drawn: it has several classes, or is large."
 MAX_LINE = 500  # characters of a line of the study file
@@ -116,6 +117,16 @@ def _test_points(report: RunReport) -> Section | None:
     )
 
 
+def _values(report: RunReport) -> Section | None:
+    found = report.values
+    if found is None:
+        return None
+    rows = worst_points(found)
+    data = {"chart": values_chart(found), "header": HEADER, "rows": rows}
+    summary = f"The {len(rows)} points farthest from their targets"
+    return Section("values", "Test points", data | {"summary": summary})
+
+
 def _shots(report: RunReport) -> Section:
     maps = heat_maps(report)
     return Section("shots", "Where the shots went", {"panels": maps.panels}, maps.data)
@@ -182,6 +193,7 @@ def _glossary(_: RunReport) -> Section:
 BUILDERS: tuple[Builder, ...] = (
     _rivals,
     _test_points,
+    _values,
     _shots,
     _rounds,
     _concentration,

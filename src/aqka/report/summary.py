@@ -56,6 +56,7 @@ def summary(report: RunReport) -> dict[str, Any]:
         "steering": None if report.steering is None else asdict(report.steering),
         "fewer_shots": [asdict(part) for part in report.fewer],
         "test_points": tested,
+        **({} if report.values is None else {"test_values": asdict(report.values.scores)}),
         "quote_versus_actual": report.usage,
         "ledgers": {name: asdict(audit) for name, audit in report.ledgers.items()},
         "settings": report.settings,

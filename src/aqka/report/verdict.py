@@ -46,6 +46,10 @@ def decide(report: "RunReport") -> Verdict:
        plain model is better.
     4. Otherwise: learnt.
     """
+    if report.values is not None:
+        from aqka.report.value_results import decide_values  # which makes a Verdict itself
+
+        return decide_values(report.values)
     found = report.point_results
     if found is None:
         return Verdict("open", "Not known yet", _what_is_missing(report))

@@ -10,7 +10,7 @@ from aqka.errors import InputError, LedgerError
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.serve.job_states import JobState, job_states
 from aqka.study.carry_out import stored_quote
-from aqka.study.directory import is_held, read_results
+from aqka.study.directory import REPORT_NAME, is_held, read_results
 from aqka.study.progress import Progress, ProgressReader, read_begun_history, run_state
 from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME
 
@@ -31,7 +31,7 @@ class RunLook:
     progress
         Where it stands; None of a run that cannot be read.
     words
-        What is wrong with it, or how to go on with it.
+        What is wrong with it, or the command that goes on with it or knows more.
     jobs
         Its submissions, the last first.
     queue_seconds
@@ -89,9 +89,10 @@ def _progress(directory: Path) -> Progress:
 
 def version_of(directory: Path) -> Version:
     """Return what changes whenever something happens to a run, and costs next to nothing."""
-    names = (LEDGER_NAME, f"{LEDGER_NAME}-wal", RESULTS_NAME, f"{PREDICTIONS_NAME}/{LEDGER_NAME}")
+    ledgers = (LEDGER_NAME, f"{PREDICTIONS_NAME}/{LEDGER_NAME}")
+    names = (*ledgers, *(f"{name}-wal" for name in ledgers), RESULTS_NAME, REPORT_NAME)
     found: list[object] = [is_held(directory)]
-    for path in (directory / name for name in (*names, f"{PREDICTIONS_NAME}/{LEDGER_NAME}-wal")):
+    for path in (directory / name for name in names):
         try:
             status = path.stat()
         except OSError:
@@ -111,4 +112,6 @@ def look_at(directory: Path, name: str) -> RunLook:
     except (InputError, LedgerError, OSError) as error:
         return RunLook(name, None, inert(error, 300))
     words = f"aqka resume {inert(directory, 300)}" if now.resumable else ""
+    if now.jobs and not words:  # this page asks nobody
+        words = f"aqka status {inert(directory, 300)} asks the service for their place in the queue"
     return RunLook(name, now, words, jobs, None if quoted is None else quoted.queue_seconds)

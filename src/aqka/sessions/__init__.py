@@ -9,6 +9,7 @@ from aqka.sessions.point_heads import FidelityOfPoints, PointHead, PointKernel, 
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints, predict_points
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction, Values, ValueSession, predict_values
 
 __all__ = [
     "Acquisition",
@@ -23,8 +24,12 @@ __all__ = [
     "Prediction",
     "PredictionSession",
     "ProjectedPoints",
+    "ValuePrediction",
+    "ValueSession",
+    "Values",
     "acquire",
     "choose_design",
     "predict",
     "predict_points",
+    "predict_values",
 ]

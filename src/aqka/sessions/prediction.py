@@ -17,6 +17,7 @@ from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
 from aqka.runs.show_rounds import show_rounds
+from aqka.sessions.block_sessions import check_columns, check_head, milestones
 from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
 
@@ -29,8 +30,6 @@ def coefficients_per_class(head: FittedHead) -> tuple[FloatArray, FloatArray]:
     Only differences between classes are tested, so that one of two may stand at 0.
     """
     alpha = np.asarray(head.alpha, dtype=np.float64).reshape(len(head.alpha), -1)
-    if not np.all(np.isfinite(alpha)):
-        raise InputError("head has coefficients that are NaN or infinite; fit it anew.")
     intercept = np.asarray(head.intercept, dtype=np.float64).reshape(-1)
     if alpha.shape[1] > 1:
         return alpha, intercept
@@ -86,10 +85,7 @@ class PredictionSession(Session[ShotPlan]):
         rounds: int = ROUNDS,
         seed: int = 0,
     ) -> None:
-        if not isinstance(head, FittedHead):
-            raise InputError(
-                f"head must be a FittedHead, got {type(head).__name__}; session.fit() gives one."
-            )
+        check_head(head)
         super().__init__(budget)
         self.head = head
         self.n_points = as_count(n_points, "n_points")
@@ -102,9 +98,7 @@ class PredictionSession(Session[ShotPlan]):
         self.seed = as_count(seed, "seed", minimum=0)
         self._alpha, self._intercept = coefficients_per_class(head)
         self.table = BlockTable(self.n_points, len(self._alpha))
-        first = min(self.budget / self.rounds, float(self.table.shots.size))
-        ends = np.geomspace(self.budget, first, self.rounds)[::-1]  # of one round, the budget
-        self._milestones: list[int] = np.unique(np.rint(ends).astype(np.int64)).tolist()
+        self._milestones = milestones(self.budget, self.rounds, self.table.shots.size)
         # The last points share what the others leave, so twice the mean is still worth a bet.
         self.test = WinnerTest(
             self._alpha,
@@ -238,7 +232,10 @@ def predict(
     verbose: bool = False,
     ceiling: Ceiling | None = None,
 ) -> Prediction:
-    """Predict the test points of a backend, spending at most ``budget`` shots.
+    """Predict the classes of a backend's test points, spending at most ``budget`` shots.
+
+    Of a head for real targets these are their signs; :func:`~aqka.sessions.predict_values`
+    predicts the values themselves.
 
     Parameters
     ----------
@@ -272,11 +269,7 @@ def predict(
     session = PredictionSession(
         head, backend.shape[0], budget, error_rate=error_rate, rounds=rounds, seed=seed
     )
-    if backend.shape[1] != len(head.alpha):
-        raise InputError(
-            f"the head was trained on {len(head.alpha)} points, so the backend must have that many "
-            f"columns, one row per test point; its shape is {backend.shape}."
-        )
+    check_columns(head, backend)
     with show_rounds(session, verbose, on_round) as told:
         drive(session, backend, directory, patience, told, ceiling)
     return session.result(level)

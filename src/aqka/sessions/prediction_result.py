@@ -74,8 +74,12 @@ def read_block(head: FittedHead, table: BlockTable, *, as_measured: bool = False
     alpha = np.asarray(head.alpha, dtype=np.float64).reshape(len(head.alpha), -1)
     if as_measured:
         return RowReading.as_measured(table, alpha)
-    spectrum = head.spectrum or Spectrum.of(np.asarray(head.kernel))
-    return RowReading.linear_bayes(table, RowPrior.of(spectrum), alpha)
+    return RowReading.linear_bayes(table, row_prior(head), alpha)
+
+
+def row_prior(head: FittedHead) -> RowPrior:
+    """Return what the rows of a head's training kernel say about any row."""
+    return RowPrior.of(head.spectrum or Spectrum.of(np.asarray(head.kernel)))
 
 
 def estimate(head: FittedHead, reading: RowReading) -> tuple[FloatArray, FloatArray]:

@@ -21,7 +21,8 @@ from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction import PredictionSession
+from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.chip import count_tiles
@@ -42,6 +43,7 @@ from aqka.study.results import Predicted, quote_versus_actual, results_of
 from aqka.study.seal import PREDICTIONS_NAME, begin_predictions, digest_files, final_digests
 from aqka.study.spending import check_ceiling, prediction_shots, study_ceiling, wish_of
 from aqka.study.study_run import StudyRun
+from aqka.study.tested_points import session_for, tested
 from aqka.version import __version__
 
 OnStart = Callable[[Quote, int], None]
@@ -203,7 +205,7 @@ def _spend(
             train.seal(begin_predictions(directory))
         head, noise = fit_head(study, session, history, n_qubits_of(prepared))
         as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
-        made = _predict(head, spending, study.method.seed, directory, history, as_measured)
+        made = _predict(prepared, head, spending, directory, history, as_measured)
         backends.__exit__(None, None, None)  # billed while open; what is left needs no device
         start = _start(spending.quoted, spending.test_shots, backends)
         results = start | {"run_id": history.run_id}
@@ -212,6 +214,7 @@ def _spend(
         content = as_json(results)
         train.seal(final_digests(content, None if made is None else made.end))
         write_results(directory, content)
+    found = None if made is None else made.prediction
     audits = {"training": Audit.of(history)}
     if made is not None:
         audits["predictions"] = Audit.of(made.history)
@@ -223,25 +226,27 @@ def _spend(
         session=session,
         history=history,
         head=head,
-        prediction=None if made is None else made.prediction,
+        prediction=found if isinstance(found, Prediction) else None,
+        values=found if isinstance(found, ValuePrediction) else None,
         audits=audits,
         results=results,
     )
 
 
 def _predict(
+    prepared: Prepared,
     head: FittedHead,
     spending: Spending,
-    seed: int,
     directory: Path,
     history: History,
     as_measured: bool,
 ) -> Predicted | None:
     """Spend the predictions' shots on pairs of a test and a training point, and predict."""
+    study, points = prepared.study, prepared.points
     backend, budget = spending.backends.test, spending.test_shots
     if backend is None or budget == 0:
         return None
-    session = PredictionSession(head, backend.shape[0], budget, seed=seed)
+    session = session_for(study, head, len(points.test), budget, study.method.seed)
     with Run(
         session,
         backend,
@@ -251,7 +256,7 @@ def _predict(
         cancelled=lambda: cancelled_jobs(directory),
     ) as run:
         run.spend()
-        found = session.result(as_measured=as_measured)
+        found = tested(session, points, as_measured=as_measured)
         return Predicted(found, run.history(), run.end())
 
 

@@ -202,7 +202,9 @@ def read_points(directory: Path, features: int | None = None) -> Points:
     for x, labels in ((train, train_labels), (test, test_labels)):
         if x.ndim != 2 or x.dtype != np.float64 or labels.shape != (len(x),):
             raise refusal
-        if labels.dtype.kind not in "iU" or not np.isfinite(x).all():
+        if labels.dtype.kind not in "iUf" or not np.isfinite(x).all():
+            raise refusal
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise refusal
     # There may be no test points, if all are for training.
     if train.size == 0 or train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):

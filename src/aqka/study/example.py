@@ -11,6 +11,7 @@ output = "runs/{stem}"        # directory of the run, inside this file's directo
 [data]
 source = "breast-cancer"      # built-in: breast-cancer, wine, iris, digits, moons, circles;
                               # or a .csv, .parquet or .npz file beside this one
+# task = "regression"         # the target holds numbers (built-in: diabetes), not classes
 # target = "label"            # of a file: the column of the labels (.npz: the array, beside X)
 # features = ["a", "b"]       # of a file: columns to use; default: all others
 # id = "name"                 # of a file: the column that names the points; default: rows, from 1

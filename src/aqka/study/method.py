@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from aqka.allocators import make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.core.defaults import DEFAULT_READOUT, FIRST_DEFAULT
 from aqka.core.problem import Problem
+from aqka.core.target_scale import TargetScale
 from aqka.readouts import Readout, make_readout
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
@@ -16,8 +20,16 @@ from aqka.study.schema import Study
 
 
 def problem_of(study: Study, points: Points) -> Problem:
-    """Return the learning problem of a study."""
-    return Problem(points.train_labels, study.method.ridge, study.method.C)
+    """Return the learning problem of a study; numbers are learnt in units of their spread."""
+    y = points.train_labels
+    if study.data.task == "regression":
+        y = TargetScale.of(y).scaled(y)
+    return Problem(y, study.method.ridge, study.method.C)
+
+
+def class_labels_of(study: Study, points: Points) -> NDArray[Any] | None:
+    """Return the classes of the training points; None where the target holds numbers."""
+    return None if study.data.task == "regression" else points.train_labels
 
 
 def schedule_of(study: Study) -> Schedule:

@@ -1,27 +1,40 @@
 """New points for a finished run: encoded as its own were, measured on its backend."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aqka._util.arrays import digest, text_digest
-from aqka._util.text import inert
+from aqka._util.text import inert, read_number
 from aqka.backends import Backend
 from aqka.errors import InputError
+from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.ceilings import make_ceiling
 from aqka.runs.driver import Run, replay
-from aqka.sessions.prediction import PredictionSession
-from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.data import READERS
-from aqka.study.directory import NEW_POINTS_NAME, hold_run, n_qubits_of, read_run, same_device
+from aqka.study.directory import (
+    NEW_POINTS_NAME,
+    Prepared,
+    hold_run,
+    n_qubits_of,
+    read_run,
+    same_device,
+)
 from aqka.study.encoding import Encoding
 from aqka.study.method import new_session, reads_as_measured
 from aqka.study.mitigated import fit_head
+from aqka.study.other_columns import Columns, other_columns
 from aqka.study.progress import read_begun_history
 from aqka.study.table_files import FORMATS, DataTable
+from aqka.study.tested_points import Tested, session_for, tested
+from aqka.study.value_scores import ValueScores
 
 MAX_NEW_POINTS = 10_000
 
@@ -33,7 +46,7 @@ class NewPoints:
     Attributes
     ----------
     prediction
-        Labels, decision values, intervals and what is settled.
+        Labels, decision values, intervals and what is settled; or values in the target's units.
     directory
         Where their ledger is.
     budget
@@ -42,31 +55,68 @@ class NewPoints:
         QPU time they took, all in all; None if the backend does not say.
     clipped
         Points with a feature outside the training points' range, which is clipped to it.
+    others
+        Columns of the file besides the features and the target, such as names of the points.
+    truth
+        Labels or numbers of the file's target column, None of a point without one; None
+        if the file has no such column.
+    training_mean
+        Of a regression's targets.
     """
 
-    prediction: Prediction
+    prediction: Tested
     directory: Path
     budget: int
     qpu_seconds: float | None
     clipped: int
+    others: Columns = field(default_factory=dict)
+    truth: list[Any] | None = None
+    training_mean: float = 0.0
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per point, of plain values."""
         found = self.prediction
-        rows = []
-        for k, label in enumerate(found.labels):
-            rows.append(
-                {
-                    "point": k,
-                    "label": label.item(),
-                    "decision": found.f[k].tolist(),
-                    "low": found.low[k].tolist(),
-                    "high": found.high[k].tolist(),
-                    "settled": bool(found.settled[k]),
-                    "shots": int(found.shots[k]),
-                }
-            )
-        return rows
+        return [self._answer(k) | {"shots": int(found.shots[k])} for k in range(len(found.f))]
+
+    def _answer(self, k: int) -> dict[str, Any]:
+        found = self.prediction
+        interval = {"low": found.low[k].tolist(), "high": found.high[k].tolist()}
+        if isinstance(found, ValuePrediction):
+            return {"point": k, "value": float(found.f[k])} | interval
+        answer = {"point": k, "label": found.labels[k].item(), "decision": found.f[k].tolist()}
+        return answer | interval | {"settled": bool(found.settled[k])}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows with what the file says of each point: its other columns, its truth."""
+        rows = self.rows()
+        taken = {*rows[0], "truth"} if rows else set()
+        names = {name: f"{name} (file)" if name in taken else name for name in self.others}
+        found = []
+        for k, row in enumerate(rows):
+            kept = {names[name]: cells[k] for name, cells in self.others.items()}
+            truth = {} if self.truth is None else {"truth": self.truth[k]}
+            found.append({"point": row.pop("point")} | kept | row | truth)
+        return found
+
+    def scores(self) -> dict[str, Any] | None:
+        """Return how good the predictions are, on the points whose truth is known."""
+        known = [k for k, one in enumerate(self.truth or ()) if one is not None]
+        if self.truth is None or not known:
+            return None
+        found, truth = self.prediction, [self.truth[k] for k in known]
+        if isinstance(found, ValuePrediction):
+            values = ValueScores.of(np.array(truth), found.f[known], self.training_mean)
+            return {"points": len(known)} | asdict(values)
+        labels = found.labels[known]
+        right = np.array([str(a) == str(b) for a, b in zip(labels, truth, strict=True)])
+        low, high = share_interval(int(right.sum()), right.size)
+        texts = np.array([str(one) for one in truth]), np.array([str(one) for one in labels])
+        return {
+            "points": len(known),
+            "accuracy": float(right.mean()),
+            "interval": [low, high],
+            "balanced_accuracy": balanced_accuracy(*texts),
+        }
 
 
 def predict_new_points(
@@ -87,7 +137,8 @@ def predict_new_points(
         The run's.
     data
         A .csv, .parquet or .npz file with the columns that the run was trained on; others are
-        not looked at. Of an .npz, the array ``X`` with as many columns.
+        kept as they are, and the study's target scores the predictions. Of an .npz, the array ``X``
+        with as many columns.
     shots_per_pair
         At most so many shots, on average, for each pair of a new and a training point; the
         study's ``test_shots`` if None. The same points with the same number are bought once.
@@ -140,7 +191,7 @@ def predict_new_points(
             ceiling, n_qubits=max(2, n_qubits_of(prepared)), depth=depth, rate=study.budget.rate
         )
     # A seed of their own: simulated hits must not repeat those of other points.
-    prediction = PredictionSession(head, len(features), budget, seed=int(name[:7], 16))
+    prediction = session_for(study, head, len(features), budget, int(name[:7], 16))
     with hold_run(directory), made:
         forget_cancel(directory)
         with Run(
@@ -154,8 +205,37 @@ def predict_new_points(
             run.spend()
             used = run.history().qpu_seconds
     as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
-    found = prediction.result(as_measured=as_measured)
-    return NewPoints(found, place, budget, used, int(outside.any(axis=1).sum()))
+    found = tested(prediction, points, as_measured=as_measured)
+    clipped = int(outside.any(axis=1).sum())
+    others, truth = _others_and_truth(data, prepared, len(features))
+    mean = float(np.mean(points.train_labels)) if study.data.task == "regression" else 0.0
+    return NewPoints(found, place, budget, used, clipped, others, truth, mean)
+
+
+def _others_and_truth(
+    data: Path, prepared: Prepared, n_points: int
+) -> tuple[Columns, list[Any] | None]:
+    """Return what else a file says of its points, and the truth where it has the target."""
+    section, labels = prepared.study.data, prepared.points.train_labels
+    is_npz = data.suffix.lower() == ".npz"
+    target = section.target or ("y" if is_npz else None)
+    first = [name for name in (target, section.id) if name is not None]
+    others = other_columns(data, prepared.points.encoding.columns, first, n_points)
+    texts = others.pop(target, None) if target is not None else None
+    if texts is None:
+        return others, None
+    truth = [_as_truth(text, labels.dtype.kind) for text in texts]
+    return others, None if all(one is None for one in truth) else truth
+
+
+def _as_truth(text: str, kind: str) -> Any:
+    """Return a cell of the target as the run's labels are: text, a whole number or a number."""
+    if kind == "U":
+        return text or None
+    number = read_number(text)
+    if number is None or not math.isfinite(number):
+        return None
+    return number if kind == "f" else int(number) if number.is_integer() else None
 
 
 def read_new_points(data: Path, encoding: Encoding) -> DataTable:

@@ -13,7 +13,7 @@ from aqka.study.data import load_table
 from aqka.study.edit_study import with_settings
 from aqka.study.example import example
 from aqka.study.schema import DataSection, parse_study
-from aqka.study.table_files import FORMATS
+from aqka.study.table_files import FORMATS, DataTable
 
 ENOUGH_POINTS = 120  # for the example's numbers of training and test points
 
@@ -37,11 +37,12 @@ def study_of_data(
         Runs a check, and may show how far it is.
     """
     base = study.parent
-    section = DataSection(source=_beside(base, data), target=target)
-    table = load_table(section, base)
+    section, table = _read(DataSection(source=_beside(base, data), target=target), base)
     n_columns = table.X.shape[1]
     text = example(study.name)
     settings: dict[str, Any] = {"data.source": section.source}
+    if section.task == "regression":
+        settings |= {"data.task": section.task}
     if target is not None:
         text = text.replace('# target = "label"  ', 'target = "label"    ')  # there as a comment
         settings |= {"data.target": target}
@@ -54,6 +55,18 @@ def study_of_data(
     check = StudyCheck.of(parse_study(text, inert(study.name)), base)
     found = run_check(check)
     return with_settings(text, check.changes(found.scan.candidates[found.scan.best])), found
+
+
+def _read(section: DataSection, base: Path) -> tuple[DataSection, DataTable]:
+    """Return the table of a file, and its section: a target of real numbers is a regression's."""
+    try:
+        return section, load_table(section, base)
+    except InputError as error:
+        numbers = section.model_copy(update={"task": "regression"})
+        try:
+            return numbers, load_table(numbers, base)
+        except InputError:
+            raise error from None
 
 
 def _beside(base: Path, data: Path) -> str:

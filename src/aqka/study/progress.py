@@ -20,7 +20,7 @@ from aqka.study.directory import (
     read_points,
     read_results,
 )
-from aqka.study.method import as_begun, problem_of, readout_of, schedule_of
+from aqka.study.method import as_begun, class_labels_of, problem_of, readout_of, schedule_of
 from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME, check_seal, is_complete
@@ -106,7 +106,9 @@ class ProgressReader:
             points = read_points(directory)
             if len(points.train) <= MAX_ASSESSED_POINTS:
                 problem = problem_of(self._study, points)
-                self._assess = make_assess(problem, points.train_labels, readout_of(self._study))
+                self._assess = make_assess(
+                    problem, class_labels_of(self._study, points), readout_of(self._study)
+                )
 
     def look(self) -> Progress:
         """Return where the run stands."""

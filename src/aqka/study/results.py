@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aqka.core.problem import Problem
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
@@ -14,12 +15,14 @@ from aqka.planning.usage import price
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.data import Points
-from aqka.study.method import readout_of
+from aqka.study.method import class_labels_of, readout_of
 from aqka.study.mitigated import Mitigation
 from aqka.study.rounds import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
 from aqka.study.schema import Study
+from aqka.study.tested_points import Tested
+from aqka.study.value_scores import ValueScores
 
 MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
 
@@ -27,7 +30,7 @@ MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
 class Predicted(NamedTuple):
     """The test points: what was predicted, what the ledger says of it, and the ledger's end."""
 
-    prediction: Prediction
+    prediction: Tested
     history: History
     end: str
 
@@ -50,15 +53,15 @@ def results_of(
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = None
     if table.n_points <= MAX_ASSESSED_POINTS:
-        assess = make_assess(problem, points.train_labels, readout_of(study), diagnostics)
+        labels = class_labels_of(study, points)
+        assess = make_assess(problem, labels, readout_of(study), diagnostics)
     rounds = summarise_rounds(history, problem.new_table(), assess, MAX_ASSESSED)
     return {
         "results": {
-            **_scores(points, None if made is None else made.prediction),
+            **_scores(study, points, problem, None if made is None else made.prediction),
             "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
             "train_points": table.n_points,
             "test_points": len(points.test),
-            "classes": [str(label) for label in problem.classes],
             "regularisation": head.regularisation,
             "shots": table.total,
             "pairs": table.n_pairs,
@@ -102,10 +105,26 @@ def wall_seconds(history: History) -> float:
     return max(rounds, history.rounds[-1].ended_at - history.started_at - history.idle_seconds)
 
 
-def _scores(points: Points, prediction: Prediction | None) -> dict[str, Any]:
+def _scores(
+    study: Study, points: Points, problem: Problem, prediction: Tested | None
+) -> dict[str, Any]:
+    """Return what the test points say of a head for classes, or of one for numbers."""
+    if prediction is None and study.data.task == "regression":
+        return {"task": "regression", "predictions": []}
     if prediction is None:
         names = ("accuracy", "standard_error", "balanced_accuracy", "majority_accuracy")
-        return dict.fromkeys(names) | {"predictions": [], "settled": []}
+        classes = [str(label) for label in problem.classes]
+        return dict.fromkeys(names) | {"classes": classes, "predictions": [], "settled": []}
+    if isinstance(prediction, ValuePrediction):
+        mean = float(points.train_labels.mean())
+        return {
+            "task": "regression",
+            **asdict(ValueScores.of(points.test_labels, prediction.f, mean)),
+            "predictions": prediction.f.tolist(),
+            "low": prediction.low.tolist(),
+            "high": prediction.high.tolist(),
+            "level": prediction.level,
+        }
     right = prediction.labels == points.test_labels
     accuracy = float(right.mean())
     return {
@@ -113,6 +132,7 @@ def _scores(points: Points, prediction: Prediction | None) -> dict[str, Any]:
         "standard_error": float(np.sqrt(accuracy * (1 - accuracy) / len(right))),
         "balanced_accuracy": balanced_accuracy(points.test_labels, prediction.labels),
         "majority_accuracy": points.majority_accuracy,
+        "classes": [str(label) for label in problem.classes],
         "predictions": [str(label) for label in prediction.labels],
         "settled": prediction.settled.tolist(),
     }

@@ -58,9 +58,9 @@ class RoundSummary:
 
 
 def make_assess(
-    problem: Problem, labels: NDArray[Any], readout: Readout, last: Diagnostics | None = None
+    problem: Problem, labels: NDArray[Any] | None, readout: Readout, last: Diagnostics | None = None
 ) -> Assess:
-    """Return what tells Gini and accuracy; the accuracy only where it takes no minutes.
+    """Return what tells Gini and accuracy; the accuracy only of classes, and in no minutes.
 
     ``last`` is what is known already of all that the run measured.
     """
@@ -69,7 +69,7 @@ def make_assess(
         # Counts only grow: with as many shots as the last table it is the last one.
         is_last = last is not None and table.total / table.n_pairs == last.shots_per_pair
         gini = last.gini if last is not None and is_last else diagnose(table, problem).gini
-        if table.n_points > MAX_ASSESSED_POINTS:
+        if labels is None or table.n_points > MAX_ASSESSED_POINTS:
             return gini, None
         kernel = estimate_kernel(table, problem, landmarks)
         return gini, cross_validated_accuracy(kernel, labels, readout, problem)

@@ -53,6 +53,8 @@ class DataSection(Section):
     source
         A built-in name (:data:`aqka.study.data.BUILT_IN`) or a file ending in .csv, .parquet or
         .npz, inside the study file's directory.
+    task
+        ``classification``; or ``regression``, whose target holds numbers.
     target
         Column of the labels; of an .npz, the array. Built-in data have their own.
     features
@@ -63,6 +65,7 @@ class DataSection(Section):
     """
 
     source: Name
+    task: Literal["classification", "regression"] = "classification"
     target: Name | None = None
     id: Name | None = None
     features: Annotated[list[Name], Field(min_length=1, max_length=10_000)] | None = None
@@ -203,6 +206,12 @@ class Study(Section):
     budget: BudgetSection
     sentinels: SentinelSection = SentinelSection()
     method: MethodSection = MethodSection()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Study":
+        if self.data.task == "regression" and self.method.head == "svm":
+            raise ValueError("method.head 'svm' is for classes; data.task is 'regression'")
+        return self
 
 
 def parse_study(text: str, name: str = "study") -> Study:

@@ -12,8 +12,8 @@ from aqka.runs.head import read_head
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction import PredictionSession
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
@@ -21,6 +21,7 @@ from aqka.study.method import as_begun, new_session, reads_as_measured
 from aqka.study.mitigated import fit_head
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import MAP_NAME, PREDICTIONS_NAME, STUDY_NAME
+from aqka.study.tested_points import Tested, session_for, tested
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,9 @@ class StudyRun:
         Where it is, the study, the file that was read, the encoded points.
     session, history
         The training session with all that was measured, and what its ledger says.
-    head, prediction
-        What was trained, and the test points; None before they are predicted.
+    head, prediction, values
+        What was trained, and the test points: their classes, or their values in the target's units
+        where the study is a regression. None before they are predicted.
     audits
         What the check of each ledger says, by name.
     results
@@ -49,6 +51,7 @@ class StudyRun:
     history: History
     head: FittedHead | None
     prediction: Prediction | None
+    values: ValuePrediction | None
     audits: dict[str, Audit]
     results: dict[str, Any]
 
@@ -62,7 +65,7 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
     session = new_session(study, points, history.budget)
     replay(session, history)
     audits = {"training": Audit.of(history)}
-    head, prediction = None, None
+    head, found = None, None
     place = directory / PREDICTIONS_NAME
     only_trains = session.done and history.sealed is not None and not place.is_dir()
     if only_trains:
@@ -74,7 +77,7 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         if isinstance(made, History) and made.sound and made.finished:
             head, noise = fit_head(study, session, history, _n_qubits(study, directory))
             as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
-            prediction = _replay_prediction(head, made, points, study, as_measured)
+            found = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
         directory=directory,
         study=study,
@@ -83,7 +86,8 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         session=session,
         history=history,
         head=head,
-        prediction=prediction,
+        prediction=found if isinstance(found, Prediction) else None,
+        values=found if isinstance(found, ValuePrediction) else None,
         audits=audits,
         results=read_results(directory),
     )
@@ -116,11 +120,11 @@ def _read_predictions(place: Path, training: History) -> History | Audit | None:
 
 def _replay_prediction(
     head: FittedHead, history: History, points: Points, study: Study, as_measured: bool
-) -> Prediction | None:
+) -> Tested | None:
     """Return the test points as their session had them; None where the ledger is of others."""
     assert history.budget is not None
-    session = PredictionSession(head, len(points.test), history.budget, seed=study.method.seed)
+    session = session_for(study, head, len(points.test), history.budget, study.method.seed)
     if history.extent.block != session.table.shots.shape:
         return None
     replay(session, history)
-    return session.result(as_measured=as_measured)
+    return tested(session, points, as_measured=as_measured)

@@ -62,14 +62,16 @@ def read_csv(
     *,
     labelled: bool = True,
     id_column: str | None = None,
+    real: bool = False,
 ) -> DataTable:
     """Return the table of a CSV file with a header, separated by comma, semicolon or tab.
 
-    Points that are not ``labelled`` have empty labels; ``id_column`` holds their names.
+    Points that are not ``labelled`` have empty labels; ``id_column`` holds their names; ``real``
+    labels are numbers.
     """
     text = read_text(path, MAX_FILE_BYTES, "data file")
     name = inert(path.name)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, name))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=csv_delimiter(text, name))
     values, labels, ids = array("d"), [], []
     try:
         header = [cell.strip() for cell in next(reader)]
@@ -93,10 +95,10 @@ def read_csv(
             f"{name}, line {reader.line_num} is not readable CSV: {error}. Is a quote left open?"
         ) from None
     X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(chosen)).copy()
-    return _as_table(X, labels, [header[k] for k in chosen], name, labelled, ids or None)
+    return _as_table(X, labels, [header[k] for k in chosen], name, labelled, ids or None, real)
 
 
-def _delimiter(text: str, name: str) -> str:
+def csv_delimiter(text: str, name: str) -> str:
     """Return the character of the header that separates columns; refuse what is no CSV file."""
     if "\0" in text:
         raise InputError(f"{name} holds NUL bytes, so it is not a CSV file; save it as UTF-8 text.")
@@ -113,6 +115,7 @@ def read_parquet(
     *,
     labelled: bool = True,
     id_column: str | None = None,
+    real: bool = False,
 ) -> DataTable:
     """Return the table of a Parquet file."""
     header, name = read_header(path), inert(path.name)
@@ -134,7 +137,7 @@ def read_parquet(
             labels += _labels(batch[header[label]], header[label], name, first)
         if id_column is not None:
             ids += [_id(value) for value in batch[id_column]]
-    return _as_table(np.concatenate(parts), labels, names, name, labelled, ids or None)
+    return _as_table(np.concatenate(parts), labels, names, name, labelled, ids or None, real)
 
 
 def read_npz(
@@ -144,6 +147,7 @@ def read_npz(
     *,
     labelled: bool = True,
     id_column: str | None = None,
+    real: bool = False,
 ) -> DataTable:
     """Return the table of an npz file with a 2-D array ``X`` and the labels."""
     if features is not None and labelled:
@@ -175,7 +179,7 @@ def read_npz(
             f"X, got shape {y.shape} of {y.dtype}."
         )
     labels = _labels(y, label, name)
-    return _as_table(X.astype(np.float64), labels, columns, name, labelled, ids)
+    return _as_table(X.astype(np.float64), labels, columns, name, labelled, ids, real)
 
 
 def _id_array(values: NDArray[Any], column: str, n_points: int, name: str) -> list[str]:
@@ -289,6 +293,7 @@ def _as_table(
     name: str,
     labelled: bool,
     ids: list[str] | None = None,
+    real: bool = False,
 ) -> DataTable:
     fewest = 4 if labelled else 1
     if len(labels) < fewest:
@@ -305,7 +310,21 @@ def _as_table(
     if X.size > MAX_CELLS or len(labels) * longest > MAX_CELLS:
         raise too_large(name)
     texts = np.array(labels)
-    return DataTable(X, _as_classes(texts, name) if labelled else texts, columns, ids)
+    if not labelled:
+        return DataTable(X, texts, columns, ids)
+    return DataTable(X, (_as_values if real else _as_classes)(texts, name), columns, ids)
+
+
+def _as_values(labels: NDArray[Any], name: str) -> FloatArray:
+    """Return targets as numbers, or say which is none."""
+    read = [read_number(str(label)) for label in labels]
+    for row, number in enumerate(read, start=1):
+        if number is None or not abs(number) <= LARGEST:
+            raise InputError(
+                f"{name}, row {row}: the target holds {inert(labels[row - 1])!r}, not a number up "
+                f"to {LARGEST:g}; data.task = 'regression' needs numbers."
+            )
+    return np.array(read, dtype=np.float64)
 
 
 def _as_classes(labels: NDArray[Any], name: str) -> NDArray[Any]:
@@ -317,7 +336,8 @@ def _as_classes(labels: NDArray[Any], name: str) -> NDArray[Any]:
     numbers = np.array(read, dtype=np.float64)[where]
     if not np.all(np.abs(numbers) < 2**53) or not np.all(numbers == np.rint(numbers)):
         raise InputError(
-            f"{name}: the target holds real numbers, {classes.size} different ones; a "
-            "study classifies. Make it classes first, for example above and below a threshold."
+            f"{name}: the target holds real numbers, {classes.size} different ones; set "
+            "data.task = 'regression' to learn them, or make them classes first, for example "
+            "above and below a threshold."
         )
     return numbers.astype(np.int64)

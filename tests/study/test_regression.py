@@ -1,0 +1,171 @@
+"""Regression from the study file to predictions and report, in the target's units."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aqka import InputError
+from aqka.backends.built_in_maps import DEFAULT_REPS
+from aqka.backends.fidelity import fidelities
+from aqka.core.target_scale import TargetScale
+from aqka.insight.phase_maps import map_states
+from aqka.report.run_page import run_page
+from aqka.report.run_report import run_report
+from aqka.report.verdict import decide
+from aqka.study.carry_out import carry_out
+from aqka.study.data import load_table
+from aqka.study.directory import prepare, read_run
+from aqka.study.new_points import predict_new_points
+from aqka.study.schema import DataSection, parse_study
+from tests.study.helpers import write_study
+from tests.study.test_new_points import call, read_csv, write_csv
+
+STUDY = """
+output = "run"
+[data]
+source = "houses.csv"
+task = "regression"
+target = "price"
+id = "house"
+[split]
+train = 30
+test = 10
+[feature_map]
+map = "z"
+qubits = 2
+range = [0.0, 1.0]
+[budget]
+train = "60000 shots"
+test_shots = 200
+[method]
+rounds = 3
+"""
+
+
+def houses(n_points=40, seed=0):
+    """Prices in the hundreds, a smooth function of two columns."""
+    X = np.random.default_rng(seed).uniform(0, 1, (n_points, 2))
+    price = 300 + 80 * np.cos(3 * X[:, 0]) + 40 * X[:, 1]
+    return X, price
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    base = tmp_path_factory.mktemp("regression")
+    X, price = houses()
+    rows = [[f"no. {k}", *X[k], price[k]] for k in range(len(X))]
+    write_csv(base / "houses.csv", ["house", "size", "age", "price"], rows)
+    path = write_study(base, STUDY)
+    return carry_out(prepare(path), base / "run", new=True)
+
+
+def test_results_are_values_in_the_units_of_the_target(run):
+    found = run.results["results"]
+    assert found["task"] == "regression"
+    assert not {"classes", "settled", "accuracy"} & set(found)
+    truth = run.points.test_labels
+    predicted = np.array(found["predictions"])
+    assert found["rmse"] == pytest.approx(np.sqrt(np.mean((predicted - truth) ** 2)))
+    assert found["mean_rmse"] == pytest.approx(
+        np.sqrt(np.mean((run.points.train_labels.mean() - truth) ** 2))
+    )
+    assert found["rmse"] < found["mean_rmse"] / 3
+    new, known = (map_states(x, "z", DEFAULT_REPS) for x in (run.points.test, run.points.train))
+    exact = fidelities(new, known)
+    scale = TargetScale.of(run.points.train_labels)
+    f = run.head.decision_function(exact) * scale.spread + scale.centre
+    inside = (np.array(found["low"]) <= f) & (f <= np.array(found["high"]))
+    assert inside.sum() >= 6
+    assert run.values.shots.sum() == 10 * 30 * 200
+    assert run.prediction is None
+
+
+def test_the_run_is_read_and_reported_as_it_was(run):
+    report = run_report(run.directory)
+    np.testing.assert_array_equal(report.values.value, run.values.f)
+    assert np.all(report.values.total_low <= report.values.low)
+    assert np.all(report.values.total_high >= report.values.high)
+    verdict = decide(report)
+    assert verdict.outcome == "learnt"
+    page = run_page(report)
+    assert "Predicted values against targets" in page
+    assert "root mean square error" in page
+    assert "majority" not in page.split("Glossary")[0]
+    assert report.values.ids[0].startswith("no. ")
+
+
+def test_the_total_interval_is_in_the_units_of_the_target(run):
+    """The widths of the two intervals, in units of the targets' spread, do not depend on it."""
+    report = run_report(run.directory)
+    width = np.median(report.values.total_high - report.values.total_low)
+    assert 1 < width < 300
+
+
+def test_new_points_keep_their_names_and_are_scored(run, tmp_path, monkeypatch, capsys):
+    X, price = houses(6, seed=5)
+    rows = [[f"=new {k}", *X[k], price[k] if k else "", "x"] for k in range(6)]
+    file = write_csv(tmp_path / "new.csv", ["house", "size", "age", "price", "value"], rows)
+    found = predict_new_points(run.directory, file, 300)
+    assert found.others["house"] == [f"=new {k}" for k in range(6)]
+    assert found.truth[0] is None
+    scores = found.scores()
+    assert scores["points"] == 5
+    errors = found.prediction.f[1:] - price[1:]
+    assert scores["rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    target = tmp_path / "out.csv"
+    code, out, _ = call(
+        monkeypatch, capsys, "predict", run.directory, file, "--shots", 300, "--output", target
+    )
+    assert code == 0
+    assert "root mean square error" in out
+    table = read_csv(target)
+    assert table[2]["house"] == "'=new 2"  # no spreadsheet takes it for a formula
+    assert float(table[2]["truth"]) == pytest.approx(price[2], abs=1e-3)
+    assert table[2]["value (file)"] == "x"
+    assert "settled" not in table[0]
+    _, out, _ = call(monkeypatch, capsys, "predict", run.directory, file, "--shots", 300, "--json")
+    answer = json.loads(out)
+    assert "classes" not in answer
+    assert answer["scores"] == scores
+    assert answer["points"][1]["low"] < answer["points"][1]["value"] < answer["points"][1]["high"]
+
+
+def test_the_command_prints_the_error_and_the_verdict(run, tmp_path, monkeypatch, capsys):
+    directory = run.directory
+    code, out, _ = call(monkeypatch, capsys, "report", directory, "--json")
+    assert code == 0
+    assert json.loads(out)["runs"][0]["test_values"]["rmse"] == run.results["results"]["rmse"]
+
+
+def test_a_resumed_run_gives_the_same(run):
+    expected = (run.directory / "results.json").read_bytes()
+    (run.directory / "results.json").unlink()
+    again = carry_out(read_run(run.directory), run.directory, new=False)
+    assert (run.directory / "results.json").read_bytes() == expected
+    np.testing.assert_array_equal(again.values.f, run.values.f)
+
+
+def test_built_in_data_say_which_task_they_are_for(tmp_path):
+    table = load_table(DataSection(source="diabetes", task="regression"), tmp_path)
+    assert table.y.dtype == np.float64
+    with pytest.raises(InputError, match=r"data\.task must be 'regression'"):
+        load_table(DataSection(source="diabetes"), tmp_path)
+    with pytest.raises(InputError, match=r"data\.task must be 'classification'"):
+        load_table(DataSection(source="iris", task="regression"), tmp_path)
+
+
+def test_mistakes_are_told(tmp_path):
+    text = STUDY.replace("[method]\n", '[method]\nhead = "svm"\n')
+    with pytest.raises(InputError, match="'svm' is for classes"):
+        parse_study(text)
+    write_csv(tmp_path / "houses.csv", ["house", "size", "price"], [[k, k, "dear"] for k in "1234"])
+    with pytest.raises(InputError, match=r"row 1: the target holds 'dear', not a number"):
+        prepare(write_study(tmp_path, STUDY))
+    write_csv(tmp_path / "houses.csv", ["house", "size", "price"], [[k, k, 2.5] for k in "1234"])
+    with pytest.raises(InputError, match=r"holds 2\.5 for every point"):
+        prepare(write_study(tmp_path, STUDY.replace("qubits = 2", "qubits = 1")))
+    rows = [[k, k, float(k) + 0.5] for k in "1234"]
+    write_csv(tmp_path / "houses.csv", ["house", "size", "price"], rows)
+    with pytest.raises(InputError, match=r"set data\.task = 'regression'"):
+        prepare(write_study(tmp_path, STUDY.replace('task = "regression"\n', "")))
