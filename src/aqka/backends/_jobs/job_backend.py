@@ -193,9 +193,9 @@ class JobBackend(Backend):
         executions = sum(-(-len(chunk.pairs) // side) * chunk.shots for chunk in chunks)
         if self._job_shape.free_shots and n_tiles is None:
             executions = plan.total  # as on hardware, whatever a simulator runs for nothing
-        watched = 0
-        if self._watches(plan) and self._sentinels is not None:
-            watched = len(chunks) * len(self._sentinels.points) * self._sentinels.shots
+        watched, sentinels = 0, self._sentinels_beside(plan)
+        if sentinels is not None:
+            watched = len(chunks) * len(sentinels.points) * sentinels.shots
         return Workload(plan.total + watched * side, executions + watched, len(chunks))
 
     def submit(self, plan: Plan, tag: str) -> str:
