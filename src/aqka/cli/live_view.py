@@ -32,7 +32,7 @@ def progress_rows(now: Progress) -> list[tuple[str, str]]:
         ("shots spent", f"{now.shots:,} of {now.budget:,}"),
         ("shots for predictions", _predictions(now)),
         ("shots left", f"{now.shots_left:,}"),
-        ("pairs seen", f"{now.pairs_seen:,} of {now.pairs:,}"),
+        (f"{now.unit} seen", f"{now.pairs_seen:,} of {now.pairs:,}"),
         ("Gini, from counts", _figure(now.gini)),
         ("accuracy, cross-validated", _figure(now.accuracy)),
         ("QPU time", "–" if now.qpu_seconds is None else duration(now.qpu_seconds)),

@@ -82,7 +82,9 @@ def _print_figures(results: dict[str, Any], console: Console) -> None:
 
 def _rows(results: dict[str, Any]) -> list[tuple[str, str]]:
     found = results["results"]
-    rows = [("pairs seen", f"{found['pairs_seen']:,} of {found['pairs']:,}")]
+    rows = [("shots a point", f"{found.get('shots_per_point', 0):,.0f}")]
+    if "pairs" in found:
+        rows = [("pairs seen", f"{found['pairs_seen']:,} of {found['pairs']:,}")]
     is_regression = found.get("task") == "regression"
     if not found["predictions"]:
         by_folds = found["cross_validated_accuracy"]

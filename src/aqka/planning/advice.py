@@ -19,7 +19,7 @@ NOTABLE_OVERHEAD = 0.2
 def warn(quote: "Quote", device: DeviceModel) -> tuple[str, ...]:
     """Return the limits that the run would hit: of its shots, and of the device."""
     found = []
-    if quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
+    if quote.design == "pairs" and quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
         found.append(
             f"{quote.shots:,} shots for {quote.n_pairs:,} pairs: most pairs are never measured, "
             f"and accuracy suffers. Give {quote.n_pairs:,} shots or more, or take fewer points."
@@ -60,6 +60,8 @@ def warn(quote: "Quote", device: DeviceModel) -> tuple[str, ...]:
 
 def advise(quote: "Quote", device: DeviceModel, rate: float | None) -> tuple[str, ...]:
     """Return what rounds cost and whether they are worth it."""
+    if quote.design == "points":
+        return ()  # what is known of rounds is known of pairs
     found = []
     extra = quote.submissions - 1
     wait = quote.queue_seconds / quote.submissions

@@ -74,6 +74,8 @@ class Wish:
         """Return training and prediction shots of so many for both; of training alone, on top."""
         if self.on_top:
             wanted = self.new_points * n_points * (self.test_shots or 0)
+            if self.design == "points":  # a new point gets what a training point gets
+                wanted = self.new_points * (shots // n_points)
             return Split(shots, wanted, "predictions get the shots asked for, on top.")
         return split_shots(
             shots,

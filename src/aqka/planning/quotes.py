@@ -102,6 +102,7 @@ class Quote(Shown):
     untiled_cost: float | None = None
     parts: tuple[QuotePart, ...] = ()
     split: str = ""
+    design: str = "pairs"
 
     def _figures(self) -> dict[str, object]:
         figures: dict[str, object] = {
@@ -292,6 +293,7 @@ def quote(
         untiled_cost=None if rate is None else price(untiled.seconds(shots), rate),
         parts=wish.parts(split, usage),
         split=split.reason if wish.new_points else "",
+        design=wish.design,
     )
     # Advice reads the figures above, so it is added once they stand.
     return replace(made, warnings=warn(made, device), advice=advise(made, device, rate))

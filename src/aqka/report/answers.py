@@ -33,14 +33,8 @@ def answer_questions(report: RunReport) -> list[Answer]:
 
 def _spending(report: RunReport) -> str:
     table = report.table
-    seen = int((~table.unseen).sum())
     lost = sum(r.failed for r in report.rounds)
-    text = (
-        f"{table.total:,} of {report.budget:,} shots on {table.n_pairs:,} pairs of "
-        f"{table.n_points} training points, {table.total / table.n_pairs:.1f} a pair, in "
-        f"{count_text(len(report.rounds), 'round')}; {seen / table.n_pairs:.0%} of the pairs were "
-        "measured."
-    )
+    text = _on_points(report) if report.measures_points else _on_pairs(report)
     if lost:
         text += f" {count_text(lost, 'round')} failed."
     if report.point_results is not None:
@@ -49,13 +43,26 @@ def _spending(report: RunReport) -> str:
             f" {used:,} more went to {len(report.point_results.truth)} test points: "
             f"{table.total + used:,} in all."
         )
-    if report.values is not None:
-        used = int(report.values.shots.sum())
-        text += (
-            f" {used:,} more went to {len(report.values.truth)} test points: "
-            f"{table.total + used:,} in all."
-        )
     return text + _qpu_time(report) + _cost(report)
+
+
+def _on_points(report: RunReport) -> str:
+    table = report.table
+    return (
+        f"{table.total:,} of {report.budget:,} shots on {table.n_points} training points, "
+        f"{table.total / table.n_points:.0f} each, in {count_text(len(report.rounds), 'round')}."
+    )
+
+
+def _on_pairs(report: RunReport) -> str:
+    table = report.pairs
+    seen = int((~table.unseen).sum())
+    return (
+        f"{table.total:,} of {report.budget:,} shots on {table.n_pairs:,} pairs of "
+        f"{table.n_points} training points, {table.total / table.n_pairs:.1f} a pair, in "
+        f"{count_text(len(report.rounds), 'round')}; {seen / table.n_pairs:.0%} of the pairs were "
+        "measured."
+    )
 
 
 def _qpu_time(report: RunReport) -> str:

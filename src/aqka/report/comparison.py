@@ -162,6 +162,16 @@ def _of_points(
     return FigureReader(read_text, None if number is None else read_number, better)
 
 
+def _a_pair(run: RunReport) -> str:
+    if run.measures_points:
+        return f"{run.table.total / run.table.n_points:.0f} a point"
+    return f"{run.table.total / run.pairs.n_pairs:.2f}"
+
+
+def _measured(run: RunReport) -> str:
+    return "–" if run.measures_points else f"{float(np.mean(~run.pairs.unseen)):.0%}"
+
+
 def _could_flip(found: PointResults) -> float | None:
     return None if found.could_flip is None else int(found.could_flip.sum())
 
@@ -206,8 +216,8 @@ FIGURES: dict[str, FigureReader] = {
     "training points": FigureReader(lambda run: f"{run.table.n_points:,}"),
     "training shots": _number(lambda run: run.table.total),
     "shots with predictions": _number(_billed("shots")),
-    "shots a pair": FigureReader(lambda run: f"{run.table.total / run.table.n_pairs:.2f}"),
-    "pairs measured": FigureReader(lambda run: f"{float(np.mean(~run.table.unseen)):.0%}"),
+    "shots a pair": FigureReader(_a_pair),
+    "pairs measured": FigureReader(_measured),
     "rounds": FigureReader(lambda run: str(len(run.rounds))),
     "test points settled": _of_points(
         lambda p: f"{int(p.settled.sum())} of {len(p.truth)}", lambda p: float(p.settled.mean())

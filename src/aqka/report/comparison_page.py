@@ -77,7 +77,7 @@ def _concentrations(reports: Sequence[RunReport], names: Sequence[str]) -> Chart
         "share of the shots",
     )
     for report, name, look in zip(reports, names, cycle(LOOKS), strict=False):
-        x, y = lorenz_curve(report.table.shots.astype(np.float64))
+        x, y = lorenz_curve(report.table.shots.ravel().astype(np.float64))
         chart.add_line(list(x), list(y), look)
         chart.add_key(look, name)
     return chart

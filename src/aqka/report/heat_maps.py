@@ -27,7 +27,7 @@ class HeatMaps(NamedTuple):
 
 def heat_maps(report: RunReport) -> HeatMaps:
     """Return the maps of a run; without sensitivities there is no map of them."""
-    table = report.table
+    table = report.pairs
     order = _order(report)
     step = -(-table.n_points // MAX_CELLS_ACROSS)
     shots = _cells(table.square(table.shots.astype(np.float64), known_diagonal=0.0), order, step)
@@ -57,7 +57,7 @@ def _relative_sensitivity(report: RunReport) -> FloatArray | None:
     if report.sensitivity is None or not report.sensitivity.max(initial=0) > 0:
         return None
     relative = report.sensitivity / report.sensitivity.max()
-    return report.table.square(relative, known_diagonal=0.0)
+    return report.pairs.square(relative, known_diagonal=0.0)
 
 
 def _order(report: RunReport) -> NDArray[np.int64]:

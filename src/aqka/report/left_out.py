@@ -33,7 +33,7 @@ def what_is_left_out(run: StudyRun, exact: ExactKernel | str) -> list[str]:
             f"Above {MAX_ROUNDS_POINTS} training points only the last round has a Gini, for the "
             "same reason."
         )
-    if run.session.table.total and run.session.landmarks is not None:
+    if run.session.table.total and getattr(run.session, "landmarks", None) is not None:
         notes.append(
             "The allocator completes rows from landmarks; how that compares with even shots is not "
             "worked out."

@@ -9,7 +9,9 @@ from aqka._util.text import inert
 from aqka.insight.intervals import with_total_interval
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.maths.paired import PairedShares, compare_shares
-from aqka.sessions.prediction_result import leading_margin, normal_quantile
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.point_prediction import PredictedPoints
+from aqka.sessions.prediction_result import Prediction, leading_margin, normal_quantile
 from aqka.study.data import Points
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
@@ -108,12 +110,18 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
     if found is None:
         return None
     head = found.head
-    if total:
-        readout = readout_of(run.study)
-        found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
-    value, deviation = leading_margin(found)
-    reach = normal_quantile(found.level) * deviation
-    binary = found.f.ndim == 1
+    wide: Prediction | None = None
+    if isinstance(found, PredictedPoints):
+        value, reach = found.leading()
+    else:
+        if total:
+            assert isinstance(run.session, Acquisition)
+            readout = readout_of(run.study)
+            found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
+        wide = found
+        value, deviation = leading_margin(found)
+        reach = normal_quantile(found.level) * deviation
+    drawn = wide is not None and found.f.ndim == 1
     truth = np.array([str(label) for label in points.test_labels])
     labels = np.array([str(label) for label in found.labels])
     return PointResults(
@@ -125,10 +133,10 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
         value=value,
         low=value - reach,
         high=value + reach,
-        total_low=found.total_low if binary else None,
-        total_high=found.total_high if binary else None,
+        total_low=wide.total_low if drawn and wide is not None else None,
+        total_high=wide.total_high if drawn and wide is not None else None,
         settled=found.settled,
-        could_flip=found.could_flip,
+        could_flip=None if wide is None else wide.could_flip,
         shots=found.shots,
         classes=[inert(label) for label in head.classes],
         balanced_accuracy=balanced_accuracy(truth, labels),

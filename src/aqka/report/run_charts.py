@@ -79,10 +79,10 @@ def _add_test_accuracy(chart: Chart, found: PointResults, beyond: float) -> None
 
 def diagnostics_by_round(report: RunReport) -> Chart | None:
     """Draw the Gini of the sensitivities and the share of pairs seen."""
-    if not report.rounds:
+    if not report.rounds or report.measures_points:
         return None
     shots = [float(r.shots) for r in report.rounds]
-    seen = [r.pairs_seen / report.table.n_pairs for r in report.rounds]
+    seen = [r.pairs_seen / report.pairs.n_pairs for r in report.rounds]
     chart = Chart(
         "Diagnostics by round",
         "Diagnostics by round",

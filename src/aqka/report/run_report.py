@@ -9,6 +9,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert
 from aqka.core.pairs import PairTable
+from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
@@ -29,11 +30,19 @@ from aqka.report.run_rivals import exact_kernel_of, rivals_of
 from aqka.report.value_results import ValueResults, value_results
 from aqka.runs.audit import Audit
 from aqka.runs.history import History
+from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import PointHead, StateHead
 from aqka.study.directory import check_directory, is_held
 from aqka.study.method import class_labels_of, readout_of
 from aqka.study.progress import check_extent, read_begun_history, run_state
 from aqka.study.results import measured_spectrum
-from aqka.study.rounds import RoundSummary, make_assess, summarise_rounds
+from aqka.study.rounds import (
+    RoundSummary,
+    make_assess,
+    summarise_point_rounds,
+    summarise_rounds,
+)
 from aqka.study.seal import STUDY_NAME
 from aqka.study.study_run import StudyRun, load_study_run
 
@@ -85,7 +94,7 @@ class RunReport:
     version: str
     study_text: str
     settings: dict[str, str]
-    table: PairTable
+    table: PairTable | PointTable
     budget: int
     rounds: list[RoundSummary]
     labels: list[str]
@@ -106,6 +115,17 @@ class RunReport:
     circuit: RunCircuit
     ledgers: dict[str, Audit]
     notes: list[str]
+
+    @property
+    def measures_points(self) -> bool:
+        """Whether its shots were spent on points, so that there are no pairs to show."""
+        return isinstance(self.table, PointTable)
+
+    @property
+    def pairs(self) -> PairTable:
+        """The counts of a run of pairs."""
+        assert isinstance(self.table, PairTable)
+        return self.table
 
 
 def run_report(directory: Path) -> RunReport:
@@ -128,6 +148,10 @@ def run_report(directory: Path) -> RunReport:
 
 def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
+    if isinstance(run.session, PointAcquisition):
+        return _points_report(run, run.session, state)
+    assert isinstance(run.session, Acquisition)
+    assert not isinstance(run.head, PointHead)
     table, problem = run.session.table, run.session.problem
     points = run.points
     noise_head = _noise_head(run)
@@ -169,8 +193,53 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     )
 
 
+def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunReport:
+    """Return the report of a run of points: no pair was measured, so none is drawn."""
+    feature_map = feature_map_of(run)
+    exact, found = exact_kernel_of(run, feature_map), point_results(run, total=False)
+    states = run.head.states if isinstance(run.head, StateHead) else None
+    tests = run.head.tests if isinstance(run.head, StateHead) else []
+    table = session.table
+    kernel = np.zeros((0, 0)) if states is None or not is_small(run) else states.kernel()
+    empty = PointTable(table.n_points, table.settings)
+    return RunReport(
+        **_common(run.directory, run.history, state, _backend_name(run)),
+        study_text=run.text,
+        settings=_settings(run.study.model_dump()),
+        table=table,
+        rounds=summarise_point_rounds(run.history, empty),
+        labels=[inert(label) for label in run.points.train_labels],
+        ids=train_ids(run.points),
+        data=_test_digest(run),
+        sensitivity=None,
+        diagnostics=None,
+        eigenvalues=_eigenvalues(kernel),
+        noise_floor=0.0,
+        steering=None,
+        fewer=[],
+        point_results=found,
+        values=None,
+        exact=exact,
+        rivals=[] if found is None else rivals_of(run, found, exact),
+        usage=usage_of(run),
+        bill=bill_of(run),
+        circuit=run_circuit(run, feature_map),
+        ledgers=run.audits,
+        notes=[
+            "Points were measured, not pairs: there is no heat map of pairs, no comparison of "
+            "allocators, and intervals count the new points' own shots.",
+            *(test.sentence for test in tests),
+        ],
+    )
+
+
 def _python_report(directory: Path, history: History, state: str) -> RunReport:
     """Return the report of a run begun from Python, whose labels are not recorded."""
+    if history.extent.pauli is not None:
+        raise InputError(
+            f"{inert(directory, 300)} is a run of points begun from Python, which has no report; "
+            "aqka.runs.point_table_of gives its counts."
+        )
     assert history.extent.points is not None
     assert history.extent.diagonal is not None
     table = PairTable(history.extent.points, history.extent.diagonal)
@@ -226,10 +295,10 @@ def _backend_name(run: StudyRun) -> str:
 
 def _noise_head(run: StudyRun) -> FittedHead | None:
     """Return what the ridge-noise readout makes of the counts; None without counts of all rows."""
-    session = run.session
+    session = _of_pairs(run)
     if not session.table.total or session.landmarks is not None:
         return None
-    if run.head is not None and isinstance(readout_of(run.study), RidgeNoise):
+    if isinstance(run.head, FittedHead) and isinstance(readout_of(run.study), RidgeNoise):
         return run.head
     return session.fit(RidgeNoise())
 
@@ -238,7 +307,7 @@ def _steering(run: StudyRun, noise_head: FittedHead | None) -> Steering | None:
     if noise_head is None:
         return None
     redraws = max(5, min(10, 1000 // len(run.points.train))) if is_small(run) else 0
-    return steering(run.session.table, run.session.problem, repetitions=redraws, head=noise_head)
+    return steering(_of_pairs(run).table, run.session.problem, repetitions=redraws, head=noise_head)
 
 
 def _test_digest(run: StudyRun) -> str:
@@ -254,14 +323,19 @@ def _test_digest(run: StudyRun) -> str:
 
 def _falling_eigenvalues(run: StudyRun, measured: Spectrum) -> FloatArray:
     """Return the eigenvalues of the kernel that the readout is given."""
-    session = run.session
+    session = _of_pairs(run)
     if session.landmarks is None:
         return measured.measured[::-1]
     return _eigenvalues(estimate_kernel(session.table, session.problem, session.landmarks))
 
 
+def _of_pairs(run: StudyRun) -> Acquisition:
+    assert isinstance(run.session, Acquisition)
+    return run.session
+
+
 def _fewer_shots(run: StudyRun) -> list[FewerShots]:
-    session = run.session
+    session = _of_pairs(run)
     if not session.table.total or not is_small(run):
         return []
     labels, readout = class_labels_of(run.study, run.points), readout_of(run.study)

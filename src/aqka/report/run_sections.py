@@ -127,7 +127,9 @@ def _values(report: RunReport) -> Section | None:
     return Section("values", "Test points", data | {"summary": summary})
 
 
-def _shots(report: RunReport) -> Section:
+def _shots(report: RunReport) -> Section | None:
+    if report.measures_points:
+        return None
     maps = heat_maps(report)
     return Section("shots", "Where the shots went", {"panels": maps.panels}, maps.data)
 
@@ -138,7 +140,9 @@ def _rounds(report: RunReport) -> Section | None:
     return Section("charts", "Round by round", {"charts": drawn}) if drawn else None
 
 
-def _concentration(report: RunReport) -> Section:
+def _concentration(report: RunReport) -> Section | None:
+    if report.measures_points:
+        return None
     charts = [concentration(report), spectrum(report)]
     return Section("charts", "Concentration and spectrum", {"charts": charts})
 

@@ -10,6 +10,7 @@ from aqka.insight.intervals import with_total_interval
 from aqka.report.chart import Chart, Scale
 from aqka.report.point_results import REDRAWN_TRAININGS
 from aqka.report.verdict import Verdict
+from aqka.sessions.acquisition import Acquisition
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
 from aqka.study.value_scores import ValueScores
@@ -59,6 +60,7 @@ def value_results(run: StudyRun, *, total: bool) -> ValueResults | None:
         return None
     if total:
         readout = readout_of(run.study)
+        assert isinstance(run.session, Acquisition)
         found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
     names = points.origin.test_ids if points.origin is not None else map(str, range(len(found.f)))
     return ValueResults(

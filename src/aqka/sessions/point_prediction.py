@@ -40,6 +40,15 @@ class PredictedPoints(Decisions):
     head: PointHead
     table: PointTable
 
+    def leading(self) -> tuple[FloatArray, FloatArray]:
+        """Return f and the reach of its interval; of several classes, of the lead of the first."""
+        reach = (self.high - self.low) / 2
+        if self.f.ndim == 1:
+            return self.f, reach
+        rows, order = np.arange(len(self.f)), np.argsort(self.f, axis=1)
+        best, second = order[:, -1], order[:, -2]
+        return self.f[rows, best] - self.f[rows, second], reach[rows, best] + reach[rows, second]
+
 
 class PointPrediction(Session[PointPlan]):
     """A shot budget for new points being spent round by round.

@@ -77,13 +77,14 @@ def make_backends(
     circuit: "QuantumCircuit | None",
     code: Mapping[str, Callable[..., Any]] | None = None,
     sentinels: SentinelSection | None = None,
+    design: str = "pairs",
 ) -> StudyBackends:
-    """Make the backends of a study.
+    """Make the backends of a study; of points, the second is that of the test points alone.
 
     ``code`` has the functions that the section names, by their keys; ``sentinels`` are measured
     beside the training pairs.
     """
-    made = _plain_backends(section, points, circuit, code or {})
+    made = _plain_backends(section, points, circuit, code or {}, design)
     if sentinels is not None and sentinels.points:
         chosen = sentinel_points(sentinels, len(points.train))
         kind = SentinelBackend if made.n_tiles == 1 else TileSentinelBackend
@@ -105,18 +106,20 @@ def _plain_backends(
     points: Points,
     circuit: "QuantumCircuit | None",
     code: Mapping[str, Callable[..., Any]],
+    design: str,
 ) -> StudyBackends:
     seed, train, test = section.seed, points.train, points.test if len(points.test) else None
+    columns = train if design == "pairs" else None
     if section.name == "statevector":
         _check_states(points, circuit)
-        return _pair_of(StatevectorBackend, train, test, circuit, seed=seed)
+        return _pair_of(StatevectorBackend, train, test, columns, circuit, seed=seed)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
-        return _pair_of(AerBackend, train, test, circuit, noise=noise, seed=seed)
+        return _pair_of(AerBackend, train, test, columns, circuit, noise=noise, seed=seed)
     if section.name == "pennylane":
         device = code.get("device", section.device)
-        return _pair_of(PennylaneBackend, train, test, circuit, device=device, seed=seed)
+        return _pair_of(PennylaneBackend, train, test, columns, circuit, device=device, seed=seed)
     transpiling: dict[str, Any] = {
         "optimization_level": section.optimization_level,
         "initial_layout": section.initial_layout,
@@ -142,14 +145,19 @@ def _plain_backends(
             seed=seed,
             **transpiling,
         )
-    return StudyBackends(backend, None if test is None else backend.with_points(test, train))
+    return StudyBackends(backend, None if test is None else backend.with_points(test, columns))
 
 
 def _pair_of(
-    kind: Any, train: FloatArray, test: FloatArray | None, circuit: Any, **options: Any
+    kind: Any,
+    train: FloatArray,
+    test: FloatArray | None,
+    columns: FloatArray | None,
+    circuit: Any,
+    **options: Any,
 ) -> StudyBackends:
-    """Return a simulator for the training kernel, and one for the block of test points."""
-    block = None if test is None else kind(test, circuit, columns=train, **options)
+    """Return a simulator for the training kernel, and one for the test points."""
+    block = None if test is None else kind(test, circuit, columns=columns, **options)
     return StudyBackends(kind(train, circuit, **options), block)
 
 

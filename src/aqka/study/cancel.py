@@ -23,6 +23,7 @@ from aqka.study.directory import (
     check_directory,
     hold_run,
     is_held,
+    read_results,
     read_run,
     same_device,
 )
@@ -100,7 +101,8 @@ def cancel_run(
 def _backends(prepared: Prepared, directory: Path) -> StudyBackends:
     section = same_device(prepared.study.backend, directory)
     parts = (prepared.points, prepared.circuit, prepared.code, prepared.study.sentinels)
-    return make_backends(section, *parts)
+    design = read_results(directory).get("design")
+    return make_backends(section, *parts, "points" if design == "points" else "pairs")
 
 
 def _ask_to_stop(directory: Path, jobs: list[str]) -> None:

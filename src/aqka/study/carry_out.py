@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,10 @@ from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.design import choose_design
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import PointHead
+from aqka.sessions.point_prediction import PredictedPoints
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.backends import StudyBackends, make_backends
@@ -36,7 +40,13 @@ from aqka.study.directory import (
     write_results,
     write_run,
 )
-from aqka.study.method import new_session, problem_of, reads_as_measured, schedule_of
+from aqka.study.method import (
+    new_session,
+    problem_of,
+    reads_as_measured,
+    schedule_of,
+    with_design,
+)
 from aqka.study.mitigated import fit_head
 from aqka.study.progress import read_begun_history
 from aqka.study.results import Predicted, quote_versus_actual, results_of
@@ -67,6 +77,8 @@ def study_quote(
     is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
     if depth is None and circuit is not None and not is_paper_map:
         depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
+    if study.method.design == "points" and depth is not None:
+        depth = -(-depth // 2)  # U alone
     budget = study.budget
     quoted = quote(
         len(points.train),
@@ -94,9 +106,10 @@ def study_quote(
 
 def quote_on_device(prepared: Prepared) -> tuple[Quote, StudyBackends]:
     """Return the quote with the depth of the circuit on its device; nothing is submitted."""
+    prepared = settle_design(prepared)
     backends = make_backends(
         *(prepared.study.backend, prepared.points, prepared.circuit, prepared.code),
-        prepared.study.sentinels,
+        *(prepared.study.sentinels, prepared.study.method.design),
     )
     return study_quote(prepared, _depth(backends), tiles=backends.n_tiles), backends
 
@@ -134,17 +147,21 @@ def carry_out(
     on_results
         Called with the run when its results are written, while it is still held.
     """
+    stored = None if new else read_results(directory)
+    prepared = settle_design(prepared, stored)
     study, points = prepared.study, prepared.points
     section = study.backend if new else same_device(study.backend, directory)
-    backends = make_backends(section, points, prepared.circuit, prepared.code, study.sentinels)
-    stored = None if new else read_results(directory)
+    backends = make_backends(
+        *(section, points, prepared.circuit, prepared.code),
+        *(study.sentinels, study.method.design),
+    )
     quoted = None if stored is None else stored_quote(stored)
     if quoted is None:
         quoted = study_quote(prepared, _depth(backends), tiles=backends.n_tiles)
     limit = study_ceiling(study, quoted, ceiling)
     quoted = check_ceiling(quoted, limit, new=new)
     # Made before anything is opened or written, so that what cannot work is refused.
-    session = new_session(study, points, quoted.shots)
+    session = new_session(study, points, quoted.shots, n_qubits_of(prepared))
     test_shots = prediction_shots(study, points, quoted, directory)
     if confirm is not None and backends.train.is_paid:
         confirm(quoted, backends.train.name)
@@ -182,7 +199,7 @@ def _spend(
     prepared: Prepared,
     directory: Path,
     spending: Spending,
-    session: Acquisition,
+    session: Acquisition | PointAcquisition,
     on_round: Callable[[], None] | None,
 ) -> StudyRun:
     """Spend both budgets, and write the results down: the seal first, then the file."""
@@ -226,7 +243,7 @@ def _spend(
         session=session,
         history=history,
         head=head,
-        prediction=found if isinstance(found, Prediction) else None,
+        prediction=found if isinstance(found, Prediction | PredictedPoints) else None,
         values=found if isinstance(found, ValuePrediction) else None,
         audits=audits,
         results=results,
@@ -235,7 +252,7 @@ def _spend(
 
 def _predict(
     prepared: Prepared,
-    head: FittedHead,
+    head: FittedHead | PointHead,
     spending: Spending,
     directory: Path,
     history: History,
@@ -267,6 +284,7 @@ def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str,
         "backend": backends.train.name,
         "quote": asdict(quoted),
         "test_shots": test_shots,
+        "design": quoted.design,
         **circuit_facts(backends.train.circuit),
     }
 
@@ -285,7 +303,23 @@ def stored_quote(results: dict[str, Any]) -> Quote | None:
         return None
 
 
-def _begun_session(prepared: Prepared, directory: Path) -> Acquisition | None:
+def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> Prepared:
+    """Return a study that says pairs or points: what a begun run measures, or what is better."""
+    study = prepared.study
+    if study.method.design != "auto":
+        return prepared
+    if stored is not None and stored.get("design") in ("pairs", "points"):
+        return replace(prepared, study=with_design(study, str(stored["design"])))
+    pairs = replace(prepared, study=with_design(study, "pairs"))
+    quoted = study_quote(pairs)
+    chosen = choose_design(
+        *(len(prepared.points.train), n_qubits_of(prepared)),
+        *(quoted.total_shots, len(prepared.points.test)),
+    )
+    return replace(prepared, study=with_design(study, chosen.design))
+
+
+def _begun_session(prepared: Prepared, directory: Path) -> Acquisition | PointAcquisition | None:
     """Return a session with the shots that a begun run has promised its ledger.
 
     A budget of QPU time buys another number of shots when a device was recalibrated meanwhile,
@@ -294,4 +328,4 @@ def _begun_session(prepared: Prepared, directory: Path) -> Acquisition | None:
     history = read_begun_history(directory, write=True)
     if history is None or history.budget is None:
         return None
-    return new_session(prepared.study, prepared.points, history.budget)
+    return new_session(prepared.study, prepared.points, history.budget, n_qubits_of(prepared))

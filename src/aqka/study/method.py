@@ -7,14 +7,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from aqka.allocators import make_allocator
+from aqka.allocators.points import make_point_allocator
 from aqka.allocators.schedule import Schedule
-from aqka.core.defaults import DEFAULT_READOUT, FIRST_DEFAULT
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT, FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.core.target_scale import TargetScale
 from aqka.readouts import Readout, make_readout
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
+from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
 from aqka.study.data import Points
 from aqka.study.schema import Study
 
@@ -36,7 +38,28 @@ def schedule_of(study: Study) -> Schedule:
     """Return the allocator's schedule with what the study changes."""
     given = {name: getattr(study.method, name) for name in ("warmup", "rounds", "explore")}
     changes = {name: value for name, value in given.items() if value is not None}
+    if study.method.design == "points":
+        return replace(make_point_allocator(point_allocator(study)).schedule, **changes)
     return replace(make_allocator(study.method.allocator).schedule, **changes)
+
+
+def point_allocator(study: Study) -> str:
+    """Return the allocator over points of a study: its own, or the default."""
+    name = study.method.allocator
+    return DEFAULT_POINT_ALLOCATOR if name == DEFAULT_ALLOCATOR else name
+
+
+def with_design(study: Study, design: str) -> Study:
+    """Return a study whose design is settled."""
+    if study.method.design == design:
+        return study
+    method = study.method.model_copy(update={"design": design})
+    return study.model_copy(update={"method": method})
+
+
+def as_measured_so_far(study: Study, history: History) -> Study:
+    """Return the study of a begun run with the design that its ledger has."""
+    return with_design(study, "pairs" if history.extent.pauli is None else "points")
 
 
 def readout_of(study: Study) -> Readout:
@@ -66,10 +89,15 @@ def as_begun(study: Study, directory: Path) -> Study:
     return study.model_copy(update={"method": method})
 
 
-def new_session(study: Study, points: Points, budget: int) -> Acquisition:
-    """Return the training session of a study, before its first shot."""
+def new_session(
+    study: Study, points: Points, budget: int, n_qubits: int
+) -> Acquisition | PointAcquisition:
+    """Return the training session of a study whose design is settled, before its first shot."""
     method = study.method
     problem = problem_of(study, points)
+    if method.design == "points":
+        allocator, schedule = point_allocator(study), schedule_of(study)
+        return PointAcquisition(problem, n_qubits, budget, allocator, schedule, seed=method.seed)
     return Acquisition(problem, budget, method.allocator, schedule_of(study), method.seed)
 
 

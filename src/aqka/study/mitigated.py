@@ -12,6 +12,8 @@ from aqka.estimates.pairs import estimate_kernel
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import PointHead
 from aqka.study.method import readout_of
 from aqka.study.schema import Study
 
@@ -75,10 +77,13 @@ def sentinel_shots(history: History) -> int:
 
 
 def fit_head(
-    study: Study, session: Acquisition, history: History, n_qubits: int
-) -> tuple[FittedHead, Mitigation | None]:
+    study: Study, session: Acquisition | PointAcquisition, history: History, n_qubits: int
+) -> tuple[FittedHead | PointHead, Mitigation | None]:
     """Train the study's head on what was measured, and say what the sentinels saw."""
     readout = readout_of(study)
+    if isinstance(session, PointAcquisition):
+        named = study.method.readout is not None or study.method.head == "svm"
+        return session.fit(readout if named else None), None
     found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
     if found is None or not found.applied:
         return session.fit(readout), found

@@ -28,7 +28,7 @@ from aqka.study.directory import (
     same_device,
 )
 from aqka.study.encoding import Encoding
-from aqka.study.method import new_session, reads_as_measured
+from aqka.study.method import as_measured_so_far, new_session, reads_as_measured
 from aqka.study.mitigated import fit_head
 from aqka.study.other_columns import Columns, other_columns
 from aqka.study.progress import read_begun_history
@@ -164,6 +164,7 @@ def predict_new_points(
     # A feature at an end of the range may lie beyond it, or be the training point that made it.
     reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
     outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
+    study = as_measured_so_far(study, history)
     per_pair = study.budget.test_shots if shots_per_pair is None else shots_per_pair
     if per_pair == 0:
         raise InputError(
@@ -171,14 +172,18 @@ def predict_new_points(
             "training point may take: --shots, for example --shots 100."
         )
     budget = len(features) * len(points.train) * per_pair
-    session = new_session(study, points, history.budget)
+    if study.method.design == "points":  # a new point gets what a training point got
+        budget = len(features) * (shots_per_pair or history.budget // len(points.train))
+    session = new_session(study, points, history.budget, n_qubits_of(prepared))
     replay(session, history)
     head, noise = fit_head(study, session, history, n_qubits_of(prepared))
     name = text_digest(f"{digest(features)} {budget} {study.method.seed}")
     place = directory / NEW_POINTS_NAME / name
     asked = replace(points, test=features, test_labels=table.y)
     section = same_device(study.backend, directory)
-    made = make_backends(section, asked, prepared.circuit, prepared.code)
+    made = make_backends(
+        *(section, asked, prepared.circuit, prepared.code), design=study.method.design
+    )
     assert made.test is not None
     if confirm is not None and made.test.is_paid:
         confirm(made.test, budget)

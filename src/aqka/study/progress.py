@@ -8,6 +8,8 @@ import numpy as np
 from aqka._util.text import inert
 from aqka.backends.job_states import JobState, job_ids_of
 from aqka.core.pairs import PairTable
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
 from aqka.runs.head import Head, read_head
@@ -21,7 +23,14 @@ from aqka.study.directory import (
     read_results,
 )
 from aqka.study.method import as_begun, class_labels_of, problem_of, readout_of, schedule_of
-from aqka.study.rounds import MAX_ASSESSED_POINTS, Assess, make_assess, summarise_rounds
+from aqka.study.rounds import (
+    MAX_ASSESSED_POINTS,
+    Assess,
+    RoundSummary,
+    make_assess,
+    summarise_point_rounds,
+    summarise_rounds,
+)
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME, check_seal, is_complete
 
@@ -46,8 +55,8 @@ class Progress:
         Shots spent on predictions, of at most how many; None where the run does not say.
     predicted
         Whether the predictions are made: they may need less than their budget.
-    pairs_seen, pairs
-        Pairs with at least one shot, of how many.
+    pairs_seen, pairs, unit
+        Pairs with at least one shot, of how many; or points, as ``unit`` says.
     gini, accuracy
         Estimates from the counts so far; the accuracy is by cross-validation.
     qpu_seconds
@@ -79,6 +88,7 @@ class Progress:
     prediction_budget: int | None = None
     predicted: bool = False
     jobs: tuple[JobState, ...] = ()
+    unit: str = "pairs"
 
     @property
     def shots_left(self) -> int:
@@ -125,8 +135,7 @@ class ProgressReader:
         predictions = _predictions(self._directory)
         check_extent(history)
         assert history.budget is not None
-        table = _empty_table(history)
-        rounds = summarise_rounds(history, table, self._assess, assessed=1)
+        table, rounds, unit, size = self._rounds(history)
         last = rounds[-1] if rounds else None
         left = None
         if rounds and table.total < history.budget:
@@ -141,7 +150,8 @@ class ProgressReader:
             shots=table.total,
             budget=history.budget,
             pairs_seen=last.pairs_seen if last else 0,
-            pairs=table.n_pairs,
+            pairs=size,
+            unit=unit,
             gini=last.gini if last else None,
             accuracy=last.accuracy if last else None,
             qpu_seconds=history.qpu_seconds,
@@ -153,6 +163,17 @@ class ProgressReader:
             predicted=predictions is not None and predictions.finished,
             jobs=tuple(JobState(job_id) for job_id in open_jobs(self._directory, history)),
         )
+
+    def _rounds(
+        self, history: History
+    ) -> tuple[PairTable | PointTable, list[RoundSummary], str, int]:
+        """Return counts and rounds, and how many of what there are to measure."""
+        if history.extent.pauli is None:
+            pairs = _empty_table(history)
+            found = summarise_rounds(history, pairs, self._assess, assessed=1)
+            return pairs, found, "pairs", pairs.n_pairs
+        points = empty_point_table(history)
+        return points, summarise_point_rounds(history, points), "points", points.n_points
 
     def _backend_name(self) -> str:
         if self._study is None:
@@ -221,8 +242,24 @@ def open_jobs(directory: Path, training: History) -> list[str]:
 
 def check_extent(history: History) -> None:
     """Refuse a ledger that does not say which pairs it is of."""
+    if history.extent.pauli is not None:
+        if history.extent.points is None:
+            raise LedgerError("this is the ledger of a prediction; see 'aqka ledger show'.")
+        return
     if history.extent.points is None or history.extent.diagonal is None or history.budget is None:
         raise LedgerError("this ledger was begun by an older aqka; see 'aqka ledger show'.")
+
+
+def empty_point_table(history: History) -> PointTable:
+    """Return an empty table for the counts of a run of points."""
+    assert history.extent.points is not None
+    assert history.extent.pauli is not None
+    settings, qubits = history.extent.pauli
+    plans = [round.planned for round in history.rounds]
+    letters = next((plan.letters for plan in plans if isinstance(plan, PointPlan)), None)
+    if letters is None:  # nothing to count: any settings will do
+        letters = np.arange(settings)[:, None] // 3 ** np.arange(qubits) % 3
+    return PointTable(history.extent.points, letters)
 
 
 def _empty_table(history: History) -> PairTable:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aqka.core.pairs import PairTable
+from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
@@ -15,11 +17,18 @@ from aqka.planning.usage import price
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import PointHead, StateHead
 from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.data import Points
 from aqka.study.method import class_labels_of, readout_of
 from aqka.study.mitigated import Mitigation
-from aqka.study.rounds import MAX_ASSESSED_POINTS, make_assess, summarise_rounds
+from aqka.study.rounds import (
+    MAX_ASSESSED_POINTS,
+    make_assess,
+    summarise_point_rounds,
+    summarise_rounds,
+)
 from aqka.study.schema import Study
 from aqka.study.tested_points import Tested
 from aqka.study.value_scores import ValueScores
@@ -38,9 +47,9 @@ class Predicted(NamedTuple):
 def results_of(
     study: Study,
     points: Points,
-    session: Acquisition,
+    session: Acquisition | PointAcquisition,
     history: History,
-    head: FittedHead,
+    head: FittedHead | PointHead,
     made: Predicted | None,
     noise: Mitigation | None,
 ) -> dict[str, Any]:
@@ -49,6 +58,10 @@ def results_of(
     ``made`` is None of a run that only trains, ``noise`` of one without sentinels.
     """
     table, problem = session.table, session.problem
+    if isinstance(session, PointAcquisition):
+        return _results_of_points(study, points, session, history, head, made)
+    assert isinstance(table, PairTable)
+    assert isinstance(head, FittedHead)
     sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = None
@@ -69,18 +82,57 @@ def results_of(
             "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
         },
         "sentinels": None if noise is None else noise.facts(),
-        "actual": {
+        "actual": _actual(study, history, made, 0 if noise is None else noise.shots),
+        "test_ids": None if points.origin is None else points.origin.test_ids,
+        "history": [asdict(entry) for entry in rounds],
+    }
+
+
+def _actual(
+    study: Study, history: History, made: Predicted | None, sentinel_shots: int
+) -> dict[str, Any]:
+    """Return what was used."""
+    return {
+        "shots": history.shots,
+        "submissions": len(history.rounds),
+        "qpu_seconds": history.qpu_seconds,
+        "test_shots": 0 if made is None else int(made.prediction.shots.sum()),
+        "test_qpu_seconds": None if made is None else made.history.qpu_seconds,
+        "test_submissions": 0 if made is None else made.history.ended,
+        "test_wall_seconds": 0.0 if made is None else wall_seconds(made.history),
+        "sentinel_shots": sentinel_shots,
+        "wall_seconds": wall_seconds(history),
+        "rate": study.budget.rate,
+    }
+
+
+def _results_of_points(
+    study: Study,
+    points: Points,
+    session: PointAcquisition,
+    history: History,
+    head: FittedHead | PointHead,
+    made: Predicted | None,
+) -> dict[str, Any]:
+    """Return the same of a run of points: neither pairs nor sensitivities, but states."""
+    table, problem = session.table, session.problem
+    tests = head.tests if isinstance(head, StateHead) else []
+    rounds = summarise_point_rounds(history, PointTable(table.n_points, table.settings))
+    return {
+        "results": {
+            **_scores(study, points, problem, None if made is None else made.prediction),
+            "cross_validated_accuracy": None,
+            "train_points": table.n_points,
+            "test_points": len(points.test),
+            "classes": [str(label) for label in problem.classes],
+            "regularisation": head.regularisation,
             "shots": table.total,
-            "submissions": len(rounds),
-            "qpu_seconds": history.qpu_seconds,
-            "test_shots": 0 if made is None else int(made.prediction.shots.sum()),
-            "test_qpu_seconds": None if made is None else made.history.qpu_seconds,
-            "test_submissions": 0 if made is None else made.history.ended,
-            "test_wall_seconds": 0.0 if made is None else wall_seconds(made.history),
-            "sentinel_shots": 0 if noise is None else noise.shots,
-            "wall_seconds": wall_seconds(history),
-            "rate": study.budget.rate,
+            "settings": table.n_settings,
+            "shots_per_point": table.total / table.n_points,
+            "states": [test.sentence for test in tests],
         },
+        "sentinels": None,
+        "actual": _actual(study, history, made, 0),
         "test_ids": None if points.origin is None else points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aqka.core.outcomes import OutcomeCounts
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.point_plans import PointPlan
+from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.cross_validation import cross_validated_accuracy
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.readouts import Readout
-from aqka.runs.history import History
+from aqka.runs.history import History, RecordedRound
 
 MAX_ASSESSED_POINTS = 500  # cross-validation takes longer than a second above
 
@@ -35,7 +38,7 @@ class RoundSummary:
     shots
         Shots of the run when it ended.
     pairs_seen
-        Pairs with at least one shot by then.
+        Pairs with at least one shot by then; of a run of points, points.
     gini, accuracy
         Estimates from the counts by then; None where there are none.
     qpu_seconds
@@ -77,6 +80,37 @@ def make_assess(
     return assess
 
 
+def summarise_point_rounds(history: History, table: PointTable) -> list[RoundSummary]:
+    """Return the rounds of a ledger of points, filling an empty table with their counts.
+
+    What is seen of a round are points; neither a Gini nor an accuracy is worked out.
+    """
+    found = []
+    for round in history.rounds:
+        assert isinstance(round.measured, PointPlan)
+        assert isinstance(round.answer, OutcomeCounts)
+        table.add(round.measured, round.answer)
+        seen = int(np.sum(table.shots_per_point > 0))
+        found.append(_summary(round, table.total, seen, None, None))
+    return found
+
+
+def _summary(
+    round: RecordedRound, shots: int, seen: int, gini: float | None, accuracy: float | None
+) -> RoundSummary:
+    return RoundSummary(
+        round=round.number,
+        failed=round.failed,
+        shots=shots,
+        pairs_seen=seen,
+        gini=gini,
+        accuracy=accuracy,
+        qpu_seconds=round.qpu_seconds,
+        seconds=max(0.0, round.ended_at - round.planned_at),
+        ended_at=round.ended_at,
+    )
+
+
 def summarise_rounds(
     history: History, table: PairTable, assess: Assess | None, assessed: int
 ) -> list[RoundSummary]:
@@ -96,17 +130,5 @@ def summarise_rounds(
         gini, accuracy = None, None
         if assess is not None and (count - 1 - round.number) % step == 0:
             gini, accuracy = assess(table, landmarks)
-        found.append(
-            RoundSummary(
-                round=round.number,
-                failed=round.failed,
-                shots=table.total,
-                pairs_seen=int(np.sum(~table.unseen)),
-                gini=gini,
-                accuracy=accuracy,
-                qpu_seconds=round.qpu_seconds,
-                seconds=max(0.0, round.ended_at - round.planned_at),
-                ended_at=round.ended_at,
-            )
-        )
+        found.append(_summary(round, table.total, int(np.sum(~table.unseen)), gini, accuracy))
     return found

@@ -15,6 +15,7 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
+from aqka.allocators.points import point_allocator_names
 from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.errors import InputError
@@ -142,8 +143,12 @@ class MethodSection(Section):
 
     Attributes
     ----------
+    design
+        What a shot is spent on: ``pairs``, ``points``, or ``auto``, which takes the one with the
+        smaller error; see :func:`aqka.sessions.choose_design`.
     allocator
-        A name from :func:`aqka.allocator_names`.
+        A name from :func:`aqka.allocator_names`; of points, from
+        :func:`aqka.allocators.points.point_allocator_names`, where ``uniform`` is ``even``.
     head
         ``ridge`` or ``svm``.
     readout
@@ -157,6 +162,7 @@ class MethodSection(Section):
         Of the allocation.
     """
 
+    design: Literal["pairs", "points", "auto"] = "pairs"
     allocator: str = DEFAULT_ALLOCATOR
     head: Literal["ridge", "svm"] = "ridge"
     readout: str | None = None
@@ -172,7 +178,7 @@ class MethodSection(Section):
     def _known_allocator(cls, value: str) -> str:
         if value.endswith("-oracle"):
             raise ValueError("an oracle knows the true kernel, which a study does not have")
-        return known_name(value, allocator_names(), "allocator")
+        return known_name(value, [*allocator_names(), *point_allocator_names()], "allocator")
 
     @field_validator("readout")
     @classmethod
@@ -183,6 +189,14 @@ class MethodSection(Section):
     def _consistent(self) -> "MethodSection":
         if self.readout is not None and (self.readout == "svm") != (self.head == "svm"):
             raise ValueError(f"readout {self.readout!r} does not train the head {self.head!r}")
+        of_points = self.allocator in point_allocator_names()
+        if of_points and self.design != "points":
+            raise ValueError(f"allocator {self.allocator!r} is for design = 'points'")
+        if self.design != "pairs" and not of_points and self.allocator != DEFAULT_ALLOCATOR:
+            raise ValueError(
+                f"allocator {self.allocator!r} is for pairs, design is {self.design!r}; of points "
+                f"there are {', '.join(point_allocator_names())}"
+            )
         return self
 
 
@@ -211,6 +225,10 @@ class Study(Section):
     def _consistent(self) -> "Study":
         if self.data.task == "regression" and self.method.head == "svm":
             raise ValueError("method.head 'svm' is for classes; data.task is 'regression'")
+        if self.method.design != "pairs" and self.data.task == "regression":
+            raise ValueError("method.design must be 'pairs' where data.task is 'regression'")
+        if self.method.design != "pairs" and self.sentinels.points:
+            raise ValueError("sentinels are diagonal entries: method.design must be 'pairs'")
         return self
 
 

@@ -12,12 +12,15 @@ from aqka.runs.head import read_head
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import PointHead
+from aqka.sessions.point_prediction import PointPrediction, PredictedPoints
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
-from aqka.study.method import as_begun, new_session, reads_as_measured
+from aqka.study.method import as_begun, as_measured_so_far, new_session, reads_as_measured
 from aqka.study.mitigated import fit_head
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import MAP_NAME, PREDICTIONS_NAME, STUDY_NAME
@@ -47,10 +50,10 @@ class StudyRun:
     study: Study
     text: str
     points: Points
-    session: Acquisition
+    session: Acquisition | PointAcquisition
     history: History
-    head: FittedHead | None
-    prediction: Prediction | None
+    head: FittedHead | PointHead | None
+    prediction: Prediction | PredictedPoints | None
     values: ValuePrediction | None
     audits: dict[str, Audit]
     results: dict[str, Any]
@@ -59,23 +62,24 @@ class StudyRun:
 def load_study_run(directory: Path, history: History) -> StudyRun:
     """Read a run of a study, finished or not; ``history`` is that of its own ledger."""
     read, text = load_study(directory / STUDY_NAME)
-    study = as_begun(read, directory)
+    study = as_measured_so_far(as_begun(read, directory), history)
     points = read_points(directory)
     assert history.budget is not None
-    session = new_session(study, points, history.budget)
+    n_qubits = _n_qubits(study, directory)
+    session = new_session(study, points, history.budget, n_qubits)
     replay(session, history)
     audits = {"training": Audit.of(history)}
     head, found = None, None
     place = directory / PREDICTIONS_NAME
     only_trains = session.done and history.sealed is not None and not place.is_dir()
     if only_trains:
-        head, _ = fit_head(study, session, history, _n_qubits(study, directory))
+        head, _ = fit_head(study, session, history, n_qubits)
     if place.is_dir() and session.done:
         made = _read_predictions(place, history)
         if made is not None:
             audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
         if isinstance(made, History) and made.sound and made.finished:
-            head, noise = fit_head(study, session, history, _n_qubits(study, directory))
+            head, noise = fit_head(study, session, history, n_qubits)
             as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
             found = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
@@ -86,7 +90,7 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         session=session,
         history=history,
         head=head,
-        prediction=found if isinstance(found, Prediction) else None,
+        prediction=found if isinstance(found, Prediction | PredictedPoints) else None,
         values=found if isinstance(found, ValuePrediction) else None,
         audits=audits,
         results=read_results(directory),
@@ -96,7 +100,7 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
 def _n_qubits(study: Study, directory: Path) -> int:
     """Return the qubits of a run's feature map, whose circuit is read only if need be."""
     qubits = study.feature_map.qubits
-    if qubits is None and study.sentinels.mitigate:
+    if qubits is None and (study.sentinels.mitigate or study.method.design == "points"):
         return int(load_circuit(directory / MAP_NAME).num_qubits)
     return qubits or 1  # without mitigation nothing depends on it
 
@@ -119,12 +123,16 @@ def _read_predictions(place: Path, training: History) -> History | Audit | None:
 
 
 def _replay_prediction(
-    head: FittedHead, history: History, points: Points, study: Study, as_measured: bool
+    head: FittedHead | PointHead, history: History, points: Points, study: Study, as_measured: bool
 ) -> Tested | None:
     """Return the test points as their session had them; None where the ledger is of others."""
     assert history.budget is not None
     session = session_for(study, head, len(points.test), history.budget, study.method.seed)
-    if history.extent.block != session.table.shots.shape:
+    if isinstance(session, PointPrediction):
+        fits = history.extent.new_points == session.table.n_points
+    else:
+        fits = history.extent.block == session.table.shots.shape
+    if not fits:
         return None
     replay(session, history)
     return tested(session, points, as_measured=as_measured)

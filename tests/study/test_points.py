@@ -1,0 +1,147 @@
+"""Studies that measure points: run, resume, status, predict and report."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aqka.errors import InputError
+from aqka.report.run_page import run_page
+from aqka.report.run_report import run_report
+from aqka.runs.audit import verify
+from aqka.study import carry_out as module
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare, read_run
+from aqka.study.new_points import predict_new_points
+from aqka.study.progress import progress
+from aqka.study.schema import parse_study
+
+STUDY = """
+[data]
+source = "moons"
+[split]
+train = 24
+test = 10
+[feature_map]
+qubits = 2
+range = [1.5, 3.1]
+[backend]
+name = "{backend}"
+[budget]
+train = "2400 shots"
+[method]
+design = "{design}"
+{extra}
+"""
+
+
+def write(tmp_path, design="points", backend="statevector", extra=""):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(design=design, backend=backend, extra=extra))
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    home = tmp_path_factory.mktemp("points")
+    directory = home / "run"
+    carry_out(prepare(write(home)), directory, new=True)
+    return directory
+
+
+def test_a_run_of_points_spends_its_budget_and_is_sealed(run):
+    found = json.loads((run / "results.json").read_text())
+    assert found["design"] == "points"
+    assert found["results"]["shots"] == 2400
+    assert found["results"]["shots_per_point"] == 100
+    assert found["test_shots"] == 10 * 100  # a new point may take what a training point got
+    assert 0 < found["actual"]["test_shots"] <= 1000
+    assert found["results"]["accuracy"] >= 0.6
+    for place in (run, run / "predictions"):
+        assert verify(place).finished
+    now = progress(run)
+    assert (now.state, now.unit, now.pairs_seen, now.pairs) == ("reporting", "points", 24, 24) or (
+        now.state == "finished"
+    )
+
+
+def test_the_report_tells_points_and_draws_no_pairs(run):
+    report = run_report(run)
+    page = run_page(report)
+    assert report.measures_points
+    assert report.point_results.accuracy == pytest.approx(
+        json.loads((run / "results.json").read_text())["results"]["accuracy"]
+    )
+    assert "on 24 training points, 100 each" in page
+    assert "heat map" in " ".join(report.notes)
+    assert "Where the shots went" not in page
+
+
+def test_new_points_cost_what_training_points_did(run, tmp_path):
+    np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
+    found = predict_new_points(run, tmp_path / "new.npz")
+    assert found.budget == 300
+    assert len(found.prediction.labels) == 3
+    again = predict_new_points(run, tmp_path / "new.npz")
+    np.testing.assert_array_equal(again.prediction.f, found.prediction.f)
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
+    class Stopped(Exception):
+        pass
+
+    def stop():
+        raise Stopped
+
+    extra = 'allocator = "aqka-points"'
+    whole = tmp_path / "whole"
+    carry_out(prepare(write(tmp_path, extra=extra)), whole, new=True)
+    cut = tmp_path / "cut"
+    with pytest.raises(Stopped):
+        carry_out(prepare(tmp_path / "study.toml"), cut, new=True, on_round=stop)
+    assert progress(cut).state == "stopped"
+    carry_out(read_run(cut), cut, new=False)
+    names = ("results", "actual", "test_shots", "design")
+    first, second = (json.loads((place / "results.json").read_text()) for place in (whole, cut))
+    for place in (first, second):
+        for key in ("wall_seconds", "test_wall_seconds"):
+            place["actual"].pop(key)
+    assert {name: first[name] for name in names} == {name: second[name] for name in names}
+
+
+def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypatch):
+    directory = tmp_path / "run"
+    carry_out(prepare(write(tmp_path, design="auto")), directory, new=True)
+    assert json.loads((directory / "results.json").read_text())["design"] == "points"
+
+    def refuse(*arguments):
+        raise AssertionError("a begun run must not choose again")
+
+    monkeypatch.setattr(module, "choose_design", refuse)
+    carry_out(read_run(directory), directory, new=False)
+
+
+@pytest.mark.parametrize("backend", ["aer", "ibm"])
+def test_other_backends_measure_points_too(tmp_path, backend):
+    path = write(tmp_path, backend=backend)
+    if backend == "ibm":
+        path.write_text(path.read_text().replace('"ibm"', '"ibm"\ndevice = "fake_manila"'))
+    run = carry_out(prepare(path), tmp_path / "run", new=True)
+    assert run.results["results"]["shots"] == 2400
+    assert run.prediction.f.shape == (10,)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ('allocator = "aqka"', "is for pairs"),
+        ('design = "pairs"\nallocator = "even"', "is for design = 'points'"),
+        ("[sentinels]\npoints = 2", "diagonal entries"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(change, words):
+    text = STUDY.format(design="points", backend="statevector", extra=change)
+    if change.startswith("design"):
+        text = text.replace('design = "points"\n', "", 1)
+    with pytest.raises(InputError, match=words):
+        parse_study(text)
