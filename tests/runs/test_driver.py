@@ -97,7 +97,7 @@ def test_ctrl_c_and_resume_end_as_if_nothing_had_happened(tmp_path, allocator, s
         ({"backend": MatrixBackend(0.9 * KERNEL)}, "backend"),
         ({"backend": MatrixBackend(KERNEL, seed=9)}, "backend"),
         ({"budget": 501}, "budget"),
-        ({"allocator": "uniform"}, "allocator"),
+        ({"allocator": "random"}, "allocator"),
         ({"allocator": Shofar(threshold=0.1)}, "allocator"),
         ({"schedule": Schedule(rounds=3)}, "schedule"),
         ({"reading": "paper"}, "protocol"),

@@ -110,23 +110,31 @@ class Comparison:
         means = [self._mean(self.baseline, task, budget) for budget in budgets]
         return np.array(budgets), np.maximum.accumulate(means)
 
-    def shot_ratio(self, task: str, budget: float, method: str) -> ShotRatio:
+    def shot_ratio(
+        self, task: str, budget: float, method: str, *, by_budget: bool = False
+    ) -> ShotRatio:
         """Return how many times more shots the baseline needs for a method's correlation.
 
         The baseline's means over seeds are made monotone by their running maximum and read in the
         logarithm of the budget. Where the method stands on that curve is divided by where the
         baseline itself stands at this budget, so that the baseline's own ratio is 1: with few
-        seeds its curve has dips, and then it stands at fewer shots than it was given.
+        seeds its curve has dips, and then it stands at fewer shots than it was given. With
+        ``by_budget`` it is divided by the shots that were given.
         """
         budgets, means = self._baseline_curve(task)
         reached, own = (
             float(np.exp(np.interp(self._mean(name, task, budget), means, np.log(budgets))))
             for name in (method, self.baseline)
         )
+        own = budget if by_budget else own
         return ShotRatio(reached / own, self._mean(method, task, budget) > means[-1])
 
     def mean_ratio(
-        self, method: str, which: Callable[[str], bool] = lambda task: True
+        self,
+        method: str,
+        which: Callable[[str], bool] = lambda task: True,
+        *,
+        by_budget: bool = False,
     ) -> ShotRatio:
         """Return the geometric mean over tasks and budgets; a bound if any of them is one.
 
@@ -135,7 +143,10 @@ class Comparison:
         per_task = []
         bound = False
         for task in filter(which, self.tasks):
-            found = [self.shot_ratio(task, budget, method) for budget in self.budgets]
+            found = [
+                self.shot_ratio(task, budget, method, by_budget=by_budget)
+                for budget in self.budgets
+            ]
             bound |= any(ratio.bound for ratio in found)
             per_task.append(float(np.mean([np.log(ratio.value) for ratio in found])))
         mean = Estimate.of(per_task) if per_task else Estimate(float("nan"))
