@@ -138,8 +138,8 @@ def call(kind, place, *arguments, seconds=None, **circumstances):
 def go_on(place):
     """The command that begins a run or goes on with it."""
     if place.run.exists():
-        return ("resume", place.run, "--json")
-    return ("run", place.home / "study.toml", "--output", place.run, "--json")
+        return ("resume", place.run, "--yes", "--json")
+    return ("run", place.home / "study.toml", "--output", place.run, "--yes", "--json")
 
 
 def reading(place):
@@ -153,4 +153,4 @@ def reading(place):
 
 
 def predicting(place):
-    return ("predict", place.run, place.new_points, "--json")
+    return ("predict", place.run, place.new_points, "--yes", "--json")
