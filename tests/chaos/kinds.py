@@ -20,6 +20,7 @@ from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
 from aqka.backends.split_circuit import split_circuit
 from aqka.cli import run as cli_run
+from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import JobError
 from aqka.runs import Patience, driver
 from aqka.study import backends as study_backends
@@ -129,10 +130,10 @@ def simulator(place, run_id, lies):
         if fate == "refused":
             raise JobError("refused")
         hits = collect(self, ticket)
-        ran = plan.shots // 2 if fate == "partial" else plan.shots
+        ran, part = half_of(plan, hits) if fate == "partial" else (plan.shots, hits)
         write_down(journal, ticket, plan, int(ran.sum()))
         if fate == "partial":
-            raise JobError("half of it was run", (ran, np.minimum(hits, ran)))
+            raise JobError("half of it was run", (ran, part))
         if fate == "lost":
             raise JobError("run, but the hits are lost", lost=plan.total)
         return WRONG[str(rng.choice(list(WRONG)))](plan.shots) if fate == "answer" else hits
@@ -144,8 +145,19 @@ def simulator(place, run_id, lies):
         yield
 
 
+def half_of(plan, answer):
+    """Return the shots and the answer of a round that was cut half-way."""
+    if isinstance(answer, OutcomeCounts):
+        counts, ran = answer.counts // 2, np.zeros_like(plan.shots)
+        np.add.at(ran, answer.rows, counts)
+        return ran, OutcomeCounts(answer.rows, answer.outcomes, counts)
+    ran = plan.shots // 2
+    return ran, np.minimum(answer, ran)
+
+
 def write_down(journal, tag, plan, shots):
-    digest = hashlib.sha256(b"".join(c.tobytes() for c in (plan.rows, plan.cols, plan.shots)))
+    columns = [getattr(plan, name) for name in (*plan.ROWS, "shots")]
+    digest = hashlib.sha256(b"".join(column.tobytes() for column in columns))
     line = json.dumps({"tag": tag, "plan": digest.hexdigest(), "shots": shots}) + "\n"
     with without_limit():
         handle = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -281,9 +293,12 @@ def run_on_tiles(outside):
     return paid, twice
 
 
+POINTS = STUDY.replace('readout = "ridge"', 'design = "points"\nallocator = "aqka-points"')
 KINDS = [
     RunKind("pairs on a simulator", STUDY.replace("{backend}", "statevector"), simulator, drawn),
     RunKind("pairs on IBM's service", STUDY.replace("{backend}", "ibm"), service, run_by_service),
+    RunKind("points on a simulator", POINTS.replace("{backend}", "statevector"), simulator, drawn),
+    RunKind("points on IBM's service", POINTS.replace("{backend}", "ibm"), service, run_by_service),
     RunKind(
         "pairs on tiles of IBM's service",
         STUDY.replace('"{backend}"', '"ibm"\ntiles = "auto"'),
