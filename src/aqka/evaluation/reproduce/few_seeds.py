@@ -30,7 +30,9 @@ def chance_of_paper(claim: Claim, results: Results, seed: int = 0) -> float | No
         ours = claim.ours(results).value
     except MissingError:
         return None
-    numbers = _drawn_numbers(claim.ours, claim.paper.count, results, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):  # a draw may have no logarithm; it is then as far as nothing
+        numbers = _drawn_numbers(claim.ours, claim.paper.count, results, rng)
     stated, sign = claim.paper.value, claim.rule.sign
     if sign == "≥ " or (sign != "≤ " and stated >= ours):
         return float(np.mean(numbers >= stated))

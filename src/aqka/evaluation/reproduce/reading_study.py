@@ -16,9 +16,11 @@ from aqka.evaluation.reproduce.reading_sweep import (
     sweep_cells,
 )
 from aqka.evaluation.reproduce.reading_verdicts import (
+    FEWEST_SEEDS,
     ClaimUnderReadings,
     best_reading,
     facts,
+    judge,
     judge_all,
 )
 from aqka.evaluation.reproduce.reproduction import STORE as PROTOCOL_STORE
@@ -101,13 +103,16 @@ def study_readings(
         name: len(next(iter(found.values())).unique("seed"))
         for name, found in sweep.results.items()
     }
-    fates = judge_all(protocols["paper"], sweep.results)
+    fewest = 1 if how.quick else FEWEST_SEEDS
+    fates = judge_all(protocols["paper"], sweep.results, fewest)
     best = best_reading(fates)
     say("best reading")
     everywhere = sweep.merged_with(_swept_best(best, sweep, counts, out, how))
     under_best = {
-        (fate.experiment, fate.number): fate.claim.judge(
-            everywhere.results[fate.experiment][EXPERIMENTS[fate.experiment].relevant(best)]
+        (fate.experiment, fate.number): judge(
+            fate.claim,
+            everywhere.results[fate.experiment][EXPERIMENTS[fate.experiment].relevant(best)],
+            fewest,
         )
         for fate in fates
     }

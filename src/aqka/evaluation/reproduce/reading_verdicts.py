@@ -12,6 +12,8 @@ from aqka.evaluation.reproduce.reading_design import EXPERIMENTS, full_design
 from aqka.evaluation.reproduce.reproduction import Reproduction
 from aqka.evaluation.results import Results
 
+FEWEST_SEEDS = 3
+"""With fewer seeds under a reading there is no verdict: their scatter says nothing."""
 PLAUSIBLE = 0.01
 """The probability from which few seeds could have shown the paper's number."""
 
@@ -70,19 +72,29 @@ class ClaimUnderReadings:
         return "not explained"
 
 
+def judge(claim: Claim, results: Results, fewest: int) -> Judgement:
+    """Return the verdict on a claim, if there are at least so many seeds."""
+    if len(results.unique("seed")) < fewest:
+        return Judgement(claim, None, "not testable here", f"Fewer than {fewest} seeds are there.")
+    return claim.judge(results)
+
+
 def judge_all(
-    paper: Mapping[str, Reproduction], results: Mapping[str, Mapping[PaperReading, Results]]
+    paper: Mapping[str, Reproduction],
+    results: Mapping[str, Mapping[PaperReading, Results]],
+    fewest: int = FEWEST_SEEDS,
 ) -> list[ClaimUnderReadings]:
     """Return the fate of every claim of the experiments."""
     fates = []
     for name, by_reading in results.items():
         for number, literal in enumerate(paper[name].judgements):
             claim = literal.claim
-            judged = {reading: claim.judge(found) for reading, found in by_reading.items()}
+            judged = {reading: judge(claim, found, fewest) for reading, found in by_reading.items()}
             chances: dict[PaperReading, float] = {}
             if literal.verdict != "reproduced":
                 # The paper's protocol has the literal reading with more seeds.
-                chances = _chances(claim, {**by_reading, LITERAL: paper[name].results})
+                enough = {r: by_reading[r] for r in by_reading if judged[r].ours is not None}
+                chances = _chances(claim, {**enough, LITERAL: paper[name].results})
             fates.append(ClaimUnderReadings(name, number, claim, literal, judged, chances))
     return fates
 

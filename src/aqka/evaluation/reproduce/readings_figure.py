@@ -41,6 +41,8 @@ def headline_figure(study: ReadingStudy) -> "Figure":
     places = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
     for axes, (unit, found) in zip(places, panels.items(), strict=True):
         _panel(axes, study, found, unit)
+    for name, look in LOOKS.items():
+        places[0].plot([], [], ls="", label=name, **look)
     style.legend_below(figure, places[0], columns=5)
     return figure
 
@@ -69,7 +71,6 @@ def _panel(
                     row + 0.2 * (place - 1),
                     xerr=judgement.ours.error,
                     ls="",
-                    label=name if first else None,
                     **LOOKS[name],
                 )
     axes.axvline(0, color=colours.GREY, lw=0.8)

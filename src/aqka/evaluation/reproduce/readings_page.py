@@ -52,6 +52,10 @@ def _holds(judgement: Judgement) -> bool:
     return judgement.verdict == "reproduced"
 
 
+def _tested(judgements: Iterable[Judgement]) -> int:
+    return sum(judgement.ours is not None for judgement in judgements)
+
+
 def _never(study: ReadingStudy) -> list[ClaimUnderReadings]:
     """Return the claims that hold under no reading that was run."""
     return [
@@ -66,8 +70,9 @@ def _never(study: ReadingStudy) -> list[ClaimUnderReadings]:
 def _summary(study: ReadingStudy) -> list[str]:
     total = len(study.fates)
     literal = sum(_holds(fate.literal) for fate in study.fates)
-    fair = sum(_holds(study.under("fair", fate)) for fate in study.fates)
-    best = sum(map(_holds, study.under_best.values()))
+    fair = [study.under("fair", fate) for fate in study.fates]
+    best = list(study.under_best.values())
+    swept = sum(bool(fate.tested) for fate in study.fates)
     some = sum(bool(fate.holds_under) for fate in study.fates)
     same_seeds = sum(_holds(fate.judgements[LITERAL]) for fate in study.fates)
     redrawn = sum(_holds(fate.literal) != _holds(fate.judgements[LITERAL]) for fate in study.fates)
@@ -77,12 +82,14 @@ def _summary(study: ReadingStudy) -> list[str]:
         "`aqka reproduce all --readings`.",
         "",
         f"- **{literal}** hold under the literal reading ([the reproduction](reproduction.md)), "
-        f"**{some}** under at least one reading that was tried, **{len(_never(study))}** under "
-        "none.",
-        f"- **{best}** hold under the one reading that makes most of them true: "
+        f"of the {swept} that were tested under other readings too **{some}** hold under at least "
+        f"one, **{len(_never(study))}** under none.",
+        f"- **{sum(map(_holds, best))}** of {_tested(best)} hold under the one reading that "
+        "makes most of them true: "
         f"{_settings(study.best)}. On the same seeds and shots the literal reading has "
         f"{same_seeds}.",
-        f"- **{fair}** hold under a practitioner's settings: known diagonal, tuned ridge, balanced "
+        f"- **{sum(map(_holds, fair))}** of {_tested(fair)} hold under a practitioner's "
+        "settings: known diagonal, tuned ridge, balanced "
         "tasks ([the fair protocol](reproduction-fair.md)).",
         f"- Luck matters: the literal reading run again with other shots and the seeds of the "
         f"readings changes the verdict on {redrawn} claims.",
