@@ -1,7 +1,5 @@
 """Scales and paths of charts."""
 
-import itertools
-
 import pytest
 
 from aqka.report.chart import Chart, Scale
@@ -50,14 +48,3 @@ def test_long_numbers_push_the_axis_away_from_its_name():
     assert max(len(tick.text) for tick in long.y_ticks) > 6
     assert long.left > short.left
     assert long.at(0, 0.5)[0] == long.left
-
-
-def test_crowded_numbers_are_left_out():
-    wide = Chart("h", "d", Scale(1, 9e7, log=True), Scale(0, 1), "x", "y")
-    crowded = Chart("h", "d", Scale(1_234_567, 1_234_569), Scale(0, 1), "x", "y")
-    assert len(crowded.x_ticks) < len(crowded.x.ticks())
-    for chart in (wide, crowded):
-        ticks = chart.x_ticks
-        assert len(ticks) >= 2
-        for one, two in itertools.pairwise(ticks):
-            assert two.place - one.place > 3 * (len(one.text) + len(two.text))

@@ -150,7 +150,7 @@ def test_mistakes_in_the_budget_are_named(tmp_path, budget, words):
 @pytest.mark.parametrize(
     ("budget", "words"),
     [
-        ('total = "20 shots"', "budget.total pays for .* training shots, but 12 training points"),
+        ('total = "20 shots"', "budget.total pays for .* shots, but 12 training points"),
         ('total = "3600 shots"\ntest_shots = 50', r"budget does not pay for its 3,601 shots"),
         ('total = "2 s"', "budget does not pay"),
         ('total = "$5"', "needs a rate"),

@@ -240,13 +240,13 @@ def test_a_backend_that_fails_for_good_ends_with_code_4(tmp_path, monkeypatch, c
     service.accept = failing
     path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
     with pytest.warns(RuntimeWarning, match="failed"):
-        code, shown = call(monkeypatch, capsys, "run", path)
+        code, shown = call(monkeypatch, capsys, "run", path, "--yes")
     assert code == 4
     assert "3 rounds in a row gave no shots" in shown.err
     assert "aqka resume" in shown.err
     assert progress(tmp_path / "run").state == "stopped"
     service.accept = accept
-    code, shown = call(monkeypatch, capsys, "resume", tmp_path / "run")
+    code, shown = call(monkeypatch, capsys, "resume", tmp_path / "run", "--yes")
     assert code == 0
     assert progress(tmp_path / "run").qpu_seconds > 0
 
@@ -262,7 +262,7 @@ def test_a_refusal_of_ibms_is_told_without_its_text(tmp_path, monkeypatch, capsy
 
     service.accept = refuse
     path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
-    code, shown = call(monkeypatch, capsys, "run", path)
+    code, shown = call(monkeypatch, capsys, "run", path, "--yes")
     assert code == 4
     assert "IBMNotAuthorizedError" in shown.err
     assert "marker-token" not in shown.out + shown.err

@@ -18,6 +18,7 @@ from aqka.estimators._bought_kernel import Purchase
 from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.kernel_source import is_precomputed, kernel_source
 from aqka.insight.intervals import with_total_interval
+from aqka.planning.parts import PREDICTIONS
 from aqka.readouts import Readout, make_readout
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import ValuePrediction
@@ -38,7 +39,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         ``predict`` the test-by-train block), or a finished run (its directory, session or
         :class:`~aqka.core.PairTable`), where X is one column of its point numbers.
     budget
-        Training shots: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16 a pair.
+        Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16
+        shots a pair. For training, or with ``new_points`` for training and predictions together.
     allocator, readout
         A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. An
         allocator of None is the default: uniform shots.
@@ -58,6 +60,12 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         shots grow with their number and new points cost what training points do; or ``"auto"``,
         which takes the one that :func:`~aqka.sessions.choose_design` predicts the smaller error
         for, if as many points will be predicted as are trained on.
+    new_points
+        Points that will be predicted out of ``budget``, which is split with a reason, or by
+        ``test_shots``; ``quote_`` says how. It is then a ceiling too: a fit or a prediction that
+        does not fit under it any more is not submitted.
+    rate
+        Price of a QPU minute, which a budget in money needs.
     """
 
     def __init__(
@@ -73,6 +81,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         seed: int = 0,
         verbose: bool = False,
         design: str = "pairs",
+        new_points: int | None = None,
+        rate: float | None = None,
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -84,6 +94,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.verbose = verbose
         self.design = design
+        self.new_points = new_points
+        self.rate = rate
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""
@@ -107,10 +119,16 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             self.seed,
             self.verbose,
             self.design,
-        )
+            self.new_points,
+            self.rate,
+            self.test_shots,
+        ).with_ceiling(X.shape[1])
         self.source_ = kernel_source(self.backend, X, purchase)
         training = self.source_.training(problem, on_round)
         self.problem_ = problem
+        self.quote_ = None
+        if self.source_.takes_shots and self.budget is not None:
+            self.quote_ = purchase.quote(len(X), X.shape[1])
         self.session_, self.table_ = training.session, training.table
         self.ledger_path_ = training.ledger_path
         self.shots_used_ = training.shots
@@ -135,13 +153,17 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         raise InputError("total intervals are those of pairs; with design='points' leave total.")
 
     def _test_budget(self, n_points: int) -> int:
-        if self.test_shots is None:
+        if self.test_shots is not None:
+            return as_count(self.test_shots, "test_shots") * n_points
+        predictions = None if self.quote_ is None else self.quote_.part(PREDICTIONS)
+        if predictions is None or not self.new_points:
             raise InputError("budget is needed: predict(X, budget=…), or test_shots=… when made.")
-        return as_count(self.test_shots, "test_shots") * n_points
+        return max(1, predictions.shots * n_points // self.new_points)
 
     def _spends(self, budget: int | None) -> bool:
         """Return whether predicting with that budget takes shots."""
-        return budget is not None or (self.source_.takes_shots and self.test_shots is not None)
+        has_budget = self.test_shots is not None or bool(self.new_points)
+        return budget is not None or (self.source_.takes_shots and has_budget)
 
     def _without_shots(self, X: Any) -> FloatArray:
         """Return f of the test points from exact or given entries."""

@@ -1,6 +1,6 @@
 """A kernel that is measured under a budget, on a backend made for the points."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,11 @@ from aqka.core.defaults import FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
-from aqka.planning.quotes import quote
+from aqka.planning.ceilings import make_ceiling
+from aqka.planning.parts import Wish
+from aqka.planning.quotes import Quote, quote
 from aqka.readouts import FittedHead
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.show_rounds import show_rounds
@@ -32,8 +35,8 @@ DEFAULT_SHOTS_PER_PAIR = 16
 class Purchase:
     """How a kernel is bought: an estimator's parameters that no other source looks at.
 
-    ``feature_map``, ``budget``, ``allocator``, ``directory``, ``seed``, ``verbose`` and ``design``
-    are the estimators' own.
+    ``ceiling`` is what fits and predictions share where one budget is for both; the others are the
+    estimators' own.
     """
 
     feature_map: Any
@@ -43,14 +46,33 @@ class Purchase:
     seed: int
     verbose: bool = False
     design: str = "pairs"
+    new_points: int | None = None
+    rate: float | None = None
+    test_shots: int | None = None
+    ceiling: Ceiling | None = None
+
+    def quote(self, n_points: int, n_features: int) -> Quote:
+        """Return what the budget buys, predictions of the new points among it."""
+        budget = DEFAULT_SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
+        given = budget if self.budget is None else self.budget
+        split = "points" if self.design == "points" else "pairs"
+        per_pair = None
+        if self.test_shots is not None:
+            per_pair = -(-as_count(self.test_shots, "test_shots") // n_points)
+        wish = Wish(self.new_points or 0, test_shots=per_pair, design=split)
+        qubits = max(n_features, 2)
+        return quote(n_points, given, n_qubits=qubits, rate=self.rate, wish=wish)
 
     def training_shots(self, n_points: int, n_features: int) -> int:
-        """Return the budget as a number of shots."""
-        if self.budget is None:
-            return DEFAULT_SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
-        if isinstance(self.budget, str):
-            return quote(n_points, self.budget, n_qubits=max(n_features, 2)).shots
-        return as_count(self.budget, "budget")
+        """Return the budget as a number of shots for training."""
+        return self.quote(n_points, n_features).shots
+
+    def with_ceiling(self, n_features: int) -> "Purchase":
+        """Return it with the budget as a ceiling, if that is for predictions too."""
+        if self.new_points is None or self.budget is None:
+            return self
+        limit = make_ceiling(self.budget, n_qubits=max(n_features, 2), rate=self.rate)
+        return replace(self, ceiling=limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +90,7 @@ class BoughtKernel(KernelSource):
         shots = purchase.training_shots(problem.n_points, self.X.shape[1])
         session, directory = self._session(problem, shots, backend)
         with show_rounds(session, purchase.verbose, on_round) as told:
-            drive(session, backend, directory, on_round=told)
+            drive(session, backend, directory, on_round=told, ceiling=purchase.ceiling)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)
@@ -115,6 +137,7 @@ class BoughtKernel(KernelSource):
             seed=purchase.seed,
             directory=own_directory(purchase.directory, "predict", identity),
             verbose=purchase.verbose,
+            ceiling=purchase.ceiling,
         )
 
     def predict_values(self, head: FittedHead, X: NDArray[Any], shots: int, level: float) -> Values:
@@ -129,6 +152,7 @@ class BoughtKernel(KernelSource):
             seed=purchase.seed,
             directory=own_directory(purchase.directory, "values", identity),
             verbose=purchase.verbose,
+            ceiling=purchase.ceiling,
         )
 
     def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None) -> Backend:

@@ -105,7 +105,7 @@ class BoughtPoints(BoughtKernel):
         # Who looks at rounds sees the session of the design.
         look: Any = on_round
         with show_rounds(session, purchase.verbose, look) as told:
-            drive(session, backend, directory, on_round=told)
+            drive(session, backend, directory, on_round=told, ceiling=self.purchase.ceiling)
         reason = (
             f"Points: {shots // problem.n_points} shots for each, in {session.table.n_settings} "
             "Pauli settings."
@@ -152,6 +152,7 @@ class BoughtPoints(BoughtKernel):
             level=level,
             seed=purchase.seed,
             directory=own_directory(purchase.directory, "predict", identity),
+            ceiling=purchase.ceiling,
             verbose=purchase.verbose,
         )
 

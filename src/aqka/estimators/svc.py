@@ -48,6 +48,8 @@ class QuantumSVC(QuantumClassifier):
         seed: int = 0,
         verbose: bool = False,
         design: str = "pairs",
+        new_points: int | None = None,
+        rate: float | None = None,
     ) -> None:
         super().__init__(
             feature_map,
@@ -59,6 +61,8 @@ class QuantumSVC(QuantumClassifier):
             seed=seed,
             verbose=verbose,
             design=design,
+            new_points=new_points,
+            rate=rate,
         )
         self.C = C
 

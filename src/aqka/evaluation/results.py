@@ -150,12 +150,19 @@ class Results:
 
 def lowest(estimates: dict[Any, Estimate]) -> Estimate:
     """Return the estimate with the smallest value."""
+    _require_some(estimates)
     return min(estimates.values(), key=lambda estimate: estimate.value)
 
 
 def highest(estimates: dict[Any, Estimate]) -> Estimate:
     """Return the estimate with the largest value."""
+    _require_some(estimates)
     return max(estimates.values(), key=lambda estimate: estimate.value)
+
+
+def _require_some(estimates: dict[Any, Estimate]) -> None:
+    if not estimates:
+        raise MissingError("nothing to take the extreme of")
 
 
 def _meets(row: Row, column: str, wanted: Any) -> bool:

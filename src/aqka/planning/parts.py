@@ -35,9 +35,26 @@ class QuotePart:
 
 @dataclass(frozen=True)
 class Wish:
-    """What is wanted beside training; see :func:`aqka.quote` for each.
+    """What is wanted beside the training shots, out of the same budget.
 
-    ``on_top`` says that ``budget`` is for training alone and the rest comes on top of it.
+    Attributes
+    ----------
+    new_points
+        Points to predict.
+    train_share
+        The training kernel's share of the shots for both, as its user wants it; None splits with a
+        reason, by :func:`~aqka.planning.split_budget`.
+    test_shots
+        Shots of each pair of a new and a training point, in place of a share; training gets the
+        rest.
+    sentinel_shots
+        Shots on diagonal entries in every training round.
+    calibration_shots
+        Shots of a calibration round.
+    on_top
+        Whether the budget is for training alone, and all of this comes on top of it.
+    design
+        What a shot is spent on; only used for the split.
     """
 
     new_points: int = 0
@@ -46,6 +63,7 @@ class Wish:
     sentinel_shots: int = 0
     calibration_shots: int = 0
     on_top: bool = False
+    design: str = "pairs"
 
     def __post_init__(self) -> None:
         """Check the counts."""
@@ -53,14 +71,15 @@ class Wish:
             as_count(getattr(self, name), name, minimum=0)
 
     def split(self, shots: int, n_points: int) -> Split:
-        """Return training and prediction shots of so many for both."""
+        """Return training and prediction shots of so many for both; of training alone, on top."""
         if self.on_top:
             wanted = self.new_points * n_points * (self.test_shots or 0)
-            return Split(shots, wanted, "")
+            return Split(shots, wanted, "predictions get the shots asked for, on top.")
         return split_shots(
             shots,
             n_points,
             self.new_points,
+            design=self.design,
             train_share=self.train_share,
             test_shots=self.test_shots,
         )

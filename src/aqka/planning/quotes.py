@@ -240,7 +240,7 @@ def quote(
     '41,330 executions, 25 s of 300'
     >>> all_in_all = quote(150, "5 min", wish=Wish(new_points=50))
     >>> all_in_all.shots, all_in_all.parts[0].shots, round(all_in_all.total_qpu_seconds)
-    (453664, 304473, 300)
+    (228552, 529585, 300)
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)

@@ -93,7 +93,7 @@ def split_shots(
     Examples
     --------
     >>> split_shots(100_000, 100, 50).train
-    26010
+    26024
     >>> split_shots(100_000, 100, 50, test_shots=10).train
     50000
     """

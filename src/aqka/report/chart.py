@@ -172,16 +172,8 @@ class Chart:
 
     @property
     def x_ticks(self) -> list[Tick]:
-        """Numbers of the horizontal axis; one that would touch the last is left out."""
-        ticks: list[Tick] = []
-        free_from = -math.inf
-        for value in self.x.ticks():
-            tick = Tick(self.at(value, self.y.low)[0], axis_text(value))
-            half = len(tick.text) * CHARACTER / 2
-            if tick.place - half >= free_from:
-                ticks.append(tick)
-                free_from = tick.place + half + CHARACTER
-        return ticks
+        """Numbers of the horizontal axis."""
+        return [Tick(self.at(v, self.y.low)[0], axis_text(v)) for v in self.x.ticks()]
 
     @property
     def y_ticks(self) -> list[Tick]:

@@ -24,7 +24,7 @@ def axis_text(value: float) -> str:
     """
     for size, name in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
-            return f"{value / size:g}{name}"
+            return f"{value / size:.10g}{name}"
     return f"{round(value, 10):g}"
 
 

@@ -16,6 +16,7 @@ from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.estimates.rows import RowReading
 from aqka.readouts import FittedHead
+from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
@@ -189,6 +190,7 @@ def predict_values(
     patience: Patience | None = None,
     on_round: Callable[[ValueSession], None] | None = None,
     verbose: bool = False,
+    ceiling: Ceiling | None = None,
 ) -> ValuePrediction:
     """Predict the values of a backend's test points with a head for real targets.
 
@@ -202,7 +204,7 @@ def predict_values(
         See :class:`~aqka.sessions.ValueSession`.
     level
         Level of the intervals.
-    directory, patience, on_round, verbose
+    directory, patience, on_round, verbose, ceiling
         See :func:`~aqka.acquire`; the directory must be another than the training run's.
 
     Examples
@@ -222,5 +224,5 @@ def predict_values(
     session = ValueSession(head, backend.shape[0], budget, rounds=rounds, seed=seed)
     check_columns(head, backend)
     with show_rounds(session, verbose, on_round) as told:
-        drive(session, backend, directory, patience, told)
+        drive(session, backend, directory, patience, told, ceiling)
     return session.result(level)

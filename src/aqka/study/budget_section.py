@@ -19,7 +19,7 @@ class BudgetSection(Section):
         :func:`aqka.planning.parse_budget`. Also a ceiling: nothing is submitted beyond it.
     train_share
         Of ``total``: the training kernel's share. None splits with a reason; see
-        :func:`aqka.planning.split_shots`.
+        :func:`aqka.planning.split_budget`.
     train
         For the training kernel alone.
     test_shots

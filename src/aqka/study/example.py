@@ -18,7 +18,7 @@ source = "breast-cancer"      # built-in: breast-cancer, wine, iris, digits, moo
 
 [split]
 train = 60                    # points, or a fraction of all; default: all but the test points
-test = 30                     # points, or a fraction of all
+test = 30                     # points, or a fraction of all; 0: all points are for training
 seed = 0                      # of the shuffle; classes keep their shares
 
 [feature_map]
@@ -31,21 +31,40 @@ range = [2.0, 4.0]            # each feature is scaled to this, fitted on traini
                               # [0.0, 3.141592653589793]. aqka check tries some on your data
 
 [backend]
-name = "statevector"          # statevector (zz up to 10 qubits needs no extra), aer, ibm
+name = "statevector"          # statevector (zz up to 10 qubits needs no extra), aer, ibm,
+                              # sampler (any Qiskit sampler), pennylane (any PennyLane device)
 # noise = [0.01, 0.04]        # of aer: depolarising rates of one- and two-qubit gates
 # device = "fake_fez"         # of ibm: a fake device runs here; "ibm_fez" is hardware;
                               # default: the least busy. No token belongs in this file.
-# account = "work"            # of ibm: name of the saved account
+                              # of pennylane: such as "default.qubit", or "module:function"
+# sampler = "lab:make"        # of sampler: module:function that makes one, with --allow-code
+# account = "work"            # of ibm: name of the saved account, which has instance and region
+# instance = "crn:…"          # of ibm: another instance than the account's
+# region = "eu-de"            # of ibm: another region
 # mode = "auto"               # of ibm: auto, session, batch or job
+# options = { max_execution_time = 300, dynamical_decoupling = { enable = true } }
+                              # of ibm: options of its sampler; twirling is another
+# optimization_level = 1      # of ibm and sampler: of Qiskit's transpiler, 0 to 3
+# initial_layout = [0, 1, 2, 3]  # of ibm and sampler: qubits of the device
+# pass_manager = "lab:passes" # of ibm and sampler: module:function, in place of these two
 # tiles = "auto"              # of ibm: circuits side by side on the chip; default 1
 seed = 0                      # of simulators
 
 [budget]
 train = "20000 shots"         # or QPU time ("5 min"), or money ("$100", which needs rate)
+# total = "100000 shots"      # in place of train: for training and predictions together
+# train_share = 0.5           # of total: training's share; default: split with a reason
 test_shots = 100              # for predictions, on top: at most so many for each pair of a test
                               # and a training point, on average; points settled early take less
+                              # 0 trains only; predict later with aqka predict
+# ceiling = "10 min"          # nothing is submitted beyond it; default: total
 # rate = 96.0                 # price of a QPU minute
 # queue = 50                  # jobs that wait before each of ours, for the quote
+
+# [sentinels]                 # diagonal entries that show the noise of a device
+# points = 4                  # training points whose K_ii is measured in every round
+# shots = 100                 # of each, beside the training shots
+# mitigate = false            # take the depolarising noise that they show out again
 
 [method]
 allocator = "uniform"         # even shots, in one round; "aqka" is the paper's; see the README

@@ -47,7 +47,13 @@ class Origin:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all of it as arrays, for an npz file."""
         found = {name: getattr(self, name) for name in ARRAYS}
-        return {name: np.asarray(value) for name, value in found.items() if value is not None}
+        # As text also where there are none, of a run without test points.
+        kinds: dict[str, Any] = dict.fromkeys(NAMES, np.str_)
+        return {
+            name: np.asarray(value, dtype=kinds.get(name))
+            for name, value in found.items()
+            if value is not None
+        }
 
     @classmethod
     def of_arrays(

@@ -186,7 +186,8 @@ class FakeJob:
 
     def update(self, **changes: Any) -> None:
         """Change what is stored."""
-        self._path.write_text(json.dumps({**self.record, **changes}))
+        # Another process may be reading it.
+        write_atomically(self._path, json.dumps({**self.record, **changes}).encode())
 
     def job_id(self) -> str:
         """Return the job's id."""

@@ -90,6 +90,8 @@ class JobBackend(Backend):
 
         What they saw is told by :meth:`tile_hits`.
         """
+        if self._tiles is None:
+            raise InputError("sentinels stand on tiles, and this backend has none; pass tiles.")
         other = self.with_points(self._rows, self._cols)
         other._sentinels = Sentinels(points, shots)
         return other
@@ -170,11 +172,12 @@ class JobBackend(Backend):
 
     def _layout(self, plan: Plan, n_tiles: int | None = None) -> Layout:
         """Return how a plan becomes rows of jobs, on so many tiles."""
-        sentinels = self._sentinels if self._watches(plan) else None
+        sentinels = self._sentinels_beside(plan)
         return self._shape_of_jobs(plan).layout(plan.shots, n_tiles or 1, sentinels)
 
-    def _watches(self, plan: Plan) -> bool:
-        return self._sentinels is not None and isinstance(plan, ShotPlan) and plan.total > 0
+    def _sentinels_beside(self, plan: Plan) -> Sentinels | None:
+        """Return what every tile measures beside a plan: nothing beside points or no shots."""
+        return self._sentinels if isinstance(plan, ShotPlan) and plan.total else None
 
     def _tiles_for(self, plan: Plan, key: str) -> int | None:
         """Return how many tiles a submission is sent on; None without tiles."""
@@ -190,9 +193,9 @@ class JobBackend(Backend):
         executions = sum(-(-len(chunk.pairs) // side) * chunk.shots for chunk in chunks)
         if self._job_shape.free_shots and n_tiles is None:
             executions = plan.total  # as on hardware, whatever a simulator runs for nothing
-        watched = 0
-        if self._watches(plan) and self._sentinels is not None:
-            watched = len(chunks) * len(self._sentinels.points) * self._sentinels.shots
+        watched, sentinels = 0, self._sentinels_beside(plan)
+        if sentinels is not None:
+            watched = len(chunks) * len(sentinels.points) * sentinels.shots
         return Workload(plan.total + watched * side, executions + watched, len(chunks))
 
     def submit(self, plan: Plan, tag: str) -> str:
@@ -217,9 +220,8 @@ class JobBackend(Backend):
                     self._sent_on[key] = n_tiles
         del self._sent_jobs[key]
         self._sent_on.pop(key, None)
-        job_ids = [sent[k] for k in range(len(chunks))]
-        sentinels = self._sentinels if deal is not None and self._watches(plan) else None
-        return Ticket(job_ids, layout, isinstance(plan, PointPlan), deal, sentinels).write()
+        job_ids, beside = [sent[k] for k in range(len(chunks))], self._sentinels_beside(plan)
+        return Ticket(job_ids, layout, isinstance(plan, PointPlan), deal, beside).write()
 
     def _laid_out(
         self, plan: Plan, chunk: Chunk, deal: Deal | None, k: int
@@ -229,7 +231,7 @@ class JobBackend(Backend):
         circuit = self._circuits.of(plan).circuit
         if deal is None or self._tiles is None:
             return circuit, values
-        dealt = DealtRows.of(chunk, k, deal, self._sentinels if self._watches(plan) else None)
+        dealt = DealtRows.of(chunk, k, deal, self._sentinels_beside(plan))
         points = dealt.sentinel_points
         diagonal = ShotPlan(points, points, np.ones_like(points))
         beside = self._values(diagonal, np.arange(len(points))) if len(points) else values[:0]

@@ -22,7 +22,8 @@ from aqka.evaluation.reproduce.reading_verdicts import (
     judge_all,
 )
 from aqka.evaluation.reproduce.reproduction import STORE as PROTOCOL_STORE
-from aqka.evaluation.reproduce.reproduction import Reproduction, reproduce, set_up
+from aqka.evaluation.reproduce.reproduction import Reproduction, Setup, reproduce, set_up
+from aqka.evaluation.results import Results
 from aqka.sweep.cells import OnCell, finished_cells
 from aqka.sweep.store import Cell
 
@@ -125,7 +126,18 @@ def _reproduced(name: str, out: Path, how: HowToRun, protocol: str) -> Reproduct
         store = setup.directory / PROTOCOL_STORE
         cells = finished_cells(setup.experiment.measure, setup.cells, store)
         setup = replace(setup, cells=cells)
+        if not cells:
+            return _nothing_yet(setup)
     return reproduce(setup, workers=how.workers, scheduler=how.scheduler, on_cell=how.on_cell)
+
+
+def _nothing_yet(setup: Setup) -> Reproduction:
+    """Return an experiment of which nothing is finished: no claim can be tested."""
+    judgements = [
+        Judgement(claim, None, "not testable here", "Nothing of it is finished yet.")
+        for claim in setup.experiment.claims
+    ]
+    return Reproduction(setup, Results([], setup.protocol), judgements, [], [])
 
 
 def _swept(names: Sequence[str], out: Path, how: HowToRun) -> SweepResults:

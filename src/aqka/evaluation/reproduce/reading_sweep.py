@@ -58,8 +58,12 @@ def sweep_cells(
 ) -> list[Cell]:
     """Return the cells that measure experiments under readings, by their seeds."""
     grouped: dict[tuple[Any, ...], list[Part]] = {}
-    for name, chosen in readings.items():
-        experiment, design = make_experiment(name), EXPERIMENTS[name]
+    # In the order of the designs, so that a cell does not depend on how experiments are named.
+    for name, design in EXPERIMENTS.items():
+        chosen = readings.get(name)
+        if chosen is None:
+            continue
+        experiment = make_experiment(name)
         parameters = dict(experiment.quick if quick else experiment.full)
         wanted = parameters["seeds"] if quick else design.seeds
         given = seeds[name] if isinstance(seeds, Mapping) else seeds

@@ -57,7 +57,9 @@ def _never(study: ReadingStudy) -> list[ClaimUnderReadings]:
     return [
         fate
         for fate in study.fates
-        if not fate.holds_under and not _holds(study.under_best[fate.experiment, fate.number])
+        if fate.tested
+        and not fate.holds_under
+        and not _holds(study.under_best[fate.experiment, fate.number])
     ]
 
 
