@@ -194,8 +194,8 @@ class JobBackend(Backend):
         if self._job_shape.free_shots and n_tiles is None:
             executions = plan.total  # as on hardware, whatever a simulator runs for nothing
         watched, sentinels = 0, self._sentinels_beside(plan)
-        if sentinels is not None:
-            watched = len(chunks) * len(sentinels.points) * sentinels.shots
+        if sentinels is not None and chunks:  # the first job has them, in rows of its own shots
+            watched = sentinels.rows(chunks[0].shots) * chunks[0].shots
         return Workload(plan.total + watched * side, executions + watched, len(chunks))
 
     def submit(self, plan: Plan, tag: str) -> str:
