@@ -53,7 +53,9 @@ def zz_feature_map(n_qubits: int) -> "QuantumCircuit":
     return built_in_map("zz", n_qubits)
 
 
-def as_feature_map(feature_map: "QuantumCircuit | str | None", n_features: int) -> "QuantumCircuit":
+def as_feature_map(
+    feature_map: "QuantumCircuit | str | None", n_features: int, *, backwards: bool = True
+) -> "QuantumCircuit":
     """Return a circuit that encodes points of that many features; None is the ZZ map.
 
     Column k of the data goes to the k-th of ``circuit.parameters``, Qiskit's own order.
@@ -69,7 +71,7 @@ def as_feature_map(feature_map: "QuantumCircuit | str | None", n_features: int) 
             "feature_map must be a qiskit QuantumCircuit or the name of a built-in map, such as "
             f"'zz', got {type(feature_map).__name__}.{also}"
         )
-    check_feature_map(feature_map)
+    check_feature_map(feature_map, backwards=backwards)
     if feature_map.num_parameters != n_features:
         raise InputError(
             f"feature_map has {feature_map.num_parameters} parameters but the data have "

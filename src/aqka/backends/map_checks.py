@@ -19,11 +19,21 @@ REMEDIES = {
     ),
 }
 OTHER_REMEDY = "use gates that have an inverse"
+ONLY_FORWARDS = ("reset", "initialize")
+"""What has no inverse but prepares a state, which is all that a point needs."""
 
 
-def check_feature_map(circuit: "QuantumCircuit") -> None:
-    """Refuse a circuit that encodes nothing, or whose inverse does not exist."""
-    culprit = _first_without_inverse(circuit, set())
+def runs_backwards(circuit: "QuantumCircuit") -> bool:
+    """Return whether a circuit has an inverse, which pairs need and points do not."""
+    return _first_without_inverse(circuit, set(), ()) is None
+
+
+def check_feature_map(circuit: "QuantumCircuit", *, backwards: bool = True) -> None:
+    """Refuse a circuit that encodes nothing, or whose inverse does not exist.
+
+    Where it need not run ``backwards``, as where points are measured, it may reset qubits.
+    """
+    culprit = _first_without_inverse(circuit, set(), () if backwards else ONLY_FORWARDS)
     if culprit is not None:
         name, place = culprit
         raise InputError(
@@ -43,20 +53,23 @@ def check_feature_map(circuit: "QuantumCircuit") -> None:
         )
 
 
-def _first_without_inverse(circuit: Any, sound: set[Any]) -> tuple[str, str] | None:
+def _first_without_inverse(
+    circuit: Any, sound: set[Any], allowed: tuple[str, ...]
+) -> tuple[str, str] | None:
     """Return name and place of an instruction that has no inverse; None if there is none.
 
-    ``sound`` holds the kinds of instructions that have one: gates of one name have one definition.
+    ``sound`` holds the kinds of instructions that have one: gates of one name have one definition;
+    ``allowed`` are the names of those that need none.
     """
     for number, step in enumerate(circuit.data, 1):
         operation = step.operation
         kind = getattr(operation, "base_class", type(operation))
-        if (operation.name, kind) in sound:
+        if (operation.name, kind) in sound or operation.name in allowed:
             continue
         qubits = ", ".join(str(circuit.find_bit(qubit).index) for qubit in step.qubits)
         place = f"instruction {number} (on qubit {qubits})"
         if _is_defined_by_parts(operation, kind):
-            inner = _first_without_inverse(operation.definition, sound)
+            inner = _first_without_inverse(operation.definition, sound, allowed)
             if inner is not None:
                 return inner[0], f"{inner[1]} of {inert(operation.name)!r}, {place},"
         elif not _has_inverse(operation):

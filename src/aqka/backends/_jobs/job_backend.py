@@ -50,10 +50,10 @@ class JobBackend(Backend):
     ) -> None:
         self._rows, self._cols = as_rows_and_columns(X, columns)
         self._job_shape = jobs
-        chosen_map = as_feature_map(feature_map, self._rows.shape[1])
+        chosen_map = as_feature_map(feature_map, self._rows.shape[1], backwards=False)
         self._feature_map = circuit_digest(chosen_map)
         self._circuits = SentCircuits(chosen_map, target)
-        _ = self._circuits.fidelity  # what cannot be transpiled is better told now
+        _ = self.circuit  # what cannot be transpiled is better told now
         self._seed = seed
         device = target.target if isinstance(target, Preset) else target
         self._tiles = None if tiles.count == 1 else TilesInUse(device, tiles)
@@ -103,8 +103,9 @@ class JobBackend(Backend):
 
     @property
     def circuit(self) -> "QuantumCircuit":
-        """The transpiled fidelity circuit that jobs of pairs run."""
-        return self._circuits.fidelity.circuit
+        """The transpiled fidelity circuit; of a map without an inverse, that of points."""
+        both = self._circuits
+        return (both.fidelity if both.has_inverse else both.point).circuit
 
     @property
     def tiling(self) -> Tiling | None:

@@ -10,6 +10,7 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._jobs.transpile import transpile_circuit
 from aqka.backends._points.circuit import point_circuit, setting_angles
 from aqka.backends.circuits import fidelity_circuit
+from aqka.backends.map_checks import check_feature_map, runs_backwards
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
 
@@ -49,8 +50,14 @@ class SentCircuits:
         self.feature_map, self._target = feature_map, target
 
     @cached_property
+    def has_inverse(self) -> bool:
+        """Whether pairs can be measured, which run the map backwards."""
+        return runs_backwards(self.feature_map)
+
+    @cached_property
     def fidelity(self) -> SentCircuit:
         """U(x)U†(y), whose all-zero outcome is a hit."""
+        check_feature_map(self.feature_map)
         return SentCircuit.of(fidelity_circuit(self.feature_map), self._target)
 
     @cached_property
