@@ -16,7 +16,10 @@ from aqka.evaluation.reproduce.reading_verdicts import ClaimUnderReadings
 
 PICTURE = "readings.png"
 RULES = "../explanation/verdict-rules.md"
-RULE_CHANGES: tuple[str, ...] = ()
+RULE_CHANGES: tuple[str, ...] = (
+    "with fewer than three seeds under a reading there is no verdict, added when an unfinished run "
+    "gave verdicts on one",
+)
 """What was changed in the rules since the first run, with the reason."""
 WANTED_ERROR = 1.5
 """The standard error, in points, that the seeds are meant to reach."""
@@ -28,6 +31,7 @@ def write_readings_page(study: ReadingStudy, path: Path, picture: bool) -> None:
         "# What of the paper holds under which reading",
         "",
         *(["**A quick run**: too small for its verdicts to count.", ""] if study.quick else []),
+        *_unfinished(study),
         *_summary(study),
         *([f"![The headline claims, three ways]({PICTURE})", ""] if picture else []),
         *_headlines(study),
@@ -40,6 +44,19 @@ def write_readings_page(study: ReadingStudy, path: Path, picture: bool) -> None:
         *_how(study),
     ]
     path.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def _unfinished(study: ReadingStudy) -> list[str]:
+    """Say it where a run has not all the seeds of its designs."""
+    few = [name for name, seeds in study.seeds.items() if seeds < EXPERIMENTS[name].seeds]
+    if study.quick or not few:
+        return []
+    return [
+        f"**Not finished**: {len(few)} of {len(study.seeds)} experiments have fewer seeds under "
+        "the readings than their designs want (the last table), and some none under the fair "
+        "protocol. The same command goes on.",
+        "",
+    ]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -75,7 +92,11 @@ def _summary(study: ReadingStudy) -> list[str]:
     swept = sum(bool(fate.tested) for fate in study.fates)
     some = sum(bool(fate.holds_under) for fate in study.fates)
     same_seeds = sum(_holds(fate.judgements[LITERAL]) for fate in study.fates)
-    redrawn = sum(_holds(fate.literal) != _holds(fate.judgements[LITERAL]) for fate in study.fates)
+    redrawn = sum(
+        _holds(fate.literal) != _holds(fate.judgements[LITERAL])
+        for fate in study.fates
+        if fate.tested
+    )
     return [
         f"The paper's {total} claims under its open choices, by [rules]({RULES}) that were written "
         "down before the first run. Everything here is computed by "
@@ -272,7 +293,7 @@ def _how(study: ReadingStudy) -> list[str]:
                 design.kind,
                 ", ".join(f"`{switch}`" for switch in design.reach),
                 str(len(design.readings())),
-                str(seeds),
+                f"{seeds} of {design.seeds}",
                 f"{np.median(errors):.1f} and {np.quantile(errors, 0.9):.1f}" if errors else "",
             ]
         )
