@@ -225,7 +225,7 @@ def test_every_figure_is_drawn_and_shown_by_one_page():
     drawn, shown = [], []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        drawn += [(page.name, name) for name in re.findall(r'savefig\("([^"]+)"', text)]
+        drawn += [(page.name, name) for name in re.findall(r'(?:savefig|draw)\("([^"]+)"', text)]
         shown += [
             (page.name, name) for name in re.findall(r"\]\((?:\.\./)?figures/([^)]+)\)", text)
         ]

@@ -70,7 +70,7 @@ def test_3_three_classes_work_and_a_number_per_row_does_not(tmp_path):
     ids = "id,b,c\n" + "".join(f"{k},{k % 7},{k % 3}\n" for k in range(40))
     refused(with_csv(tmp_path / "ids", ids, target="id"), "single point.*the right column")
     real = CSV.replace("\n", ".5\n").replace("a.5", "1.5").replace("b.5", "2.5")
-    refused(with_csv(tmp_path / "real", real.replace("kind.5", "kind")), "real numbers.*classif")
+    refused(with_csv(tmp_path / "real", real.replace("kind.5", "kind")), "real numbers.*regression")
 
 
 @pytest.mark.parametrize("cell", ["", "NaN", "nan", "NA", "inf", "-Infinity"])

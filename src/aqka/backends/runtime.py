@@ -244,7 +244,7 @@ class RuntimeBackend(JobBackend):
         return found
 
     def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
-        """Cancel the jobs of a submission that wait in the queue; see :meth:`Backend.cancel`."""
+        """Cancel the queued jobs of a submission; see :meth:`aqka.Backend.cancel`."""
         with self._passing_errors():
             if ticket is None:
                 found = list(self._find_parts(plan, tag).values())

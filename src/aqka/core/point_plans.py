@@ -27,7 +27,7 @@ class PointPlan(Plan):
         Shots for each row.
     letters
         The shared Pauli settings, 0, 1, 2 for X, Y, Z in column q for qubit q; see
-        :mod:`aqka.core.settings`.
+        ``aqka.core.settings``.
 
     Examples
     --------

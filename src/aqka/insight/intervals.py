@@ -27,7 +27,7 @@ def with_total_interval(
 ) -> AnyPrediction:
     """Return the prediction with intervals for the f of the same readout on the exact kernel.
 
-    Its variance is that of :attr:`~aqka.Prediction.low` and ``high``, from the test shots and
+    Its variance is that of ``low`` and ``high``, from the test shots and
     the head in use, with two parts added that are those of the training shots. Shots are drawn anew
     from a kernel without noise that is like the measured one, and the readout is trained on each:
     the mean square of its errors, its bias included. And where the readout chooses its ridge, the

@@ -18,7 +18,7 @@ def make_ceiling(
     """Return a hard limit on shots, QPU time or money, for all runs that it is passed to.
 
     Before every submission what was used and the quote of the next job must fit, or the run
-    stops with a :class:`~aqka.CeilingError`.
+    stops with a ``aqka.CeilingError``.
 
     Parameters
     ----------

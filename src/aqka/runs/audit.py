@@ -89,9 +89,10 @@ def verify(path: str | Path) -> Audit:
     >>> import tempfile
     >>> from aqka import MatrixBackend, acquire
     >>> directory = tempfile.mkdtemp()
-    >>> session = acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=directory)
+    >>> kernel = [[1, 0.5], [0.5, 1]]
+    >>> session = acquire(MatrixBackend(kernel), [1, -1], 50, "aqka", directory=directory)
     >>> verify(directory).summary
-    'sound: 3 rounds, 50 of 50 shots, finished'
+    'sound: 5 rounds, 50 of 50 shots, finished'
     """
     with Ledger(ledger_path(path)) as ledger:
         return Audit.of(fold(ledger.entries(), keep_rounds=False))

@@ -38,7 +38,9 @@ class Ceiling:
     execution_seconds: float = 0.0
     max_executions: int = 10_000_000
     words: str = ""
-    _used: dict[str, list[tuple[Workload, float]]] = field(default_factory=dict, repr=False)
+    _used: dict[str, list[tuple[Workload, float]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def quote(self, work: Workload) -> float:
         """Return the QPU time that a submission is expected to take."""

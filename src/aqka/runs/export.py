@@ -81,9 +81,10 @@ def measurements(path: str | Path) -> Measurements:
     >>> import tempfile
     >>> from aqka import MatrixBackend, acquire
     >>> directory = tempfile.mkdtemp()
-    >>> session = acquire(MatrixBackend([[1, 1], [1, 1]]), [1, -1], 50, directory=directory)
+    >>> kernel = [[1, 1], [1, 1]]
+    >>> session = acquire(MatrixBackend(kernel), [1, -1], 50, "aqka", directory=directory)
     >>> measurements(directory).shots
-    array([20, 15, 15])
+    array([10, 10, 10, 10, 10])
     """
     history = sound_history(path)
     if history.extent.pauli is not None:

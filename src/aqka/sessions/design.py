@@ -58,7 +58,7 @@ def choose_design(
     -----
     Pairs are taken as measured evenly, training and test pairs alike: an entry of s shots has the
     variance K(1 - K)/s. Points of S shots each are worth F²S/4 shots on every pair at most
-    (:mod:`aqka.maths.point_law`), however many pairs there are. The kernel is not known yet, so
+    (``aqka.maths.point_law``), however many pairs there are. The kernel is not known yet, so
     its entries are assumed to be large, which is the cautious side for points.
 
     Examples

@@ -39,7 +39,7 @@ class PointAcquisition(Session[PointPlan]):
     schedule
         Warm-up and rounds; the allocator's own when None.
     settings
-        Pauli settings, one row each (:mod:`aqka.core.settings`); None draws them from the seed.
+        Pauli settings, one row each (``aqka.core.settings``); None draws them from the seed.
     seed
         Of the settings.
 

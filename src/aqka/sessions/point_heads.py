@@ -169,7 +169,7 @@ class FidelityOfPoints(PointKernel):
     rank
         Vectors of a state; None tests whether pure states will do.
     confusion
-        Readout errors from a calibration (:func:`aqka.estimates.readout.confusion_matrices`).
+        Readout errors from a calibration (``aqka.estimates.readout.confusion_matrices``).
     """
 
     kernel_of: KernelOf = "purified"
@@ -254,7 +254,7 @@ class ProjectedPoints(PointKernel):
     gamma
         Of exp(-γ Σ ‖ρ - σ‖²); None takes the inverse of the median squared distance.
     confusion
-        Readout errors from a calibration (:func:`aqka.estimates.readout.confusion_matrices`).
+        Readout errors from a calibration (``aqka.estimates.readout.confusion_matrices``).
     """
 
     locality: int = 1

@@ -24,7 +24,7 @@ class Prediction(Shown):
     labels
         The settled class, or the most likely one of a point that is still open.
     f
-        Decision values, read from the measured entries as :mod:`aqka.estimates.rows` says; with
+        Decision values, read from the measured entries as ``aqka.estimates.rows`` says; with
         more than two classes a column each.
     low, high
         Interval for the f that exact test entries would give, the fitted model taken as given.

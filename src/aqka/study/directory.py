@@ -206,6 +206,8 @@ def read_points(directory: Path, features: int | None = None) -> Points:
             raise refusal
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise refusal
+    if (train_labels.dtype.kind == "f") != (test_labels.dtype.kind == "f"):
+        raise refusal
     # There may be no test points, if all are for training.
     if train.size == 0 or train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):
         raise refusal

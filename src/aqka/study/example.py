@@ -67,6 +67,8 @@ test_shots = 100              # for predictions, on top: at most so many for eac
 # mitigate = false            # take the depolarising noise that they show out again
 
 [method]
+design = "pairs"              # what a shot is spent on; "points" measures each point once, "auto"
+                              # takes the one with the smaller error
 allocator = "uniform"         # even shots, in one round; "aqka" is the paper's; see the README
 head = "ridge"                # or "svm"
 # readout = "ridge-noise"     # or balanced (for rare classes), ridge, ridge-kfold, ridge-loo;

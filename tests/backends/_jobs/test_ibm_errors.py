@@ -64,6 +64,7 @@ def test_a_ledger_and_a_terminal_never_see_the_key(tmp_path, monkeypatch, capsys
             backend,
             [1, -1, 1, -1],
             200,
+            "aqka",  # whose first round is not the whole budget
             directory=tmp_path / "run",
             patience=Patience(failed_rounds=2),
         )
