@@ -34,7 +34,7 @@ def check_point_backend(
     make_backend
         Returns a new backend for a seed. A backend without seeds may ignore it.
     settings
-        Pauli settings, one row each; see :mod:`aqka.core.settings`.
+        Pauli settings, one row each; see ``aqka.core.settings``.
     probabilities
         Of all outcomes of every point in every setting: points by settings by 2^n.
     deterministic
