@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from qiskit import QuantumCircuit, qpy
+from qiskit.circuit import ParameterVector
 
 from aqka.errors import InputError
 from aqka.report.run_page import run_page
@@ -145,3 +147,24 @@ def test_what_does_not_go_together_is_refused(change, words):
         text = text.replace('design = "points"\n', "", 1)
     with pytest.raises(InputError, match=words):
         parse_study(text)
+
+
+def test_a_map_with_a_reset_is_for_points_only(tmp_path):
+    circuit = QuantumCircuit(2)
+    for qubit, angle in enumerate(ParameterVector("x", 2)):
+        circuit.ry(angle, qubit)
+    circuit.cx(0, 1)
+    circuit.reset(1)
+    with (tmp_path / "map.qpy").open("wb") as file:
+        qpy.dump(circuit, file)
+    text = write(tmp_path, backend="ibm").read_text()
+    text = text.replace('"ibm"', '"ibm"\ndevice = "fake_manila"')
+    text = text.replace("qubits = 2\n", 'map = "map.qpy"\n')
+    path = tmp_path / "study.toml"
+    path.write_text(text.replace('design = "points"', 'design = "pairs"'))
+    with pytest.raises(InputError, match="'reset'"):
+        prepare(path)
+    path.write_text(text)
+    run = carry_out(prepare(path), tmp_path / "run", new=True)
+    assert run.results["results"]["shots"] == 2400
+    assert run_report(tmp_path / "run").point_results is not None

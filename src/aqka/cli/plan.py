@@ -80,7 +80,7 @@ def plan(
     if study is not None:
         if points is not None or budget is not None:
             raise InputError("a study has its own points and budget; leave the options out.")
-        show_quote(*_quote_study(study, device, allow_code), device, as_json)
+        _plan_study(study, device, allow_code, as_json)
         return
     if points is None or budget is None:
         raise InputError("--points and --budget are needed, or a study file: aqka plan study.toml.")
@@ -98,17 +98,33 @@ def plan(
         wish=Wish(new_points, train_share, test_shots, sentinel_shots, calibration_shots),
     )
     show_quote(made, rate, device, as_json)
+    if not as_json:
+        _show_designs(points, qubits, made.total_shots, new_points)
 
 
-def _quote_study(
-    path: Path, device: "DeviceModel", allow_code: bool
-) -> "tuple[Quote, float | None]":
-    """Return the quote of a study file, and the rate that it names."""
-    from aqka.study.carry_out import study_quote
-    from aqka.study.directory import prepare
+def _show_designs(n_points: int, n_qubits: int, shots: int, new_points: int) -> None:
+    """Print what the shots would be worth on pairs and on points."""
+    from aqka.sessions.design import choose_design
 
-    prepared = prepare(path, allow_code=allow_code)
-    return study_quote(prepared, device=device), prepared.study.budget.rate
+    found = choose_design(n_points, n_qubits, shots, new_points)
+    errors = f"error of a kernel entry: pairs {found.pair_error:.3f}"
+    if found.point_error is not None:
+        errors += f", points {found.point_error:.3f}"
+    words = f"design: {found.reason} Predicted {errors}."
+    Console().print(words, highlight=False, markup=False, soft_wrap=True)
+
+
+def _plan_study(path: Path, device: "DeviceModel", allow_code: bool, as_json: bool) -> None:
+    """Quote a study file at the rate that it names, and say what each design promises."""
+    from aqka.study.carry_out import settle_design, study_quote
+    from aqka.study.directory import n_qubits_of, prepare
+
+    prepared = settle_design(prepare(path, allow_code=allow_code))
+    made = study_quote(prepared, device=device)
+    show_quote(made, prepared.study.budget.rate, device, as_json)
+    if not as_json and prepared.study.data.task != "regression":
+        sizes = len(prepared.points.train), n_qubits_of(prepared)
+        _show_designs(*sizes, made.total_shots, len(prepared.points.test))
 
 
 def show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_json: bool) -> None:

@@ -48,7 +48,7 @@ def feature_map_of(run: StudyRun) -> "FeatureMap | None":
     if name in BUILT_IN_MAPS:
         return name
     try:
-        return load_circuit(run.directory / MAP_NAME)
+        return load_circuit(run.directory / MAP_NAME, backwards=False)
     except (InputError, ImportError):
         return None
 

@@ -19,7 +19,6 @@ from aqka.estimates.projected import (
     ReducedStates,
     gaussian_projected_kernel,
     reduced_states,
-    squared_distances,
 )
 from aqka.estimates.state_rank import RankTest, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states
@@ -28,6 +27,7 @@ from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations, observable
 from aqka.readouts import Readout, labels_of, make_readout
+from aqka.readouts.projected_gamma import tuned_gamma
 from aqka.readouts.ridge_loo import RIDGE_GRID
 
 MAX_FIDELITY_QUBITS = 8
@@ -252,7 +252,7 @@ class ProjectedPoints(PointKernel):
     locality
         Qubits of a reduced state, 1 or 2.
     gamma
-        Of exp(-γ Σ ‖ρ - σ‖²); None takes the inverse of the median squared distance.
+        Of exp(-γ Σ ‖ρ - σ‖²); None chooses it with the ridge, by leaving points out.
     confusion
         Readout errors from a calibration (``aqka.estimates.readout.confusion_matrices``).
     """
@@ -264,7 +264,9 @@ class ProjectedPoints(PointKernel):
     def fit(self, table: PointTable, problem: Problem, readout: Any) -> ProjectedHead:
         """Reduce the states, and fit the head on their kernel."""
         states = reduced_states(table, self.locality, self.confusion)
-        gamma = self.gamma if self.gamma is not None else _median_gamma(states)
+        gamma = self.gamma
+        if gamma is None:
+            gamma = tuned_gamma(states, problem.outputs, keep_noise=False)
         kernel = gaussian_projected_kernel(states, gamma)
         head = _readout(readout).fit_kernel(kernel, problem)
         return ProjectedHead(
@@ -277,11 +279,6 @@ class ProjectedPoints(PointKernel):
             gamma,
             self.confusion,
         )
-
-
-def _median_gamma(states: ReducedStates) -> float:
-    distances = squared_distances(states)[np.triu_indices(len(states.expectations), k=1)]
-    return float(1 / max(np.median(distances), 1e-12))
 
 
 def _ridge_of_features(features: FloatArray, problem: Problem) -> tuple[FloatArray, float]:

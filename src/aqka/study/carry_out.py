@@ -76,8 +76,10 @@ def study_quote(
     section = study.feature_map
     is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
     if depth is None and circuit is not None and not is_paper_map:
-        depth = max(1, int(fidelity_circuit(circuit.decompose(reps=3)).depth()))
-    if study.method.design == "points" and depth is not None:
+        plain = circuit.decompose(reps=3)
+        whole = plain if study.method.design == "points" else fidelity_circuit(plain)
+        depth = max(1, int(whole.depth()))
+    elif study.method.design == "points" and depth is not None:
         depth = -(-depth // 2)  # U alone
     budget = study.budget
     quoted = quote(

@@ -36,7 +36,7 @@ MEMORY_BYTES = 4 * 2**30
 OLDEST_QPY = 13
 
 
-def load_circuit(path: Path) -> "QuantumCircuit":
+def load_circuit(path: Path, *, backwards: bool = True) -> "QuantumCircuit":
     """Return the circuit of a .qpy or .qasm (OpenQASM 3) file, or say why it cannot be used."""
     content = read_bytes(path, MAX_BYTES, "feature_map.map")
     name = inert(path.name)
@@ -49,7 +49,10 @@ def load_circuit(path: Path) -> "QuantumCircuit":
     else:
         require("qiskit_qasm3_import", "qasm")
     _try_in_a_process(content, path.suffix, name)
-    return read_circuit(content, path.suffix)
+    try:
+        return read_circuit(content, path.suffix, backwards=backwards)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def _try_in_a_process(content: bytes, suffix: str, name: str) -> None:
@@ -77,13 +80,16 @@ def _try_in_a_process(content: bytes, suffix: str, name: str) -> None:
         )
 
 
-def read_circuit(content: bytes, suffix: str) -> "QuantumCircuit":
-    """Return the circuit in some bytes, checked; trusts the reader to end."""
+def read_circuit(content: bytes, suffix: str, *, backwards: bool = True) -> "QuantumCircuit":
+    """Return the circuit in some bytes, checked; trusts the reader to end.
+
+    A map of points alone need not run ``backwards``.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             circuit = _qpy(content) if suffix == ".qpy" else _qasm(content)
-            _check(circuit)
+            _check(circuit, backwards)
     except InputError:
         raise
     except Exception as error:  # the readers raise many kinds
@@ -117,12 +123,12 @@ def _qasm(content: bytes) -> "QuantumCircuit":
     return circuit
 
 
-def _check(circuit: "QuantumCircuit") -> None:
+def _check(circuit: "QuantumCircuit", backwards: bool) -> None:
     if not 1 <= circuit.num_qubits <= MAX_QUBITS:
         raise InputError(f"has {circuit.num_qubits} qubits; from 1 to {MAX_QUBITS} are possible.")
     if _count_gates(circuit, {}) > MAX_GATES:
         raise InputError(f"unfolds to more than {MAX_GATES:,} gates.")
-    check_feature_map(circuit)
+    check_feature_map(circuit, backwards=backwards)
 
 
 def _count_gates(circuit: Any, known: dict[Any, int]) -> int:
@@ -156,7 +162,7 @@ def main() -> int:
         spent = math.ceil(time.process_time())
         resource.setrlimit(resource.RLIMIT_CPU, (spent + cpu_seconds,) * 2)
     try:
-        read_circuit(content, suffix)
+        read_circuit(content, suffix, backwards=False)  # whoever needs an inverse asks for it
     except InputError as error:
         print(error)
         return 1

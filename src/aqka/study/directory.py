@@ -183,7 +183,7 @@ def read_run(directory: Path, *, allow_code: bool = False) -> Prepared:
     if study.feature_map.map in BUILT_IN_MAPS:
         circuit = feature_map(study, directory, allow_code=False)
     else:
-        circuit = load_circuit(directory / MAP_NAME)
+        circuit = load_circuit(directory / MAP_NAME, backwards=study.method.design != "points")
     code = _backend_code(study, directory, allow_code)
     points = read_points(directory, n_features(study, circuit))
     return Prepared(study, text, points, circuit, code)

@@ -27,9 +27,11 @@ def feature_map(study: Study, base: Path, *, allow_code: bool) -> "QuantumCircui
         assert section.qubits is not None  # by the section's own check
         return built_in_map(section.map, section.qubits, section.reps)
     if section.map.endswith((".qpy", ".qasm")):
-        circuit = load_circuit(inside(base, section.map, "feature_map.map"))
+        place = inside(base, section.map, "feature_map.map")
+        circuit = load_circuit(place, backwards=study.method.design != "points")
     else:
         circuit = _from_code(section, base, allow_code)
+        check_feature_map(circuit, backwards=study.method.design != "points")
     if section.qubits not in (None, circuit.num_qubits):
         raise InputError(
             f"feature_map.qubits is {section.qubits} but {inert(section.map)} has "
@@ -69,5 +71,4 @@ def _from_code(section: FeatureMapSection, base: Path, allow_code: bool) -> "Qua
         raise InputError(
             f"feature_map.map {name!r} must return a QuantumCircuit, got {type(circuit).__name__}."
         )
-    check_feature_map(circuit)
     return circuit
