@@ -305,4 +305,10 @@ KINDS = [
         tiled_service,
         run_on_tiles,
     ),
+    RunKind(
+        "points on tiles of IBM's service",
+        POINTS.replace('"{backend}"', '"ibm"\ntiles = "auto"'),
+        tiled_service,
+        run_on_tiles,
+    ),
 ]

@@ -3,6 +3,7 @@
 import base64
 import struct
 import zlib
+from abc import ABC, abstractmethod
 from html import escape
 
 import numpy as np
@@ -16,12 +17,12 @@ MAX_SIDE = 256  # pixels of a picture
 SHOWN_SIDE = 160  # pixels of the screen that a picture takes
 
 
-class Shown:
+class Shown(ABC):
     """Gives ``repr`` and a notebook the figures that a class names in ``_figures``."""
 
+    @abstractmethod
     def _figures(self) -> dict[str, object]:
         """Return what to tell, in order."""
-        raise NotImplementedError
 
     def _picture(self) -> NDArray[np.float64] | None:
         """Return numbers from 0 to 1 to be shown as a heat map beside the figures, or None."""

@@ -66,7 +66,7 @@ class SimulatedBackend(Backend):
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
         """Return the outcomes of a plan of points; written by who has ``n_qubits``."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has n_qubits, so it must write _draw_points.")
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Keep the plan; the tag is the ticket."""

@@ -20,7 +20,6 @@ from aqka.readouts import FittedHead
 from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.prediction import predict as predict_by_shots
@@ -89,8 +88,8 @@ class BoughtKernel(KernelSource):
         purchase, backend = self.purchase, self._backend(self.X, columns=None)
         shots = purchase.training_shots(problem.n_points, self.X.shape[1])
         session, directory = self._session(problem, shots, backend)
-        with show_rounds(session, purchase.verbose, on_round) as told:
-            drive(session, backend, directory, on_round=told, ceiling=purchase.ceiling)
+        options: dict[str, Any] = {"ceiling": purchase.ceiling, "verbose": purchase.verbose}
+        drive(session, backend, directory, on_round=on_round, **options)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)
@@ -126,34 +125,27 @@ class BoughtKernel(KernelSource):
         self, head: FittedHead, X: NDArray[Any], shots: int, error_rate: float, level: float
     ) -> Prediction:
         """Spend shots on the test-by-train block."""
-        purchase, backend = self.purchase, self._backend(X, columns=self.X)
+        backend = self._backend(X, columns=self.X)
         identity = repr(((backend.fingerprint(), shots), error_rate, head.alpha.tolist()))
-        return predict_by_shots(
-            head,
-            backend,
-            shots,
-            error_rate=error_rate,
-            level=level,
-            seed=purchase.seed,
-            directory=own_directory(purchase.directory, "predict", identity),
-            verbose=purchase.verbose,
-            ceiling=purchase.ceiling,
-        )
+        how = self._how("predict", identity)
+        return predict_by_shots(head, backend, shots, error_rate=error_rate, level=level, **how)
 
     def predict_values(self, head: FittedHead, X: NDArray[Any], shots: int, level: float) -> Values:
         """Spend shots on the test-by-train block of points with real targets."""
-        purchase, backend = self.purchase, self._backend(X, columns=self.X)
+        backend = self._backend(X, columns=self.X)
         identity = repr((backend.fingerprint(), shots, head.alpha.tolist()))
-        return predict_values(
-            head,
-            backend,
-            shots,
-            level=level,
-            seed=purchase.seed,
-            directory=own_directory(purchase.directory, "values", identity),
-            verbose=purchase.verbose,
-            ceiling=purchase.ceiling,
-        )
+        how = self._how("values", identity)
+        return predict_values(head, backend, shots, level=level, **how)
+
+    def _how(self, what: str, identity: str) -> dict[str, Any]:
+        """Return how every prediction is bought, in a folder of its own."""
+        purchase = self.purchase
+        return {
+            "seed": purchase.seed,
+            "directory": own_directory(purchase.directory, what, identity),
+            "verbose": purchase.verbose,
+            "ceiling": purchase.ceiling,
+        }
 
     def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None) -> Backend:
         purchase = self.purchase

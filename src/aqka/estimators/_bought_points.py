@@ -19,7 +19,6 @@ from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.readouts import Readout, make_readout
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.decisions import Decisions
 from aqka.sessions.design import choose_design
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
@@ -104,8 +103,8 @@ class BoughtPoints(BoughtKernel):
         directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
         # Who looks at rounds sees the session of the design.
         look: Any = on_round
-        with show_rounds(session, purchase.verbose, look) as told:
-            drive(session, backend, directory, on_round=told, ceiling=self.purchase.ceiling)
+        options: dict[str, Any] = {"ceiling": purchase.ceiling, "verbose": purchase.verbose}
+        drive(session, backend, directory, on_round=look, **options)
         reason = (
             f"Points: {shots // problem.n_points} shots for each, in {session.table.n_settings} "
             "Pauli settings."
@@ -142,19 +141,10 @@ class BoughtPoints(BoughtKernel):
         self, head: PointHead, X: NDArray[Any], shots: int, error_rate: float, level: float
     ) -> Decisions:
         """Measure new points and predict them."""
-        purchase, backend = self.purchase, self._backend(X, columns=None)
+        backend = self._backend(X, columns=None)
         identity = repr((backend.fingerprint(), shots, error_rate, _head_identity(head)))
-        return predict_points(
-            head,
-            backend,
-            shots,
-            error_rate=error_rate,
-            level=level,
-            seed=purchase.seed,
-            directory=own_directory(purchase.directory, "predict", identity),
-            ceiling=purchase.ceiling,
-            verbose=purchase.verbose,
-        )
+        how = self._how("predict", identity)
+        return predict_points(head, backend, shots, error_rate=error_rate, level=level, **how)
 
     def predict_values(  # type: ignore[override]
         self, head: PointHead, X: NDArray[Any], shots: int, level: float

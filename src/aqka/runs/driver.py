@@ -29,6 +29,7 @@ from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.show_rounds import show_rounds
 from aqka.version import __version__
 
 SessionType = TypeVar("SessionType", bound=Session[Any])
@@ -41,9 +42,17 @@ def drive(
     patience: Patience | None = None,
     on_round: Callable[[SessionType], None] | None = None,
     ceiling: Ceiling | None = None,
+    *,
+    verbose: bool = False,
 ) -> None:
-    """Run a session on a backend until it is done; with a directory, keep its ledger there."""
-    with Run(session, backend, directory, patience, on_round, ceiling=ceiling) as run:
+    """Run a session on a backend until it is done; with a directory, keep its ledger there.
+
+    ``verbose`` shows how far it is.
+    """
+    with (
+        show_rounds(session, verbose, on_round) as told,
+        Run(session, backend, directory, patience, told, ceiling=ceiling) as run,
+    ):
         run.spend()
 
 

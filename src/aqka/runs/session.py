@@ -1,6 +1,6 @@
 """Session: a budget being spent round by round, as ask and tell."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, Generic, TypeVar
 
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from aqka.errors import InputError
 PlanType = TypeVar("PlanType", bound=Plan)
 
 
-class Session(Shown, ABC, Generic[PlanType]):
+class Session(Shown, Generic[PlanType]):
     """What the driver needs of training, prediction and whatever else spends shots.
 
     ``ask`` gives a plan and gives it again until it is told; a subclass says what comes next and

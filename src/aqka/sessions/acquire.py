@@ -18,7 +18,6 @@ from aqka.errors import InputError
 from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
-from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DESIGNS, choose_design
@@ -162,8 +161,7 @@ def acquire(
     else:
         chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
         session = _pair_session(backend, problem, budget, chosen, schedule, seed)
-    with show_rounds(session, verbose, on_round) as told:
-        drive(session, backend, directory, patience, told, ceiling)
+    drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
     return session  # line 13: K̂ = c / s is session.table.estimate()
 
 

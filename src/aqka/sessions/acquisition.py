@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray, as_array, as_count, digest, exact_sum
+from aqka._util.arrays import FloatArray, IntArray, as_count, digest
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import round_to_multiples
@@ -12,6 +12,7 @@ from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.runs.session import Session
+from aqka.sessions.checked_allocation import checked_allocation
 
 
 class Acquisition(Session[ShotPlan]):
@@ -161,21 +162,10 @@ class Acquisition(Session[ShotPlan]):
         """Ask the allocator, and trust its answer only as far as the budget goes."""
         # A copy that cannot be written: what was measured is not the allocator's to change.
         allocation = self.allocator.ask(self.table.read_only(), self.problem, shots, rng)
-        name = type(self.allocator).__name__
         if not isinstance(allocation, Allocation):
             raise InputError(
-                f"allocator {name} must return an Allocation, got {type(allocation).__name__}; "
-                "return Allocation(shots)."
+                f"allocator {type(self.allocator).__name__} must return an Allocation, got "
+                f"{type(allocation).__name__}; return Allocation(shots)."
             )
-        answer = as_array(allocation.shots, f"the shots of allocator {name}")
-        if answer.shape != (self.table.n_pairs,) or answer.dtype.kind not in "iu":
-            raise InputError(
-                f"allocator {name} must return {self.table.n_pairs} whole numbers of shots, "
-                f"got shape {answer.shape} and dtype {answer.dtype}."
-            )
-        if answer.min() < 0 or exact_sum(answer.astype(np.int64)) != shots:
-            raise InputError(
-                f"allocator {name} must allocate exactly {shots} shots, none negative; "
-                f"got {exact_sum(answer.astype(np.int64))} with a smallest entry of {answer.min()}."
-            )
-        return Allocation(answer.astype(np.int64), allocation.landmarks)
+        given = checked_allocation(self.allocator, allocation.shots, self.table.n_pairs, shots)
+        return Allocation(given, allocation.landmarks)

@@ -6,10 +6,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka._util.shown import Shown
 
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Decisions(Shown):
     """What the shots say about new points.
 
     Attributes
@@ -36,3 +37,10 @@ class Decisions:
     settled: BoolArray
     shots: IntArray
     level: float
+
+    def _figures(self) -> dict[str, object]:
+        return {
+            "points": len(self.labels),
+            "settled": int(self.settled.sum()),
+            "shots": int(self.shots.sum()),
+        }

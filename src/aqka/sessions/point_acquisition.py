@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import IntArray, as_array, as_count, digest, exact_sum
+from aqka._util.arrays import IntArray, as_count, digest
 from aqka.allocators.points import PointAllocator, make_point_allocator
 from aqka.allocators.schedule import Schedule
 from aqka.core.outcomes import OutcomeCounts
@@ -15,6 +15,7 @@ from aqka.core.problem import Problem
 from aqka.core.settings import as_settings, choose_settings
 from aqka.errors import InputError
 from aqka.runs.session import Session
+from aqka.sessions.checked_allocation import checked_allocation
 from aqka.sessions.point_heads import PointHead, PointKernel
 
 DEFAULT_POINT_ALLOCATOR = "even"
@@ -164,19 +165,6 @@ class PointAcquisition(Session[PointPlan]):
 
     def _allocate(self, shots: int) -> IntArray:
         """Ask the allocator, and trust its answer only as far as the budget goes."""
-        name, table = type(self.allocator).__name__, self.table.read_only()
-        given = as_array(
-            self.allocator.point_shots(table, self.problem.outputs, shots),
-            f"the shots of allocator {name}",
-        )
-        if given.shape != (table.n_points,) or given.dtype.kind not in "iu":
-            raise InputError(
-                f"allocator {name} must return {table.n_points} whole numbers of shots, got shape "
-                f"{given.shape} and dtype {given.dtype}."
-            )
-        if given.min() < 0 or exact_sum(given.astype(np.int64)) != shots:
-            raise InputError(
-                f"allocator {name} must allocate exactly {shots} shots, none negative; got "
-                f"{exact_sum(given.astype(np.int64))} with a smallest entry of {given.min()}."
-            )
-        return given.astype(np.int64)
+        table = self.table.read_only()
+        answer = self.allocator.point_shots(table, self.problem.outputs, shots)
+        return checked_allocation(self.allocator, answer, table.n_points, shots)

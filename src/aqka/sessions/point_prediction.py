@@ -18,7 +18,6 @@ from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
-from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.decisions import Decisions
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.prediction_result import check_level, normal_quantile
@@ -27,7 +26,7 @@ LOOKS = 4
 """Looks at the counts: the first after an eighth of a point's shots, then twice as many each."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PredictedPoints(Decisions):
     """What the shots say about new points that were measured as the training points were.
 
@@ -267,6 +266,5 @@ def predict_points(
     backend = as_backend(backend)
     check_level(level)
     session = PointPrediction(head, backend.shape[0], budget, error_rate=error_rate, seed=seed)
-    with show_rounds(session, verbose, on_round) as told:
-        drive(session, backend, directory, patience, told, ceiling)
+    drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
     return session.result(level)

@@ -16,7 +16,6 @@ from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.runs.session import Session
-from aqka.runs.show_rounds import show_rounds
 from aqka.sessions.block_sessions import check_columns, check_head, milestones
 from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
@@ -270,6 +269,5 @@ def predict(
         head, backend.shape[0], budget, error_rate=error_rate, rounds=rounds, seed=seed
     )
     check_columns(head, backend)
-    with show_rounds(session, verbose, on_round) as told:
-        drive(session, backend, directory, patience, told, ceiling)
+    drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
     return session.result(level)

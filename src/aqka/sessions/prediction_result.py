@@ -1,55 +1,36 @@
 """Prediction: decision values of test points, their intervals, and what is settled."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_fraction
-from aqka._util.shown import Shown
+from aqka._util.arrays import BoolArray, FloatArray, as_fraction
 from aqka.core.blocks import BlockTable
 from aqka.errors import InputError
 from aqka.estimates.rows import RowPrior, RowReading
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead
+from aqka.sessions.decisions import Decisions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(Shown):
-    """What the shots say about test points.
+class Prediction(Decisions):
+    """What shots on pairs say about test points.
+
+    What it shares with other decisions is described at :class:`~aqka.sessions.Decisions`; f is
+    read from the measured entries as ``aqka.estimates.rows`` says.
 
     Attributes
     ----------
-    labels
-        The settled class, or the most likely one of a point that is still open.
-    f
-        Decision values, read from the measured entries as ``aqka.estimates.rows`` says; with
-        more than two classes a column each.
-    low, high
-        Interval for the f that exact test entries would give, the fitted model taken as given.
-    settled
-        Whether the class is settled at the error rate; the budget ended before the others were.
-    shots
-        Shots spent on each point.
     total_low, total_high
         Interval for the f of the same readout on the exact kernel; see
         :func:`~aqka.insight.with_total_interval`. None until asked for.
     could_flip
         Whether that readout could give another class; None until asked for.
-    level
-        Level of the intervals.
     head, table, reading
         The fitted head, the counts of the test entries, and how f is read from them.
     """
 
-    labels: NDArray[Any]
-    f: FloatArray
-    low: FloatArray
-    high: FloatArray
-    settled: BoolArray
-    shots: IntArray
-    level: float
     head: FittedHead
     table: BlockTable
     reading: RowReading
@@ -58,12 +39,8 @@ class Prediction(Shown):
     could_flip: BoolArray | None = None
 
     def _figures(self) -> dict[str, object]:
-        figures: dict[str, object] = {
-            "points": len(self.labels),
-            "settled": int(self.settled.sum()),
-            "shots": int(self.shots.sum()),
-            "classes": ", ".join(str(label) for label in self.head.classes),
-        }
+        figures = super()._figures()
+        figures["classes"] = ", ".join(str(label) for label in self.head.classes)
         if self.could_flip is not None:
             figures["could flip"] = int(self.could_flip.sum())
         return figures

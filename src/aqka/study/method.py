@@ -57,7 +57,7 @@ def with_design(study: Study, design: str) -> Study:
     return study.model_copy(update={"method": method})
 
 
-def as_measured_so_far(study: Study, history: History) -> Study:
+def with_begun_design(study: Study, history: History) -> Study:
     """Return the study of a begun run with the design that its ledger has."""
     return with_design(study, "pairs" if history.extent.pauli is None else "points")
 

@@ -28,7 +28,7 @@ from aqka.study.directory import (
     same_device,
 )
 from aqka.study.encoding import Encoding
-from aqka.study.method import as_measured_so_far, new_session, reads_as_measured
+from aqka.study.method import new_session, reads_as_measured, with_begun_design
 from aqka.study.mitigated import fit_head
 from aqka.study.other_columns import Columns, other_columns
 from aqka.study.progress import read_begun_history
@@ -164,7 +164,7 @@ def predict_new_points(
     # A feature at an end of the range may lie beyond it, or be the training point that made it.
     reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
     outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
-    study = as_measured_so_far(study, history)
+    study = with_begun_design(study, history)
     per_pair = study.budget.test_shots if shots_per_pair is None else shots_per_pair
     if per_pair == 0:
         raise InputError(

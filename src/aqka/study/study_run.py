@@ -20,7 +20,7 @@ from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
-from aqka.study.method import as_begun, as_measured_so_far, new_session, reads_as_measured
+from aqka.study.method import as_begun, new_session, reads_as_measured, with_begun_design
 from aqka.study.mitigated import fit_head
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import MAP_NAME, PREDICTIONS_NAME, STUDY_NAME
@@ -62,7 +62,7 @@ class StudyRun:
 def load_study_run(directory: Path, history: History) -> StudyRun:
     """Read a run of a study, finished or not; ``history`` is that of its own ledger."""
     read, text = load_study(directory / STUDY_NAME)
-    study = as_measured_so_far(as_begun(read, directory), history)
+    study = with_begun_design(as_begun(read, directory), history)
     points = read_points(directory)
     assert history.budget is not None
     n_qubits = _n_qubits(study, directory)
