@@ -120,7 +120,22 @@ def test_a_kernel_that_keeps_its_noise_is_positive_and_that_of_the_measured_expe
     np.testing.assert_allclose(kept, plain, atol=1e-12)
     assert np.linalg.eigvalsh(kept)[0] > -1e-12
     assert np.linalg.eigvalsh(gaussian_projected_kernel(fitted, 1.0))[0] < -0.1
-    parts = fitted.subset(slice(30)), fitted.subset(slice(30, None))
-    np.testing.assert_allclose(
-        gaussian_projected_kernel(parts[1], 1.0, parts[0], keep_noise=True), kept[30:, :30]
+
+
+def test_how_often_a_new_point_was_measured_does_not_scale_its_row():
+    states = zz_states(np.random.default_rng(3).uniform(0, 3, size=(40, 2)))
+    trained = reduced_states(measured(states, uniform_settings(2), 30, seed=0))
+    noise = trained.variances @ trained.weights
+    exact = reduced_states(measured(states, uniform_settings(2), 10**8, seed=1))
+    often = gaussian_projected_kernel(exact, 1.0, trained, keep_noise=True)
+    measured_distance = np.sum(
+        (exact.expectations[:, None] - trained.expectations) ** 2 * trained.weights, axis=2
     )
+    np.testing.assert_allclose(often, np.exp(-measured_distance - noise.mean()), rtol=1e-5)
+    # 60 shots each: their own noise would make entries smaller by exp(-0.08) on average.
+    seldom = reduced_states(measured(np.tile(states, (20, 1)), uniform_settings(2), 60, seed=2))
+    ratio = gaussian_projected_kernel(seldom, 1.0, trained, keep_noise=True) / np.tile(
+        often, (20, 1)
+    )
+    assert abs(np.mean(np.log(ratio))) < 0.02
+    assert np.mean(seldom.variances @ seldom.weights) > 0.06

@@ -162,15 +162,18 @@ def gaussian_projected_kernel(
     is not positive semi-definite. With it the distances are those of the measured expectations,
     noise and all: the matrix is positive semi-definite, and entries of points with equal shots are
     smaller by a common factor, which is a ridge. Heads learn better from that one
-    (docs/explanation/points.md).
+    (docs/explanation/points.md). With ``others`` these are the points that a head was trained on:
+    their noise is kept, and that of the new ``states`` is taken as the mean of theirs. So what a
+    head says of a new point does not depend on how often the point was measured.
     """
     distances = squared_distances(states, others)
     if keep_noise:
         columns = states if others is None else others
-        noise = (states.variances @ states.weights)[:, None] + columns.variances @ columns.weights
+        noise = columns.variances @ columns.weights
+        rows = noise[:, None] if others is None else np.mean(noise)
+        distances = distances + rows + noise
         if others is None:
-            np.fill_diagonal(noise, 0.0)
-        distances = distances + noise
+            np.fill_diagonal(distances, 0.0)
     return np.exp(-gamma * np.maximum(distances, 0.0))
 
 

@@ -238,8 +238,8 @@ class ProjectedHead(PointHead):
 
     def _f(self, table: PointTable) -> FloatArray:
         found = reduced_states(table, self.states.locality, self.confusion)
-        values = gaussian_projected_kernel(found, self.gamma, self.states) @ self.alpha
-        values = values + self.intercept
+        kernel = gaussian_projected_kernel(found, self.gamma, self.states, keep_noise=True)
+        values = kernel @ self.alpha + self.intercept
         return values[:, 0] if self.alpha.shape[1] == 1 else values
 
 
@@ -266,8 +266,8 @@ class ProjectedPoints(PointKernel):
         states = reduced_states(table, self.locality, self.confusion)
         gamma = self.gamma
         if gamma is None:
-            gamma = tuned_gamma(states, problem.outputs, keep_noise=False)
-        kernel = gaussian_projected_kernel(states, gamma)
+            gamma = tuned_gamma(states, problem.outputs)
+        kernel = gaussian_projected_kernel(states, gamma, keep_noise=True)
         head = _readout(readout).fit_kernel(kernel, problem)
         return ProjectedHead(
             problem.classes,
