@@ -40,6 +40,10 @@ def compare(
             "--total", help="Points against pairs in total shots, training and prediction together."
         ),
     ] = False,
+    device: Annotated[
+        str | None,
+        typer.Option(help="With --total: a fake device whose noise counts have, as fake_fez."),
+    ] = None,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Two development tasks and budgets: does everything work?"),
@@ -74,8 +78,10 @@ def compare(
     if quick and half is Half.confirmation:
         raise typer.BadParameter("--quick is for development tasks; leave one of the two out.")
     if total:
-        compare_total(half, seeds, quick, out, report, workers, as_json)
+        compare_total(half, seeds, device, quick, out, report, workers, as_json)
         return
+    if device is not None:
+        raise typer.BadParameter("--device goes with --total; leave it out, or add --total.")
     tasks = list(QUICK_TASKS) if quick else tasks_of(half)
     directory = out.with_name(f"{out.name}-{'quick' if quick else half}")
     directory.mkdir(parents=True, exist_ok=True)
@@ -104,6 +110,7 @@ def compare(
 def compare_total(
     half: Half,
     seeds: int,
+    device: str | None,
     quick: bool,
     out: Path,
     report: Path | None,
@@ -114,11 +121,20 @@ def compare_total(
     from dataclasses import asdict
 
     from aqka.evaluation.compare.run_count import count_run, runs_so_far
-    from aqka.evaluation.compare.total import LEVELS, POINT_LEVELS, compare_totals, total_tasks
+    from aqka.evaluation.compare.total import (
+        LEVELS,
+        POINT_LEVELS,
+        compare_totals,
+        fake_device,
+        total_tasks,
+    )
     from aqka.evaluation.compare.total_page import asked_lines, means, write_totals
 
-    tasks = [QUICK_TASKS[1]] if quick else total_tasks(half)
-    directory = out.with_name(f"{out.name}-total-{'quick' if quick else half}")
+    if device is not None:
+        fake_device(device)  # or say that there is none, before anything is written
+    tasks = [QUICK_TASKS[1]] if quick else total_tasks(half, device)
+    parts = (out.name, "total", device, "quick" if quick else half)
+    directory = out.with_name("-".join(part for part in parts if part is not None))
     directory.mkdir(parents=True, exist_ok=True)
     store, page = directory / "results.jsonl", report or directory / "total.md"
     if half is Half.confirmation and not store.exists():
@@ -129,16 +145,17 @@ def compare_total(
             tasks=tasks,
             levels=LEVELS[::4] if quick else LEVELS,
             point_levels=POINT_LEVELS[::4] if quick else POINT_LEVELS,
+            device=device,
             store=store,
             workers=workers,
             on_cell=bar.advance,
         )
-    write_totals(found, page, half, len(runs_so_far(page)))
+    write_totals(found, page, half, len(runs_so_far(page)), device)
     if as_json:
         typer.echo(json.dumps([asdict(mean) for mean in means(found)], indent=2))
     else:
         console = Console()
-        for line in asked_lines(found):
+        for line in asked_lines(found, device):
             console.print(f"- {line}", markup=False)
         console.print(f"The page: {page}", markup=False, soft_wrap=True)
 

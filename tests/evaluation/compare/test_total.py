@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from aqka.evaluation.compare.total import compare_totals, measure, total_tasks
+from aqka.errors import InputError
+from aqka.evaluation.compare.total import _simulators, compare_totals, measure, total_tasks
 from aqka.evaluation.compare.total_findings import (
     AUTO,
     BASELINE,
@@ -99,6 +100,20 @@ def test_geometric_means():
     value, error = geometric_mean([1.0, 4.0])
     assert value == 2.0
     assert error == pytest.approx(np.log(4) / np.sqrt(2) / np.sqrt(2))
+
+
+def test_on_a_device_both_designs_are_measured_through_its_noise():
+    old, new, between = _simulators(SUITE[TASK].draw(0), 0, "fake_fez")
+    exact = SUITE[TASK].draw(0)
+    assert np.all(np.diagonal(old.kernel()) < 0.995)
+    assert between.kernel().shape == exact.test_kernel.shape
+    assert 0.001 < np.max(np.abs(between.kernel() - exact.test_kernel)) < 0.1
+    assert (old.n_qubits, new.shape[0]) == (2, len(exact.test_kernel))
+    cell = {"task": TASK, "seed": 0, "levels": [2.0**16], "point_levels": [2**13]}
+    for agreement in measure({**cell, "device": "fake_fez"})["agreement"].values():
+        assert np.min(agreement) > 0.9  # the bias that is left of so many shots is small
+    with pytest.raises(InputError, match="device must be one of IBM's fake ones"):
+        measure({**cell, "device": "fez"})
 
 
 def test_the_page_tells_what_was_asked_and_draws_it(found, tmp_path):

@@ -2,22 +2,27 @@
 
 A task's *exact labels* are those of the leave-one-out ridge on the exact kernel. For every level of
 shots a task is trained and predicted from drawn counts, and the share of test points that get their
-exact label is kept. :mod:`aqka.evaluation.compare.total_findings` turns that into shots.
+exact label is kept. :mod:`aqka.evaluation.compare.total_findings` turns that into shots. With a
+device the counts are drawn through its noise, and the labels to agree with are still the exact
+ones.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count
-from aqka.backends import StatevectorBackend
+from aqka._util.optional import require
+from aqka.backends import AerBackend, StatevectorBackend
 from aqka.core.pairs import PairTable
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
+from aqka.errors import InputError
 from aqka.estimates.rows import RowPrior
 from aqka.evaluation.compare.total_findings import BASELINE, OURS, POINTS, TotalFindings
 from aqka.evaluation.suite import SUITE, QuantumTask, half_of_suite
@@ -34,15 +39,20 @@ LEVELS = [2.0**k for k in range(-3, 12)]
 POINT_LEVELS = [2**k for k in range(3, 14)]
 """Shots a point, of training and of new points alike."""
 QUBITS = (2, 3, 4, 5, 6, 8)
+NOISY_QUBITS = (2, 3, 4)
+"""Of tasks that are compared on a device: exact noisy states have 4^n numbers."""
+
+Simulator = StatevectorBackend | AerBackend
 
 
-def total_tasks(half: str) -> list[str]:
+def total_tasks(half: str, device: str | None = None) -> list[str]:
     """Return the tasks of a half of the suite that have a circuit and classes."""
     chosen = (SUITE[name] for name in half_of_suite(half))
+    qubits = QUBITS if device is None else NOISY_QUBITS
     return [
         task.name
         for task in chosen
-        if task.is_quantum and task.kind != "regression" and task.features in QUBITS
+        if task.is_quantum and task.kind != "regression" and task.features in qubits
     ]
 
 
@@ -61,29 +71,53 @@ def measure(cell: Cell) -> Result:
         "largest_class": float(max(labels.mean(), 1 - labels.mean())),
         "agreement": {},
     }
-    rows = {level: _test_rows(task, level, random) for level in cell["levels"]}
-    tables = {level: _drawn_table(task, level, random) for level in cell["levels"]}
+    old, new, between = _simulators(task, cell["seed"], cell.get("device"))
+    kernel, test_kernel = old.kernel(), between.kernel()
+    rows = {level: _test_rows(test_kernel, level, random) for level in cell["levels"]}
+    tables = {level: _drawn_table(kernel, level, random) for level in cell["levels"]}
     for method, readout in READOUTS.items():
         found["agreement"][method] = [
             _pair_agreement(make_readout(readout).fit(table, problem), rows, labels, method)
             for table in tables.values()
         ]
-    backends = (
-        StatevectorBackend(task.X, task.feature_map(), seed=2 * cell["seed"]),
-        StatevectorBackend(task.test_X, task.feature_map(), seed=2 * cell["seed"] + 1),
-    )
+    # Without noise no test has to tell that states are pure.
+    reading = FidelityOfPoints(rank=1 if cell.get("device") is None else None)
     found["agreement"][POINTS] = [
-        _point_agreement(backends, problem, shots, labels) for shots in cell["point_levels"]
+        _point_agreement(old, new, reading, problem, shots, labels)
+        for shots in cell["point_levels"]
     ]
     return found
 
 
-def _drawn_table(task: QuantumTask, level: float, random: Generator) -> PairTable:
+def _simulators(task: QuantumTask, seed: int, device: str | None) -> tuple[Simulator, ...]:
+    """Return who measures the training points, the new ones, and pairs of both."""
+    feature_map = task.feature_map()
+    old: dict[str, Any] = {"X": task.X, "seed": 2 * seed}
+    new: dict[str, Any] = {"X": task.test_X, "seed": 2 * seed + 1}
+    parts = (old, new, {**new, "columns": task.X})
+    if device is None:
+        return tuple(StatevectorBackend(feature_map=feature_map, **part) for part in parts)
+    noise = fake_device(device)
+    return tuple(AerBackend(feature_map=feature_map, noise=noise, **part) for part in parts)
+
+
+def fake_device(name: str) -> Any:
+    """Return IBM's fake device of a name such as ``fake_fez``."""
+    provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
+    label = name.title().replace("_", "")
+    if not label.startswith("Fake") or not hasattr(provider, label):
+        raise InputError(
+            f"device must be one of IBM's fake ones, such as 'fake_fez'; got {name!r}."
+        )
+    return getattr(provider, label)()
+
+
+def _drawn_table(kernel: FloatArray, level: float, random: Generator) -> PairTable:
     """Return a table of even shots on all training pairs; below one, on some of them."""
-    table = PairTable(len(task.y), "known")
+    table = PairTable(len(kernel), "known")
     table.shots[:] = _even_shots(table.n_pairs, level, random)
     rows, cols = table.pairs(np.arange(table.n_pairs))
-    table.hits[:] = random.binomial(table.shots, task.kernel[rows, cols])
+    table.hits[:] = random.binomial(table.shots, kernel[rows, cols])
     return table
 
 
@@ -94,11 +128,11 @@ def _even_shots(n_pairs: int, level: float, random: Generator) -> IntArray:
     return shots
 
 
-def _test_rows(task: QuantumTask, level: float, random: Generator) -> FloatArray:
+def _test_rows(kernel: FloatArray, level: float, random: Generator) -> FloatArray:
     """Return measured test entries, and the mean of all where there is no shot."""
-    shape = task.test_kernel.shape
+    shape = kernel.shape
     shots = _even_shots(shape[0] * shape[1], level, random).reshape(shape)
-    hits = random.binomial(shots, task.test_kernel)
+    hits = random.binomial(shots, kernel)
     mean = hits.sum() / max(1, shots.sum())
     return np.where(shots > 0, hits / np.maximum(shots, 1), mean)
 
@@ -121,19 +155,20 @@ def _pair_agreement(
 
 
 def _point_agreement(
-    backends: tuple[StatevectorBackend, StatevectorBackend],
+    old: Simulator,
+    new: Simulator,
+    reading: FidelityOfPoints,
     problem: Problem,
     shots: int,
     labels: BoolArray,
 ) -> float:
     """Return the share of exact labels where every point, old or new, has the same shots."""
-    old, new = (_measured(backend, shots) for backend in backends)
-    head = FidelityOfPoints(rank=1).fit(old, problem, None)
-    f = head.decide_states(head.fit_points(new))
+    head = reading.fit(_measured(old, shots), problem, None)
+    f = head.decide_states(head.fit_points(_measured(new, shots)))
     return float(np.mean((f >= 0) == labels))
 
 
-def _measured(backend: StatevectorBackend, shots: int) -> PointTable:
+def _measured(backend: Simulator, shots: int) -> PointTable:
     n_points, settings = backend.shape[0], choose_settings(backend.n_qubits, seed=0)
     plan = even_plan(np.arange(n_points), settings, shots)
     table = PointTable(n_points, settings)
@@ -147,17 +182,23 @@ def compare_totals(
     tasks: Sequence[str],
     levels: Sequence[float] = LEVELS,
     point_levels: Sequence[int] = POINT_LEVELS,
+    device: str | None = None,
     store: Path | None = None,
     workers: int | None = None,
     on_cell: OnCell | None = None,
 ) -> TotalFindings:
-    """Measure agreement of pairs and points on tasks; see :func:`~aqka.sweep.cells.run_cells`."""
+    """Measure agreement of pairs and points on tasks; see :func:`~aqka.sweep.cells.run_cells`.
+
+    ``device`` is a fake device of IBM's whose noise the counts have; None is for none.
+    """
+    noise = {} if device is None else {"device": device}
     cells: list[Cell] = [
         {
             "task": task,
             "seed": seed,
             "levels": list(levels),
             "point_levels": list(point_levels),
+            **noise,
         }
         for seed in range(as_count(seeds, "seeds", minimum=2))
         for task in tasks
