@@ -6,10 +6,13 @@ import pytest
 from aqka import MatrixBackend, Problem, acquire
 from aqka.evaluation.tasks import breast_cancer, planted_sparse
 from aqka.readouts import make_readout
+from aqka.readouts.balanced import Balanced
 from aqka.readouts.ridge_noise import (
     LOWEST_RIDGE,
     SMALLEST_RIDGE,
     TOLERANCE,
+    RidgeNoise,
+    edge_of_variances,
     noise_edge,
     smallest_as_good,
 )
@@ -124,3 +127,25 @@ def test_it_works_on_a_handful_of_points(n_points):
     y = np.array([0, 1, 1, 0, 1])[:n_points]
     session = acquire(MatrixBackend(make_kernel(n_points)), y, 10)
     assert np.all(np.isfinite(session.fit("ridge-noise").alpha))
+
+
+def test_variances_of_a_kernel_that_was_not_counted_give_the_same_edge():
+    """Independent symmetric noise of one variance: the edge is where its spectrum ends."""
+    rng, n_points, sigma = np.random.default_rng(0), 400, 0.03
+    noise = np.triu(rng.normal(0, sigma, (n_points, n_points)), 1)
+    variances = np.full((n_points, n_points), sigma**2)
+    np.fill_diagonal(variances, 0.0)
+    edge = edge_of_variances(variances)
+    assert edge == pytest.approx(np.abs(np.linalg.eigvalsh(noise + noise.T)).max(), rel=0.05)
+
+
+@pytest.mark.parametrize("readout", [RidgeNoise(), Balanced()])
+def test_a_noisier_kernel_of_points_gets_a_larger_ridge(readout):
+    task = breast_cancer(40, 30)
+    problem, few, many = Problem(task.y), np.full((40, 40), 0.04), np.full((40, 40), 1e-6)
+    noisy, good = (readout.fit_noisy(task.kernel, lambda v=v: v, problem) for v in (few, many))
+    assert noisy.regularisation >= LOWEST_RIDGE * edge_of_variances(few) * (1 - 1e-12)
+    assert noisy.regularisation > 2 * good.regularisation
+    plain = make_readout("ridge-loo")
+    same = plain.fit_noisy(task.kernel, lambda: pytest.fail("it makes no use of them"), problem)
+    assert same.regularisation == plain.fit_kernel(task.kernel, problem).regularisation

@@ -8,7 +8,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
 from aqka.errors import InputError
-from aqka.estimates.states import FittedStates, draw_counts, fit_states
+from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states
 from aqka.maths.product_bases import ProductBases
 from aqka.maths.state_errors import kernel_moments, overlap_variances, spreads, tangent_roots
 
@@ -35,6 +35,17 @@ class KernelErrors:
 
     bias: FloatArray
     variance: FloatArray
+
+
+def kernel_errors(
+    table: PointTable, states: FittedStates, random: np.random.Generator, kernel_of: KernelOf
+) -> KernelErrors:
+    """Return the errors of the kernel that is meant, of states of any rank."""
+    if states.rank == 1:
+        return pure_kernel_errors(table, states, random)
+    return bootstrap_kernel_errors(
+        table, states, random, lambda fitted: fitted.behind(kernel_of).kernel()
+    )
 
 
 def pure_kernel_errors(

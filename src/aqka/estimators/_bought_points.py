@@ -29,6 +29,9 @@ from aqka.sessions.value_prediction import Values
 SHOTS_PER_AMPLITUDE = 16
 """Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
 
+MOST_POINTS_OF_A_KERNEL = 3000
+"""Beyond it ``kernel_`` and ``diagnostics_`` are None: the kernel takes more memory than all else."""
+
 NEVER_SETTLED = 1e-300
 """An error rate at which every point gets its share of the shots."""
 
@@ -70,8 +73,12 @@ class TrainingPoints:
         return self.session.fit(None if plain else readout)
 
     def read(self, head: PointHead) -> tuple[FloatArray | None, FloatArray | None]:
-        """Return the kernel that a head was trained on and, of pure states, its variances."""
-        if not isinstance(head, StateHead):
+        """Return the kernel that a head was trained on and, of pure states, its variances.
+
+        Of very many points neither, for the head itself never needed the kernel; and of mixed
+        states no variances, which would take a bootstrap (:mod:`aqka.estimates.state_errors`).
+        """
+        if not isinstance(head, StateHead) or self.table.n_points > MOST_POINTS_OF_A_KERNEL:
             return None, None
         kernel = head.states.kernel()
         if head.rank > 1:

@@ -1,6 +1,7 @@
 """The contract of a readout, and the head that it fits."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,3 +95,13 @@ class Readout(ABC):
     @abstractmethod
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Train the head on a symmetric kernel estimate."""
+
+    def fit_noisy(
+        self, kernel: FloatArray, variances: Callable[[], FloatArray], problem: Problem
+    ) -> FittedHead:
+        """Train the head on a kernel that was not counted pair by pair, of points for example.
+
+        ``variances`` gives those of the entries; it is a long computation, so that only readouts
+        that make use of the noise call it.
+        """
+        return self.fit_kernel(kernel, problem)

@@ -1,5 +1,6 @@
 """A ridge whose border is moved where that serves the rarer classes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +38,12 @@ class Balanced(Readout):
     ) -> FittedHead:
         """Train the head on what was measured, then move its border."""
         return _balance(self._inner().fit(table, problem, landmarks), problem)
+
+    def fit_noisy(
+        self, kernel: FloatArray, variances: Callable[[], FloatArray], problem: Problem
+    ) -> FittedHead:
+        """Train the head on a kernel with these variances, then move its border."""
+        return _balance(self._inner().fit_noisy(kernel, variances, problem), problem)
 
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Train the head, then move its border."""

@@ -1,5 +1,6 @@
 """Kernel ridge regression by leave-one-out error that knows how noisy the kernel is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,12 @@ class RidgeNoise(Readout):
             return self.fit_kernel(kernel, problem)
         return _fit(Spectrum.of(kernel), problem, noise_edge(table))
 
+    def fit_noisy(
+        self, kernel: FloatArray, variances: Callable[[], FloatArray], problem: Problem
+    ) -> FittedHead:
+        """Train on a kernel whose entries have these variances."""
+        return _fit(Spectrum.of(kernel), problem, edge_of_variances(variances()))
+
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Train on a kernel of unknown noise, which its most negative eigenvalue then measures."""
         spectrum = Spectrum.of(kernel)
@@ -53,6 +60,13 @@ def noise_edge(table: PairTable) -> float:
     prior = KernelPrior.of(table)
     variance = float(np.mean(prior.variance(prior.posterior_mean(table), table.shots)))
     return float(2 * np.sqrt(variance * table.n_points))
+
+
+def edge_of_variances(variances: FloatArray) -> float:
+    """Return the same of a kernel whose entries, the diagonal left out, have these variances."""
+    n_points = len(variances)
+    off_diagonal = variances.sum() - np.trace(variances)
+    return float(2 * np.sqrt(off_diagonal / max(n_points - 1, 1)))
 
 
 def _fit(spectrum: Spectrum, problem: Problem, noise: float) -> FittedHead:

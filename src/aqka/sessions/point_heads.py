@@ -20,6 +20,7 @@ from aqka.estimates.projected import (
     gaussian_projected_kernel,
     reduced_states,
 )
+from aqka.estimates.state_errors import kernel_errors
 from aqka.estimates.state_rank import RankTest, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states
 from aqka.maths.feature_ridge import FeatureSpectrum
@@ -185,7 +186,9 @@ class FidelityOfPoints(PointKernel):
             operators = np.stack([observable(column) for column in weights.T])
             intercept, regularisation = np.zeros(len(operators)), ridge
         else:
-            head = _readout(readout).fit_kernel(kept.kernel(), problem)
+            head = _readout(readout).fit_noisy(
+                kept.kernel(), lambda: self._variances(table, states), problem
+            )
             alpha = head.alpha.reshape(problem.n_points, -1)
             operators = np.einsum("kid,ic,kie->cde", kept.vectors, alpha, kept.vectors.conj())
             intercept, regularisation = np.reshape(head.intercept, -1), head.regularisation
@@ -200,6 +203,10 @@ class FidelityOfPoints(PointKernel):
             states.rank,
             tests,
         )
+
+    def _variances(self, table: PointTable, states: FittedStates) -> FloatArray:
+        random = np.random.default_rng(0)  # the same counts give the same head
+        return kernel_errors(table, states, random, self.kernel_of).variance
 
     def _states(self, table: PointTable) -> tuple[FittedStates, list[RankTest]]:
         if self.rank is not None:
