@@ -5,7 +5,7 @@ import platform
 from datetime import date
 from pathlib import Path
 
-from benchmarks import agreement, kernels, load, noisy, prediction, speed
+from benchmarks import agreement, kernels, load, noisy, points, prediction, speed
 from benchmarks.bars import bar_table
 from benchmarks.tables import table
 
@@ -14,6 +14,7 @@ SECTIONS = {
     "CPU time of a study, one thread": load,
     "Exact kernels, one thread": kernels,
     "Noisy kernels, one thread": noisy,
+    "Points": points,
     "Shots for prediction": prediction,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "measured" / "benchmarks.md"

@@ -1,7 +1,8 @@
 """A hundred thousand points of four qubits: fitted, tuned, and ten thousand more predicted.
 
-Run it with ``python -m benchmarks.many_points``. Neither K nor anything else that grows with the
-square of the points is ever formed. Drawing the counts, which a device would do, is not timed.
+Run it with ``python -m benchmarks.many_points``; ``make bench`` runs it too. Neither K nor anything
+else that grows with the square of the points is ever formed. Drawing the counts, which a device
+would do, is not timed.
 """
 
 import multiprocessing
@@ -9,6 +10,7 @@ import os
 import resource
 import tempfile
 import threading
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -81,7 +83,17 @@ def cpu_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def main() -> None:
+@dataclass(frozen=True)
+class ManyPoints:
+    """Minutes by the clock and of processors, GiB of all processes, and accuracy."""
+
+    minutes: float
+    cpu_minutes: float
+    gib: float
+    accuracy: float
+
+
+def run() -> ManyPoints:
     """Draw, fit, tune, predict, and print times, memory and accuracy."""
     random = np.random.default_rng(0)
     x = random.uniform(0, 2, size=(N_TRAIN + N_NEW, N_QUBITS))
@@ -109,18 +121,24 @@ def main() -> None:
     f = expectations(operator, new.vectors)
     end = perf_counter()
     memory.stopped.set()
+    found = ManyPoints(
+        (end - begin) / 60,
+        (cpu_seconds() - cpu_begin) / 60,
+        memory.gib,
+        float(np.mean(np.sign(f) == y[N_TRAIN:])),
+    )
     print(
         f"states of {train.shape[1]:,} + {N_NEW:,} points: {fitted - begin:.0f} s; ridge by "
         f"leave-one-out among {len(ridges)}: {tuned - fitted:.1f} s; predictions: "
-        f"{end - tuned:.2f} s; together {(end - begin) / 60:.1f} minutes; "
-        f"{(cpu_seconds() - cpu_begin) / 60:.1f} minutes of processor time; "
-        f"peak {memory.gib:.1f} GiB with all workers"
+        f"{end - tuned:.2f} s; together {found.minutes:.1f} minutes; {found.cpu_minutes:.1f} "
+        f"minutes of processor time; peak {found.gib:.1f} GiB with all workers"
     )
     print(
         f"ridge {ridge:.3g}, leave-one-out error {errors.min():.3f}, accuracy on new points "
-        f"{np.mean(np.sign(f) == y[N_TRAIN:]):.3f}, converged {np.mean(states.converged):.4f}"
+        f"{found.accuracy:.3f}, converged {np.mean(states.converged):.4f}"
     )
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    run()

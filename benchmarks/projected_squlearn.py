@@ -1,13 +1,12 @@
 """Our projected kernel beside sQUlearn's ``ProjectedQuantumKernel``: same circuit, same points.
 
-Run it with ``python -m benchmarks.projected_squlearn`` where sQUlearn is installed; its pins may
-need an environment of its own, with this project on the path.
+``make bench`` runs it; alone it is ``python -m benchmarks.projected_squlearn``, where sQUlearn is
+installed.
 
 First both without shots, which must agree; then both with shots, an SVM on each kernel. sQUlearn's
 γ = 1 of squared differences of expectations is our γ = 2 of squared distances of states.
 """
 
-from importlib.util import find_spec
 from time import perf_counter
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel
 from aqka.readouts.projected_gamma import tuned_gamma
+from benchmarks.bars import Bar
 from benchmarks.projected import EXACT, TASKS, C, measured, split
 
 N_TRAIN, N_TEST = 60, 60
@@ -65,21 +65,15 @@ def _ours(states: ReducedStates, gamma: float, keep_noise: bool) -> tuple[FloatA
     )
 
 
-def main() -> None:
-    """Compare, or say that sQUlearn is not there."""
-    if find_spec("squlearn") is None:
-        print("sQUlearn is not installed: pip install squlearn, in an environment of its own.")
-        return
+def measure() -> list[Bar]:
+    """Compare exact kernels, and kernels and accuracies from shots."""
     _, source, n_qubits, states_of, _ = TASKS[0]
     X, y, _ = split(source, n_qubits, seed=0)
     X, y = X[: N_TRAIN + N_TEST], y[: N_TRAIN + N_TEST]
-    begin = perf_counter()
-    theirs = squlearn_kernels(X[:N_TRAIN], X[N_TRAIN:], None)
-    seconds = perf_counter() - begin
-    ours = _ours(measured(states_of(X), EXACT, np.random.default_rng(0)), 2.0, keep_noise=False)
-    difference = max(np.abs(a - b).max() for a, b in zip(ours, theirs, strict=True))
-    print(f"Without shots the kernels differ by at most {difference:.4f} ({seconds:.0f} s there).")
-    print(f"Exact accuracy at this γ: {_accuracy(*theirs, y):.3f}")
+    exact = squlearn_kernels(X[:N_TRAIN], X[N_TRAIN:], None)
+    many = measured(states_of(X), EXACT, np.random.default_rng(0))
+    ours = _ours(many, 2.0, keep_noise=False)
+    difference = max(np.abs(a - b).max() for a, b in zip(ours, exact, strict=True))
     begin = perf_counter()
     theirs = squlearn_kernels(X[:N_TRAIN], X[N_TRAIN:], SHOTS_PER_SETTING)
     seconds = perf_counter() - begin
@@ -87,19 +81,27 @@ def main() -> None:
     states = measured(states_of(X), 3 * SHOTS_PER_SETTING, np.random.default_rng(1))
     gamma = tuned_gamma(states.subset(slice(N_TRAIN)), y[:N_TRAIN])
     found = {
-        "γ = 2, noise kept": _ours(states, 2.0, keep_noise=True),
-        "γ = 2, noise removed": _ours(states, 2.0, keep_noise=False),
-        "γ tuned, noise kept": _ours(states, gamma, keep_noise=True),
+        "sQUlearn": theirs,
+        "noise kept": _ours(states, 2.0, keep_noise=True),
+        "noise removed": _ours(states, 2.0, keep_noise=False),
+        "noise kept, γ tuned": _ours(states, gamma, keep_noise=True),
     }
     own_seconds = perf_counter() - begin
-    rows = {"sQUlearn": theirs, **found}
-    print(f"With {SHOTS_PER_SETTING} shots for each of X, Y, Z:")
-    print("| kernel | accuracy | root mean square error |\n| --- | --- | --- |")
-    for name, kernels in rows.items():
-        error = "" if "tuned" in name else f"{np.sqrt(np.mean((kernels[0] - ours[0]) ** 2)):.3f}"
-        print(f"| {name} | {_accuracy(*kernels, y):.3f} | {error} |")
-    print(f"{seconds:.0f} s there, {own_seconds:.1f} s here.")
+    errors = [
+        f"{name} {np.sqrt(np.mean((found[name][0] - exact[0]) ** 2)):.3f}"
+        for name in list(found)[:3]
+    ]
+    accuracies = [f"{name} {_accuracy(*kernels, y):.3f}" for name, kernels in found.items()]
+    where = f"projected kernel, {n_qubits} qubits, {N_TRAIN} + {N_TEST} points, beside sQUlearn's"
+    shots = f"{where}, {3 * SHOTS_PER_SETTING} shots a point"
+    return [
+        Bar(where + ", exact", f"largest difference {difference:.4f} at {EXACT:.0e} shots here"),
+        Bar(f"{shots}: time", f"{seconds / own_seconds:.0f} × faster ({seconds:.0f} s there)"),
+        Bar(f"{shots}: root mean square error of the training kernel", ", ".join(errors)),
+        Bar(f"{shots}: accuracy of one draw", ", ".join(accuracies)),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    for bar in measure():
+        print(f"{bar.what}: {bar.measured}")
