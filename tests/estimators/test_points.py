@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from qiskit import QuantumCircuit
+from qiskit.circuit import ParameterVector
 from sklearn.base import clone
 
 from aqka import (
@@ -13,6 +15,7 @@ from aqka import (
     QuantumSVC,
 )
 from aqka.core import PointTable
+from aqka.estimators import _bought_points
 from aqka.runs.audit import verify
 from aqka.sessions import PointAcquisition
 
@@ -32,6 +35,33 @@ def test_a_classifier_of_points_learns_with_shots_that_grow_with_their_number(mo
     assert found.shots.sum() <= 200 * len(X_test)
     assert np.all(found.low <= found.high)
     np.testing.assert_allclose(model.predict_proba(X_test).sum(axis=1), 1.0)
+
+
+def test_very_many_points_keep_no_kernel(moons, monkeypatch):
+    X, y, X_test, _ = moons
+    monkeypatch.setattr(_bought_points, "MOST_POINTS_OF_A_KERNEL", 59)
+    model = QuantumRidgeClassifier(budget=60 * 400, design="points")
+    many = clone(model).fit(X, y)
+    assert many.kernel_ is many.kernel_variance_ is many.diagnostics_ is None
+    monkeypatch.undo()
+    few = model.fit(X, y)
+    np.testing.assert_array_equal(many.decision_function(X_test), few.decision_function(X_test))
+    assert many.temperature_ == pytest.approx(few.temperature_, rel=0.3)  # one left out, or a fifth
+
+
+def test_more_qubits_than_states_can_have_take_a_projected_kernel():
+    random = np.random.default_rng(0)
+    X = random.uniform(0, 1, size=(60, 9))
+    y = (X.sum(axis=1) > 4.5).astype(int)
+    angles = QuantumCircuit(9)
+    for qubit, angle in enumerate(ParameterVector("x", 9)):
+        angles.ry(angle, qubit)
+    model = QuantumRidgeClassifier(
+        feature_map=angles, budget=40 * 600, design="points", test_shots=600
+    ).fit(X[:40], y[:40])
+    assert model.kernel_.shape == (40, 40)
+    assert model.score(X[40:], y[40:]) > 0.7
+    np.testing.assert_allclose(model.predict_proba(X[40:]).sum(axis=1), 1.0)
 
 
 def test_svc_and_regression_of_points(moons):

@@ -24,6 +24,7 @@ def test_predictions_are_those_of_kernel_ridge_regression(problem):
         np.testing.assert_allclose(
             new @ spectrum.weights(y, ridge), new @ features.T @ alpha, rtol=1e-8
         )
+        np.testing.assert_allclose(spectrum.solve(y, ridge), alpha, rtol=1e-8, atol=1e-10)
 
 
 def test_leave_one_out_residuals_are_those_of_refits(problem):

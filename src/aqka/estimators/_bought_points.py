@@ -30,7 +30,7 @@ SHOTS_PER_AMPLITUDE = 16
 """Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
 
 MOST_POINTS_OF_A_KERNEL = 3000
-"""Beyond it ``kernel_`` and ``diagnostics_`` are None: the kernel takes more memory than all else."""
+"""Beyond it ``kernel_`` and ``diagnostics_`` are None: it would take more memory than all else."""
 
 NEVER_SETTLED = 1e-300
 """An error rate at which every point gets its share of the shots."""
@@ -78,10 +78,10 @@ class TrainingPoints:
         Of very many points neither, for the head itself never needed the kernel; and of mixed
         states no variances, which would take a bootstrap (:mod:`aqka.estimates.state_errors`).
         """
-        if not isinstance(head, StateHead) or self.table.n_points > MOST_POINTS_OF_A_KERNEL:
+        if isinstance(head, StateHead) and self.table.n_points > MOST_POINTS_OF_A_KERNEL:
             return None, None
-        kernel = head.states.kernel()
-        if head.rank > 1:
+        kernel = head.training_kernel()
+        if not isinstance(head, StateHead) or head.rank > 1:
             return kernel, None
         errors = pure_kernel_errors(self.table, head.states, np.random.default_rng(0))
         return kernel, errors.variance

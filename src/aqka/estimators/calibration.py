@@ -5,6 +5,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from aqka._util.arrays import FloatArray
+from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.folds import split_folds
 from aqka.maths.spectrum import Spectrum
 
@@ -16,6 +17,13 @@ def held_out_decisions(kernel: FloatArray, y: FloatArray, ridge: float) -> Float
         alpha = Spectrum.of(kernel[np.ix_(kept, kept)]).solve(y[kept], ridge)
         decisions[held] = kernel[np.ix_(held, kept)] @ alpha
     return decisions
+
+
+def left_out_decisions(features: FloatArray, y: FloatArray, ridge: float) -> FloatArray:
+    """Return the same from features instead of a kernel, each point left out by itself."""
+    spectrum, ridges = FeatureSpectrum.of(features), np.array([ridge])
+    residuals = [spectrum.loo_residuals(output, ridges)[:, 0] for output in y.T]
+    return np.asarray(y - np.stack(residuals, axis=1))
 
 
 def score_per_class(decision: FloatArray) -> FloatArray:

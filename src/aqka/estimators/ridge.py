@@ -16,6 +16,7 @@ from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.calibration import (
     fit_temperature,
     held_out_decisions,
+    left_out_decisions,
     probabilities,
     score_per_class,
 )
@@ -45,9 +46,11 @@ class QuantumRidgeClassifier(QuantumClassifier):
 
     def _after_fit(self, numbers: NDArray[Any]) -> None:
         """Scale decision values to probabilities, by points held out of the measured kernel."""
-        held_out = held_out_decisions(
-            self.kernel_, self.problem_.outputs, self.head_.regularisation
-        )
+        y, ridge = self.problem_.outputs, self.head_.regularisation
+        if self.kernel_ is None:  # of very many points
+            held_out = left_out_decisions(self.head_.states.features(), y, ridge)
+        else:
+            held_out = held_out_decisions(self.kernel_, y, ridge)
         self.temperature_ = fit_temperature(score_per_class(held_out), numbers)
 
     def predict_proba(self, X: Any, budget: int | None = None) -> FloatArray:

@@ -50,6 +50,10 @@ class FeatureSpectrum:
         shrunk = ((self.rotated.T @ y).T / (self.values + ridge)).T
         return np.asarray(self.vectors @ shrunk)
 
+    def solve(self, y: FloatArray, ridge: float) -> FloatArray:
+        """Return α = (K + λI)^{-1} y = (y - Φw)/λ, for one column or several."""
+        return np.asarray((y - self.rotated @ (self.vectors.T @ self.weights(y, ridge))) / ridge)
+
     def loo_residuals(self, y: FloatArray, ridges: FloatArray) -> FloatArray:
         """Return the exact leave-one-out residuals of one output, one column per ridge.
 

@@ -56,6 +56,10 @@ class PointHead(ABC):
     settings: NDArray[np.int64]
 
     @abstractmethod
+    def training_kernel(self) -> FloatArray:
+        """Return the kernel of the training points that the head was fitted to."""
+
+    @abstractmethod
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation, a column per class above two.
 
@@ -107,6 +111,10 @@ class StateHead(PointHead):
     kernel_of: KernelOf
     rank: int
     tests: list[RankTest]
+
+    def training_kernel(self) -> FloatArray:
+        """Return the overlaps of the states; the head may have been fitted without them."""
+        return self.states.kernel()
 
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation.
@@ -236,6 +244,10 @@ class ProjectedHead(PointHead):
     states: ReducedStates
     gamma: float
     confusion: FloatArray | None
+
+    def training_kernel(self) -> FloatArray:
+        """Return the Gaussian of the measured distances, their noise included."""
+        return gaussian_projected_kernel(self.states, self.gamma, keep_noise=True)
 
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation, by resampling their shots."""

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from aqka import InputError
-from aqka.allocators.points import make_point_allocator, point_allocator_names
-from aqka.allocators.points._fit import fit_points
+from aqka.allocators.points import aqka_points, make_point_allocator, point_allocator_names
 from aqka.allocators.points.aqka_points import AqkaPoints
 from aqka.backends.zz import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
+from aqka.maths.spectrum import Spectrum
 from tests.estimates.points import measured
 
 SETTINGS = choose_settings(2, seed=0)
@@ -97,7 +97,19 @@ def test_labels_of_other_points_are_refused(table):
 
 def test_several_outputs_add_up(table):
     y = np.stack([labels(table), -labels(table)], axis=1)
-    fit = fit_points(table, y)
-    assert fit.alpha.shape == (12, 2)
     one = AqkaPoints().variances(table, y[:, :1])
     np.testing.assert_allclose(AqkaPoints().variances(table, y), 2 * one, rtol=1e-6)
+
+
+def test_more_points_than_features_need_no_kernel(monkeypatch):
+    x = np.random.default_rng(1).uniform(0, 2, size=(20, 2))  # 16 features
+    table = measured(zz_states(x), SETTINGS, 90, seed=0)
+    y = labels(table)[:, None]
+    kernel = aqka_points.overlap_kernel
+    monkeypatch.setattr(aqka_points, "overlap_kernel", None)
+    by_features = AqkaPoints().variances(table, y)
+    monkeypatch.setattr(aqka_points, "overlap_kernel", kernel)
+    monkeypatch.setattr(
+        aqka_points.FeatureSpectrum, "of", lambda features: Spectrum.of(features @ features.T)
+    )
+    np.testing.assert_allclose(AqkaPoints().variances(table, y), by_features, rtol=1e-6)

@@ -7,6 +7,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
 from aqka.estimates.states import fit_states
+from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.spectrum import Spectrum
 from aqka.maths.state_errors import tangent_roots
@@ -15,23 +16,38 @@ from aqka.readouts.ridge_loo import RIDGE_GRID, loo_residuals
 
 @dataclass(frozen=True, eq=False)
 class PointFit:
-    """Pure states of all points, how one shot moves them, and the ridge head of their kernel."""
+    """Pure states of all points, and how one shot moves them."""
 
     states: ComplexArray
     roots: FloatArray
-    spectrum: Spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class PointRidge:
+    """The ridge head of the states' kernel: α = (K + λI)⁻¹ y and β = (K + λI)⁻¹ α."""
+
     alpha: FloatArray
+    beta: FloatArray
     ridge: float
 
 
-def fit_points(table: PointTable, y: FloatArray) -> PointFit:
-    """Return the fit, with the ridge of the smallest leave-one-out error; ``y`` has columns."""
-    fitted = fit_states(table)
-    states = fitted.vectors[0]
+def fit_points(table: PointTable) -> PointFit:
+    """Return the states of all points."""
+    states = fit_states(table).vectors[0]
     share = np.full((table.n_points, table.n_settings), 1 / table.n_settings)
-    roots = tangent_roots(ProductBases(table.settings), states, share)
-    spectrum = Spectrum.of(fitted.kernel())
+    return PointFit(states, tangent_roots(ProductBases(table.settings), states, share))
+
+
+def fit_ridge(spectrum: Spectrum | FeatureSpectrum, y: FloatArray) -> PointRidge:
+    """Return the head with the ridge of the smallest leave-one-out error; ``y`` has columns."""
     ridges = np.asarray(RIDGE_GRID)
-    errors = sum(np.mean(loo_residuals(spectrum, output, ridges) ** 2, axis=0) for output in y.T)
+    errors = np.zeros(len(ridges))
+    for output in y.T:
+        if isinstance(spectrum, FeatureSpectrum):
+            residuals = spectrum.loo_residuals(output, ridges)
+        else:
+            residuals = loo_residuals(spectrum, output, ridges)
+        errors += np.mean(residuals**2, axis=0)
     ridge = float(ridges[np.argmin(errors)])
-    return PointFit(states, roots, spectrum, spectrum.solve(y, ridge), ridge)
+    alpha = spectrum.solve(y, ridge)
+    return PointRidge(alpha, spectrum.solve(alpha, ridge), ridge)

@@ -7,10 +7,13 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators.points._base import PointFill
-from aqka.allocators.points._fit import fit_points
+from aqka.allocators.points._fit import fit_points, fit_ridge
 from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.points import PointTable
+from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.point_sensitivity import loss_variances
+from aqka.maths.spectrum import Spectrum
+from aqka.maths.state_features import overlap_kernel, state_features
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class AqkaPoints(PointFill):
 
     def variances(self, table: PointTable, y: FloatArray) -> FloatArray:
         """Return the loss's variance of each point at one shot, all outputs together."""
-        fit = fit_points(table, y)
-        beta = fit.spectrum.solve(fit.alpha, fit.ridge)
-        return np.asarray(loss_variances(fit.states, fit.roots, fit.alpha, beta).sum(axis=1))
+        fit = fit_points(table)
+        vectors = fit.states[None]
+        # Neither the loss nor its gradient needs the kernel where its features are fewer.
+        if 4**table.n_qubits < table.n_points:
+            head = fit_ridge(FeatureSpectrum.of(state_features(vectors)), y)
+        else:
+            head = fit_ridge(Spectrum.of(overlap_kernel(vectors)), y)
+        return np.asarray(loss_variances(fit.states, fit.roots, head.alpha, head.beta).sum(axis=1))
