@@ -29,7 +29,7 @@ from aqka.sessions.value_prediction import Values
 SHOTS_PER_AMPLITUDE = 16
 """Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
 
-MOST_POINTS_OF_A_KERNEL = 3000
+MOST_POINTS_OF_A_KERNEL = 1000
 """Beyond it ``kernel_`` and ``diagnostics_`` are None: it would take more memory than all else."""
 
 NEVER_SETTLED = 1e-300
