@@ -8,6 +8,8 @@ import distributed
 import pytest
 
 from aqka.errors import InputError
+from aqka.evaluation.paper_reading import LITERAL, PaperReading
+from aqka.evaluation.reproduce.reading_sweep import run_sweep, sweep_cells
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import to_json
 from tests.sweep import cell_functions
@@ -65,3 +67,13 @@ def test_a_client_can_be_given_and_stays_open(cluster):
         far = run_cells(cell_functions.spectrum, cells, scheduler=client)
         assert client.status == "running"
     assert to_json(far) == to_json(run_cells(cell_functions.spectrum, cells, workers=1))
+
+
+def test_readings_of_the_paper_are_swept_there_too(cluster, tmp_path):
+    readings = {"heatmap": [LITERAL, PaperReading(floor="none")]}
+    cells = sweep_cells(readings, quick=True, seeds=1)
+    far = run_sweep(readings, cells, tmp_path / "far", scheduler=cluster.scheduler_address)
+    near = run_sweep(readings, cells, tmp_path / "near", workers=1)
+    assert to_json([one.rows for one in far.results["heatmap"].values()]) == to_json(
+        [one.rows for one in near.results["heatmap"].values()]
+    )
