@@ -7,6 +7,7 @@ import pytest
 from qiskit import QuantumCircuit, qpy
 from qiskit.circuit import ParameterVector
 
+from aqka import QuantumRidgeClassifier
 from aqka.errors import InputError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
@@ -75,6 +76,13 @@ def test_the_report_tells_points_and_draws_no_pairs(run):
     assert "on 24 training points, 100 each" in page
     assert "heat map" in " ".join(report.notes)
     assert "Where the shots went" not in page
+
+
+def test_an_estimator_learns_from_the_run_without_a_shot(run):
+    y, numbers = read_run(run).points.train_labels, np.arange(24).reshape(-1, 1)
+    model = QuantumRidgeClassifier(backend=run).fit(numbers, y)
+    assert model.shots_used_ == 0
+    assert np.mean(model.predict(numbers) == y) > 0.8
 
 
 def test_new_points_cost_what_training_points_did(run, tmp_path):

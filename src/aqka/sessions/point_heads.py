@@ -62,6 +62,10 @@ class PointHead(ABC):
         of the counts it is calibrated with.
         """
 
+    @abstractmethod
+    def kernel(self) -> FloatArray:
+        """Return the kernel of the training points that was learnt from."""
+
     def labels(self, decision: FloatArray) -> NDArray[Any]:
         """Return the classes that values of f stand for."""
         return labels_of(decision, self.classes)
@@ -123,6 +127,10 @@ class StateHead(PointHead):
         expected = self._variance(drawn, again)
         ratio = np.mean(error**2 / np.maximum(expected, 1e-300))
         return f, np.sqrt(variance * max(1.0, float(ratio)))
+
+    def kernel(self) -> FloatArray:
+        """Return the fidelities of the training points' states."""
+        return self.states.kernel()
 
     def decide_states(self, states: FittedStates) -> FloatArray:
         """Return f of states: those fitted to counts, or exact ones of a simulation."""
@@ -235,6 +243,10 @@ class ProjectedHead(PointHead):
         f, random = self._f(table), np.random.default_rng(seed)
         again = np.stack([self._f(table.resampled(random)) for _ in range(RESAMPLES)])
         return f, np.sqrt(np.mean((again - f) ** 2, axis=0))
+
+    def kernel(self) -> FloatArray:
+        """Return exp(-γ Σ ‖ρ - σ‖²) of the training points."""
+        return gaussian_projected_kernel(self.states, self.gamma)
 
     def _f(self, table: PointTable) -> FloatArray:
         found = reduced_states(table, self.states.locality, self.confusion)
