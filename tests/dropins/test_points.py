@@ -167,6 +167,11 @@ def test_after_a_kill_a_new_process_buys_nothing_twice(factory, tmp_path):
     folders = sorted((tmp_path / "run").glob("*-*"))
     assert [folder.name for folder in folders] == ["0001-training-points", "0002-points"]
     assert all(verify(folder).sound and verify(folder).finished for folder in folders)
+    kernel.test_budget += 512
+    block = kernel.matrix(TEST[:1] + 0.1, X)  # a single point
+    again = make(factory, y=None, directory=tmp_path / "run", test_budget=7 * 512)
+    np.testing.assert_array_equal(again.matrix(TEST[:1] + 0.1, X), block)
+    assert again.shots_used == 27 * 512
 
 
 @pytest.mark.parametrize("lost", ["submit", "collect"])

@@ -66,7 +66,7 @@ def test_a_run_of_points_spends_its_budget_and_is_sealed(run):
     assert (now.state, now.unit, now.pairs_seen, now.pairs) == ("finished", "points", 24, 24)
 
 
-def test_the_report_tells_points_and_draws_no_pairs(run):
+def test_the_report_tells_points_and_no_shots_on_pairs(run):
     report = run_report(run)
     page = run_page(report)
     assert report.measures_points
@@ -74,7 +74,7 @@ def test_the_report_tells_points_and_draws_no_pairs(run):
         json.loads((run / "results.json").read_text())["results"]["accuracy"]
     )
     assert "on 24 training points, 100 each" in page
-    assert "heat map" in " ".join(report.notes)
+    assert "The kernel that the points give" in page
     assert "Where the shots went" not in page
 
 

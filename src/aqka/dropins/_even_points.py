@@ -36,7 +36,7 @@ class EvenPoints(Session[PointPlan]):
         """Return all that a run depends on besides the backend, as texts."""
         return {
             "design": "points",
-            "points": digest(self._points),
+            "row_points": digest(self._points),
             "pauli": digest(self.table.settings),  # type: ignore[arg-type]
             "budget": str(self.budget),
         }
@@ -45,7 +45,7 @@ class EvenPoints(Session[PointPlan]):
         """Return which points and settings plans may name."""
         table = self.table
         return {
-            "points": str(table.n_points),
+            "new_points": str(table.n_points),
             "settings": str(table.n_settings),
             "qubits": str(table.n_qubits),
         }
