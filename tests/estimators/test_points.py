@@ -121,8 +121,13 @@ def test_a_finished_run_of_points_is_tuned_without_a_shot(moons, tmp_path):
 
 def test_a_projected_kernel_is_kept_for_probabilities():
     X = np.random.default_rng(0).uniform(0, 1, size=(12, 9))
-    model = QuantumRidgeClassifier(budget=12 * 300, design="points", test_shots=1600)
+    model = QuantumRidgeClassifier(budget=12 * 300, design="points", test_shots=300)
     model.fit(X, np.arange(12) % 2)
     assert model.kernel_.shape == (12, 12)
     assert np.all((model.kernel_ > 0) & (model.kernel_ <= 1))
     np.testing.assert_allclose(model.predict_proba(X[:2]).sum(axis=1), 1.0)
+    # The first look comes when a shot has been run in each of 96 settings; fewer say nothing.
+    found = model.prediction(X[:2], budget=2 * 97)
+    assert np.all((found.shots >= 96) & (found.shots <= 97))
+    with pytest.raises(InputError, match="every point 96 shots, 192 in all: 191 shots"):
+        model.prediction(X[:2], budget=191)

@@ -66,6 +66,11 @@ class PointHead(ABC):
     def kernel(self) -> FloatArray:
         """Return the kernel of the training points that was learnt from."""
 
+    @property
+    def least_shots(self) -> int:
+        """Shots that a point needs before anything can be said of it."""
+        return 1
+
     def labels(self, decision: FloatArray) -> NDArray[Any]:
         """Return the classes that values of f stand for."""
         return labels_of(decision, self.classes)
@@ -243,6 +248,11 @@ class ProjectedHead(PointHead):
         f, random = self._f(table), np.random.default_rng(seed)
         again = np.stack([self._f(table.resampled(random)) for _ in range(RESAMPLES)])
         return f, np.sqrt(np.mean((again - f) ** 2, axis=0))
+
+    @property
+    def least_shots(self) -> int:
+        """One in each setting, so that all letters are seen on all qubits."""
+        return len(self.settings)
 
     def kernel(self) -> FloatArray:
         """Return exp(-γ Σ ‖ρ - σ‖²) of the training points."""
