@@ -5,10 +5,11 @@ import os
 import numpy as np
 
 from aqka import BackendFactory, JobError, StatevectorBackend
+from aqka.core import PointPlan
 
 
 class Counting(StatevectorBackend):
-    """Counts shots per pair of points over all backends that were made."""
+    """Counts shots per pair of points, or per point, over all backends that were made."""
 
     bought: dict = {}  # noqa: RUF012
     fail_next = False
@@ -20,13 +21,17 @@ class Counting(StatevectorBackend):
 
     def submit(self, plan, tag):
         rows, cols = self._pair_points
-        for i, j, shots in zip(plan.rows, plan.cols, plan.shots, strict=True):
-            key = frozenset([tuple(rows[i]), tuple(cols[j])])
+        if isinstance(plan, PointPlan):
+            keys = [tuple(rows[i]) for i in plan.points]
+        else:
+            pairs = zip(plan.rows, plan.cols, strict=True)
+            keys = [frozenset([tuple(rows[i]), tuple(cols[j])]) for i, j in pairs]
+        for key, shots in zip(keys, plan.shots, strict=True):
             Counting.bought[key] = Counting.bought.get(key, 0) + int(shots)
         return super().submit(plan, tag)
 
     def collect(self, ticket):
-        if Counting.die_next and self.shape[0] != self.shape[1]:
+        if Counting.die_next and self.shape != (20, 20):  # not the training points of the tests
             os._exit(9)
         if Counting.fail_next:
             Counting.fail_next = False

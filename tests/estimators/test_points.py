@@ -5,6 +5,7 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from aqka import (
     BackendFactory,
@@ -13,11 +14,14 @@ from aqka import (
     QuantumRidge,
     QuantumRidgeClassifier,
     QuantumSVC,
+    StatevectorBackend,
+    acquire,
 )
+from aqka.backends.zz import zz_states
 from aqka.core import PointTable
-from aqka.estimators import _bought_points
+from aqka.estimators import _training_points
 from aqka.runs.audit import verify
-from aqka.sessions import PointAcquisition
+from aqka.sessions import PointAcquisition, predict_points
 
 
 def test_a_classifier_of_points_learns_with_shots_that_grow_with_their_number(moons):
@@ -39,7 +43,7 @@ def test_a_classifier_of_points_learns_with_shots_that_grow_with_their_number(mo
 
 def test_very_many_points_keep_no_kernel(moons, monkeypatch):
     X, y, X_test, _ = moons
-    monkeypatch.setattr(_bought_points, "MOST_POINTS_OF_A_KERNEL", 59)
+    monkeypatch.setattr(_training_points, "MOST_POINTS_OF_A_KERNEL", 59)
     model = QuantumRidgeClassifier(budget=60 * 400, design="points")
     many = clone(model).fit(X, y)
     assert many.kernel_ is many.kernel_variance_ is many.diagnostics_ is None
@@ -113,3 +117,48 @@ def test_bad_designs_are_named(moons):
     model = QuantumRidgeClassifier(budget=9000, design="points").fit(X, y)
     with pytest.raises(InputError, match="total intervals are those of pairs"):
         model.prediction(X_test, budget=1000, total=True)
+
+
+def test_a_finished_run_of_points_is_tuned_without_a_shot(moons, tmp_path):
+    X, y, X_test, y_test = moons
+    backend = StatevectorBackend(X)
+    session = acquire(backend, y, 60 * 2000, design="points", directory=tmp_path / "run")
+    numbers = np.arange(60).reshape(-1, 1)
+    for run in (session, session.table, tmp_path / "run", str(tmp_path / "run")):
+        model = QuantumRidgeClassifier(backend=run).fit(numbers, y)
+        np.testing.assert_array_equal(model.head_.operators, session.fit().operators)
+        assert (model.shots_used_, model.session_) == (0, None)
+    # Held-out points of the run are decided by their own counts, as new points would be.
+    part = QuantumRidgeClassifier(backend=session).fit(numbers[:40], y[:40])
+    f = part.decision_function(numbers[40:])
+    exact = part.head_.decide_exactly(zz_states(X[40:]))
+    assert np.corrcoef(f, exact)[0, 1] > 0.95
+    assert not np.array_equal(f, exact)
+    search = GridSearchCV(QuantumSVC(backend=session), {"C": [0.1, 5]}, cv=2, error_score="raise")
+    search.fit(numbers, y)
+    assert search.best_estimator_.shots_used_ == 0
+    assert search.best_score_ > 0.7
+    # New points are measured by whoever can, for the head that was trained without a shot.
+    found = predict_points(model.head_, StatevectorBackend(X_test), budget=200 * len(X_test))
+    assert np.mean(model.classes_[found.labels] == y_test) > 0.75
+    with pytest.raises(InputError, match="nothing to measure"):
+        model.predict(numbers, budget=100)
+    with pytest.raises(InputError, match="one column of point numbers"):
+        QuantumRidgeClassifier(backend=session).fit(X, y)
+    with pytest.raises(InputError, match="points 0 to 59 of the run"):
+        model.predict([[60]])
+
+
+def test_a_projected_kernel_is_kept_for_probabilities():
+    X = np.random.default_rng(0).uniform(0, 1, size=(12, 9))
+    model = QuantumRidgeClassifier(budget=12 * 300, design="points", test_shots=300)
+    model.fit(X, np.arange(12) % 2)
+    assert model.kernel_.shape == (12, 12)
+    assert np.all((model.kernel_ > 0) & (model.kernel_ <= 1))
+    np.testing.assert_allclose(model.predict_proba(X[:2]).sum(axis=1), 1.0)
+    # The first look comes when a shot has been run in each of 96 settings; fewer say nothing.
+    found = model.prediction(X[:2], budget=2 * 97)
+    assert found.shots.min() >= 96
+    assert found.shots.sum() <= 2 * 97
+    with pytest.raises(InputError, match="every point 96 shots, 192 in all: 191 shots"):
+        model.prediction(X[:2], budget=191)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aqka import MatrixBackend, acquire
+from aqka import MatrixBackend, StatevectorBackend, acquire
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.report.write_report import collect, write_report
@@ -170,6 +170,23 @@ def test_hover_shows_the_pair(browser, pages, reports):
     view.page.mouse.move(2, 2)
     assert not view.page.locator("#tip").is_visible()
     view.check()
+
+
+def test_a_run_of_points_shows_its_kernel_on_a_phone(browser, tmp_path):
+    X = np.random.default_rng(0).uniform(0, 3, size=(9, 2))
+    backend, labels = StatevectorBackend(X), make_labels(9)
+    acquire(backend, labels, 9 * 300, design="points", directory=tmp_path / "run")
+    report = run_report(tmp_path / "run")
+    write_report([report], tmp_path / "points.html")
+    view = OpenPage(browser, tmp_path / "points.html", viewport={"width": 390, "height": 844})
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= 390
+    found = report.measured
+    assert view.hover("kernel", 7, 2, 9) == [
+        "point 7 × point 2",
+        f"K̂ = {found.kernel[7, 2]:.3f} ± {found.errors[7, 2]:.3f}",
+    ]
+    view.check()
+    view.context.close()
 
 
 def test_a_pair_can_be_reached_by_keys_and_by_touch(browser, pages, reports):

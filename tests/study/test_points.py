@@ -7,6 +7,7 @@ import pytest
 from qiskit import QuantumCircuit, qpy
 from qiskit.circuit import ParameterVector
 
+from aqka import QuantumRidgeClassifier
 from aqka.errors import InputError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
@@ -65,7 +66,7 @@ def test_a_run_of_points_spends_its_budget_and_is_sealed(run):
     assert (now.state, now.unit, now.pairs_seen, now.pairs) == ("finished", "points", 24, 24)
 
 
-def test_the_report_tells_points_and_draws_no_pairs(run):
+def test_the_report_tells_points_and_no_shots_on_pairs(run):
     report = run_report(run)
     page = run_page(report)
     assert report.measures_points
@@ -73,8 +74,15 @@ def test_the_report_tells_points_and_draws_no_pairs(run):
         json.loads((run / "results.json").read_text())["results"]["accuracy"]
     )
     assert "on 24 training points, 100 each" in page
-    assert "heat map" in " ".join(report.notes)
+    assert "The kernel that the points give" in page
     assert "Where the shots went" not in page
+
+
+def test_an_estimator_learns_from_the_run_without_a_shot(run):
+    y, numbers = read_run(run).points.train_labels, np.arange(24).reshape(-1, 1)
+    model = QuantumRidgeClassifier(backend=run).fit(numbers, y)
+    assert model.shots_used_ == 0
+    assert np.mean(model.predict(numbers) == y) > 0.8
 
 
 def test_new_points_cost_what_training_points_did(run, tmp_path):

@@ -11,7 +11,7 @@ from aqka.errors import InputError
 from aqka.runs.session import Session
 
 if TYPE_CHECKING:
-    from aqka.dropins._requests import PairsRequest
+    from aqka.dropins._pair_requests import PairsRequest
 
 
 class EvenPairs(Session[ShotPlan]):

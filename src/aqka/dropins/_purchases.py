@@ -17,15 +17,13 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
 from aqka.backends.factory import BackendFactory
-from aqka.dropins._even_pairs import EvenPairs
-from aqka.dropins._readings import Readings
-from aqka.dropins._requests import Request, Settings, TrainingRequest, folders, load, save
+from aqka.dropins._known import Known
+from aqka.dropins._request_folders import folders, load, save
+from aqka.dropins._requests import MoreRequest, Request, Settings, TrainingRequest
 from aqka.errors import InputError, LedgerError
 from aqka.runs.driver import drive
-from aqka.sessions.acquisition import Acquisition
 
 LOCK_NAME = "kernel.lock"
 
@@ -34,7 +32,7 @@ class Errand(NamedTuple):
     """A request with the session that spends its shots and the backend that runs them."""
 
     request: Request
-    session: Acquisition | EvenPairs
+    session: Any
     backend: Backend
 
 
@@ -43,6 +41,8 @@ class Purchases:
 
     Parameters
     ----------
+    known
+        Where to keep what is found.
     factory, feature_map, settings
         What every backend and session is made with.
     labels
@@ -52,18 +52,19 @@ class Purchases:
 
     Attributes
     ----------
-    readings
-        All kernel values that are known.
+    known
+        All that is known of the kernel.
     session
         The finished session of the training kernel; None before.
-    test_shots, test_pairs
-        Shots on other pairs, and how many those are.
+    test_shots, test_things
+        Shots on other pairs or points, and how many those are.
     lock
         Held by whoever looks at more than one of these.
     """
 
     def __init__(
         self,
+        known: Known,
         factory: BackendFactory,
         feature_map: Any,
         settings: Settings,
@@ -77,17 +78,17 @@ class Purchases:
         self._directory = directory
         self._pid: int | None = os.getpid()
         self.lock = threading.RLock()
-        self.readings = Readings()
-        self.session: Acquisition | None = None
+        self.known = known
+        self.session: Any = None
         self.test_shots = 0
-        self.test_pairs = 0
-        self._taken: set[str] = set()  # folders whose requests are in the readings
+        self.test_things = 0
+        self._taken: set[str] = set()  # folders whose requests are known
         self._broken_off: Errand | None = None  # of a kernel without a directory
 
     @property
     def training_shots(self) -> int:
         """Shots on the training kernel."""
-        return 0 if self.session is None else self.session.shots_spent
+        return 0 if self.session is None else int(self.session.shots_spent)
 
     @property
     def shots_used(self) -> int:
@@ -95,16 +96,12 @@ class Purchases:
         finished = self.training_shots + self.test_shots
         if self._broken_off is None:
             return finished
-        return finished + self._broken_off.session.shots_spent
-
-    def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
-        """Return what is known of a kernel, with NaN for the rest."""
-        numbers = self.readings.numbers
-        return self.readings.of(numbers(rows)[:, None], numbers(cols)[None, :])
+        return finished + int(self._broken_off.session.shots_spent)
 
     def carry_out(self, request: Request) -> None:
         """Measure a new request; the caller holds :meth:`alone`."""
         errand = self._errand(request, None)
+        self.known.check(request, errand.session)
         folder = None if self._directory is None else save(self._directory, request)
         try:
             self._finish(errand, folder)
@@ -135,7 +132,7 @@ class Purchases:
         backend = self._factory(
             request.rows, self._feature_map, columns=request.columns, seed=self._settings.seed
         )
-        return Errand(request, request.session(self._settings, folder), backend)
+        return Errand(request, request.session(self._settings, backend, folder), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:
         """Run a request to its end and take up what it found."""
@@ -145,21 +142,17 @@ class Purchases:
         self._broken_off = None
         if folder is not None:
             self._taken.add(folder.name)
-        if isinstance(session, Acquisition):
-            self.session = session
-        else:
+        if isinstance(request, MoreRequest):
             self.test_shots += session.shots_spent
-            self.test_pairs += session.shots.size
-        found = request.values(session)  # type: ignore[arg-type]
-        columns = request.rows if request.columns is None else request.columns
-        rows = self.readings.numbers(request.rows)[found.row_index]
-        cols = self.readings.numbers(columns)[found.col_index]
-        self.readings.add(rows, cols, found.values)
+            self.test_things += request.count
+        else:
+            self.session = session
+        self.known.take(request, session)
 
     def _catch_up(self, directory: Path) -> None:
         """Take up requests of other processes and earlier runs; one that broke off is finished."""
         for folder in folders(directory):
-            request = None if folder.name in self._taken else load(folder)
+            request = None if folder.name in self._taken else load(folder, self.known.thing)
             if request is None:
                 continue
             if isinstance(request, TrainingRequest):

@@ -26,7 +26,8 @@ class AqkaKernel(ShotKernel, BaseKernel):
         Whether a kernel of points with themselves is projected to the nearest positive
         semi-definite one, as an SVM needs it.
     **settings
-        ``budget``, ``test_budget`` and the rest; see :class:`~aqka.dropins.ShotKernel`.
+        ``budget``, ``test_budget``, ``design`` and the rest; see
+        :class:`~aqka.dropins.ShotKernel`.
 
     Notes
     -----

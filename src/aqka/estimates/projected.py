@@ -46,6 +46,14 @@ class ReducedStates:
             self, expectations=self.expectations[points], variances=self.variances[points]
         )
 
+    def joined(self, others: "ReducedStates") -> "ReducedStates":
+        """Return these points and then others, reduced in the same way."""
+        return replace(
+            self,
+            expectations=np.vstack([self.expectations, others.expectations]),
+            variances=np.vstack([self.variances, others.variances]),
+        )
+
 
 def reduced_states(
     table: PointTable, locality: int = 1, confusion: FloatArray | None = None

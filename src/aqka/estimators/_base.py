@@ -36,8 +36,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         ``"statevector"``, ``"aer"`` (without noise) or ``"pennylane"``; a device of Qiskit's, such
         as ``FakeFez()``; a :class:`~aqka.BackendFactory` for any other, or with options; or a
         kernel that costs no shots: ``"precomputed"``, where X is the kernel itself (in
-        ``predict`` the test-by-train block), or a finished run (its directory, session or
-        :class:`~aqka.core.PairTable`), where X is one column of its point numbers.
+        ``predict`` the test-by-train block), or a finished run of pairs or points (its directory,
+        session or table of counts), where X is one column of its point numbers.
     budget
         Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16
         shots a pair. For training, or with ``new_points`` for training and predictions together.

@@ -1,22 +1,18 @@
 """Points that are measured under a budget, once each, and the kernel that follows from them."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, digest
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
-from aqka.core.points import PointTable
+from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.estimates.state_errors import pure_kernel_errors
 from aqka.estimators._bought_kernel import BoughtKernel, own_directory
 from aqka.estimators._training_kernel import OnRound
-from aqka.insight.diagnostics import Diagnostics, diagnose
-from aqka.readouts import Readout, make_readout
+from aqka.estimators._training_points import TrainingPoints
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.decisions import Decisions
@@ -29,66 +25,8 @@ from aqka.sessions.value_prediction import Values
 SHOTS_PER_AMPLITUDE = 16
 """Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
 
-MOST_POINTS_OF_A_KERNEL = 1000
-"""Beyond it ``kernel_`` and ``diagnostics_`` are None: it would take more memory than all else."""
-
 NEVER_SETTLED = 1e-300
 """An error rate at which every point gets its share of the shots."""
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingPoints:
-    """What a head is trained on where points were measured.
-
-    Attributes
-    ----------
-    session
-        The session that bought the counts.
-    problem
-        What it was bought for.
-    reason
-        Why the shots were spent as they were, in a sentence.
-    ledger_path
-        Where the session kept its ledger, if anywhere.
-    """
-
-    session: PointAcquisition
-    problem: Problem
-    reason: str
-    ledger_path: Path | None
-
-    @property
-    def table(self) -> PointTable:
-        """The counts."""
-        return self.session.table
-
-    @property
-    def shots(self) -> int:
-        """Shots that were bought for it."""
-        return self.session.shots_spent
-
-    def fit(self, readout: Readout, problem: Problem) -> PointHead:
-        """Train a head; the default readout is that of points, for pairs have another noise."""
-        plain = readout == make_readout(DEFAULT_READOUT)
-        return self.session.fit(None if plain else readout)
-
-    def read(self, head: PointHead) -> tuple[FloatArray | None, FloatArray | None]:
-        """Return the kernel that a head was trained on and, of pure states, its variances.
-
-        Of very many points neither, for the head itself never needed the kernel; and of mixed
-        states no variances, which would take a bootstrap (:mod:`aqka.estimates.state_errors`).
-        """
-        if isinstance(head, StateHead) and self.table.n_points > MOST_POINTS_OF_A_KERNEL:
-            return None, None
-        kernel = head.training_kernel()
-        if not isinstance(head, StateHead) or head.rank > 1:
-            return kernel, None
-        errors = pure_kernel_errors(self.table, head.states, np.random.default_rng(0))
-        return kernel, errors.variance
-
-    def diagnose(self, problem: Problem, kernel: FloatArray | None) -> Diagnostics | None:
-        """Say whether adaptive shots on pairs would be worth it on this kernel."""
-        return None if kernel is None else diagnose(problem.new_table(), problem, kernel)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +55,7 @@ class BoughtPoints(BoughtKernel):
             "Pauli settings."
         )
         ledger_path = None if directory is None else directory / LEDGER_NAME
-        return TrainingPoints(session, problem, reason, ledger_path)
+        return TrainingPoints(session.table, problem, reason, session, ledger_path)
 
     def is_better_than_pairs(self) -> bool:
         """Return what the law says, if as many points are predicted as are trained on."""

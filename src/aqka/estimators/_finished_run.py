@@ -9,18 +9,21 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.pairs import PairTable
+from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
 from aqka.readouts import FittedHead
-from aqka.runs.export import table_of
+from aqka.runs.audit import sound_history
+from aqka.runs.export import point_table_of, table_of
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.point_acquisition import PointAcquisition
 
 
 @dataclass(frozen=True, eq=False)
 class FinishedRun(KernelSource):
-    """The counts of a run, where X is one column of its point numbers; no new shots."""
+    """The counts of a run of pairs, where X is one column of its point numbers; no new shots."""
 
     table: PairTable
     X: NDArray[Any]
@@ -38,16 +41,22 @@ class FinishedRun(KernelSource):
         return head.decision_function(kernel[np.ix_(rows, columns)])
 
 
-def table_of_run(run: Any) -> PairTable | None:
+def table_of_run(run: Any) -> PairTable | PointTable | None:
     """Return the counts of a run, given as its table, session or directory; None of all else."""
-    if isinstance(run, PairTable):
+    if isinstance(run, PairTable | PointTable):
         return run
-    if isinstance(run, Acquisition):
+    if isinstance(run, Acquisition | PointAcquisition):
         return run.table
     if isinstance(run, str | Path) and Path(run).exists():
         path = Path(run)
-        return table_of(path / LEDGER_NAME if path.is_dir() else path).table
+        return _recorded_table(path / LEDGER_NAME if path.is_dir() else path)
     return None
+
+
+def _recorded_table(path: Path) -> PairTable | PointTable:
+    if sound_history(path).extent.pauli is None:
+        return table_of(path).table
+    return point_table_of(path)
 
 
 def point_numbers(X: NDArray[Any], n_points: int) -> IntArray:

@@ -6,9 +6,11 @@ from numpy.typing import NDArray
 
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.factory import NAMES, BackendFactory, as_factory
+from aqka.core.points import PointTable
 from aqka.errors import InputError
 from aqka.estimators._bought_kernel import BoughtKernel, Purchase
 from aqka.estimators._bought_points import BoughtPoints
+from aqka.estimators._finished_points import FinishedPoints
 from aqka.estimators._finished_run import FinishedRun, table_of_run
 from aqka.estimators._given_kernel import GivenKernel
 from aqka.estimators._training_kernel import KernelSource
@@ -40,13 +42,15 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
     if factory is not None:
         return _bought(factory, X, purchase)
     table = table_of_run(backend)
+    if isinstance(table, PointTable):
+        return FinishedPoints(table, X)
     if table is not None:
         return FinishedRun(table, X)
     names = [*NAMES, PRECOMPUTED]
     near = did_you_mean(backend, names) if isinstance(backend, str) else ""
     raise InputError(
         f"backend must be {', '.join(map(repr, names))}, a BackendFactory, a device of "
-        f"Qiskit's, or a finished run (its directory, session or PairTable); got "
+        f"Qiskit's, or a finished run (its directory, session or table of counts); got "
         f"{inert(repr(backend), 100)}.{near}"
     )
 

@@ -25,7 +25,10 @@ def advice(report: RunReport) -> list[str]:
 def _unfinished(report: RunReport) -> str:
     left = report.budget - report.table.total
     what = f"{left:,} shots are left" if left else "the test points are to be predicted"
-    return f"The run is not finished ({report.state}): {what}. aqka resume goes on with it."
+    how = "aqka resume goes on with it."
+    if not report.study_text:
+        how = "It was begun from Python: call acquire() again with the same arguments."
+    return f"The run is not finished ({report.state}): {what}. {how}"
 
 
 def _cannot_learn(report: RunReport) -> list[str]:

@@ -24,6 +24,7 @@ def answer_questions(report: RunReport) -> list[Answer]:
     """Return the answers, each computed from the counts; what cannot be told is left out."""
     answers = [
         Answer("What was spent?", _spending(report)),
+        Answer("How well is the kernel known?", _kernel_error(report)),
         Answer("How accurate is it?", _accuracy(report)),
         Answer("Was adaptive allocation worth it?", _steering(report)),
         Answer("What to do next?", " ".join(advice(report))),
@@ -52,6 +53,19 @@ def _on_points(report: RunReport) -> str:
         f"{table.total:,} of {report.budget:,} shots on {table.n_points} training points, "
         f"{table.total / table.n_points:.0f} each, in {count_text(len(report.rounds), 'round')}."
     )
+
+
+def _kernel_error(report: RunReport) -> str:
+    """Return how well the kernel of points is known; pairs show theirs one by one."""
+    found = report.measured
+    if found is None:
+        return ""
+    words = [*found.sentences]
+    if found.median_error is not None:
+        worth = found.equivalent_shots
+        same = "" if worth is None else f", as if every pair had {worth:,.0f} shots"
+        words.append(f"An entry has a median standard error of {found.median_error:.2g}{same}.")
+    return " ".join(words)
 
 
 def _on_pairs(report: RunReport) -> str:

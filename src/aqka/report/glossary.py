@@ -4,6 +4,8 @@ GLOSSARY = {
     "shot": "One execution of a circuit. It answers yes (a hit) or no.",
     "pair": "Two points. A shot on a pair measures how alike the states of the two are: the share "
     "of hits estimates the kernel entry K.",
+    "Pauli setting": "What each qubit is measured in, X, Y or Z, where points are measured instead "
+    "of pairs. All points share a few dozen, and their states are fitted to the counts.",
     "kernel": "The table of how alike any two points are, from 0 to 1. K is exact, K̂ is measured.",
     "feature map": "The circuit that turns the numbers of a point into a quantum state.",
     "exact kernel": "The kernel without any noise, which simulation can give for few qubits: what "

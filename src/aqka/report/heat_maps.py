@@ -1,4 +1,4 @@
-"""The heat maps: every pair's shots, hits and sensitivity, packed for the page's script."""
+"""The heat maps, packed for the page's script: shots, hits and sensitivity of every pair, or K̂."""
 
 import base64
 from typing import Any, NamedTuple
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka._util.colours import HEAT_MAP_STOPS
+from aqka.report.measured_points import MeasuredPoints
 from aqka.report.run_report import RunReport
 
 MAX_CELLS_ACROSS = 1000  # more points are drawn in blocks: the file stays below 12 MB
@@ -28,18 +29,11 @@ class HeatMaps(NamedTuple):
 def heat_maps(report: RunReport) -> HeatMaps:
     """Return the maps of a run; without sensitivities there is no map of them."""
     table = report.pairs
-    order = _order(report)
-    step = -(-table.n_points // MAX_CELLS_ACROSS)
+    order, step = _order(report), _step(report)
     shots = _cells(table.square(table.shots.astype(np.float64), known_diagonal=0.0), order, step)
     hits = _cells(table.square(table.hits.astype(np.float64), known_diagonal=0.0), order, step)
-    data: dict[str, Any] = {
-        "points": table.n_points,
-        "step": step,
-        "order": order.tolist(),
-        "ids": [report.ids[k] for k in order],
-        "labels": [report.labels[k] for k in order] if report.labels else [],
+    data = _axes(report, order, step) | {
         "diagonal": table.diagonal,
-        "colours": HEAT_MAP_STOPS,
         "shots": _pack_counts(shots),
         "hits": _pack_counts(hits),
     }
@@ -50,6 +44,34 @@ def heat_maps(report: RunReport) -> HeatMaps:
         data["sensitivity"] = _pack((cells / in_each).astype("<f4"))
     panels = {name: title for name, title in PANELS.items() if name == "kernel" or name in data}
     return HeatMaps(panels, data)
+
+
+def kernel_map(report: RunReport, measured: MeasuredPoints) -> HeatMaps:
+    """Return the map of a kernel of points, whose entries have no shots of their own."""
+    order, step = _order(report), _step(report)
+    data = _axes(report, order, step) | {"diagonal": "measured"}
+    in_each = _cells(np.ones_like(measured.kernel), order, step)
+    for name, values in (("kernel", measured.kernel), ("errors", measured.errors)):
+        if values is not None:
+            data[name] = _pack((_cells(values, order, step) / in_each).astype("<f4"))
+    return HeatMaps({"kernel": PANELS["kernel"]}, data)
+
+
+def _step(report: RunReport) -> int:
+    """Return how many points a cell stands for."""
+    return -(-report.table.n_points // MAX_CELLS_ACROSS)
+
+
+def _axes(report: RunReport, order: NDArray[np.int64], step: int) -> dict[str, Any]:
+    """Return what all maps of a run share."""
+    return {
+        "points": report.table.n_points,
+        "step": step,
+        "order": order.tolist(),
+        "ids": [report.ids[k] for k in order],
+        "labels": [report.labels[k] for k in order] if report.labels else [],
+        "colours": HEAT_MAP_STOPS,
+    }
 
 
 def _relative_sensitivity(report: RunReport) -> FloatArray | None:

@@ -182,6 +182,8 @@ def spectrum(report: RunReport) -> Chart:
 
 
 def _spectrum_note(values: FloatArray, floor: float) -> str:
+    if floor == 0:  # of points, whose noise is no matrix of independent entries
+        return f"{values.size} eigenvalues are not 0."
     above, negative = int(np.sum(values > floor)), int(np.sum(values < 0))
     return (
         f"{above} of {values.size} eigenvalues are above what shot noise alone reaches (2σ√N). "

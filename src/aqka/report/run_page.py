@@ -43,6 +43,8 @@ def _tiles(report: RunReport) -> list[tuple[str, str]]:
     tiles = [(f"{report.table.total:,}", f"training shots of {report.budget:,}")]
     if total is not None:
         tiles.append((number_text(total), "shots with predictions"))
+    if report.measured is not None and report.measured.median_error is not None:
+        tiles.append((f"{report.measured.median_error:.2g}", "standard error of K̂, median"))
     if found is not None:
         interval = f"test accuracy, 95\u00a0%: {range_text(*found.interval)}"
         tiles += [

@@ -22,6 +22,7 @@ from aqka.readouts.ridge_noise import RidgeNoise
 from aqka.report.bill import BillRow, bill
 from aqka.report.exact_kernel import ExactKernel
 from aqka.report.left_out import MAX_ROUNDS_POINTS, is_small, what_is_left_out
+from aqka.report.measured_points import MeasuredPoints, measured_points
 from aqka.report.point_results import PointResults, point_results, train_ids
 from aqka.report.rivals import Rival
 from aqka.report.run_circuit import RunCircuit, feature_map_of, run_circuit
@@ -32,12 +33,18 @@ from aqka.runs.audit import Audit
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import PointHead, StateHead
+from aqka.sessions.point_heads import PointHead
 from aqka.study.directory import check_directory, is_held
 from aqka.study.method import class_labels_of, readout_of
-from aqka.study.progress import check_extent, read_begun_history, run_state
+from aqka.study.progress import (
+    check_extent,
+    empty_point_table,
+    read_begun_history,
+    run_state,
+)
 from aqka.study.results import measured_spectrum
 from aqka.study.rounds import (
+    MAX_ASSESSED_POINTS,
     RoundSummary,
     make_assess,
     summarise_point_rounds,
@@ -48,6 +55,7 @@ from aqka.study.study_run import StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
 MAX_SETTING = 200  # characters
+ZERO = 1e-9  # of the largest eigenvalue
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +94,9 @@ class RunReport:
         What the check of each ledger says.
     notes
         What was left out, and why.
+    measured
+        Of a run of points: the kernel that follows from their counts; None of pairs, and where it
+        is not worked out.
     """
 
     name: str
@@ -115,6 +126,7 @@ class RunReport:
     circuit: RunCircuit
     ledgers: dict[str, Audit]
     notes: list[str]
+    measured: MeasuredPoints | None = None
 
     @property
     def measures_points(self) -> bool:
@@ -197,10 +209,8 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
     """Return the report of a run of points: no pair was measured, so none is drawn."""
     feature_map = feature_map_of(run)
     exact, found = exact_kernel_of(run, feature_map), point_results(run, total=False)
-    states = run.head.states if isinstance(run.head, StateHead) else None
-    tests = run.head.tests if isinstance(run.head, StateHead) else []
     table = session.table
-    kernel = np.zeros((0, 0)) if states is None or not is_small(run) else states.kernel()
+    measured = measured_points(table, run.head if isinstance(run.head, PointHead) else None)
     empty = PointTable(table.n_points, table.settings)
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run)),
@@ -213,7 +223,7 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
         data=_test_digest(run),
         sensitivity=None,
         diagnostics=None,
-        eigenvalues=_eigenvalues(kernel),
+        eigenvalues=_eigenvalues_of(measured),
         noise_floor=0.0,
         steering=None,
         fewer=[],
@@ -226,25 +236,32 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
         circuit=run_circuit(run, feature_map),
         ledgers=run.audits,
         notes=[
-            "Points were measured, not pairs: there is no heat map of pairs, no comparison of "
-            "allocators, and intervals count the new points' own shots.",
-            *(test.sentence for test in tests),
+            "Points were measured, not pairs: there is no comparison of allocators, and intervals "
+            "count the new points' own shots.",
+            *_why_unread(table, measured),
         ],
+        measured=measured,
     )
 
 
 def _python_report(directory: Path, history: History, state: str) -> RunReport:
     """Return the report of a run begun from Python, whose labels are not recorded."""
+    table: PairTable | PointTable
+    measured: MeasuredPoints | None = None
     if history.extent.pauli is not None:
-        raise InputError(
-            f"{inert(directory, 300)} is a run of points begun from Python, which has no report; "
-            "aqka.runs.point_table_of gives its counts."
-        )
-    assert history.extent.points is not None
-    assert history.extent.diagonal is not None
-    table = PairTable(history.extent.points, history.extent.diagonal)
-    rounds = summarise_rounds(history, table, None, 1)
-    reading = FAIR if table.diagonal == "known" else PAPER
+        table = empty_point_table(history)
+        rounds = summarise_point_rounds(history, table)
+        measured = measured_points(table)
+        eigenvalues, floor = _eigenvalues_of(measured), 0.0
+        unread = _why_unread(table, measured)
+    else:
+        assert history.extent.points is not None
+        assert history.extent.diagonal is not None
+        table = PairTable(history.extent.points, history.extent.diagonal)
+        rounds = summarise_rounds(history, table, None, 1)
+        reading = FAIR if table.diagonal == "known" else PAPER
+        eigenvalues, floor = _eigenvalues(reading.kernel(table)), noise_floor(table)
+        unread = []
     return RunReport(
         **_common(directory, history, state, history.backend or ""),
         study_text="",
@@ -256,8 +273,8 @@ def _python_report(directory: Path, history: History, state: str) -> RunReport:
         data="",
         sensitivity=None,
         diagnostics=None,
-        eigenvalues=_eigenvalues(reading.kernel(table)),
-        noise_floor=noise_floor(table),
+        eigenvalues=eigenvalues,
+        noise_floor=floor,
         steering=None,
         fewer=[],
         point_results=None,
@@ -270,8 +287,10 @@ def _python_report(directory: Path, history: History, state: str) -> RunReport:
         ledgers={"training": Audit.of(history)},
         notes=[
             "The run was begun from Python: its ledger holds no labels, so sensitivities, "
-            "accuracy and test points cannot be told."
+            "accuracy and test points cannot be told.",
+            *unread,
         ],
+        measured=measured,
     )
 
 
@@ -342,6 +361,23 @@ def _fewer_shots(run: StudyRun) -> list[FewerShots]:
     if labels is None:
         return []
     return fewer_shots(session.table, session.problem, labels, readout, session.landmarks)
+
+
+def _eigenvalues_of(measured: MeasuredPoints | None) -> FloatArray:
+    """Return the eigenvalues of a kernel of points but for zeros: 4ⁿ are all that states have."""
+    if measured is None:
+        return np.zeros(0)
+    values = _eigenvalues(measured.kernel)
+    return np.asarray(values[np.abs(values) > ZERO * values[0]])
+
+
+def _why_unread(table: PointTable, measured: MeasuredPoints | None) -> list[str]:
+    """Return why the kernel of points is not worked out, where it is not."""
+    if measured is not None:
+        return []
+    if table.n_points > MAX_ASSESSED_POINTS:
+        return [f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here."]
+    return ["Some points have no shots yet, so that there is no kernel to show."]
 
 
 def _eigenvalues(kernel: FloatArray) -> FloatArray:

@@ -8,9 +8,10 @@ from aqka.report.chart import Scale
 from aqka.report.confusion import confusion_matrix
 from aqka.report.doubtful_points import doubtful_points, interval_examples
 from aqka.report.glossary import GLOSSARY
-from aqka.report.heat_maps import heat_maps
+from aqka.report.heat_maps import heat_maps, kernel_map
 from aqka.report.interval_strip import StripAxis
 from aqka.report.number_text import number_text, p_text, range_text
+from aqka.report.point_charts import errors_by_entry, shots_by_point, shots_by_setting
 from aqka.report.rivals import Rival
 from aqka.report.run_charts import (
     accuracy_by_round,
@@ -134,6 +135,24 @@ def _shots(report: RunReport) -> Section | None:
     return Section("shots", "Where the shots went", {"panels": maps.panels}, maps.data)
 
 
+def _kernel_of_points(report: RunReport) -> Section | None:
+    if report.measured is None:
+        return None
+    maps = kernel_map(report, report.measured)
+    return Section("kernel", "The kernel that the points give", {"panels": maps.panels}, maps.data)
+
+
+def _shots_of_points(report: RunReport) -> Section | None:
+    if not report.measures_points:
+        return None
+    charts = [shots_by_point(report), shots_by_setting(report)]
+    if report.measured is not None:
+        if report.measured.errors is not None:
+            charts.append(errors_by_entry(report.measured))
+        charts.append(spectrum(report))
+    return Section("charts", "What was measured, and how well", {"charts": charts})
+
+
 def _rounds(report: RunReport) -> Section | None:
     charts = (accuracy_by_round(report), fewer_shots_curve(report), diagnostics_by_round(report))
     drawn = [chart for chart in charts if chart is not None]
@@ -199,6 +218,8 @@ BUILDERS: tuple[Builder, ...] = (
     _test_points,
     _values,
     _shots,
+    _kernel_of_points,
+    _shots_of_points,
     _rounds,
     _concentration,
     _costs,

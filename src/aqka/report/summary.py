@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from aqka.core.points import PointTable
 from aqka.report.run_report import RunReport
 from aqka.report.verdict import can_learn, decide
 
@@ -49,6 +50,7 @@ def summary(report: RunReport) -> dict[str, Any]:
         "training_points": table.n_points,
         "pairs": None if report.measures_points else report.pairs.n_pairs,
         "pairs_seen": None if report.measures_points else int(np.sum(~report.pairs.unseen)),
+        "kernel_of_points": _kernel_of_points(report),
         "rounds": [asdict(one) for one in report.rounds],
         "diagnostics": None if report.diagnostics is None else asdict(report.diagnostics),
         "noise_floor": report.noise_floor,
@@ -61,4 +63,18 @@ def summary(report: RunReport) -> dict[str, Any]:
         "ledgers": {name: asdict(audit) for name, audit in report.ledgers.items()},
         "settings": report.settings,
         "notes": report.notes,
+    }
+
+
+def _kernel_of_points(report: RunReport) -> dict[str, Any] | None:
+    """Return how well the kernel is known where points were measured."""
+    found = report.measured
+    if found is None or not isinstance(report.table, PointTable):
+        return None
+    return {
+        "qubits": report.table.n_qubits,
+        "settings": report.table.n_settings,
+        "median_error": found.median_error,
+        "equivalent_pair_shots": found.equivalent_shots,
+        "words": found.sentences,
     }

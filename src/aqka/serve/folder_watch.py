@@ -65,8 +65,8 @@ class FolderWatch:
         now = self._look(key, place)[1].progress
         if now is not None and now.rounds and not now.pairs:
             raise InputError(
-                "reports are about pairs of training points, and this run measured none of them: "
-                "it is a prediction, or of points."
+                "reports are about training points, and this run measured none of them: it is a "
+                "prediction."
             )
         return run_page(run_report(place))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
+from aqka.runs.extent import Extent
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.serve.job_states import JobState, job_states
 from aqka.study.carry_out import stored_quote
@@ -64,10 +65,10 @@ def _known(value: Any) -> Any:
 
 
 def _progress(directory: Path) -> Progress:
-    """Return where a run stands; a ledger of predictions or of points has no pairs to assess."""
+    """Return where a run stands; a ledger of predictions has no training points to assess."""
     held = is_held(directory)
     history = read_begun_history(directory)
-    if history is None or history.budget is None or history.extent.diagonal is not None:
+    if history is None or history.budget is None or _trains(history.extent):
         return ProgressReader(directory).look()
     return Progress(
         state=run_state(directory, history, held),
@@ -85,6 +86,11 @@ def _progress(directory: Path) -> Progress:
         updated_at=history.updated_at,
         seconds_left=None,
     )
+
+
+def _trains(extent: Extent) -> bool:
+    """Return whether a run measured training points, or pairs of them, and says how many."""
+    return extent.points is not None and (extent.diagonal is not None or extent.pauli is not None)
 
 
 def version_of(directory: Path) -> Version:

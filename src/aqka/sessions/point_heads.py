@@ -56,16 +56,21 @@ class PointHead(ABC):
     settings: NDArray[np.int64]
 
     @abstractmethod
-    def training_kernel(self) -> FloatArray:
-        """Return the kernel of the training points that the head was fitted to."""
-
-    @abstractmethod
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation, a column per class above two.
 
         The deviation is that of the points' own shots, the head taken as given; ``seed`` is that
         of the counts it is calibrated with.
         """
+
+    @abstractmethod
+    def kernel(self) -> FloatArray:
+        """Return the kernel of the training points that was learnt from."""
+
+    @property
+    def least_shots(self) -> int:
+        """Shots that a point needs before anything can be said of it."""
+        return 1
 
     def labels(self, decision: FloatArray) -> NDArray[Any]:
         """Return the classes that values of f stand for."""
@@ -112,10 +117,6 @@ class StateHead(PointHead):
     rank: int
     tests: list[RankTest]
 
-    def training_kernel(self) -> FloatArray:
-        """Return the overlaps of the states; the head may have been fitted without them."""
-        return self.states.kernel()
-
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation.
 
@@ -132,6 +133,10 @@ class StateHead(PointHead):
         expected = self._variance(drawn, again)
         ratio = np.mean(error**2 / np.maximum(expected, 1e-300))
         return f, np.sqrt(variance * max(1.0, float(ratio)))
+
+    def kernel(self) -> FloatArray:
+        """Return the fidelities of the training points' states."""
+        return self.states.kernel()
 
     def decide_states(self, states: FittedStates) -> FloatArray:
         """Return f of states: those fitted to counts, or exact ones of a simulation."""
@@ -245,15 +250,20 @@ class ProjectedHead(PointHead):
     gamma: float
     confusion: FloatArray | None
 
-    def training_kernel(self) -> FloatArray:
-        """Return the Gaussian of the measured distances, their noise included."""
-        return gaussian_projected_kernel(self.states, self.gamma, keep_noise=True)
-
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation, by resampling their shots."""
         f, random = self._f(table), np.random.default_rng(seed)
         again = np.stack([self._f(table.resampled(random)) for _ in range(RESAMPLES)])
         return f, np.sqrt(np.mean((again - f) ** 2, axis=0))
+
+    @property
+    def least_shots(self) -> int:
+        """One in each setting, so that all letters are seen on all qubits."""
+        return len(self.settings)
+
+    def kernel(self) -> FloatArray:
+        """Return the Gaussian of the training points' measured distances, noise included."""
+        return gaussian_projected_kernel(self.states, self.gamma, keep_noise=True)
 
     def _f(self, table: PointTable) -> FloatArray:
         found = reduced_states(table, self.states.locality, self.confusion)

@@ -109,13 +109,14 @@ class PointPrediction(Session[PointPlan]):
             )
         self.seed = as_count(seed, "seed", minimum=0)
         self.table = PointTable(as_count(n_points, "n_points"), head.settings)
-        if self.budget < self.table.n_points:
+        least = self.table.n_points * head.least_shots
+        if self.budget < least:
+            each = "a shot" if head.least_shots == 1 else f"{head.least_shots} shots"
             raise InputError(
-                f"budget must give every point a shot: {self.budget} shots for "
+                f"budget must give every point {each}, {least} in all: {self.budget} shots for "
                 f"{self.table.n_points} points."
             )
         ends = self.budget / 2.0 ** np.arange(LOOKS - 1, -1, -1)
-        least = self.table.n_points
         self._milestones: list[int] = sorted({max(least, int(end)) for end in ends})
         self.settled: BoolArray = np.zeros(self.table.n_points, dtype=np.bool_)
         self._known: tuple[FloatArray, FloatArray] | None = None

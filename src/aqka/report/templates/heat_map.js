@@ -12,9 +12,16 @@
     const types = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array, f8: Float64Array };
     return new types[packed.type](bytes.buffer);
   };
-  const shots = unpack(data.shots);
-  const hits = unpack(data.hits);
-  const sensitivity = data.sensitivity ? unpack(data.sensitivity) : null;
+  const unpackIfAny = (packed) => (packed ? unpack(packed) : null);
+  // Of pairs shots and hits; of points the kernel itself, with its errors where they are known.
+  const shots = unpackIfAny(data.shots);
+  const hits = unpackIfAny(data.hits);
+  const kernel = unpackIfAny(data.kernel);
+  const errors = unpackIfAny(data.errors);
+  const sensitivity = unpackIfAny(data.sensitivity);
+  const estimate = kernel
+    ? (k) => kernel[k]
+    : (k) => (shots[k] ? hits[k] / shots[k] : NaN);
   const size = Math.ceil(data.points / data.step);
   // The lower triangle by rows.
   const place = (i, j) => (i >= j ? (i * (i + 1)) / 2 + j : (j * (j + 1)) / 2 + i);
@@ -28,7 +35,7 @@
   const short = (value) => value.toLocaleString("en-GB", { maximumSignificantDigits: 3 });
 
   let fewestShots = Infinity, mostShots = 1; // of the measured pairs
-  for (const count of shots) {
+  for (const count of shots || []) {
     if (count > mostShots) mostShots = count;
     if (count > 0 && count < fewestShots) fewestShots = count;
   }
@@ -41,7 +48,7 @@
       low: short(fewestShots), high: short(mostShots) + " (log)",
     },
     kernel: {
-      value: (k) => (shots[k] ? hits[k] / shots[k] : NaN),
+      value: estimate,
       low: "0", high: "1",
     },
     sensitivity: {
@@ -122,15 +129,16 @@
     const k = place(i, j);
     const lines = [nameOf(i) + " × " + nameOf(j)];
     if (known(i, j)) return [...lines, "K = 1, known without a shot"];
-    if (!shots[k]) {
+    if (kernel) {
+      lines.push("K̂ = " + kernel[k].toFixed(3) + (errors ? " ± " + errors[k].toFixed(3) : ""));
+    } else if (!shots[k]) {
       lines.push("not measured");
     } else {
-      const estimate = hits[k] / shots[k];
       // Half a hit and half a miss more, so that 0 of 3 does not claim certainty.
       const smooth = (hits[k] + 0.5) / (shots[k] + 1);
       const error = Math.sqrt((smooth * (1 - smooth)) / shots[k]);
       lines.push(shots[k].toLocaleString("en-GB") + " shots, " + hits[k].toLocaleString("en-GB") +
-        " hits", "K̂ = " + estimate.toFixed(3) + " ± " + error.toFixed(3));
+        " hits", "K̂ = " + estimate(k).toFixed(3) + " ± " + error.toFixed(3));
     }
     if (sensitivity) lines.push("sensitivity " + short(sensitivity[k]) + " of the largest");
     return lines;

@@ -1,0 +1,95 @@
+"""What is known about the kernel where points are measured: their states, and so all entries."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.dropins._known import Known
+from aqka.dropins._point_requests import PointsRequest, PointsTraining
+from aqka.dropins._point_states import FittedPoints, PointStates, ReducedPoints
+from aqka.dropins._requests import Request
+from aqka.errors import InputError
+from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS
+
+
+class KnownPoints(Known):
+    """States of points; the entry of any two of them costs no further shot."""
+
+    thing = "point"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: dict[int, int] = {}  # of a point's number, where its state stands
+        self._states: PointStates | None = None
+
+    def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
+        """Return a kernel, with NaN for what is unknown."""
+        left, right = self.numbers(rows), self.numbers(cols)
+        found = np.where(left[:, None] == right, 1.0, np.nan)
+        known = [np.flatnonzero(self._are_known(numbers)) for numbers in (left, right)]
+        if self._states is not None and known[0].size and known[1].size:
+            places = [self._of(numbers[k]) for numbers, k in zip((left, right), known, strict=True)]
+            found[np.ix_(*known)] = self._states.kernel(*places)
+            found[left[:, None] == right] = 1.0
+        # A product of matrices need not be symmetric to the last bit.
+        return (found + found.T) / 2 if np.array_equal(left, right) else found
+
+    def is_new(self, points: FloatArray) -> bool:
+        """Return whether no point has been measured."""
+        return not self._are_known(self.numbers(points)).any()
+
+    def training(self, points: FloatArray, labels: NDArray[Any] | None) -> PointsTraining:
+        """Return the request for the training points."""
+        return PointsTraining(points, labels)
+
+    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> PointsRequest:
+        """Return the request for the unknown points of unknown entries, each once."""
+        unknown = np.isnan(self.entries(rows, cols))
+        points = np.vstack([rows[unknown.any(axis=1)], cols[unknown.any(axis=0)]])
+        numbers, first = np.unique(self.numbers(points), return_index=True)
+        first = np.sort(first[~self._are_known(numbers)])
+        return PointsRequest(points[first] + 0.0, shots)  # -0.0 is 0.0
+
+    def check(self, request: Request, session: Any) -> None:
+        """Refuse what reduced states could not be read from, before it is measured."""
+        n_qubits, n_settings = session.table.n_qubits, session.table.n_settings
+        if n_qubits <= MAX_FIDELITY_QUBITS:
+            return
+        if self._states is None and not isinstance(request, PointsTraining):
+            raise InputError(
+                f"points of {n_qubits} qubits have a projected kernel, whose width is taken from "
+                "the training points: ask for their kernel first, or call prepare(X, y)."
+            )
+        shots = session.budget // len(request.rows)
+        if shots < n_settings:
+            raise InputError(
+                f"points of {n_qubits} qubits are measured in {n_settings} settings and need a "
+                f"shot in each, {n_settings} a point, got {shots}; raise budget for training "
+                "points, shots_per_point for others."
+            )
+
+    def take(self, request: Request, session: Any) -> None:
+        """Fit the states of a request's points, but for those whose shots were lost."""
+        table = session.table
+        if self._states is None:
+            fitted = table.n_qubits <= MAX_FIDELITY_QUBITS
+            self._states = FittedPoints() if fitted else ReducedPoints()
+        seen = self._states.readable(table)
+        if not seen.size:
+            return
+        first, part = len(self._states), table.subset(seen)
+        if isinstance(request, PointsTraining):
+            outputs = None if request.labels is None else request.problem().outputs[seen]
+            self._states.add_training(part, outputs)
+        else:
+            self._states.add(part)
+        numbers = self.numbers(request.rows)[seen].tolist()
+        self._places.update({number: first + k for k, number in enumerate(numbers)})
+
+    def _are_known(self, numbers: IntArray) -> NDArray[np.bool_]:
+        return np.array([number in self._places for number in numbers.tolist()], dtype=np.bool_)
+
+    def _of(self, numbers: IntArray) -> IntArray:
+        return np.array([self._places[number] for number in numbers.tolist()], dtype=np.int64)

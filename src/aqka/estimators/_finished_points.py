@@ -1,0 +1,35 @@
+"""Points that were measured before: some of a finished run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.points import PointTable
+from aqka.core.problem import Problem
+from aqka.estimators._finished_run import point_numbers
+from aqka.estimators._training_kernel import KernelSource, OnRound
+from aqka.estimators._training_points import TrainingPoints
+from aqka.sessions.point_heads import PointHead
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedPoints(KernelSource):
+    """The counts of a run of points, where X is one column of their numbers; no new shots."""
+
+    table: PointTable
+    X: NDArray[Any]
+
+    def training(self, problem: Problem, on_round: OnRound | None = None) -> TrainingPoints:
+        """Return what was measured of the training points."""
+        reason = "No shots: the points were measured before."
+        return TrainingPoints(self.table.subset(self._numbers(self.X)), problem, reason)
+
+    def decide(self, head: PointHead, X: NDArray[Any], problem: Problem) -> FloatArray:
+        """Return f of other points of the run, from their own counts."""
+        f, _ = head.decide(self.table.subset(self._numbers(X)))
+        return f
+
+    def _numbers(self, X: NDArray[Any]) -> IntArray:
+        return point_numbers(X, self.table.n_points)

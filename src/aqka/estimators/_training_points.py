@@ -1,0 +1,73 @@
+"""What a head is trained on where points were measured."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.core.defaults import DEFAULT_READOUT
+from aqka.core.points import PointTable
+from aqka.core.problem import Problem
+from aqka.estimates.state_errors import pure_kernel_errors
+from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.readouts import Readout, make_readout
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import PointHead, PointKernel, StateHead
+
+MOST_POINTS_OF_A_KERNEL = 1000
+"""Beyond it ``kernel_`` and ``diagnostics_`` are None: it would take more memory than all else."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPoints:
+    """Counts of points, with the methods of a :class:`TrainingKernel`.
+
+    Attributes
+    ----------
+    table
+        The counts.
+    problem
+        What is learnt from them.
+    reason
+        Why the shots were spent as they were, in a sentence.
+    session
+        The session that bought the counts; None if there was nothing to buy.
+    ledger_path
+        Where that session kept its ledger, if anywhere.
+    """
+
+    table: PointTable
+    problem: Problem
+    reason: str
+    session: PointAcquisition | None = None
+    ledger_path: Path | None = None
+
+    @property
+    def shots(self) -> int:
+        """Shots that were bought for it."""
+        return 0 if self.session is None else self.session.shots_spent
+
+    def fit(self, readout: Readout, problem: Problem) -> PointHead:
+        """Train a head; the default readout is that of points, for pairs have another noise."""
+        chosen = None if readout == make_readout(DEFAULT_READOUT) else readout
+        if self.session is not None:
+            return self.session.fit(chosen)
+        return PointKernel.default(self.table.n_qubits).fit(self.table, problem, chosen)
+
+    def read(self, head: PointHead) -> tuple[FloatArray | None, FloatArray | None]:
+        """Return the kernel that a head was trained on and, of pure states, its variances.
+
+        Of very many points neither, for the head itself never needed the kernel; and of mixed
+        states no variances, which would take a bootstrap (:mod:`aqka.estimates.state_errors`).
+        """
+        if isinstance(head, StateHead) and self.table.n_points > MOST_POINTS_OF_A_KERNEL:
+            return None, None
+        if not isinstance(head, StateHead) or head.rank > 1:
+            return head.kernel(), None
+        errors = pure_kernel_errors(self.table, head.states, np.random.default_rng(0))
+        return head.kernel(), errors.variance
+
+    def diagnose(self, problem: Problem, kernel: FloatArray | None) -> Diagnostics | None:
+        """Say whether adaptive shots on pairs would be worth it on this kernel."""
+        return None if kernel is None else diagnose(problem.new_table(), problem, kernel)

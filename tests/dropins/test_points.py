@@ -1,0 +1,306 @@
+"""Drop-ins that measure points: each once, and every entry of measured points is free."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pennylane as qml
+import pytest
+from qiskit import QuantumCircuit
+from qiskit.circuit import ParameterVector
+from qiskit.circuit.library import zz_feature_map
+from qiskit_machine_learning.algorithms import QSVC
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
+
+from aqka import BackendFactory, InputError, JobError, LedgerError, MatrixBackend
+from aqka.backends.zz import zz_kernel, zz_states
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import even_plan
+from aqka.core.points import PointTable
+from aqka.core.settings import choose_settings
+from aqka.dropins import ShotKernel, shot_kernel
+from aqka.dropins._point_states import FittedPoints
+from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
+from aqka.dropins.qiskit_ml import AqkaKernel
+from aqka.maths.point_law import KernelSpread, kernel_error
+from aqka.maths.product_bases import ProductBases
+from aqka.runs.audit import verify
+from tests.dropins.counting import Counting, Jobs, counted
+
+X = np.random.default_rng(5).uniform(0, np.pi, size=(20, 2))
+Y = np.where(X[:, 0] > 1.5, "up", "down")
+TEST = np.random.default_rng(6).uniform(0, np.pi, size=(6, 2))
+EXACT = zz_kernel(np.vstack([X, TEST]))
+
+
+@pytest.fixture
+def factory():
+    return counted()
+
+
+def make(factory="statevector", **options):
+    defaults = {"budget": 20 * 512, "test_budget": 6 * 512, "y": Y, "design": "points"}
+    return ShotKernel(backend=factory, **defaults | options)
+
+
+def test_the_kernel_is_the_exact_one_within_the_error_of_the_law(factory):
+    kernel = make(factory)
+    train, block = kernel.matrix(X), kernel.matrix(TEST, X)
+    assert Counting.bought == {tuple(point): 512 for point in np.vstack([X, TEST])}
+    assert Counting.total() == kernel.shots_used == 26 * 512
+    assert np.array_equal(train, train.T)
+    assert np.all(train.diagonal() == 1)
+    upper = np.triu_indices(20, k=1)
+    for found, exact in ((train[upper], EXACT[:20, :20][upper]), (block, EXACT[20:, :20])):
+        error = found - exact
+        law = kernel_error(2, 512, KernelSpread.of(exact))
+        assert 0.5 < np.mean(error**2) / law < 2
+        assert np.abs(error).max() < 5 * np.sqrt(law)
+
+
+def test_every_entry_of_measured_points_is_free_whoever_asks(factory):
+    kernel = make(factory)
+    train, block = kernel.matrix(X), kernel.matrix(TEST[:5], X)
+    spent = dict(Counting.bought)
+    others = kernel.matrix(TEST[:5])  # pairs that were never asked for
+    assert np.abs(others - EXACT[20:25, 20:25]).max() < 0.2
+    np.testing.assert_allclose(kernel.matrix(X, TEST[:5]), block.T, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(kernel.matrix(X[3:7]), train[3:7, 3:7], rtol=0, atol=1e-12)
+    assert kernel(X[2], TEST[4]) == pytest.approx(block[4, 2], abs=1e-12)
+    assert kernel(TEST[5], TEST[5]) == 1  # unknown, but equal
+    state = pickle.dumps(kernel)
+    shot_kernel._alive.clear()  # as in another process
+    np.testing.assert_array_equal(pickle.loads(state).matrix(X), train)
+    assert Counting.bought == spent
+    # A known point, two new ones that stand twice: only these two are bought.
+    kernel.test_budget += 512
+    kernel.matrix(np.vstack([TEST[5:], TEST[5:] + 0.1, TEST[5:]]), np.vstack([X[:1], TEST[5:]]))
+    assert Counting.total() == sum(spent.values()) + 2 * 512
+
+
+def test_the_budget_is_kept_and_shots_per_point_are_what_they_say(factory):
+    kernel = make(factory, y=None, shots_per_point=300, test_budget=1000)
+    kernel(X[0], X[1])  # no training kernel is needed to know the shots
+    assert Counting.bought == {tuple(X[0]): 300, tuple(X[1]): 300}
+    spent = kernel.shots_used
+    with pytest.raises(InputError) as caught:
+        kernel.matrix(TEST[:2], X[:1])
+    for part in ("2 new points at 300", "600 shots", "400 are left", "600 of 1000", "per_point"):
+        assert part in str(caught.value)
+    assert kernel.shots_used == Counting.total() == spent
+    with pytest.raises(InputError, match="shots_per_point is needed"):
+        make(factory)(X[0], X[1])
+
+
+def test_prepare_makes_cross_validation_free_and_labels_can_steer(factory):
+    kernel = make(factory, y=None, allocator="predictive-points").prepare(X, Y)
+    assert np.ptp(kernel.session_.table.shots_per_point) > 10
+    scores = cross_val_score(SVC(kernel=kernel.matrix), X, Y, cv=4)
+    assert scores.mean() > 0.6
+    assert Counting.total() == kernel.shots_used == 20 * 512
+    with pytest.raises(InputError, match="steered by labels"):
+        make(y=None, allocator="aqka-points").matrix(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"design": "auto"}, "choose_design"),
+        ({"design": "point"}, "'pairs' or 'points'"),
+        ({"shots_per_pair": 10}, "shots_per_pair=10 does not go with design='points'"),
+        ({"design": "pairs", "shots_per_point": 10}, "pass shots_per_pair"),
+        ({"shots_per_point": 0}, "shots_per_point"),
+        ({"allocator": "aqka"}, "allocator"),
+    ],
+)
+def test_wrong_combinations_are_told_at_once(options, message):
+    with pytest.raises(InputError, match=message):
+        make(**options)
+
+
+def kernel_only(X, **_):
+    return MatrixBackend(np.eye(len(X)))
+
+
+def test_a_backend_without_states_and_a_directory_of_pairs_are_refused(tmp_path):
+    with pytest.raises(InputError, match="only measures pairs"):
+        make(BackendFactory(kernel_only), directory=tmp_path).matrix(X)
+    assert not list(tmp_path.glob("*-*"))
+    make(design="pairs", directory=tmp_path).matrix(X)
+    with pytest.raises(LedgerError, match="design='pairs'"):
+        make(directory=tmp_path).matrix(X)
+
+
+SCRIPT = """
+import sys
+import numpy as np
+from aqka.dropins import ShotKernel
+from tests.dropins.counting import Counting, counted
+X, TEST = (np.load(f"{sys.argv[1]}/{name}.npy") for name in ("X", "TEST"))
+kernel = ShotKernel(
+    backend=counted(), budget=20 * 512, test_budget=6 * 512, design="points",
+    directory=sys.argv[1] + "/run",
+)
+Counting.die_next = True
+kernel.matrix(X)
+kernel.matrix(TEST, X)
+"""
+
+
+def test_after_a_kill_a_new_process_buys_nothing_twice(factory, tmp_path):
+    for name, values in {"X": X, "TEST": TEST}.items():
+        np.save(tmp_path / f"{name}.npy", values)
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    assert subprocess.run(command, check=False, cwd=root).returncode == 9  # a job in flight
+    kernel = make(factory, y=None, directory=tmp_path / "run")
+    part = kernel.matrix(TEST[[2, 0]], X)  # another request than the one that broke off
+    assert Counting.total() == 6 * 512  # of a simulator the job in flight is drawn again
+    whole = make(y=None)
+    np.testing.assert_array_equal(kernel.matrix(X), whole.matrix(X))
+    np.testing.assert_array_equal(kernel.matrix(TEST, X), whole.matrix(TEST, X))
+    np.testing.assert_allclose(kernel.matrix(TEST, X)[[2, 0]], part, rtol=0, atol=1e-12)
+    assert Counting.total() == 6 * 512
+    folders = sorted((tmp_path / "run").glob("*-*"))
+    assert [folder.name for folder in folders] == ["0001-training-points", "0002-points"]
+    assert all(verify(folder).sound and verify(folder).finished for folder in folders)
+    kernel.test_budget += 512
+    block = kernel.matrix(TEST[:1] + 0.1, X)  # a single point
+    again = make(factory, y=None, directory=tmp_path / "run", test_budget=7 * 512)
+    np.testing.assert_array_equal(again.matrix(TEST[:1] + 0.1, X), block)
+    assert again.shots_used == 27 * 512
+
+
+@pytest.mark.parametrize("lost", ["submit", "collect"])
+def test_a_paid_job_in_flight_is_fetched_not_sent_again(tmp_path, monkeypatch, lost):
+    counted()
+    Jobs.kept = {}
+    with monkeypatch.context() as patched:
+        patched.setattr(Jobs, "stop", lost)
+        with pytest.raises(KeyboardInterrupt):
+            make(BackendFactory(Jobs), directory=tmp_path).matrix(X)
+    kernel = make(BackendFactory(Jobs), directory=tmp_path)
+    assert np.abs(kernel.matrix(X) - EXACT[:20, :20]).max() < 0.2
+    assert Counting.total() == kernel.shots_used == 20 * 512
+
+
+class LosesOnce(Counting):
+    """Answers one request for new points with nonsense: its shots were run, and are lost."""
+
+    left = 0
+
+    def collect(self, ticket):
+        if type(self).left and self.shape != (20, 20):
+            type(self).left -= 1
+            return OutcomeCounts([0], [0], [1])
+        return super().collect(ticket)
+
+
+def test_lost_shots_are_paid_for_and_asked_for_again(monkeypatch):
+    monkeypatch.setattr(LosesOnce, "left", 1)
+    counted()
+    kernel = make(BackendFactory(LosesOnce), test_budget=10**4)
+    kernel.matrix(X)
+    with pytest.warns(RuntimeWarning, match="cannot be used"), pytest.raises(JobError) as lost:
+        kernel.matrix(TEST, X)
+    assert "the shots of 6 points were run" in str(lost.value)
+    assert kernel.shots_used == 26 * 512
+    assert np.isfinite(kernel.matrix(TEST, X)).all()
+    assert kernel.shots_used == Counting.total() == 32 * 512
+
+
+def test_above_eight_qubits_it_is_the_projected_kernel(factory):
+    angles = ParameterVector("x", 9)
+    circuit = QuantumCircuit(9)
+    for qubit, angle in enumerate(angles):
+        circuit.ry(angle, qubit)
+    points = np.random.default_rng(0).uniform(0, np.pi, size=(10, 9))
+    # One-qubit states are Ry(x)|0⟩, so that ‖ρ - σ‖² = 1 - cos(x - y) for each qubit.
+    distances = np.sum(1 - np.cos(points[:, None] - points), axis=2)
+    gamma = 1 / np.median(distances[:8, :8][np.triu_indices(8, k=1)])
+    exact = np.exp(-gamma * distances)
+    settings = {"feature_map": circuit, "y": None, "budget": 8 * 3000, "test_budget": 6000}
+    with pytest.raises(InputError, match="whose width is taken from the training points"):
+        make(factory, **settings, shots_per_point=600).matrix(points[8:], points[:8])
+    with pytest.raises(InputError, match=r"96 a point, got 2\b"):
+        make(factory, **settings | {"budget": 16}).matrix(points[:8])
+    assert Counting.total() == 0
+    kernel = make(factory, **settings)
+    train, block = kernel.matrix(points[:8]), kernel.matrix(points[8:], points[:8])
+    # Var D = 4 Σ_q Σ_P (½ΔP)² (1 - P²) · 3/S for both points: at most 4 · D/2 · 2 · 3/S.
+    deviation = gamma * exact * np.sqrt(12 * distances / 3000)
+    for found, some in ((train, np.s_[:8, :8]), (block, np.s_[8:, :8])):
+        # The median's own error, which is common to all entries, is below 5 %.
+        margin = 5 * deviation[some] + 0.05 * np.abs(np.log(exact[some])) * exact[some]
+        assert np.all(np.abs(found - exact[some]) <= margin + 1e-12)
+    assert kernel.shots_used == 10 * 3000
+    tuned = make(factory, **settings | {"y": np.arange(8) % 2}).matrix(points[:8])
+    width = np.log(train[0, 1]) / np.log(tuned[0, 1])
+    assert np.isclose(width, [0.25, 1, 4, 16]).any()
+
+
+def test_new_points_are_fitted_with_the_rank_that_the_training_points_chose():
+    random, letters = np.random.default_rng(0), choose_settings(2, seed=0)
+    clean = abs(ProductBases(letters).amplitudes(zz_states(np.vstack([X, TEST])))) ** 2
+    chances = 0.75 * clean + 0.25 / 4  # a quarter of the shots are noise
+    tables = []
+    for some in (slice(0, 20), slice(20, 26)):
+        plan = even_plan(range(len(chances[some])), letters, shots_per_point=2052)
+        table = PointTable(len(chances[some]), letters)
+        counts = random.multinomial(plan.shots, chances[some][plan.points, plan.settings])
+        table.add(plan, OutcomeCounts.of_dense(counts))
+        tables.append(table)
+    errors = []
+    for begin in (FittedPoints.add_training, lambda states, table, _: states.add(table)):
+        states = FittedPoints()
+        begin(states, tables[0], None)
+        states.add(tables[1])
+        error = states.kernel(np.arange(20, 26), np.arange(20)) - EXACT[20:, :20]
+        errors.append(np.sqrt(np.mean(error**2)))
+    assert errors[0] < 0.75 * errors[1]  # of mixed states, and of states taken as pure
+
+
+def test_qsvc_of_qiskit_machine_learning_runs_unchanged():
+    feature_map = zz_feature_map(2, reps=2, entanglement="linear")
+    kernel = AqkaKernel(
+        feature_map=feature_map, budget=20 * 4096, test_budget=6 * 4096, design="points"
+    )
+    model = QSVC(quantum_kernel=kernel).fit(X, Y)
+    wanted = SVC(kernel="precomputed").fit(EXACT[:20, :20], Y)
+    found, exact = model.decision_function(TEST), wanted.decision_function(EXACT[20:, :20])
+    assert np.abs(found - exact).max() < 0.2
+    assert np.array_equal(model.predict(TEST), wanted.predict(EXACT[20:, :20]))
+    assert kernel.shots_used == 26 * 4096
+
+
+def embedding(x):
+    qml.AngleEmbedding(x, wires=range(2))
+    qml.CNOT(wires=[0, 1])
+    qml.AngleEmbedding(x, wires=range(2), rotation="Z")
+    qml.AngleEmbedding(x, wires=range(2))
+
+
+@qml.qnode(qml.device("default.qubit", wires=2))
+def overlap(x1, x2):
+    embedding(x1)
+    qml.adjoint(embedding)(x2)
+    return qml.probs(wires=range(2))
+
+
+def test_qml_kernels_of_pennylane_run_unchanged():
+    points = X[:8]
+    kernel = ShotKernel(
+        embedding, budget=8 * 4096, test_budget=10**5, design="points", shots_per_point=4096
+    )
+    found = qml.kernels.square_kernel_matrix(points, kernel)  # pair by pair
+    exact = qml.kernels.square_kernel_matrix(points, lambda a, b: overlap(a, b)[0])
+    assert kernel.shots_used == 8 * 4096  # eight points, not 28 pairs
+    assert np.abs(found - exact).max() < 5 * np.sqrt(1 / 4096)
+    np.testing.assert_allclose(square_kernel_matrix(points, kernel), found, rtol=0, atol=1e-12)
+    block = kernel_matrix(TEST[:2], points, kernel)
+    wanted = qml.kernels.kernel_matrix(TEST[:2], points, lambda a, b: overlap(a, b)[0])
+    assert np.abs(block - wanted).max() < 5 * np.sqrt(1 / 4096)
+    assert kernel.shots_used == 10 * 4096
