@@ -39,7 +39,7 @@ def all_to_all() -> QuantumCircuit:
 
 
 def test_each_bit_is_calibrated_on_the_qubit_that_points_read_it_from():
-    """Six qubits, each with an error of its own: the confusion tells on which the bits were read."""
+    """Each qubit has an error of its own: the confusion tells on which the bits were read."""
     errors = np.array([0.02, 0.3, 0.05, 0.2, 0.1, 0.4, 0.15, 0.25])
     model = NoiseModel()
     for qubit, error in enumerate(errors):

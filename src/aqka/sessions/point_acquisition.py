@@ -218,6 +218,8 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         calibration = self._calibration_plan()
         if calibration.total:
             return calibration
+        if self.calibration_shots and not self.table.total:
+            _ = self.confusion  # a qubit that cannot be read is told before points are bought
         # Counted from what is measured, so shots that an earlier round did not use come along; a
         # calibration that lost shots may have used those of the first.
         done = min(self.round - self._calibration_rounds, len(self._milestones) - 1)

@@ -166,7 +166,8 @@ def check_determinism(make_backend: MakeBackend, letters: IntArray) -> None:
     points = np.arange(make_backend(0).shape[0])
     zero = np.zeros_like(points)
     measured = PointPlan(points, zero, zero + 50, letters)
-    for plan in (measured, CalibrationPlan([0, 1], [50, 50], letters.shape[1])):
+    plan: OutcomePlan
+    for plan in (measured, _both_references(50, letters.shape[1])):
         expected = run_points(make_backend(3), plan, "again")
         other = pickle.loads(pickle.dumps(make_backend(3)))
         run_points(other, plan, "something else")
@@ -184,15 +185,16 @@ def check_calibration(backend: Backend, confusion: ArrayLike | None, *, shots: i
     """
     assert backend.n_qubits is not None
     n_qubits = backend.n_qubits
-    for references, each in (([], []), ([1, 0], [0, 3])):
-        run_points(backend, CalibrationPlan(references, each, n_qubits), f"calibration {each}")
+    both = _both_references(3, n_qubits)
+    run_points(backend, both.cut_to([0, 3]), "one reference state")
+    run_points(backend, both.cut_to([0, 0]), "no reference state")
     try:
-        backend.submit(CalibrationPlan([0, 1], [5, 5], n_qubits + 1), "wider")
+        backend.submit(_both_references(5, n_qubits + 1), "wider")
     except InputError:
         pass
     else:
         raise AssertionError("a calibration of a qubit that is not there must be refused")
-    plan = CalibrationPlan([0, 1], [shots, shots], n_qubits)
+    plan = _both_references(shots, n_qubits)
     assert backend.recover(plan, "never calibrated") is None, "recover found what was not submitted"
     try:
         found = confusion_matrices(run_points(backend, plan, "calibration"), n_qubits)
@@ -202,9 +204,13 @@ def check_calibration(backend: Backend, confusion: ArrayLike | None, *, shots: i
     assert np.all(right > 0.5), f"reference states must be read rightly more often, got {right}"
     if confusion is not None:
         expected = np.asarray(confusion, dtype=np.float64)
-        error = np.sqrt(expected * (1 - expected) / shots)
-        off = np.abs(found - expected) - CALIBRATION_ERRORS * error
+        spread = np.sqrt(expected * (1 - expected) / shots)
+        off = np.abs(found - expected) - CALIBRATION_ERRORS * spread
         assert np.all(off <= 1e-9), f"readout errors are {found.tolist()}, not {expected.tolist()}"
+
+
+def _both_references(shots: int, n_qubits: int) -> CalibrationPlan:
+    return CalibrationPlan(np.array([0, 1]), np.array([shots, shots]), n_qubits)
 
 
 def _every_row(p: FloatArray, letters: IntArray, shots: int) -> PointPlan:
