@@ -1,8 +1,8 @@
 """Readout errors of points: what correcting them wins, and how many shots a calibration needs.
 
-Run it with ``python -m benchmarks.point_readout``; it takes about a minute. Each qubit reads wrongly
-with chances of its own around the given one, and the calibration's shots come on top of the points'.
-Errors are root mean squares of the purified kernel's entries, of 30 points and four seeds.
+Run it with ``python -m benchmarks.point_readout``; it takes about two minutes. Each qubit reads
+wrongly with chances of its own around the given one, and the calibration's shots come on top of the
+points'. Errors are root mean squares of the purified kernel's entries, of 30 points and four seeds.
 """
 
 import numpy as np

@@ -80,7 +80,8 @@ class TrainingPoints:
         kernel = head.states.kernel()
         if head.rank > 1:
             return kernel, None
-        errors = pure_kernel_errors(self.table, head.states, np.random.default_rng(0))
+        random = np.random.default_rng(0)
+        errors = pure_kernel_errors(self.table, head.states, random, kernel_of=head.kernel_of)
         return kernel, errors.variance
 
     def diagnose(self, problem: Problem, kernel: FloatArray | None) -> Diagnostics | None:
