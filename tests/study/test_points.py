@@ -162,7 +162,10 @@ def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):
     assert found.budget == 3 * (2000 // 24)
     report = run_report(directory)
     assert "400 more shots, on reference states" in " ".join(report.notes)
-    assert "2,000 of 2,000 shots on 24 training points" in run_page(report)
+    page = run_page(report)
+    assert "2,000 of 2,000 shots on 24 training points" in page
+    assert f"400 more calibrated the readout. {actual['test_shots']:,} more went to" in page
+    assert f"{2400 + actual['test_shots']:,} in all" in page
 
 
 @pytest.mark.parametrize(
