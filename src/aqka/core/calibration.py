@@ -85,7 +85,7 @@ class CalibrationTable:
         Shots of each reference state.
     answer
         The outcomes; row 0 is the state of all qubits in 0, row 1 that of all in 1. What
-        :func:`aqka.estimates.readout.confusion_matrices` takes.
+        ``aqka.estimates.readout.confusion_matrices`` takes.
 
     Examples
     --------
