@@ -56,7 +56,7 @@ def coverage(
         return states.behind(kernel_of).kernel()
 
     if fitted.rank == 1:
-        errors = pure_kernel_errors(table, fitted, random)
+        errors = pure_kernel_errors(table, fitted, random, kernel_of=kernel_of)
     else:
         errors = bootstrap_kernel_errors(table, fitted, random, kernel)
     upper = np.triu_indices(table.n_points, k=1)

@@ -51,7 +51,10 @@ def angle_map(x):
 
 
 def test_statevector_backend():
-    check_point_backend(lambda seed: StatevectorBackend(X, seed=seed), LETTERS, EXACT)
+    faultless = np.array([np.eye(2)] * 3)
+    check_point_backend(
+        lambda seed: StatevectorBackend(X, seed=seed), LETTERS, EXACT, confusion=faultless
+    )
     circuit = zz_feature_map(3)
     check_point_backend(lambda seed: StatevectorBackend(X, circuit, seed=seed), LETTERS, EXACT)
 
@@ -80,12 +83,19 @@ def sampled_and_exact(noise, points):
 
 def test_aer_samples_what_the_exact_noisy_probabilities_say():
     noise = depolarising_noise(0.01, 0.05)
-    noise.add_all_qubit_readout_error(ReadoutError([[0.97, 0.03], [0.08, 0.92]]))
+    # Aer's rows are what is true, ours what is read. Each qubit of the map has errors of its own.
+    chances = [(0.03, 0.08), (0.01, 0.05), (0.0, 0.1)]
+    for qubit, (up, down) in enumerate(chances):
+        noise.add_readout_error(ReadoutError([[1 - up, up], [down, 1 - down]]), [qubit])
+    # The rotation that prepares a reference state is a gate like others: at λ it flips λ/2 of them.
+    prepared = np.array([[0.995, 0.005], [0.005, 0.995]])
+    confusion = np.array([[[1 - up, down], [up, 1 - down]] for up, down in chances]) @ prepared
     _, p = sampled_and_exact(noise, X)
     assert np.abs(p - EXACT).max() > 0.05  # the noise is no rounding error
-    check_point_backend(lambda seed: AerBackend(X, noise=noise, seed=seed), LETTERS, p)
+    known = {"shots": 8000, "confusion": confusion}
+    check_point_backend(lambda seed: AerBackend(X, noise=noise, seed=seed), LETTERS, p, **known)
     check_point_backend(
-        lambda seed: AerSamplingBackend(X, noise=noise, seed=seed), LETTERS, p, shots=8000
+        lambda seed: AerSamplingBackend(X, noise=noise, seed=seed), LETTERS, p, **known
     )
 
 

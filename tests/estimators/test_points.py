@@ -93,6 +93,21 @@ def test_what_was_measured_is_not_bought_again(moons, tmp_path):
     assert all(verify(path).finished for path in ledgers)
 
 
+def test_an_estimator_calibrates_out_of_its_budget(moons):
+    X, y, X_test, _ = moons
+    settings = {"design": "points", "budget": 6400, "calibration_shots": 400}
+    model = QuantumRidgeClassifier(**settings, new_points=20).fit(X, y)
+    assert model.session_.calibration.total == 400
+    assert model.shots_used_ == model.quote_.shots + 400
+    assert model.quote_.total_shots == 6400  # of training, calibration and predictions
+    assert model.predict(X_test[:20]).shape == (20,)
+    np.testing.assert_array_equal(model.head_.states.confusion, [np.eye(2)] * 2)
+    svc = QuantumSVC(**settings).fit(X, y)
+    assert svc.shots_used_ == 6400
+    with pytest.raises(InputError, match="calibration_shots are for design='points'"):
+        QuantumSVC(budget=6400, calibration_shots=400).fit(X, y)
+
+
 def test_auto_takes_points_where_there_are_many_and_pairs_where_a_matrix_is_all_there_is(moons):
     X, y, *_ = moons
     assert isinstance(

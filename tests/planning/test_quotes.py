@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aqka import InputError, Schedule, quote
+from aqka.planning import Wish
 from tests.planning.strategies import devices, schedules
 
 
@@ -90,3 +91,13 @@ def test_five_thousand_pairs_on_twenty_tiles():
     tiled = quote(101, 5050 * 100, schedule=Schedule(warmup=0.0, rounds=1), tiles=20)
     assert tiled.shots / tiled.executions == 20
     assert tiled.untiled_seconds > 15 * tiled.qpu_seconds
+
+
+def test_a_calibration_is_part_of_the_training_budget_whatever_comes_on_top():
+    wish = Wish(new_points=10, calibration_shots=600, on_top=True, design="points", test_shots=1)
+    made = quote(20, 2600, wish=wish)
+    assert (made.shots, made.part("calibration").shots) == (2000, 600)
+    assert made.part("predictions").shots == 10 * 100  # what a training point gets
+    assert made.part("calibration").jobs == made.part("calibration").submissions == 1
+    within = quote(20, 2600, wish=Wish(calibration_shots=600, design="points"))
+    assert (within.shots, within.total_shots) == (2000, 2600)

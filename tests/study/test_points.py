@@ -139,12 +139,51 @@ def test_other_backends_measure_points_too(tmp_path, backend):
     assert run.prediction.f.shape == (10,)
 
 
+def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):
+    class Stopped(Exception):
+        pass
+
+    def stop():
+        raise Stopped
+
+    path = write(tmp_path, backend="ibm", extra="calibration_shots = 400")
+    path.write_text(path.read_text().replace('"ibm"', '"ibm"\ndevice = "fake_manila"'))
+    directory = tmp_path / "run"
+    with pytest.raises(Stopped):
+        carry_out(prepare(path), directory, new=True, on_round=stop)
+    now = progress(directory)  # the calibration is the first round
+    assert (now.shots, now.budget, now.rounds, now.rounds_planned) == (400, 2400, 1, 2)
+    run = carry_out(read_run(directory), directory, new=False)
+    results, actual = run.results["results"], run.results["actual"]
+    assert (results["shots"], actual["shots"], actual["calibration_shots"]) == (2000, 2000, 400)
+    used = {
+        row["figure"]: (row["quoted"], row["actual"]) for row in run.results["quote_versus_actual"]
+    }
+    assert used["shots"] == (2000, 2000)
+    assert used["shots for calibration"] == (400, 400)
+    assert used["submissions"] == (1, 1)
+    confusion = np.array(results["confusion"])
+    assert 0 < confusion[:, 1, 0].max() < 0.15  # of manila's readout, two to four per cent
+    np.testing.assert_array_equal(run.head.states.confusion, confusion)
+    np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
+    found = predict_new_points(directory, tmp_path / "new.npz")
+    assert found.budget == 3 * (2000 // 24)
+    report = run_report(directory)
+    assert "400 more shots, on reference states" in " ".join(report.notes)
+    page = run_page(report)
+    assert "2,000 of 2,000 shots on 24 training points" in page
+    assert f"400 more calibrated the readout. {actual['test_shots']:,} more went to" in page
+    assert f"{2400 + actual['test_shots']:,} in all" in page
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ('allocator = "aqka"', "is for pairs"),
         ('design = "pairs"\nallocator = "even"', "is for design = 'points'"),
         ("[sentinels]\npoints = 2", "diagonal entries"),
+        ('design = "pairs"\ncalibration_shots = 20', "for design = 'points'"),
+        ("calibration_shots = 21", "method.calibration_shots: input should be a multiple of 2"),
     ],
 )
 def test_what_does_not_go_together_is_refused(change, words):

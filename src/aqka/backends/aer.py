@@ -10,11 +10,13 @@ from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._noisy.depolarising import depolarising_noise
 from aqka.backends._noisy.device_noise import used_qubits
 from aqka.backends._noisy.fidelity_program import FidelityProgram
-from aqka.backends._noisy.noisy_circuit import NoisyCircuit
+from aqka.backends._noisy.noisy_circuit import NoisyCircuit, Transpiled
 from aqka.backends._noisy.point_program import PointProgram
 from aqka.backends._points.draw import draw_outcomes
+from aqka.backends._points.reference_circuit import reference_angles
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import ExactBackend
+from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
@@ -132,16 +134,20 @@ class AerBackend(ExactBackend):
         return int(self._noisy.feature_map.num_qubits)
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        return draw_outcomes(plan, self._probabilities, rng)
+        letters = plan.letters[plan.settings]
+        return draw_outcomes(
+            plan, lambda rows: self._probabilities(plan.points[rows], letters[rows]), rng
+        )
 
     def _probabilities(self, points: IntArray, letters: IntArray) -> FloatArray:
         """Return the exact noisy probabilities of all outcomes of points in settings."""
         if self._point_program is None:
-            circuit, parameters, model = self._noisy.point
-            self._point_program = PointProgram(circuit, model, parameters)
-        program, values = self._point_program, self._noisy.point_values(points, letters)
-        chunk = max(1, _CHUNK_BYTES // (8 * 4**program.n_used))
-        return np.concatenate([program.probabilities(part) for part in _split(values, chunk)])
+            self._point_program = _program(self._noisy.point)
+        return _outcomes_of(self._point_program, self._noisy.point_values(points, letters))
+
+    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
+        program, angles = _program(self._noisy.reference), reference_angles(plan.references)
+        return draw_outcomes(plan, lambda rows: _outcomes_of(program, angles[rows]), rng)
 
     def _identity(self) -> list[str]:
         return [
@@ -165,6 +171,16 @@ class AerBackend(ExactBackend):
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the kernel."""
         return len(self._rows), len(self._columns)
+
+
+def _program(sent: Transpiled) -> PointProgram:
+    return PointProgram(sent.circuit, sent.model, sent.parameters)
+
+
+def _outcomes_of(program: PointProgram, values: FloatArray) -> FloatArray:
+    """Return the exact noisy probabilities of all outcomes, one row for each row of values."""
+    chunk = max(1, _CHUNK_BYTES // (8 * 4**program.n_used))
+    return np.concatenate([program.probabilities(part) for part in _split(values, chunk)])
 
 
 def _split(points: FloatArray, size: int) -> list[FloatArray]:

@@ -12,8 +12,11 @@ from aqka._util.optional import require
 from aqka.backends._noisy.noise_table import noise_digest
 from aqka.backends._noisy.noisy_circuit import NoisyCircuit, Transpiled
 from aqka.backends._points.draw import as_numbers, count_bits
+from aqka.backends._points.reference_circuit import reference_angles
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend
+from aqka.core.calibration import CalibrationPlan
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import ShotPlan
 from aqka.core.point_plans import PointPlan
@@ -110,18 +113,28 @@ class AerSamplingBackend(SimulatedBackend):
         return int(self._noisy.feature_map.num_qubits)
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        circuit, parameters, model = self._noisy.point
-        circuit = circuit.copy()
-        circuit.global_phase = 0
-        sent = Transpiled(circuit, parameters, model)
-        rows, outcomes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for which in _runs(plan.shots):
-            letters = plan.letters[plan.settings[which]]
-            values, shots = self._noisy.point_values(plan.points[which], letters), plan.shots[which]
-            seen = as_numbers(_run(sent, values, int(shots[0]), int(rng.integers(2**62))))
-            rows.append(np.repeat(which, shots))
-            outcomes.append(seen.reshape(-1))
-        return count_bits(np.concatenate(rows), np.concatenate(outcomes))
+        letters = plan.letters[plan.settings]
+        values = self._noisy.point_values(plan.points, letters)
+        return _sampled(plan, self._noisy.point, values, rng)
+
+    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
+        return _sampled(plan, self._noisy.reference, reference_angles(plan.references), rng)
+
+
+def _sampled(
+    plan: OutcomePlan, sent: Transpiled, values: FloatArray, rng: Generator
+) -> OutcomeCounts:
+    """Return the outcomes of every row of a plan, which has a row of values each."""
+    circuit = sent.circuit.copy()
+    circuit.global_phase = 0
+    sent = sent._replace(circuit=circuit)
+    rows, outcomes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for which in _runs(plan.shots):
+        shots = plan.shots[which]
+        seen = as_numbers(_run(sent, values[which], int(shots[0]), int(rng.integers(2**62))))
+        rows.append(np.repeat(which, shots))
+        outcomes.append(seen.reshape(-1))
+    return count_bits(np.concatenate(rows), np.concatenate(outcomes))
 
 
 def _run(sent: Transpiled, values: FloatArray, shots: int, seed: int) -> NDArray[np.uint8]:

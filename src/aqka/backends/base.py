@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.job_states import JobState
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
@@ -44,7 +45,8 @@ class Backend(ABC):
     """Runs the shots of a plan.
 
     A plan asks for pairs (:class:`~aqka.core.ShotPlan`), answered by hits, one count per pair;
-    or for points in Pauli settings (:class:`~aqka.core.PointPlan`), answered by
+    or for points in Pauli settings (:class:`~aqka.core.PointPlan`) and for reference states on the
+    same qubits (:class:`~aqka.core.CalibrationPlan`), both answered by
     :class:`~aqka.core.OutcomeCounts`, which a backend with ``n_qubits`` can do.
 
     A subclass must write ``shape``, ``submit`` and ``collect``. Everything else has a default
@@ -193,8 +195,12 @@ def as_backend(backend: Any) -> Backend:
 
 def check_plan(plan: Plan, shape: tuple[int, int], n_qubits: int | None = None) -> None:
     """Refuse a plan that names a point or qubit that the backend does not have."""
-    if isinstance(plan, PointPlan):
-        _check_points(plan, shape[0], n_qubits)
+    if isinstance(plan, OutcomePlan):
+        _check_qubits(plan, n_qubits)
+        if isinstance(plan, PointPlan) and plan.points.max(initial=-1) >= shape[0]:
+            raise InputError(
+                f"points of the plan must be below {shape[0]}, got {plan.points.max()}."
+            )
         return
     assert isinstance(plan, ShotPlan)
     limits = zip(("rows", "cols"), (plan.rows, plan.cols), shape, strict=True)
@@ -203,7 +209,7 @@ def check_plan(plan: Plan, shape: tuple[int, int], n_qubits: int | None = None) 
             raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
 
 
-def _check_points(plan: PointPlan, n_points: int, n_qubits: int | None) -> None:
+def _check_qubits(plan: OutcomePlan, n_qubits: int | None) -> None:
     if n_qubits is None:
         raise InputError(
             "this backend measures pairs, not points: it has no circuit that prepares a point's "
@@ -214,5 +220,3 @@ def _check_points(plan: PointPlan, n_points: int, n_qubits: int | None) -> None:
             f"settings of the plan must name {n_qubits} qubits, those of the feature map, "
             f"got {plan.n_qubits}."
         )
-    if plan.points.size and plan.points.max() >= n_points:
-        raise InputError(f"points of the plan must be below {n_points}, got {plan.points.max()}.")

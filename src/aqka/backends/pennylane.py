@@ -14,6 +14,8 @@ from aqka.backends._qml.from_circuit import as_pennylane_function
 from aqka.backends._qml.tapes import EXTRA, PointTapes
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
+from aqka.core.calibration import CalibrationPlan
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import ShotPlan
 from aqka.core.point_plans import PointPlan
@@ -178,10 +180,27 @@ class PennylaneBackend(SimulatedBackend):
         return len(self._wires())
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        qml = require("pennylane", EXTRA)
         batches = self._batches(plan.shots)
+        return self._counted(
+            plan, batches, [self._point_tape(plan, batch) for batch in batches], rng
+        )
+
+    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
+        rows = np.flatnonzero(plan.shots)
+        tapes = [self._reference_tape(plan.references[k], int(plan.shots[k])) for k in rows]
+        return self._counted(plan, [rows[k : k + 1] for k in range(len(rows))], tapes, rng)
+
+    def _reference_tape(self, reference: int, shots: int) -> Any:
+        qml = require("pennylane", EXTRA)
+        turns = [qml.RX(np.pi * reference, wires=wire) for wire in self._wires()]
+        return self._measured(turns, shots)
+
+    def _counted(
+        self, plan: OutcomePlan, batches: list[IntArray], tapes: list[Any], rng: Generator
+    ) -> OutcomeCounts:
+        """Run tapes, each of a batch of rows, and count their outcomes."""
+        qml = require("pennylane", EXTRA)
         device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
-        tapes = [self._point_tape(plan, batch) for batch in batches]
         results = qml.execute(tapes, device, diff_method=None, cache=False)
         counts = np.zeros((len(plan), 2**self.n_qubits), dtype=np.int64)
         for batch, result in zip(batches, results, strict=True):

@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka.backends.base import Backend, check_plan
+from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
@@ -68,6 +69,10 @@ class SimulatedBackend(Backend):
         """Return the outcomes of a plan of points; written by who has ``n_qubits``."""
         raise TypeError(f"{type(self).__name__} has n_qubits, so it must write _draw_points.")
 
+    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
+        """Return what is read of reference states; written by who has ``n_qubits``."""
+        raise TypeError(f"{type(self).__name__} has n_qubits, so it must write _draw_references.")
+
     def submit(self, plan: Plan, tag: str) -> str:
         """Keep the plan; the tag is the ticket."""
         check_plan(plan, self.shape, self.n_qubits)
@@ -89,6 +94,8 @@ class SimulatedBackend(Backend):
         plan, random = self._plans.pop(ticket), tag_generator(self._seed, ticket)
         if isinstance(plan, PointPlan):
             return self._draw_points(plan, random)
+        if isinstance(plan, CalibrationPlan):
+            return self._draw_references(plan, random)
         assert isinstance(plan, ShotPlan)
         return self._draw(plan, random)
 

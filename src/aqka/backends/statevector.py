@@ -17,6 +17,7 @@ from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_
 from aqka.backends.fidelity import fidelities
 from aqka.backends.simulated import ExactBackend
 from aqka.backends.zz import zz_states
+from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
@@ -121,10 +122,13 @@ class StatevectorBackend(ExactBackend):
         return self._kernel
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        states = self.states()
+        states, letters = self.states(), plan.letters[plan.settings]
         return draw_outcomes(
-            plan, lambda points, letters: outcome_probabilities(states[points], letters), rng
+            plan, lambda rows: outcome_probabilities(states[plan.points[rows]], letters[rows]), rng
         )
+
+    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
+        return plan.no_errors()
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but its kernel has.

@@ -53,7 +53,7 @@ def plan(
         int, typer.Option(min=0, help="Shots on diagonal entries in every training round.")
     ] = 0,
     calibration_shots: Annotated[
-        int, typer.Option(min=0, help="Shots of a calibration round.")
+        int, typer.Option(min=0, help="Shots of a calibration of the readout, of points.")
     ] = 0,
     measure_diagonal: Annotated[
         bool, typer.Option("--measure-diagonal", help="Spend shots on the diagonal too.")

@@ -97,7 +97,7 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, str]]:
             "shots for predictions",
             f"{results['actual']['test_shots']:,} of {results['test_shots']:,}",
         ),
-        ("shots in all", f"{results['actual']['shots'] + results['actual']['test_shots']:,}"),
+        ("shots in all", f"{_shots_in_all(results['actual']):,}"),
     ]
 
 
@@ -105,3 +105,7 @@ def _number(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def _shots_in_all(actual: dict[str, Any]) -> int:
+    return int(actual["shots"] + actual.get("calibration_shots", 0) + actual["test_shots"])

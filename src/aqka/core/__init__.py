@@ -1,5 +1,6 @@
 """The nouns: plans, tables of counts, priors, how counts are read, the problem."""
 
+from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, ShotPlan
@@ -11,6 +12,7 @@ from aqka.core.reading import FAIR, PAPER, Reading
 __all__ = [
     "FAIR",
     "PAPER",
+    "CalibrationPlan",
     "Landmarks",
     "OutcomeCounts",
     "PairTable",

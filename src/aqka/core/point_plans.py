@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
-from aqka.core.outcomes import OutcomeCounts
-from aqka.core.plans import Plan
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class PointPlan(Plan):
+class PointPlan(OutcomePlan):
     """Shots to spend, one row per point and setting.
 
     Attributes
@@ -62,22 +61,9 @@ class PointPlan(Plan):
         same = super().equals(other) and isinstance(other, PointPlan)
         return same and np.array_equal(self.letters, other.letters)  # type: ignore[attr-defined]
 
-    def checked(self, answer: object) -> OutcomeCounts:
-        """Return the outcomes that came back, or say what of them does not fit."""
-        if not isinstance(answer, OutcomeCounts):
-            raise InputError(
-                "the answer to a plan of points must be OutcomeCounts(rows, outcomes, counts), "
-                f"got {type(answer).__name__}."
-            )
-        # Made anew, since who answers may have a class of their own, or change it later.
-        answer = OutcomeCounts(answer.rows, answer.outcomes, answer.counts)
-        check_outcomes(self, answer)
-        return answer
-
-    def no_answer(self) -> OutcomeCounts:
-        """Return no outcomes."""
-        none = np.zeros(0, dtype=np.int64)
-        return OutcomeCounts(none, none, none)
+    def describe_row(self, row: int) -> str:
+        """Return what a row measures, in words."""
+        return f"point {self.points[row]} in setting {self.settings[row]}"
 
 
 def even_plan(points: ArrayLike, letters: ArrayLike, shots_per_point: ArrayLike) -> PointPlan:
@@ -101,31 +87,3 @@ def even_plan(points: ArrayLike, letters: ArrayLike, shots_per_point: ArrayLike)
     shots = each[:, None] + (turn < rest[:, None])
     rows, settings = np.nonzero(shots)
     return PointPlan(which[rows], settings, shots[rows, settings], table)
-
-
-def check_outcomes(plan: PointPlan, answer: OutcomeCounts) -> None:
-    """Say what of ``answer`` does not fit ``plan``: unknown rows, wrong bits, wrong sums."""
-    if answer.rows.size and answer.rows.max() >= len(plan):
-        raise InputError(
-            f"rows must name rows of the plan, 0 to {len(plan) - 1}, got {answer.rows.max()}."
-        )
-    wrong = np.flatnonzero(answer.outcomes >= 2**plan.n_qubits)
-    if wrong.size:
-        raise InputError(
-            f"outcomes must be below 2**{plan.n_qubits} for {plan.n_qubits} qubits, got "
-            f"{answer.outcomes[wrong[0]]} ({wrong.size} such entries)."
-        )
-    if answer.counts.size and answer.counts.max() > plan.total:  # so that no sum can wrap around
-        raise InputError(
-            f"counts must be at most the {plan.total} shots of the plan, got {answer.counts.max()}."
-        )
-    seen = np.zeros(len(plan), dtype=np.int64)
-    np.add.at(seen, answer.rows, answer.counts)
-    wrong = np.flatnonzero(seen != plan.shots)
-    if wrong.size:
-        k = int(wrong[0])
-        raise InputError(
-            f"counts must sum to the shots of their row: point {plan.points[k]} in setting "
-            f"{plan.settings[k]} had {plan.shots[k]} shots, got {seen[k]} outcomes "
-            f"({wrong.size} such rows); where a round was cut, cut its plan first (cut_to)."
-        )

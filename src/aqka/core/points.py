@@ -5,8 +5,9 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
 from aqka._util.shown import Shown
+from aqka.core.outcome_plans import check_outcomes
 from aqka.core.outcomes import OutcomeCounts
-from aqka.core.point_plans import PointPlan, check_outcomes
+from aqka.core.point_plans import PointPlan
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 

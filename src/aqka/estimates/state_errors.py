@@ -42,7 +42,7 @@ def kernel_errors(
 ) -> KernelErrors:
     """Return the errors of the kernel that is meant, of states of any rank."""
     if states.rank == 1:
-        return pure_kernel_errors(table, states, random)
+        return pure_kernel_errors(table, states, random, kernel_of=kernel_of)
     return bootstrap_kernel_errors(
         table, states, random, lambda fitted: fitted.behind(kernel_of).kernel()
     )
@@ -53,6 +53,7 @@ def pure_kernel_errors(
     states: FittedStates,
     random: np.random.Generator,
     others: tuple[PointTable, FittedStates] | None = None,
+    kernel_of: KernelOf = "purified",
 ) -> KernelErrors:
     """Return the errors of the kernel of pure states from the Fisher information.
 
@@ -64,20 +65,24 @@ def pure_kernel_errors(
         Draws the counts of the calibration.
     others
         Counts and states of the column points; None for the kernel of the row points.
+    kernel_of
+        Which kernel is meant, where the device's noise is seen (``states.noisy``).
 
     Notes
     -----
     The delta method is right where shots are many; at 8 · 2^n shots a point, the standard errors
     are about a third too small. They are calibrated: counts are drawn once from the fitted
     states, fitted again, and the variance is multiplied by the mean of the squared standardised
-    errors, never by less than 1. Diagonal entries, a point with itself, are 1 and have no error.
+    errors, never by less than 1. Where noise is seen but left out, counts are drawn from the states
+    that have it and errors are those from their kernel, so that the bias of leaving it out counts
+    as noise does. Diagonal entries, a point with itself, are 1 and have no error.
     """
     if states.rank != 1:
         raise InputError(
             f"states must be pure, got rank {states.rank}; use bootstrap_kernel_errors."
         )
     bias, variance = _moments(table, states, others)
-    return KernelErrors(bias, variance * _calibration(table, states, random))
+    return KernelErrors(bias, variance * _calibration(table, states, random, kernel_of))
 
 
 def _moments(
@@ -110,15 +115,18 @@ def _contributions(
     return spread, along, across, both
 
 
-def _calibration(table: PointTable, states: FittedStates, random: np.random.Generator) -> float:
+def _calibration(
+    table: PointTable, states: FittedStates, random: np.random.Generator, kernel_of: KernelOf
+) -> float:
     """Return the mean squared standardised error of a kernel whose truth is known."""
-    part, truth = _sample(table, states)
+    part, truth = _sample(table, states if states.noisy is None else states.noisy)
     if part.n_points < 2:
         return 1.0
     drawn = draw_counts(truth, part, random)
     fitted = fit_states(drawn, confusion=states.confusion)
     moments = _moments(drawn, fitted, None)
-    return max(1.0, _mean_square(fitted.kernel() - truth.kernel(), *moments))
+    exact = truth.behind(kernel_of).kernel()
+    return max(1.0, _mean_square(fitted.kernel() - exact, *moments))
 
 
 def bootstrap_kernel_errors(

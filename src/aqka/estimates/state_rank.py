@@ -150,6 +150,11 @@ def choose_rank(
         The readout errors.
     kernel_of
         Which kernel the states are wanted for (:meth:`FittedStates.behind`).
+
+    Notes
+    -----
+    Where noise is seen but left out, the states that have it are kept beside (``noisy``): the bias
+    that it brings is then in the standard errors.
     """
     fitted, tests = fit_states(table, confusion=confusion), []
     for higher in RANKS[1:]:
@@ -162,6 +167,7 @@ def choose_rank(
         ratio = kernel_error_ratio(table, richer, kept, fitted.rank, kernel_of, random)
         tests.append(replace(test, error_ratio=ratio))
         if ratio >= 1:
+            fitted = replace(fitted, noisy=richer.with_less_noise(kept))
             break
         fitted = richer
     return fitted, tests

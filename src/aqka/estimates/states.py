@@ -54,12 +54,17 @@ class FittedStates:
         The readout errors that the counts were explained with, a 2 × 2 matrix for each qubit
         (:func:`aqka.estimates.readout.confusion_matrices`); None for none. The states are those
         before the readout.
+    noisy
+        Where noise is seen but these states leave it out, because that gives the better kernel:
+        states that have it (:func:`aqka.estimates.state_rank.choose_rank`). Standard errors then
+        count what it does to the kernel.
     """
 
     vectors: ComplexArray
     log_likelihood: FloatArray
     converged: BoolArray
     confusion: FloatArray | None = None
+    noisy: "FittedStates | None" = None
 
     @property
     def rank(self) -> int:
@@ -73,6 +78,7 @@ class FittedStates:
             vectors=self.vectors[:, points],
             log_likelihood=self.log_likelihood[points],
             converged=self.converged[points],
+            noisy=None if self.noisy is None else self.noisy.subset(points),
         )
 
     def kernel(self, others: "FittedStates | None" = None) -> FloatArray:

@@ -66,6 +66,10 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         does not fit under it any more is not submitted.
     rate
         Price of a QPU minute, which a budget in money needs.
+    calibration_shots
+        With ``design="points"``: shots of the training budget for a calibration of the device's
+        readout, whose errors are then taken out of training and predictions; see
+        :class:`~aqka.sessions.PointAcquisition`.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         design: str = "pairs",
         new_points: int | None = None,
         rate: float | None = None,
+        calibration_shots: int = 0,
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -96,6 +101,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.design = design
         self.new_points = new_points
         self.rate = rate
+        self.calibration_shots = calibration_shots
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""
@@ -122,6 +128,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             self.new_points,
             self.rate,
             self.test_shots,
+            self.calibration_shots,
         ).with_ceiling(X.shape[1])
         self.source_ = kernel_source(self.backend, X, purchase)
         training = self.source_.training(problem, on_round)

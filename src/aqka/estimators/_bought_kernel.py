@@ -48,6 +48,7 @@ class Purchase:
     new_points: int | None = None
     rate: float | None = None
     test_shots: int | None = None
+    calibration_shots: int = 0
     ceiling: Ceiling | None = None
 
     def quote(self, n_points: int, n_features: int) -> Quote:
@@ -58,7 +59,12 @@ class Purchase:
         per_pair = None
         if self.test_shots is not None:
             per_pair = -(-as_count(self.test_shots, "test_shots") // n_points)
-        wish = Wish(self.new_points or 0, test_shots=per_pair, design=split)
+        wish = Wish(
+            self.new_points or 0,
+            test_shots=per_pair,
+            calibration_shots=self.calibration_shots,
+            design=split,
+        )
         qubits = max(n_features, 2)
         return quote(n_points, given, n_qubits=qubits, rate=self.rate, wish=wish)
 

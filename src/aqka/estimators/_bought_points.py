@@ -17,7 +17,11 @@ from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.decisions import Decisions
 from aqka.sessions.design import choose_design
-from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
+from aqka.sessions.point_acquisition import (
+    DEFAULT_POINT_ALLOCATOR,
+    PointAcquisition,
+    as_calibration_shots,
+)
 from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, StateHead
 from aqka.sessions.point_prediction import predict_points
 from aqka.sessions.value_prediction import Values
@@ -44,7 +48,12 @@ class BoughtPoints(BoughtKernel):
         shots = self._shots(problem.n_points, backend.n_qubits)
         given = purchase.allocator
         allocator = DEFAULT_POINT_ALLOCATOR if given in (None, DEFAULT_ALLOCATOR) else given
-        session = PointAcquisition(problem, backend.n_qubits, shots, allocator, seed=purchase.seed)
+        calibration = as_calibration_shots(purchase.calibration_shots)
+        session = PointAcquisition(
+            *(problem, backend.n_qubits, shots + calibration, allocator),
+            seed=purchase.seed,
+            calibration_shots=calibration,
+        )
         directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
         # Who looks at rounds sees the session of the design.
         look: Any = on_round
@@ -67,6 +76,7 @@ class BoughtPoints(BoughtKernel):
         return choose_design(n_points, n_qubits, 2 * shots, n_points).design == "points"
 
     def _shots(self, n_points: int, n_qubits: int) -> int:
+        """Return the shots of the points, without those of a calibration."""
         if self.purchase.budget is None:
             return n_points * SHOTS_PER_AMPLITUDE << min(n_qubits, 10)
         return self.purchase.training_shots(n_points, n_qubits)

@@ -65,7 +65,8 @@ class TrainingPoints:
             return None, None
         if not isinstance(head, StateHead) or head.rank > 1:
             return head.kernel(), None
-        errors = pure_kernel_errors(self.table, head.states, np.random.default_rng(0))
+        random = np.random.default_rng(0)
+        errors = pure_kernel_errors(self.table, head.states, random, kernel_of=head.kernel_of)
         return head.kernel(), errors.variance
 
     def diagnose(self, problem: Problem, kernel: FloatArray | None) -> Diagnostics | None:

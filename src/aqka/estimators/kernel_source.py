@@ -61,6 +61,11 @@ def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> Ker
         raise InputError(
             f"design must be one of {', '.join(DESIGNS)}; got {inert(repr(purchase.design), 100)}."
         )
+    if purchase.calibration_shots and purchase.design != "points":
+        raise InputError(
+            f"calibration_shots are for design='points', got {purchase.calibration_shots} with "
+            f"design={purchase.design!r}: readout errors of pairs are not corrected."
+        )
     if purchase.design == "pairs":
         return BoughtKernel(factory, X, purchase)
     points = BoughtPoints(factory, X, purchase)

@@ -50,6 +50,7 @@ class QuantumSVC(QuantumClassifier):
         design: str = "pairs",
         new_points: int | None = None,
         rate: float | None = None,
+        calibration_shots: int = 0,
     ) -> None:
         super().__init__(
             feature_map,
@@ -63,6 +64,7 @@ class QuantumSVC(QuantumClassifier):
             design=design,
             new_points=new_points,
             rate=rate,
+            calibration_shots=calibration_shots,
         )
         self.C = C
 

@@ -50,9 +50,9 @@ class Wish:
     sentinel_shots
         Shots on diagonal entries in every training round.
     calibration_shots
-        Shots of a calibration round.
+        Shots of a calibration round, part of what training may spend.
     on_top
-        Whether the budget is for training alone, and all of this comes on top of it.
+        Whether the budget is for training alone, and predictions and sentinels come on top of it.
     design
         What a shot is spent on; only used for the split.
     """

@@ -11,7 +11,7 @@ from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
 from aqka.planning.budget import Budget, Money, QpuTime, Shots, duration, parse_budget
 from aqka.planning.device import HERON, DeviceModel, zz_depth
-from aqka.planning.parts import QuotePart, Wish
+from aqka.planning.parts import CALIBRATION, QuotePart, Wish
 from aqka.planning.usage import Usage, affordable_shots, price
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
@@ -259,7 +259,9 @@ def quote(
 
     def bill(measured: int) -> tuple[int, float]:
         split = wish.split(measured, n_points)
-        also = () if wish.on_top else wish.parts(split, usage)
+        also = [
+            part for part in wish.parts(split, usage) if part.name == CALIBRATION or not wish.on_top
+        ]
         shots = split.train + sum(part.shots for part in also)
         return shots, usage.seconds(split.train) + sum(part.qpu_seconds for part in also)
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from aqka.insight.hindsight import Steering
 from aqka.planning.budget import duration
+from aqka.planning.parts import CALIBRATION
 from aqka.report.advice import advice
 from aqka.report.number_text import count_text, number_text, p_text, range_text
 from aqka.report.point_results import PointResults
@@ -38,13 +39,21 @@ def _spending(report: RunReport) -> str:
     text = _on_points(report) if report.measures_points else _on_pairs(report)
     if lost:
         text += f" {count_text(lost, 'round')} failed."
+    calibration = _calibration_shots(report)
+    if calibration:
+        text += f" {calibration:,} more calibrated the readout."
     if report.point_results is not None:
         used = int(report.point_results.shots.sum())
         text += (
             f" {used:,} more went to {len(report.point_results.truth)} test points: "
-            f"{table.total + used:,} in all."
+            f"{table.total + calibration + used:,} in all."
         )
     return text + _qpu_time(report) + _cost(report)
+
+
+def _calibration_shots(report: RunReport) -> int:
+    rows = (row for row in report.usage if row["figure"] == f"shots for {CALIBRATION}")
+    return next((int(row["actual"]) for row in rows), 0)
 
 
 def _on_points(report: RunReport) -> str:

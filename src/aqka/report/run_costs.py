@@ -6,7 +6,7 @@ from typing import Any
 from aqka.report.bill import BillRow, bill
 from aqka.study.carry_out import stored_quote
 from aqka.study.mitigated import sentinel_shots
-from aqka.study.results import quote_versus_actual, wall_seconds
+from aqka.study.results import quote_versus_actual, training_use, wall_seconds
 from aqka.study.study_run import StudyRun
 
 
@@ -17,9 +17,7 @@ def usage_of(run: StudyRun) -> list[dict[str, Any]]:
         return []
     predictions = run.audits.get("predictions")
     actual = {
-        "shots": run.history.shots,
-        "submissions": len(run.history.rounds),
-        "qpu_seconds": run.history.qpu_seconds,
+        **training_use(run.history),
         "wall_seconds": wall_seconds(run.history),
         "rate": run.study.budget.rate,
         "sentinel_shots": sentinel_shots(run.history),

@@ -205,6 +205,18 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     )
 
 
+def _readout_note(session: PointAcquisition) -> list[str]:
+    """Return what a calibration says of the readout, in a sentence."""
+    confusion = session.confusion
+    if confusion is None:
+        return []
+    return [
+        f"{session.calibration.total:,} more shots, on reference states, show that a 0 is read as "
+        f"1 in {confusion[:, 1, 0].mean():.2%} of cases and a 1 as 0 in "
+        f"{confusion[:, 0, 1].mean():.2%}, on average over the qubits; these errors are taken out."
+    ]
+
+
 def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunReport:
     """Return the report of a run of points: no pair was measured, so none is drawn."""
     feature_map = feature_map_of(run)
@@ -239,6 +251,7 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
             "Points were measured, not pairs: there is no comparison of allocators, and intervals "
             "count the new points' own shots.",
             *_why_unread(table, measured),
+            *_readout_note(session),
         ],
         measured=measured,
     )
@@ -300,7 +313,8 @@ def _common(directory: Path, history: History, state: str, backend: str) -> dict
         "state": state,
         "backend": backend,
         "version": history.version,
-        "budget": history.budget,
+        # A calibration is no part of what the figures of points add up to.
+        "budget": (history.budget or 0) - (history.extent.calibration or 0),
     }
 
 

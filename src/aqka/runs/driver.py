@@ -355,9 +355,9 @@ def check_parent(history: History, parent: str | None, path: Path) -> None:
 def check_fingerprint(history: History, facts: dict[str, str]) -> None:
     """Refuse to go on with another run's ledger, and say what differs."""
     differing = [
-        f"{name} (there {history.facts.get(name, 'nothing')!r}, now {value!r})"
-        for name, value in facts.items()
-        if history.facts.get(name) != value
+        f"{name} (there {history.facts.get(name, 'nothing')!r}, now {facts.get(name, 'nothing')!r})"
+        for name in {**facts, **history.facts}
+        if history.facts.get(name) != facts.get(name)
     ]
     if differing:
         raise LedgerError(

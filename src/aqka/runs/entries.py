@@ -1,14 +1,17 @@
 """Plans and answers as entries of the ledger, and back."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from aqka._util.arrays import IntArray
+from aqka.core.calibration import CalibrationPlan
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Answer, Landmarks, Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 from aqka.runs.ledger import Entry
 
+RecordedPlan: TypeAlias = ShotPlan | PointPlan | CalibrationPlan
 OUTCOMES = ("rows", "outcomes", "counts")
 
 
@@ -18,15 +21,19 @@ def plan_columns(plan: Plan) -> tuple[dict[str, Any], dict[str, IntArray]]:
     if isinstance(plan, PointPlan):
         # The ledger keeps columns, so a table of letters is written row after row.
         return {"qubits": plan.n_qubits}, arrays | {"letters": plan.letters.reshape(-1)}
+    if isinstance(plan, CalibrationPlan):
+        return {"qubits": plan.n_qubits}, arrays
     landmarks = getattr(plan, "landmarks", None)
     if landmarks is None:
         return {}, arrays
     return {"keep_block": landmarks.keep_block}, arrays | {"landmarks": landmarks.points}
 
 
-def plan_of(entry: Entry) -> ShotPlan | PointPlan:
+def plan_of(entry: Entry) -> RecordedPlan:
     """Return the plan of a ``planned`` entry."""
     arrays = entry.arrays
+    if "references" in arrays:
+        return CalibrationPlan(arrays["references"], arrays["shots"], entry.body["qubits"])
     if "letters" in arrays:
         letters = _letters(arrays["letters"], entry.body["qubits"])
         return PointPlan(arrays["points"], arrays["settings"], arrays["shots"], letters)
@@ -56,7 +63,7 @@ def answer_of(entry: Entry, measured: Plan) -> Answer:
     A KeyError names what the entry does not have.
     """
     answer: Any = None
-    if isinstance(measured, PointPlan):
+    if isinstance(measured, OutcomePlan):
         answer = OutcomeCounts(*(entry.arrays[name] for name in OUTCOMES))
     else:
         answer = entry.arrays["hits"]

@@ -9,6 +9,7 @@ import numpy as np
 from aqka._util.arrays import IntArray
 from aqka._util.files import open_atomically
 from aqka._util.text import inert
+from aqka.core.calibration import CalibrationPlan, CalibrationTable
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, ShotPlan
@@ -39,6 +40,10 @@ class Measurements(NamedTuple):
     hits: IntArray
 
 
+NO_SETTING = -1
+"""Stands for the setting of reference states, which are measured as they are."""
+
+
 class Outcomes(NamedTuple):
     """Counts of points in long format: one row for each outcome that was seen in a round.
 
@@ -47,7 +52,9 @@ class Outcomes(NamedTuple):
     round
         The round, from 0.
     point, setting
-        The point, and which of the shared Pauli settings it was measured in.
+        The point, and which of the shared Pauli settings it was measured in. In a calibration
+        round the setting is -1, and the point stands for the reference state: 0 for all qubits in
+        0, 1 for all in 1.
     outcome
         The bitstring as a number, qubit 0 its least significant bit.
     seen
@@ -124,10 +131,14 @@ def _outcomes(history: History) -> Outcomes:
     parts = []
     for round in history.rounds:
         plan, seen = round.measured, round.answer
-        assert isinstance(plan, PointPlan)
         assert isinstance(seen, OutcomeCounts)
+        if isinstance(plan, CalibrationPlan):
+            points, settings = plan.references, np.full(len(plan), NO_SETTING)
+        else:
+            assert isinstance(plan, PointPlan)
+            points, settings = plan.points, plan.settings
         numbers = np.full(len(seen.rows), round.number)
-        measured = (plan.points[seen.rows], plan.settings[seen.rows])
+        measured = (points[seen.rows], settings[seen.rows])
         parts.append([numbers, *measured, seen.outcomes, seen.counts])
     return Outcomes(*_joined(parts, len(Outcomes._fields)))
 
@@ -185,19 +196,41 @@ def table_of(path: str | Path) -> Replayed:
 def point_table_of(path: str | Path) -> PointTable:
     """Return the table of a run that measured points as its session had it, from the ledger alone.
 
-    It serves training and prediction alike. A run of which no round has ended has none.
+    It serves training and prediction alike. A run of which no round of points has ended has none.
     """
     history = sound_history(path)
     plans = [round.planned for round in history.rounds if isinstance(round.planned, PointPlan)]
     if not plans:
-        raise LedgerError(f"{inert(path, 300)} is the ledger of pairs, or of no round yet.")
+        raise LedgerError(
+            f"{inert(path, 300)} is the ledger of pairs, or of no round of points yet."
+        )
     n_points = history.extent.points or history.extent.new_points
     assert n_points is not None
     table = PointTable(n_points, plans[0].letters)
     for round in history.rounds:
-        assert isinstance(round.measured, PointPlan)
-        assert isinstance(round.answer, OutcomeCounts)
-        table.add(round.measured, round.answer)
+        if isinstance(round.measured, PointPlan):
+            assert isinstance(round.answer, OutcomeCounts)
+            table.add(round.measured, round.answer)
+    return table
+
+
+def calibration_of(path: str | Path) -> CalibrationTable:
+    """Return what a run read of its reference states, from the ledger alone.
+
+    ``aqka.estimates.readout.confusion_matrices`` makes readout errors of its ``answer``. A run
+    without a calibration is refused.
+    """
+    history = sound_history(path)
+    if history.extent.calibration is None or history.extent.pauli is None:
+        raise LedgerError(
+            f"{inert(path, 300)} is the ledger of a run without a calibration of the readout; "
+            "calibration_shots buys one."
+        )
+    table = CalibrationTable(history.extent.pauli[1])
+    for round in history.rounds:
+        if isinstance(round.measured, CalibrationPlan):
+            assert isinstance(round.answer, OutcomeCounts)
+            table.add(round.measured, round.answer)
     return table
 
 

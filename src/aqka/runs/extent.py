@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from aqka._util.arrays import MAX_COUNT
 from aqka._util.limits import MAX_PAIRS, MAX_POINTS
+from aqka.core.calibration import CalibrationPlan
 from aqka.core.pairs import Diagonal
-from aqka.core.plans import ShotPlan
+from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
@@ -33,6 +35,8 @@ class Extent:
         Of a prediction that measures points: how many.
     pauli
         Of a run that measures points: settings and qubits.
+    calibration
+        Of one that calibrates the readout first: the shots of that.
     """
 
     points: int | None = None
@@ -40,6 +44,7 @@ class Extent:
     block: tuple[int, int] | None = None
     new_points: int | None = None
     pauli: tuple[int, int] | None = None
+    calibration: int | None = None
 
     @classmethod
     def of(cls, facts: dict[str, Any]) -> "Extent":
@@ -55,13 +60,17 @@ class Extent:
             _block(facts),
             _within(facts, "new_points", 1, most),
             pauli,
+            _within(facts, "calibration", 2, MAX_COUNT),
         )
 
-    def check(self, plan: ShotPlan | PointPlan) -> None:
+    def check(self, plan: Plan) -> None:
         """Refuse a plan that names what the run does not have."""
         if isinstance(plan, PointPlan):
             self._check_points(plan)
+        elif isinstance(plan, CalibrationPlan):
+            self._check_references(plan)
         else:
+            assert isinstance(plan, ShotPlan)
             self._check_pairs(plan)
 
     def _check_points(self, plan: PointPlan) -> None:
@@ -71,6 +80,18 @@ class Extent:
             )
         for size in (self.points, self.new_points):
             _check_below(int(plan.points.max(initial=-1)), size, "point")
+
+    def _check_references(self, plan: CalibrationPlan) -> None:
+        if self.pauli is None or self.calibration is None:
+            raise InputError("it plans a calibration, but the run has none")
+        if plan.n_qubits != self.pauli[1]:
+            raise InputError(
+                f"it calibrates {plan.n_qubits} qubits, but the run has {self.pauli[1]}"
+            )
+        if plan.total > self.calibration:
+            raise InputError(
+                f"it calibrates with {plan.total} shots, but the run has {self.calibration}"
+            )
 
     def _check_pairs(self, plan: ShotPlan) -> None:
         if self.pauli is not None:

@@ -11,10 +11,9 @@ from typing import Any
 
 from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
-from aqka.core.plans import Answer, Landmarks, ShotPlan
-from aqka.core.point_plans import PointPlan
+from aqka.core.plans import Answer, Landmarks
 from aqka.errors import InputError, LedgerError
-from aqka.runs.entries import answer_of, plan_of
+from aqka.runs.entries import RecordedPlan, answer_of, plan_of
 from aqka.runs.extent import Extent, as_number
 from aqka.runs.ledger import Entry
 
@@ -47,8 +46,8 @@ class RecordedRound:
     """
 
     number: int
-    planned: ShotPlan | PointPlan
-    measured: ShotPlan | PointPlan
+    planned: RecordedPlan
+    measured: RecordedPlan
     answer: Answer
     failed: bool
     lost: int
@@ -113,7 +112,7 @@ class History:
     shots: int = 0
     lost: int = 0
     qpu_seconds: float | None = None
-    open_plan: ShotPlan | PointPlan | None = None
+    open_plan: RecordedPlan | None = None
     open_tag: str = ""
     ticket: str | None = None
     last_kind: str | None = None

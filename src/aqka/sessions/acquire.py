@@ -54,6 +54,7 @@ def acquire(
     allocator: str | PointAllocator | None = None,
     *,
     design: Literal["points"],
+    calibration_shots: int = 0,
     schedule: Schedule | None = None,
     seed: int = 0,
     directory: str | Path | None = None,
@@ -89,6 +90,7 @@ def acquire(
     *,
     design: str = "pairs",
     new_points: int = 0,
+    calibration_shots: int = 0,
     ridge: float = 0.01,
     C: float = DEFAULT_C,
     reading: str | Reading = FAIR,
@@ -118,6 +120,9 @@ def acquire(
         takes what :func:`~aqka.sessions.choose_design` predicts the smaller error for.
     new_points
         Of ``"auto"``: points to be predicted later on, out of budgets like this one.
+    calibration_shots
+        Of ``"points"``: shots of the budget for a calibration of the readout; see
+        :class:`~aqka.sessions.PointAcquisition`.
     ridge, C, reading, true_kernel
         See :class:`~aqka.Problem`.
     directory
@@ -151,13 +156,20 @@ def acquire(
     backend = as_backend(backend)
     if design not in DESIGNS:
         raise InputError(f"design must be one of {', '.join(DESIGNS)}; got {design!r}.")
+    if calibration_shots and design != "points":
+        raise InputError(
+            f"calibration_shots are for design='points', got {calibration_shots} with "
+            f"design={design!r}: readout errors of pairs are not corrected."
+        )
     if design == "auto":
         # A new point is taken to get the shots that a training point gets.
         total = budget + budget * new_points // problem.n_points
         design = choose_design(problem.n_points, backend.n_qubits, total, new_points).design
     session: Acquisition | PointAcquisition
     if design == "points":
-        session = _point_session(backend, problem, budget, allocator, schedule, seed)
+        session = _point_session(
+            backend, problem, budget, allocator, schedule, seed, calibration_shots
+        )
     else:
         chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
         session = _pair_session(backend, problem, budget, chosen, schedule, seed)
@@ -189,6 +201,7 @@ def _point_session(
     allocator: Any,
     schedule: Schedule | None,
     seed: int,
+    calibration_shots: int,
 ) -> PointAcquisition:
     if backend.n_qubits is None:
         raise InputError(
@@ -201,4 +214,8 @@ def _point_session(
             f"y labels {problem.n_points} points, but the backend has {backend.shape[0]}."
         )
     chosen = DEFAULT_POINT_ALLOCATOR if allocator is None else allocator
-    return PointAcquisition(problem, backend.n_qubits, budget, chosen, schedule, seed=seed)
+    return PointAcquisition(
+        *(problem, backend.n_qubits, budget, chosen, schedule),
+        seed=seed,
+        calibration_shots=calibration_shots,
+    )

@@ -1,19 +1,22 @@
 """Points measured once each under a budget, as an ask/tell session."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import IntArray, as_count, digest
+from aqka._util.arrays import FloatArray, IntArray, as_count, digest
 from aqka.allocators.points import PointAllocator, make_point_allocator
 from aqka.allocators.schedule import Schedule
+from aqka.core.calibration import N_REFERENCES, CalibrationPlan, CalibrationTable
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import as_settings, choose_settings
 from aqka.errors import InputError
+from aqka.estimates.readout import confusion_matrices
 from aqka.runs.session import Session
 from aqka.sessions.checked_allocation import checked_allocation
 from aqka.sessions.point_heads import PointHead, PointKernel
@@ -21,7 +24,7 @@ from aqka.sessions.point_heads import PointHead, PointKernel
 DEFAULT_POINT_ALLOCATOR = "even"
 
 
-class PointAcquisition(Session[PointPlan]):
+class PointAcquisition(Session[PointPlan | CalibrationPlan]):
     """A shot budget being spent on points, each measured in shared Pauli settings.
 
     Shots grow with the number of points, not with that of their pairs, and a new point costs what
@@ -43,6 +46,16 @@ class PointAcquisition(Session[PointPlan]):
         Pauli settings, one row each (``aqka.core.settings``); None draws them from the seed.
     seed
         Of the settings.
+    calibration_shots
+        Shots of the budget that are spent first, half of them on each of two reference states: all
+        qubits in 0, and all in 1. What is read of them tells the readout errors (``confusion``),
+        which are taken out of the states; docs/explanation/points.md says how many are enough. 0
+        corrects nothing.
+
+    Attributes
+    ----------
+    table, calibration
+        What was measured of the points, and of the reference states.
 
     Examples
     --------
@@ -66,6 +79,7 @@ class PointAcquisition(Session[PointPlan]):
         schedule: Schedule | None = None,
         settings: ArrayLike | None = None,
         seed: int = 0,
+        calibration_shots: int = 0,
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
@@ -83,12 +97,18 @@ class PointAcquisition(Session[PointPlan]):
                 f"settings must name {n_qubits} qubits, those of the feature map, got "
                 f"{self.table.n_qubits}."
             )
-        if self.budget < problem.n_points:
+        self.calibration_shots = as_calibration_shots(calibration_shots)
+        self.calibration = CalibrationTable(n_qubits)
+        self._calibration_rounds = 0
+        left = self.budget - self.calibration_shots
+        if left < problem.n_points:
+            beside = f" beside {self.calibration_shots} of calibration" if calibration_shots else ""
             raise InputError(
                 f"budget must give every point a shot: {self.budget} shots for "
-                f"{problem.n_points} points; better {4 * 2 ** min(n_qubits, 12)} a point."
+                f"{problem.n_points} points{beside}; better {4 * 2 ** min(n_qubits, 12)} a point."
             )
-        self._milestones = self.schedule.milestones(self.budget)
+        ends = self.schedule.milestones(left)
+        self._milestones = [self.calibration_shots + end for end in ends]
 
     def _figures(self) -> dict[str, object]:
         return {
@@ -101,13 +121,13 @@ class PointAcquisition(Session[PointPlan]):
 
     @property
     def shots_measured(self) -> int:
-        """Shots in the table."""
-        return self.table.total
+        """Shots in the tables."""
+        return self.table.total + self.calibration.total
 
     @property
     def rounds_total(self) -> int:
         """Number of times ``ask`` will be answered if no round fails, the warm-up included."""
-        return len(self._milestones)
+        return len(self._milestones) + (1 if self.calibration_shots else 0)
 
     @property
     def _tag_name(self) -> str:
@@ -115,7 +135,7 @@ class PointAcquisition(Session[PointPlan]):
 
     def settings(self) -> dict[str, str]:
         """Return all that a run depends on besides the backend, as texts."""
-        return {
+        facts = {
             "design": "points",
             "labels": digest(self.problem.y),
             "budget": str(self.budget),
@@ -124,6 +144,9 @@ class PointAcquisition(Session[PointPlan]):
             "pauli": digest(self.table.settings),  # type: ignore[arg-type]
             "seed": str(self.seed),
         }
+        if self.calibration_shots:  # runs without keep the tags that they always had
+            facts["calibration"] = str(self.calibration_shots)
+        return facts
 
     def extent(self) -> dict[str, str]:
         """Return which points and settings plans may name."""
@@ -133,6 +156,17 @@ class PointAcquisition(Session[PointPlan]):
             "settings": str(table.n_settings),
             "qubits": str(table.n_qubits),
         }
+
+    @property
+    def confusion(self) -> FloatArray | None:
+        """Readout errors as the calibration shows them, a 2 × 2 matrix for each qubit.
+
+        Entry (q, r, t) is the probability to read r where qubit q is t. None without a
+        calibration, and until both reference states have been read.
+        """
+        if self.calibration.shots.min() == 0:
+            return None
+        return confusion_matrices(self.calibration.answer, self.calibration.n_qubits)
 
     def fit(self, readout: Any = None, kernel: PointKernel | None = None) -> PointHead:
         """Train a head on what was measured.
@@ -144,27 +178,78 @@ class PointAcquisition(Session[PointPlan]):
         kernel
             Which kernel is read out of the counts: :class:`~aqka.sessions.FidelityOfPoints` or
             :class:`~aqka.sessions.ProjectedPoints`. None is the first where there are at most
-            eight qubits, and the second above.
+            eight qubits, and the second above. Readout errors are those of the calibration where
+            there was one, unless it names others.
         """
         chosen = kernel or PointKernel.default(self.table.n_qubits)
+        if self.calibration_shots:
+            chosen = chosen.with_confusion(self._known_confusion())
         return chosen.fit(self.table, self.problem, readout)
+
+    def _known_confusion(self) -> FloatArray | None:
+        confusion = self.confusion
+        if confusion is None:
+            warnings.warn(
+                f"the calibration brought {self.calibration.shots[0]} and "
+                f"{self.calibration.shots[1]} shots of the two reference states, so readout errors "
+                "are not corrected",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return confusion
 
     @property
     def _ending(self) -> str:
         return f"the budget of {self.budget} shots is spent"
 
-    def _take(self, planned: PointPlan, measured: PointPlan, answer: OutcomeCounts) -> None:
-        self.table.add(measured, answer)
+    def _take(
+        self,
+        planned: PointPlan | CalibrationPlan,
+        measured: PointPlan | CalibrationPlan,
+        answer: OutcomeCounts,
+    ) -> None:
+        if isinstance(measured, CalibrationPlan):
+            self.calibration.add(measured, answer)
+            self._calibration_rounds += 1
+        else:
+            self.table.add(measured, answer)
 
-    def _next_plan(self) -> PointPlan:
-        # Counted from what is measured, so shots that an earlier round did not use come along.
-        milestone = self._milestones[min(self.round, len(self._milestones) - 1)]
+    def _next_plan(self) -> PointPlan | CalibrationPlan:
+        calibration = self._calibration_plan()
+        if calibration.total:
+            return calibration
+        if self.calibration_shots and not self.table.total:
+            _ = self.confusion  # a qubit that cannot be read is told before points are bought
+        # Counted from what is measured, so shots that an earlier round did not use come along; a
+        # calibration that lost shots may have used those of the first.
+        done = min(self.round - self._calibration_rounds, len(self._milestones) - 1)
+        milestone = next(end for end in self._milestones[done:] if end > self.shots_spent)
         shots = self._allocate(milestone - self.shots_spent)
         points = np.flatnonzero(shots)
         return even_plan(points, self.table.settings, shots[points])
+
+    def _calibration_plan(self) -> CalibrationPlan:
+        """Return what the calibration lacks; shots that it lost are bought again.
+
+        They are the points' then, of which every one keeps a shot.
+        """
+        lacking = self.calibration.missing(self.calibration_shots // N_REFERENCES)
+        most = max(0, (self.shots_left - self.problem.n_points) // N_REFERENCES)
+        return lacking.cut_to(np.minimum(lacking.shots, most))
 
     def _allocate(self, shots: int) -> IntArray:
         """Ask the allocator, and trust its answer only as far as the budget goes."""
         table = self.table.read_only()
         answer = self.allocator.point_shots(table, self.problem.outputs, shots)
         return checked_allocation(self.allocator, answer, table.n_points, shots)
+
+
+def as_calibration_shots(shots: int) -> int:
+    """Return the shots of a calibration, half of them for each of its two circuits."""
+    count = as_count(shots, "calibration_shots", minimum=0)
+    if count % N_REFERENCES:
+        raise InputError(
+            f"calibration_shots must be even, for half of them go to each of two circuits; got "
+            f"{count}, take {count + 1}."
+        )
+    return count

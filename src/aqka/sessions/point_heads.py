@@ -6,7 +6,7 @@ kernel of reduced states, for more qubits than a state can be fitted on.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
+from aqka.errors import InputError
 from aqka.estimates.projected import (
     ReducedStates,
     gaussian_projected_kernel,
@@ -83,6 +84,13 @@ class PointKernel(ABC):
     @abstractmethod
     def fit(self, table: PointTable, problem: Problem, readout: Any) -> PointHead:
         """Train a head on counts; ``readout`` as for pairs, None for the ridge by leave-one-out."""
+
+    def with_confusion(self, confusion: FloatArray | None) -> "PointKernel":
+        """Return the kernel read with these readout errors, unless it has its own."""
+        raise InputError(
+            f"{type(self).__name__} must write with_confusion to read counts of a device whose "
+            "readout was calibrated; or leave calibration_shots out."
+        )
 
     @staticmethod
     def default(n_qubits: int) -> "PointKernel":
@@ -190,6 +198,10 @@ class FidelityOfPoints(PointKernel):
     rank: int | None = None
     confusion: FloatArray | None = None
 
+    def with_confusion(self, confusion: FloatArray | None) -> "FidelityOfPoints":
+        """Return the kernel read with these readout errors, unless it has its own."""
+        return self if self.confusion is not None else replace(self, confusion=confusion)
+
     def fit(self, table: PointTable, problem: Problem, readout: Any) -> StateHead:
         """Fit the states, then the head on their kernel or, where it is smaller, their features."""
         states, tests = self._states(table)
@@ -289,6 +301,10 @@ class ProjectedPoints(PointKernel):
     locality: int = 1
     gamma: float | None = None
     confusion: FloatArray | None = None
+
+    def with_confusion(self, confusion: FloatArray | None) -> "ProjectedPoints":
+        """Return the kernel read with these readout errors, unless it has its own."""
+        return self if self.confusion is not None else replace(self, confusion=confusion)
 
     def fit(self, table: PointTable, problem: Problem, readout: Any) -> ProjectedHead:
         """Reduce the states, and fit the head on their kernel."""

@@ -163,7 +163,8 @@ def carry_out(
     limit = study_ceiling(study, quoted, ceiling)
     quoted = check_ceiling(quoted, limit, new=new)
     # Made before anything is opened or written, so that what cannot work is refused.
-    session = new_session(study, points, quoted.shots, n_qubits_of(prepared))
+    training = quoted.shots + study.method.calibration_shots
+    session = new_session(study, points, training, n_qubits_of(prepared))
     test_shots = prediction_shots(study, points, quoted, directory)
     if confirm is not None and backends.train.is_paid:
         confirm(quoted, backends.train.name)

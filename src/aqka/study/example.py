@@ -79,6 +79,8 @@ C = 5.0                       # of the head svm
 # rounds = 4                  # after the warm-up
 # explore = 0.2               # share of each round spent regardless of the scores
 seed = 0                      # of the allocation
+# calibration_shots = 0       # of design "points": shots of the training budget that tell the
+                              # readout errors of a device, which are then taken out
 """
 
 

@@ -92,12 +92,19 @@ def as_begun(study: Study, directory: Path) -> Study:
 def new_session(
     study: Study, points: Points, budget: int, n_qubits: int
 ) -> Acquisition | PointAcquisition:
-    """Return the training session of a study whose design is settled, before its first shot."""
+    """Return the training session of a study whose design is settled, before its first shot.
+
+    ``budget`` is for all that training takes, a calibration included.
+    """
     method = study.method
     problem = problem_of(study, points)
     if method.design == "points":
         allocator, schedule = point_allocator(study), schedule_of(study)
-        return PointAcquisition(problem, n_qubits, budget, allocator, schedule, seed=method.seed)
+        return PointAcquisition(
+            *(problem, n_qubits, budget, allocator, schedule),
+            seed=method.seed,
+            calibration_shots=method.calibration_shots,
+        )
     return Acquisition(problem, budget, method.allocator, schedule_of(study), method.seed)
 
 

@@ -173,7 +173,8 @@ def predict_new_points(
         )
     budget = len(features) * len(points.train) * per_pair
     if study.method.design == "points":  # a new point gets what a training point got
-        budget = len(features) * (shots_per_pair or history.budget // len(points.train))
+        trained = history.budget - (history.extent.calibration or 0)
+        budget = len(features) * (shots_per_pair or trained // len(points.train))
     session = new_session(study, points, history.budget, n_qubits_of(prepared))
     replay(session, history)
     head, noise = fit_head(study, session, history, n_qubits_of(prepared))

@@ -135,10 +135,10 @@ class ProgressReader:
         predictions = _predictions(self._directory)
         check_extent(history)
         assert history.budget is not None
-        table, rounds, unit, size = self._rounds(history)
+        rounds, unit, size = self._rounds(history)
         last = rounds[-1] if rounds else None
         left = None
-        if rounds and table.total < history.budget:
+        if rounds and history.shots < history.budget:
             remaining = max(1, (planned or 0) - len(rounds))
             left = remaining * float(np.mean([r.seconds for r in rounds]))
         return Progress(
@@ -147,7 +147,7 @@ class ProgressReader:
             backend=history.backend if history.backend and name in ("", "ibm") else name,
             rounds=len(rounds),
             rounds_planned=planned,
-            shots=table.total,
+            shots=history.shots,
             budget=history.budget,
             pairs_seen=last.pairs_seen if last else 0,
             pairs=size,
@@ -164,16 +164,14 @@ class ProgressReader:
             jobs=tuple(JobState(job_id) for job_id in open_jobs(self._directory, history)),
         )
 
-    def _rounds(
-        self, history: History
-    ) -> tuple[PairTable | PointTable, list[RoundSummary], str, int]:
-        """Return counts and rounds, and how many of what there are to measure."""
+    def _rounds(self, history: History) -> tuple[list[RoundSummary], str, int]:
+        """Return the rounds, and how many of what there are to measure."""
         if history.extent.pauli is None:
             pairs = _empty_table(history)
             found = summarise_rounds(history, pairs, self._assess, assessed=1)
-            return pairs, found, "pairs", pairs.n_pairs
+            return found, "pairs", pairs.n_pairs
         points = empty_point_table(history)
-        return points, summarise_point_rounds(history, points), "points", points.n_points
+        return summarise_point_rounds(history, points), "points", points.n_points
 
     def _backend_name(self) -> str:
         if self._study is None:
@@ -192,7 +190,8 @@ class ProgressReader:
         shots = quoted.get("shots") if isinstance(quoted, dict) else None
         if not isinstance(shots, int) or not 0 < shots < 2**50:
             return None
-        return len(schedule_of(self._study).milestones(shots))
+        calibration = 1 if self._study.method.calibration_shots else 0
+        return calibration + len(schedule_of(self._study).milestones(shots))
 
 
 def run_state(directory: Path, history: History, held: bool | None) -> str:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aqka.core.calibration import CalibrationPlan
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
@@ -93,9 +94,7 @@ def _actual(
 ) -> dict[str, Any]:
     """Return what was used."""
     return {
-        "shots": history.shots,
-        "submissions": len(history.rounds),
-        "qpu_seconds": history.qpu_seconds,
+        **training_use(history),
         "test_shots": 0 if made is None else int(made.prediction.shots.sum()),
         "test_qpu_seconds": None if made is None else made.history.qpu_seconds,
         "test_submissions": 0 if made is None else made.history.ended,
@@ -103,6 +102,28 @@ def _actual(
         "sentinel_shots": sentinel_shots,
         "wall_seconds": wall_seconds(history),
         "rate": study.budget.rate,
+    }
+
+
+def training_use(history: History) -> dict[str, Any]:
+    """Return what a training run used, its calibration by itself as quotes have it."""
+    rounds = [r for r in history.rounds if isinstance(r.planned, CalibrationPlan)]
+    if not rounds:
+        return {
+            "shots": history.shots,
+            "submissions": len(history.rounds),
+            "qpu_seconds": history.qpu_seconds,
+        }
+    shots = sum(r.measured.total for r in rounds)
+    seconds = sum(r.qpu_seconds or 0.0 for r in rounds)
+    told = history.qpu_seconds
+    return {
+        "shots": history.shots - shots,
+        "submissions": len(history.rounds) - len(rounds),
+        "qpu_seconds": None if told is None else told - seconds,
+        "calibration_shots": shots,
+        "calibration_submissions": len(rounds),
+        "calibration_qpu_seconds": None if told is None else seconds,
     }
 
 
@@ -130,6 +151,7 @@ def _results_of_points(
             "settings": table.n_settings,
             "shots_per_point": table.total / table.n_points,
             "states": [test.sentence for test in tests],
+            "confusion": None if session.confusion is None else session.confusion.tolist(),
         },
         "sentinels": None,
         "actual": _actual(study, history, made, 0),
@@ -237,7 +259,8 @@ def _rows_of_everything(
     rows: list[tuple[str, float | None, float | None]] = [
         (f"shots for {part.name}", part.shots, used.get(part.name)) for part in quoted.parts
     ]
-    told = [actual["qpu_seconds"], actual.get("test_qpu_seconds")]
+    names = ("qpu_seconds", "calibration_qpu_seconds", "test_qpu_seconds")
+    told = [actual.get(name) for name in names]
     seconds = sum(time for time in told if time is not None) if any(told) else None
     if seconds is None and 0.0 in told:
         seconds = 0.0  # of a device that runs in this process
@@ -246,7 +269,9 @@ def _rows_of_everything(
         (
             "submissions in all",
             quoted.total_submissions,
-            actual["submissions"] + actual.get("test_submissions", 0),
+            actual["submissions"]
+            + actual.get("calibration_submissions", 0)
+            + actual.get("test_submissions", 0),
         ),
         ("QPU seconds in all", quoted.total_qpu_seconds, seconds),
         ("cost in all", quoted.total_cost, _cost(seconds, actual["rate"])),

@@ -85,13 +85,14 @@ def summarise_point_rounds(history: History, table: PointTable) -> list[RoundSum
 
     What is seen of a round are points; neither a Gini nor an accuracy is worked out.
     """
-    found = []
+    found, shots = [], 0
     for round in history.rounds:
-        assert isinstance(round.measured, PointPlan)
         assert isinstance(round.answer, OutcomeCounts)
-        table.add(round.measured, round.answer)
+        if isinstance(round.measured, PointPlan):  # and not a calibration
+            table.add(round.measured, round.answer)
+        shots += round.measured.total
         seen = int(np.sum(table.shots_per_point > 0))
-        found.append(_summary(round, table.total, seen, None, None))
+        found.append(_summary(round, shots, seen, None, None))
     return found
 
 

@@ -160,6 +160,9 @@ class MethodSection(Section):
         See :class:`~aqka.Schedule`; None takes the allocator's own.
     seed
         Of the allocation.
+    calibration_shots
+        Of ``points``: shots of the training budget for a calibration of the readout; see
+        :class:`aqka.sessions.PointAcquisition`.
     """
 
     design: Literal["pairs", "points", "auto"] = "pairs"
@@ -172,6 +175,7 @@ class MethodSection(Section):
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
     explore: Fraction | None = None
     seed: Seed = 0
+    calibration_shots: Annotated[int, Field(ge=0, le=10**9, multiple_of=2)] = 0
 
     @field_validator("allocator")
     @classmethod
@@ -189,6 +193,8 @@ class MethodSection(Section):
     def _consistent(self) -> "MethodSection":
         if self.readout is not None and (self.readout == "svm") != (self.head == "svm"):
             raise ValueError(f"readout {self.readout!r} does not train the head {self.head!r}")
+        if self.calibration_shots and self.design != "points":
+            raise ValueError("calibration_shots are for design = 'points'")
         of_points = self.allocator in point_allocator_names()
         if of_points and self.design != "points":
             raise ValueError(f"allocator {self.allocator!r} is for design = 'points'")

@@ -27,6 +27,7 @@ def wish_of(study: Study, points: Points) -> Wish:
         train_share=budget.train_share,
         test_shots=test_shots,
         sentinel_shots=sentinels.points * sentinels.shots,
+        calibration_shots=study.method.calibration_shots,
         on_top=budget.total is None,
         design=study.method.design,
     )

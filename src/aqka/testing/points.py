@@ -8,14 +8,18 @@ from scipy.stats import chi2
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends import Backend
+from aqka.core.calibration import CalibrationPlan
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
+from aqka.estimates.readout import confusion_matrices
 from aqka.testing.backend_parts import MakeBackend
 from aqka.testing.backends import FALSE_ALARM
 
 TAGS = 4  # runs that are compared with each other
+CALIBRATION_ERRORS = 5.0  # standard errors that an entry of the confusion may be off
 RARE = 5.0  # expected counts below this are pooled, for a chi-square needs more
 
 
@@ -26,8 +30,11 @@ def check_point_backend(
     *,
     deterministic: bool = True,
     shots: int = 2000,
+    confusion: ArrayLike | None = None,
 ) -> None:
     """Assert that a backend keeps the contract of :class:`aqka.Backend` for plans of points.
+
+    Plans of reference states, which calibrate the readout of the same qubits, belong to it.
 
     Parameters
     ----------
@@ -41,6 +48,9 @@ def check_point_backend(
         Whether the same seed and tag must give the same outcomes.
     shots
         Shots of each point and setting in the statistical checks.
+    confusion
+        The readout errors that a calibration must show, a 2 × 2 matrix for each qubit
+        (``aqka.estimates.readout``); None asks only that bits are more often read rightly.
 
     Raises
     ------
@@ -68,11 +78,12 @@ def check_point_backend(
     check_plans_outside(backend, letters)
     check_recovery(make_backend(7), letters)
     check_distribution(make_backend, letters, p, shots=shots)
+    check_calibration(make_backend(4), confusion, shots=shots)
     if deterministic or backend.replayable:
         check_determinism(make_backend, letters)
 
 
-def run_points(backend: Backend, plan: PointPlan, tag: str) -> OutcomeCounts:
+def run_points(backend: Backend, plan: OutcomePlan, tag: str) -> OutcomeCounts:
     """Return the outcomes of a plan, checked."""
     answer = backend.collect(backend.submit(plan, tag))
     assert isinstance(answer, OutcomeCounts), (
@@ -154,15 +165,52 @@ def check_determinism(make_backend: MakeBackend, letters: IntArray) -> None:
     """Assert that seed and tag fix the outcomes, in other processes too."""
     points = np.arange(make_backend(0).shape[0])
     zero = np.zeros_like(points)
-    plan = PointPlan(points, zero, zero + 50, letters)
-    expected = run_points(make_backend(3), plan, "again")
-    other = pickle.loads(pickle.dumps(make_backend(3)))
-    run_points(other, plan, "something else")
-    found = run_points(pickle.loads(pickle.dumps(other)), plan, "again")
-    for name in ("rows", "outcomes", "counts"):
-        assert np.array_equal(getattr(expected, name), getattr(found, name)), (
-            "the same seed and tag must give the same outcomes"
-        )
+    measured = PointPlan(points, zero, zero + 50, letters)
+    plan: OutcomePlan
+    for plan in (measured, _both_references(50, letters.shape[1])):
+        expected = run_points(make_backend(3), plan, "again")
+        other = pickle.loads(pickle.dumps(make_backend(3)))
+        run_points(other, plan, "something else")
+        found = run_points(pickle.loads(pickle.dumps(other)), plan, "again")
+        for name in ("rows", "outcomes", "counts"):
+            assert np.array_equal(getattr(expected, name), getattr(found, name)), (
+                "the same seed and tag must give the same outcomes"
+            )
+
+
+def check_calibration(backend: Backend, confusion: ArrayLike | None, *, shots: int) -> None:
+    """Assert that reference states are prepared and read, with the readout errors that are known.
+
+    Every entry of the confusion within :data:`CALIBRATION_ERRORS` standard errors.
+    """
+    assert backend.n_qubits is not None
+    n_qubits = backend.n_qubits
+    both = _both_references(3, n_qubits)
+    run_points(backend, both.cut_to([0, 3]), "one reference state")
+    run_points(backend, both.cut_to([0, 0]), "no reference state")
+    try:
+        backend.submit(_both_references(5, n_qubits + 1), "wider")
+    except InputError:
+        pass
+    else:
+        raise AssertionError("a calibration of a qubit that is not there must be refused")
+    plan = _both_references(shots, n_qubits)
+    assert backend.recover(plan, "never calibrated") is None, "recover found what was not submitted"
+    try:
+        found = confusion_matrices(run_points(backend, plan, "calibration"), n_qubits)
+    except InputError as error:
+        raise AssertionError(f"reference states are not read as they are: {error}") from error
+    right = found[:, [0, 1], [0, 1]]
+    assert np.all(right > 0.5), f"reference states must be read rightly more often, got {right}"
+    if confusion is not None:
+        expected = np.asarray(confusion, dtype=np.float64)
+        spread = np.sqrt(expected * (1 - expected) / shots)
+        off = np.abs(found - expected) - CALIBRATION_ERRORS * spread
+        assert np.all(off <= 1e-9), f"readout errors are {found.tolist()}, not {expected.tolist()}"
+
+
+def _both_references(shots: int, n_qubits: int) -> CalibrationPlan:
+    return CalibrationPlan(np.array([0, 1]), np.array([shots, shots]), n_qubits)
 
 
 def _every_row(p: FloatArray, letters: IntArray, shots: int) -> PointPlan:

@@ -16,12 +16,14 @@ from aqka.backends._jobs.tally import HitTally, OutcomeTally
 from aqka.backends._jobs.tickets import Ticket, part_name
 from aqka.backends._jobs.tiles_in_use import TilesInUse
 from aqka.backends._jobs.transpile import Preset
-from aqka.backends._tiles.deal import Deal
+from aqka.backends._tiles.deal import SPREAD, Deal
 from aqka.backends._tiles.sentinels import Sentinels
 from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.tile_watch import TileHits
 from aqka.backends.tiles import TileRule, Tiling
+from aqka.core.calibration import CalibrationPlan
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Answer, Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
@@ -173,8 +175,14 @@ class JobBackend(Backend):
 
     def _layout(self, plan: Plan, n_tiles: int | None = None) -> Layout:
         """Return how a plan becomes rows of jobs, on so many tiles."""
-        sentinels = self._sentinels_beside(plan)
-        return self._shape_of_jobs(plan).layout(plan.shots, n_tiles or 1, sentinels)
+        shape, tiles, sentinels = (
+            self._shape_of_jobs(plan),
+            n_tiles or 1,
+            self._sentinels_beside(plan),
+        )
+        # Each tile reads its bits with errors of its own, and points are measured on all of them.
+        spread = tiles if isinstance(plan, CalibrationPlan) else SPREAD
+        return shape.layout(plan.shots, tiles, sentinels, spread)
 
     def _sentinels_beside(self, plan: Plan) -> Sentinels | None:
         """Return what every tile measures beside a plan: nothing beside points or no shots."""
@@ -184,8 +192,16 @@ class JobBackend(Backend):
         """Return how many tiles a submission is sent on; None without tiles."""
         if self._tiles is None:
             return None
-        kind, circuit = type(plan).__name__, self._circuits.of(plan).circuit
-        return self._sent_on.get(key) or len(self._tiles.find(kind, circuit))
+        return self._sent_on.get(key) or len(self._tiles.find(*self._standing(plan)))
+
+    def _standing(self, plan: Plan) -> tuple[str, "QuantumCircuit"]:
+        """Return the kind of plan and the circuit that decide where the tiles of a plan stand.
+
+        Reference states stand where points are measured.
+        """
+        if isinstance(plan, CalibrationPlan):
+            return PointPlan.__name__, self._circuits.point.circuit
+        return type(plan).__name__, self._circuits.of(plan).circuit
 
     def workload(self, plan: Plan) -> Workload:
         """Return what a plan asks of the device: rows side by side on tiles share executions."""
@@ -222,7 +238,7 @@ class JobBackend(Backend):
         del self._sent_jobs[key]
         self._sent_on.pop(key, None)
         job_ids, beside = [sent[k] for k in range(len(chunks))], self._sentinels_beside(plan)
-        return Ticket(job_ids, layout, isinstance(plan, PointPlan), deal, beside).write()
+        return Ticket(job_ids, layout, isinstance(plan, OutcomePlan), deal, beside).write()
 
     def _laid_out(
         self, plan: Plan, chunk: Chunk, deal: Deal | None, k: int
@@ -236,7 +252,8 @@ class JobBackend(Backend):
         points = dealt.sentinel_points
         diagonal = ShotPlan(points, points, np.ones_like(points))
         beside = self._values(diagonal, np.arange(len(points))) if len(points) else values[:0]
-        tiled = self._tiles.tiled(type(plan).__name__, circuit, deal.n_tiles)
+        guest = circuit if isinstance(plan, CalibrationPlan) else None
+        tiled = self._tiles.tiled(*self._standing(plan), deal.n_tiles, guest)
         return tiled.circuit, tiled.flat(dealt.side_by_side(values, beside))
 
     def collect(self, ticket: str) -> Answer:

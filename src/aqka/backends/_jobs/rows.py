@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, IntArray, as_count, as_counts
-from aqka.backends._tiles.deal import spread_quantum
+from aqka.backends._tiles.deal import SPREAD, spread_quantum
 from aqka.backends._tiles.sentinels import Sentinels
 from aqka.errors import InputError
 
@@ -122,12 +122,17 @@ class JobShape:
             )
 
     def layout(
-        self, shots: ArrayLike, tiles: int = 1, sentinels: Sentinels | None = None
+        self,
+        shots: ArrayLike,
+        tiles: int = 1,
+        sentinels: Sentinels | None = None,
+        spread: int = SPREAD,
     ) -> "Layout":
         """Return how a plan's shots are laid out, with so many rows side by side.
 
         Sentinels take rows of a job's quantum, for which room is left and which must not exceed
-        their shots.
+        their shots. The shots of each of the plan's rows come from ``spread`` tiles at least, where
+        they can be divided.
         """
         counts = as_counts(shots, "shots")
         if counts.size and counts.min() < 0:
@@ -139,13 +144,13 @@ class JobShape:
             executions = max(executions - room, self.quantum or limit)
         if self.free_shots and tiles == 1 and counts.size and counts.max() <= limit:
             return Layout(counts, 0, executions, self.max_rows)
-        quantum = self.quantum or self._choose_quantum(counts, limit, tiles)
+        quantum = self.quantum or self._choose_quantum(counts, limit, tiles, spread)
         return Layout(counts, quantum, executions, self.max_rows, tiles)
 
-    def _choose_quantum(self, counts: IntArray, limit: int, tiles: int) -> int:
+    def _choose_quantum(self, counts: IntArray, limit: int, tiles: int, spread: int) -> int:
         """Return the quantum that needs the fewest jobs, and of those the one of fewest rows."""
         quantum = _divisor_at_most(int(np.gcd.reduce(counts)) or 1, limit)
-        candidates = [spread_quantum(quantum, tiles)]
+        candidates = [spread_quantum(quantum, tiles, spread)]
         if counts.sum() // candidates[0] > self.max_rows * tiles:
             while 2 * candidates[-1] <= min(limit, int(counts.max())):
                 candidates.append(2 * candidates[-1])

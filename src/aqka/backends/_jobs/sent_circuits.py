@@ -1,6 +1,6 @@
-"""The two circuits that a backend sends: the fidelity test of pairs, and that of points."""
+"""The circuits that a backend sends: those of pairs, of points and of reference states."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,14 @@ import numpy as np
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._jobs.transpile import transpile_circuit
 from aqka.backends._points.circuit import point_circuit, setting_angles
+from aqka.backends._points.reference_circuit import (
+    placed_like,
+    reference_angles,
+    reference_circuit,
+)
 from aqka.backends.circuits import fidelity_circuit
 from aqka.backends.map_checks import check_feature_map, runs_backwards
+from aqka.core.calibration import CalibrationPlan
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
 
@@ -44,7 +50,7 @@ class SentCircuit:
 
 
 class SentCircuits:
-    """Both circuits of a feature map, each built and transpiled when it is first needed."""
+    """The circuits of a feature map, each built and transpiled when it is first needed."""
 
     def __init__(self, feature_map: "QuantumCircuit", target: Any) -> None:
         self.feature_map, self._target = feature_map, target
@@ -65,8 +71,16 @@ class SentCircuits:
         """U(x) and a rotation of each qubit."""
         return SentCircuit.of(point_circuit(self.feature_map), self._target)
 
+    @cached_property
+    def reference(self) -> SentCircuit:
+        """Reference states, on the qubits that ``point`` reads."""
+        sent = SentCircuit.of(reference_circuit(self.feature_map.num_qubits), self._target)
+        return replace(sent, circuit=placed_like(sent.circuit, self.point.circuit))
+
     def of(self, plan: Plan) -> SentCircuit:
         """Return the circuit that a plan needs."""
+        if isinstance(plan, CalibrationPlan):
+            return self.reference
         return self.point if isinstance(plan, PointPlan) else self.fidelity
 
 
@@ -77,6 +91,8 @@ def plan_values(
     if isinstance(plan, PointPlan):
         angles = setting_angles(plan.letters)[plan.settings[which]]
         values = np.concatenate([rows[plan.points[which]], angles], axis=1)
+    elif isinstance(plan, CalibrationPlan):
+        values = reference_angles(plan.references[which])
     else:
         assert isinstance(plan, ShotPlan)
         values = np.concatenate([rows[plan.rows[which]], cols[plan.cols[which]]], axis=1)

@@ -25,7 +25,7 @@ class Ticket:
     layout
         How to read their rows.
     points
-        Whether the rows measure points, not pairs.
+        Whether the rows read all qubits, as those of points do, not hits of pairs.
     deal
         Which tile ran which row; None without tiles.
     sentinels

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from aqka.backends._noisy.device_noise import used_qubits
+from aqka.backends._tiles.shape import shape_of
 from aqka.backends._tiles.tiled_circuit import TiledCircuit, tile_circuit
 from aqka.backends.tiles import TileRule, Tiling, find_tiles
 
@@ -41,10 +43,17 @@ class TilesInUse:
             tiling.without(self._dropped | names)
         self._dropped |= names
 
-    def tiled(self, kind: str, circuit: "QuantumCircuit", n_tiles: int) -> TiledCircuit:
+    def tiled(
+        self,
+        kind: str,
+        circuit: "QuantumCircuit",
+        n_tiles: int,
+        guest: "QuantumCircuit | None" = None,
+    ) -> TiledCircuit:
         """Return the circuit on so many tiles, in the order of their names.
 
-        Where a submission was begun with another number than there are now, before a tile was
+        ``guest``, on the same qubits of the device as the circuit, is put in its place on every
+        tile. Where a submission was begun with another number than there are now, before a tile was
         dropped or the device calibrated anew, the rest of it needs that number, good or not.
         """
         tiling = self.find(kind, circuit)
@@ -52,8 +61,9 @@ class TilesInUse:
             rule = replace(self.rule, count=n_tiles, worst=0.0, mean=0.0)
             tiling = find_tiles(circuit, self._device, rule)
         places = tuple(sorted(tiling.places, key=lambda place: place.name))
-        key = (kind, *(place.name for place in places))
+        key = (kind, "" if guest is None else "guest", *(place.name for place in places))
         if key not in self._circuits:
             n_qubits = tiling.calibration.n_qubits
-            self._circuits[key] = tile_circuit(tiling.shape, places, n_qubits)
+            shape = tiling.shape if guest is None else shape_of(guest, used_qubits(circuit))
+            self._circuits[key] = tile_circuit(shape, places, n_qubits)
         return self._circuits[key]

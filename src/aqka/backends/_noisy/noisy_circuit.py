@@ -10,6 +10,7 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.backends._noisy.device_noise import noise_on_circuit
 from aqka.backends._points.circuit import point_circuit, setting_angles
+from aqka.backends._points.reference_circuit import placed_like, reference_circuit
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, fidelity_circuit
 from aqka.errors import InputError
 
@@ -63,6 +64,13 @@ class NoisyCircuit:
     def point(self) -> Transpiled:
         """The circuit of points: U(x), one rotation per qubit, and measurements."""
         return self._transpiled(point_circuit(self.feature_map))
+
+    @cached_property
+    def reference(self) -> Transpiled:
+        """The circuit of reference states, on the qubits that ``point`` reads."""
+        plain = reference_circuit(self.feature_map.num_qubits)
+        circuit = placed_like(self._transpiled(plain).circuit, self.point.circuit)
+        return Transpiled(circuit, list(plain.parameters), noise_on_circuit(self._noise, circuit))
 
     def point_values(self, points: IntArray, letters: IntArray) -> FloatArray:
         """Return the values of ``point``'s parameters for points, each in its row of letters."""

@@ -7,24 +7,24 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
-from aqka.core.point_plans import PointPlan
 from aqka.core.points import MAX_DENSE_QUBITS
 
 BATCH_PROBABILITIES = 2**20
 """Probabilities of a batch, which bounds its memory; draws depend on it."""
 
-Probabilities = Callable[[IntArray, IntArray], FloatArray]
-"""From points and their letters, a row each, to the probabilities of all outcomes."""
+Probabilities = Callable[[IntArray], FloatArray]
+"""From rows of a plan to the probabilities of all their outcomes, a row each."""
 
 
 def draw_outcomes(
-    plan: PointPlan, probabilities: Probabilities, random: Generator
+    plan: OutcomePlan, probabilities: Probabilities, random: Generator
 ) -> OutcomeCounts:
     """Return outcomes of every row of a plan, drawn from its probabilities."""
     parts = []
     for rows in _batches(plan):
-        p = probabilities(plan.points[rows], plan.letters[plan.settings[rows]])
+        p = probabilities(rows)
         p /= p.sum(axis=1, keepdims=True)
         if plan.n_qubits <= MAX_DENSE_QUBITS:
             found = OutcomeCounts.of_dense(random.multinomial(plan.shots[rows], p))
@@ -61,7 +61,7 @@ def as_numbers(packed: NDArray[np.uint8]) -> IntArray:
     return numbers
 
 
-def _batches(plan: PointPlan) -> Iterator[IntArray]:
+def _batches(plan: OutcomePlan) -> Iterator[IntArray]:
     rows = np.flatnonzero(plan.shots)
     size = max(1, BATCH_PROBABILITIES >> plan.n_qubits)
     for start in range(0, len(rows), size):

@@ -82,11 +82,11 @@ class Deal:
             ) from error
 
 
-def spread_quantum(divisor: int, n_tiles: int) -> int:
+def spread_quantum(divisor: int, n_tiles: int, spread: int = SPREAD) -> int:
     """Return the shots of a row, from the greatest common divisor of a plan's shots.
 
     A divisor of it, so that the plan stays exact, for which the shots of every request come from
-    several tiles and the rows of the tiled circuit are no more than the untiled ones.
+    ``spread`` tiles or more and the rows of the tiled circuit are no more than the untiled ones.
 
     Examples
     --------
@@ -94,4 +94,4 @@ def spread_quantum(divisor: int, n_tiles: int) -> int:
     (25, 1, 101)
     """
     copies = [k for k in range(1, n_tiles + 1) if divisor % k == 0]
-    return divisor // min((k for k in copies if k >= SPREAD), default=max(copies))
+    return divisor // min((k for k in copies if k >= spread), default=max(copies))

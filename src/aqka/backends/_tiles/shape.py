@@ -41,13 +41,14 @@ class Shape:
         return {(qubits[0], qubits[1]) for _, qubits in self.uses if len(qubits) == 2}
 
 
-def shape_of(isa: "QuantumCircuit") -> Shape:
+def shape_of(isa: "QuantumCircuit", used: list[int] | None = None) -> Shape:
     """Return the shape of a circuit that was transpiled for a device.
 
-    Routing is part of it: a circuit that needs a qubit in between has it in its shape.
+    Routing is part of it: a circuit that needs a qubit in between has it in its shape. ``used`` are
+    its qubits in the order of the shape's; None for those that it uses.
     """
     qiskit = require("qiskit", "qiskit")
-    used = used_qubits(isa)
+    used = used_qubits(isa) if used is None else used
     place = {isa.qubits[qubit]: k for k, qubit in enumerate(used)}
     small: QuantumCircuit = qiskit.QuantumCircuit(len(used), isa.num_clbits)
     uses: Counter[Use] = Counter()

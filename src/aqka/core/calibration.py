@@ -1,0 +1,129 @@
+"""The calibration of the readout: known states to measure, and what was read of them."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aqka._util.arrays import IntArray, as_count
+from aqka.core.outcome_plans import OutcomePlan, check_outcomes
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.settings import MAX_QUBITS
+from aqka.errors import InputError
+
+N_REFERENCES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationPlan(OutcomePlan):
+    """Shots to spend on reference states, one row each: what is read of them is known before.
+
+    Attributes
+    ----------
+    references
+        0 for all qubits prepared in 0, 1 for all prepared in 1.
+    shots
+        Shots for each row.
+    qubits
+        Number of qubits, those of the points whose readout it is.
+
+    Examples
+    --------
+    >>> plan = CalibrationPlan([0, 1], [500, 500], qubits=3)
+    >>> plan.total, plan.no_errors().outcomes
+    (1000, array([0, 7]))
+    """
+
+    references: IntArray
+    shots: IntArray
+    qubits: int
+    ROWS: ClassVar[tuple[str, ...]] = ("references",)
+
+    def __post_init__(self) -> None:
+        """Check the columns, and that they name reference states that there are."""
+        super().__post_init__()
+        qubits = as_count(self.qubits, "qubits")
+        if qubits > MAX_QUBITS:
+            raise InputError(f"qubits must be at most {MAX_QUBITS}, got {qubits}.")
+        if self.references.size and self.references.max() >= N_REFERENCES:
+            raise InputError(
+                "references of the plan must be 0 (all qubits in 0) or 1 (all in 1), got "
+                f"{self.references.max()}."
+            )
+
+    @property
+    def n_qubits(self) -> int:
+        """Qubits that each row measures."""
+        return self.qubits
+
+    def describe_row(self, row: int) -> str:
+        """Return what a row measures, in words."""
+        return f"the reference state of all qubits in {self.references[row]}"
+
+    def equals(self, other: object) -> bool:
+        """Return whether both ask for the same shots of the same in the same order."""
+        same = super().equals(other) and isinstance(other, CalibrationPlan)
+        return same and self.qubits == other.qubits  # type: ignore[attr-defined]
+
+    def no_errors(self) -> OutcomeCounts:
+        """Return the answer of a device that reads every bit as it is."""
+        rows = np.flatnonzero(self.shots)
+        return OutcomeCounts(rows, self.references[rows] * (2**self.qubits - 1), self.shots[rows])
+
+
+class CalibrationTable:
+    """What was read of the reference states.
+
+    Parameters
+    ----------
+    n_qubits
+        Number of qubits.
+
+    Attributes
+    ----------
+    shots
+        Shots of each reference state.
+    answer
+        The outcomes; row 0 is the state of all qubits in 0, row 1 that of all in 1. What
+        ``aqka.estimates.readout.confusion_matrices`` takes.
+
+    Examples
+    --------
+    >>> table = CalibrationTable(1)
+    >>> plan = CalibrationPlan([0, 1], [5, 4], qubits=1)
+    >>> table.add(plan, OutcomeCounts([0, 0, 1], [0, 1, 1], [3, 2, 4]))
+    >>> table.shots, table.total
+    (array([5, 4]), 9)
+    """
+
+    def __init__(self, n_qubits: int) -> None:
+        self.n_qubits = as_count(n_qubits, "n_qubits")
+        self.shots: IntArray = np.zeros(N_REFERENCES, dtype=np.int64)
+        none = np.zeros(0, dtype=np.int64)
+        self.answer = OutcomeCounts(none, none, none)
+
+    @property
+    def total(self) -> int:
+        """All shots so far."""
+        return int(self.shots.sum())
+
+    def add(self, plan: CalibrationPlan, answer: OutcomeCounts) -> None:
+        """Count the outcomes of an executed plan; on bad input the table is unchanged."""
+        if plan.n_qubits != self.n_qubits:
+            raise InputError(
+                f"the plan calibrates {plan.n_qubits} qubits, the table has {self.n_qubits}."
+            )
+        check_outcomes(plan, answer)
+        np.add.at(self.shots, plan.references, plan.shots)
+        known = self.answer
+        self.answer = OutcomeCounts(
+            np.concatenate([known.rows, plan.references[answer.rows]]),
+            np.concatenate([known.outcomes, answer.outcomes]),
+            np.concatenate([known.counts, answer.counts]),
+        )
+
+    def missing(self, shots: int) -> CalibrationPlan:
+        """Return the plan of what each reference state lacks of so many shots."""
+        lacks = np.maximum(as_count(shots, "shots", minimum=0) - self.shots, 0)
+        which = np.flatnonzero(lacks)
+        return CalibrationPlan(which, lacks[which], self.n_qubits)
