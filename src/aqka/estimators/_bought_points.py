@@ -22,7 +22,7 @@ from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.decisions import Decisions
 from aqka.sessions.design import choose_design
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
-from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, StateHead
+from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, ProjectedHead, StateHead
 from aqka.sessions.point_prediction import predict_points
 from aqka.sessions.value_prediction import Values
 
@@ -71,8 +71,9 @@ class TrainingPoints:
 
     def read(self, head: PointHead) -> tuple[FloatArray | None, FloatArray | None]:
         """Return the kernel that a head was trained on and, of pure states, its variances."""
-        if not isinstance(head, StateHead):
-            return None, None
+        if isinstance(head, ProjectedHead):
+            return head.kernel(), None
+        assert isinstance(head, StateHead)
         kernel = head.states.kernel()
         if head.rank > 1:
             return kernel, None
@@ -81,7 +82,9 @@ class TrainingPoints:
 
     def diagnose(self, problem: Problem, kernel: FloatArray | None) -> Diagnostics | None:
         """Say whether adaptive shots on pairs would be worth it on this kernel."""
-        return None if kernel is None else diagnose(problem.new_table(), problem, kernel)
+        if kernel is None or self.table.n_qubits > MAX_FIDELITY_QUBITS:
+            return None  # a projected kernel is no kernel of pairs
+        return diagnose(problem.new_table(), problem, kernel)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,10 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import as_settings, choose_settings
 from aqka.errors import InputError
+from aqka.estimates.projected import least_shots
 from aqka.runs.session import Session
 from aqka.sessions.checked_allocation import checked_allocation
-from aqka.sessions.point_heads import PointHead, PointKernel
+from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, PointKernel
 
 DEFAULT_POINT_ALLOCATOR = "even"
 
@@ -87,6 +88,12 @@ class PointAcquisition(Session[PointPlan]):
             raise InputError(
                 f"budget must give every point a shot: {self.budget} shots for "
                 f"{problem.n_points} points; better {4 * 2 ** min(n_qubits, 12)} a point."
+            )
+        least = least_shots(self.table.settings) if n_qubits > MAX_FIDELITY_QUBITS else 1
+        if self.budget < least * problem.n_points:
+            raise InputError(
+                f"budget must give every point {least} shots, so that each qubit is measured twice "
+                f"in X, Y and Z: {self.budget} shots for {problem.n_points} points."
             )
         self._milestones = self.schedule.milestones(self.budget)
 

@@ -18,6 +18,7 @@ from aqka.core.problem import Problem
 from aqka.estimates.projected import (
     ReducedStates,
     gaussian_projected_kernel,
+    least_shots,
     reduced_states,
 )
 from aqka.estimates.state_rank import RankTest, choose_rank
@@ -61,6 +62,11 @@ class PointHead(ABC):
         The deviation is that of the points' own shots, the head taken as given; ``seed`` is that
         of the counts it is calibrated with.
         """
+
+    @property
+    def least_shots(self) -> int:
+        """Shots that a point needs before anything can be said of it."""
+        return 1
 
     def labels(self, decision: FloatArray) -> NDArray[Any]:
         """Return the classes that values of f stand for."""
@@ -232,12 +238,22 @@ class ProjectedHead(PointHead):
 
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation, by resampling their shots."""
-        f, random = self._f(table), np.random.default_rng(seed)
-        again = np.stack([self._f(table.resampled(random)) for _ in range(RESAMPLES)])
-        return f, np.sqrt(np.mean((again - f) ** 2, axis=0))
+        random, how = np.random.default_rng(seed), (self.states.locality, self.confusion)
+        found = reduced_states(table, *how)
+        f = self._f(found)
+        again = [reduced_states(table.resampled(random), *how, found) for _ in range(RESAMPLES)]
+        return f, np.sqrt(np.mean([(self._f(states) - f) ** 2 for states in again], axis=0))
 
-    def _f(self, table: PointTable) -> FloatArray:
-        found = reduced_states(table, self.states.locality, self.confusion)
+    def kernel(self) -> FloatArray:
+        """Return the kernel of the training points that was learnt."""
+        return gaussian_projected_kernel(self.states, self.gamma)
+
+    @property
+    def least_shots(self) -> int:
+        """Two for each operator of a reduced state."""
+        return least_shots(self.settings, self.states.locality)
+
+    def _f(self, found: ReducedStates) -> FloatArray:
         values = gaussian_projected_kernel(found, self.gamma, self.states) @ self.alpha
         values = values + self.intercept
         return values[:, 0] if self.alpha.shape[1] == 1 else values

@@ -109,13 +109,13 @@ class PointPrediction(Session[PointPlan]):
             )
         self.seed = as_count(seed, "seed", minimum=0)
         self.table = PointTable(as_count(n_points, "n_points"), head.settings)
-        if self.budget < self.table.n_points:
+        least = head.least_shots * self.table.n_points
+        if self.budget < least:
             raise InputError(
-                f"budget must give every point a shot: {self.budget} shots for "
-                f"{self.table.n_points} points."
+                f"budget must give every point {_shots_text(head.least_shots)}, {least} in all: "
+                f"{self.budget} shots for {self.table.n_points} points."
             )
         ends = self.budget / 2.0 ** np.arange(LOOKS - 1, -1, -1)
-        least = self.table.n_points
         self._milestones: list[int] = sorted({max(least, int(end)) for end in ends})
         self.settled: BoolArray = np.zeros(self.table.n_points, dtype=np.bool_)
         self._known: tuple[FloatArray, FloatArray] | None = None
@@ -210,6 +210,10 @@ class PointPrediction(Session[PointPlan]):
             head=self.head,
             table=self.table,
         )
+
+
+def _shots_text(shots: int) -> str:
+    return "a shot" if shots == 1 else f"{shots} shots"
 
 
 def _margin(f: FloatArray, deviation: FloatArray) -> FloatArray:
