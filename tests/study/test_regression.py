@@ -50,14 +50,16 @@ def houses(n_points=40, seed=0):
     return X, price
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    base = tmp_path_factory.mktemp("regression")
+def carried_out(base, study):
     X, price = houses()
     rows = [[f"no. {k}", *X[k], price[k]] for k in range(len(X))]
     write_csv(base / "houses.csv", ["house", "size", "age", "price"], rows)
-    path = write_study(base, STUDY)
-    return carry_out(prepare(path), base / "run", new=True)
+    return carry_out(prepare(write_study(base, study)), base / "run", new=True)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return carried_out(tmp_path_factory.mktemp("regression"), STUDY)
 
 
 def test_results_are_values_in_the_units_of_the_target(run):
@@ -169,3 +171,45 @@ def test_mistakes_are_told(tmp_path):
     write_csv(tmp_path / "houses.csv", ["house", "size", "price"], rows)
     with pytest.raises(InputError, match=r"set data\.task = 'regression'"):
         prepare(write_study(tmp_path, STUDY.replace('task = "regression"\n', "")))
+
+
+def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
+    text = STUDY.replace("60000", "12000").replace("rounds = 3", 'design = "auto"')
+    run = carried_out(tmp_path, text.replace("test_shots = 200\n", ""))
+    assert run.results["design"] == "points"
+    found = run.results["results"]
+    assert found["task"] == "regression"
+    assert not {"classes", "settled", "accuracy"} & set(found)
+    assert found["rmse"] < found["mean_rmse"] / 2
+    np.testing.assert_array_equal(run.values.shots, np.full(10, 400))  # what a training point got
+    # The head on exact states, in the target's units: what the intervals are for.
+    scale = TargetScale.of(run.points.train_labels)
+    exact = run.head.decide_exactly(map_states(run.points.test, "z", DEFAULT_REPS))
+    exact = exact * scale.spread + scale.centre
+    assert np.sum((run.values.low <= exact) & (exact <= run.values.high)) >= 6
+    expected = (run.directory / "results.json").read_bytes()
+    (run.directory / "results.json").unlink()
+    carry_out(read_run(run.directory), run.directory, new=False)
+    assert (run.directory / "results.json").read_bytes() == expected
+    report = run_report(run.directory)
+    np.testing.assert_array_equal(report.values.value, run.values.f)
+    assert decide(report).outcome == "learnt"
+    page = run_page(report)
+    assert "Predicted values against targets" in page
+    assert "4,000 more went to 10 test points: 16,000 in all" in page
+    X, price = houses(6, seed=5)
+    rows = [["", *X[k], price[k]] for k in range(6)]
+    file = write_csv(tmp_path / "new.csv", ["house", "size", "age", "price"], rows)
+    code, out, _ = call(monkeypatch, capsys, "predict", run.directory, file, "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert "classes" not in answer
+    assert answer["scores"]["rmse"] < answer["scores"]["mean_rmse"] / 2
+    first = answer["points"][0]
+    assert first["low"] < first["value"] < first["high"]
+    assert first["shots"] == 400
+    target = tmp_path / "out.csv"
+    code, out, _ = call(monkeypatch, capsys, "predict", run.directory, file, "--output", target)
+    assert code == 0
+    assert "6 values with 2,400 of 2,400 shots" in out
+    assert float(read_csv(target)[0]["value"]) == pytest.approx(first["value"], abs=1e-3)

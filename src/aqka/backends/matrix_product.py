@@ -47,7 +47,7 @@ class MatrixProductBackend(SimulatedBackend):
     --------
     >>> from aqka.core.point_plans import even_plan
     >>> from aqka.core.settings import uniform_settings
-    >>> backend = MatrixProductBackend(np.full((2, 40), 0.5))
+    >>> backend = MatrixProductBackend([[0.5] * 40, [0.7] * 40])
     >>> plan = even_plan([0, 1], uniform_settings(40), shots_per_point=30)
     >>> int(backend.collect(backend.submit(plan, tag="first")).counts.sum())
     60

@@ -101,7 +101,7 @@ def least_shots(settings: IntArray, locality: int = 1) -> int:
     --------
     >>> least_shots(np.array([[0], [1], [2]]))
     6
-    >>> least_shots(np.array([[0], [0], [1], [2]]))
+    >>> least_shots(np.array([[0, 0], [0, 1], [1, 2], [2, 0]]))
     8
     """
     table, most = PointTable(1, settings), 0

@@ -37,10 +37,11 @@ def _spending(report: RunReport) -> str:
     text = _on_points(report) if report.measures_points else _on_pairs(report)
     if lost:
         text += f" {count_text(lost, 'round')} failed."
-    if report.point_results is not None:
-        used = int(report.point_results.shots.sum())
+    tested = report.point_results or report.values
+    if tested is not None:
+        used = int(tested.shots.sum())
         text += (
-            f" {used:,} more went to {len(report.point_results.truth)} test points: "
+            f" {used:,} more went to {len(tested.truth)} test points: "
             f"{table.total + used:,} in all."
         )
     return text + _qpu_time(report) + _cost(report)

@@ -218,7 +218,7 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
         steering=None,
         fewer=[],
         point_results=found,
-        values=None,
+        values=value_results(run, total=False),
         exact=exact,
         rivals=[] if found is None else rivals_of(run, found, exact),
         usage=usage_of(run),

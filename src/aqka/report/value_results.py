@@ -11,6 +11,7 @@ from aqka.report.chart import Chart, Scale
 from aqka.report.point_results import REDRAWN_TRAININGS
 from aqka.report.verdict import Verdict
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
 from aqka.study.value_scores import ValueScores
@@ -58,7 +59,7 @@ def value_results(run: StudyRun, *, total: bool) -> ValueResults | None:
     found, points = run.values, run.points
     if found is None:
         return None
-    if total:
+    if total and isinstance(found, ValuePrediction):  # of points it is not known
         readout = readout_of(run.study)
         assert isinstance(run.session, Acquisition)
         found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)

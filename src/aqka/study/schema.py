@@ -225,8 +225,6 @@ class Study(Section):
     def _consistent(self) -> "Study":
         if self.data.task == "regression" and self.method.head == "svm":
             raise ValueError("method.head 'svm' is for classes; data.task is 'regression'")
-        if self.method.design != "pairs" and self.data.task == "regression":
-            raise ValueError("method.design must be 'pairs' where data.task is 'regression'")
         if self.backend.name == "matrix-product" and self.method.design != "points":
             raise ValueError(
                 "backend.name 'matrix-product' measures points: set method.design = 'points'"
