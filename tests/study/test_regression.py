@@ -4,6 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from aqka import InputError
 from aqka.backends.built_in_maps import DEFAULT_REPS
@@ -21,6 +26,7 @@ from aqka.study.schema import DataSection, parse_study
 from tests.study.helpers import write_study
 from tests.study.test_new_points import call, read_csv, write_csv
 
+GUESS = "the training points' mean"
 STUDY = """
 output = "run"
 [data]
@@ -94,6 +100,25 @@ def test_the_run_is_read_and_reported_as_it_was(run):
     assert "Predicted values against targets" in page
     assert "root mean square error" in page
     assert "majority" not in page.split("Glossary")[0]
+    by_name = {one.name: one for one in report.values.rivals}
+    assert set(by_name) == {"RBF SVM", "linear ridge", "gradient boosting", GUESS}
+    # By scikit-learn itself, on the user's own columns and the run's own split.
+    columns, truth = run.points.origin, run.points.test_labels
+    line = make_pipeline(StandardScaler(), RidgeCV([0.1, 1.0, 10.0, 100.0], cv=KFold(3)))
+    line.fit(columns.train_columns, run.points.train_labels)
+    errors = line.predict(columns.test_columns) - truth
+    ridge = by_name["linear ridge"]
+    assert ridge.scores.rmse == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-2)
+    run_errors = run.values.f - truth
+    expected = ttest_rel(errors**2, run_errors**2).pvalue * 3
+    assert ridge.p_value == pytest.approx(min(1.0, expected), rel=0.05)
+    guess = by_name[GUESS]
+    assert guess.scores.rmse == pytest.approx(report.values.scores.mean_rmse)
+    assert guess.worse
+    assert (guess.gain, guess.gain_error) == pytest.approx(
+        (report.values.scores.gain, report.values.scores.gain_error)
+    )
+    assert "linear ridge" in page
     assert report.values.ids[0].startswith("no. ")
 
 
@@ -137,7 +162,9 @@ def test_the_command_prints_the_error_and_the_verdict(run, tmp_path, monkeypatch
     directory = run.directory
     code, out, _ = call(monkeypatch, capsys, "report", directory, "--json")
     assert code == 0
-    assert json.loads(out)["runs"][0]["test_values"]["rmse"] == run.results["results"]["rmse"]
+    told = json.loads(out)["runs"][0]
+    assert told["test_values"]["rmse"] == run.results["results"]["rmse"]
+    assert told["value_rivals"][-1]["worse"]
 
 
 def test_a_resumed_run_gives_the_same(run):
