@@ -13,8 +13,6 @@ from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import reduced_states
 from tests.estimates.points import probabilities
 
-pytest.importorskip("qiskit_aer")
-
 
 def chain(n_qubits):
     """One layer of H, RZ(x_q) and RZZ(1) between neighbours, whose ⟨X⟩ are known."""

@@ -7,10 +7,11 @@ from qiskit.quantum_info import Statevector
 from qiskit_aer.noise import ReadoutError
 from qiskit_ibm_runtime.fake_provider import FakeFez
 
-from aqka import InputError, MatrixBackend
+from aqka import InputError, MatrixBackend, QuantumRidgeClassifier, acquire
 from aqka.backends import (
     AerBackend,
     AerSamplingBackend,
+    MatrixProductBackend,
     PennylaneBackend,
     RuntimeBackend,
     SamplerBackend,
@@ -18,6 +19,7 @@ from aqka.backends import (
     depolarising_noise,
 )
 from aqka.backends._jobs.tickets import Ticket
+from aqka.backends.built_in_maps import built_in_map
 from aqka.backends.circuits import zz_feature_map
 from aqka.backends.sentinel import SentinelBackend
 from aqka.core import OutcomeCounts, PointPlan, ShotPlan
@@ -31,9 +33,9 @@ X = np.random.default_rng(7).normal(size=(3, 3))
 LETTERS = np.array([[0, 1, 2], [2, 2, 2], [1, 0, 0], [1, 1, 1]])
 
 
-def exact_probabilities(points, letters):
+def exact_probabilities(points, letters, circuit=None):
     """By Qiskit: each point's state, then H and S† as its own documentation has them."""
-    circuit = zz_feature_map(points.shape[1])
+    circuit = circuit or zz_feature_map(points.shape[1])
     states = np.stack([Statevector(circuit.assign_parameters(x)).data for x in points])
     turned = np.stack([states @ basis_change(row).T for row in letters], axis=1)
     return np.abs(turned) ** 2
@@ -57,6 +59,32 @@ def test_statevector_backend():
     )
     circuit = zz_feature_map(3)
     check_point_backend(lambda seed: StatevectorBackend(X, circuit, seed=seed), LETTERS, EXACT)
+
+
+def test_matrix_product_backend():
+    check_point_backend(lambda seed: MatrixProductBackend(X, seed=seed), LETTERS, EXACT)
+    # Of six qubits, all pairs of them coupled: most gates are between qubits far from each other.
+    points, full = np.random.default_rng(1).normal(size=(2, 6)), built_in_map("zz-full", 6)
+    letters = choose_settings(6, seed=1)[:3]
+    exact = exact_probabilities(points, letters, full)
+    check_point_backend(
+        lambda seed: MatrixProductBackend(points, full, seed=seed), letters, exact, shots=4000
+    )
+
+
+def test_a_backend_of_points_alone_refuses_pairs_before_anything_is_written(tmp_path):
+    backend = MatrixProductBackend(X)
+    for ask in (
+        lambda: backend.submit(ShotPlan([0], [1], [5]), "t"),
+        lambda: MatrixProductBackend(X, columns=X),
+        lambda: acquire(backend, [0, 1, 1], 30, directory=tmp_path / "run"),
+        lambda: QuantumRidgeClassifier(backend="matrix-product", directory=tmp_path / "fit").fit(
+            X, [0, 1, 1]
+        ),
+    ):
+        with pytest.raises(InputError, match=r"measures points, not pairs: use design='points'"):
+            ask()
+    assert not list(tmp_path.iterdir())
 
 
 def test_many_qubits_are_drawn_shot_by_shot():

@@ -4,6 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from aqka import InputError
 from aqka.backends.built_in_maps import DEFAULT_REPS
@@ -21,6 +26,7 @@ from aqka.study.schema import DataSection, parse_study
 from tests.study.helpers import write_study
 from tests.study.test_new_points import call, read_csv, write_csv
 
+GUESS = "the training points' mean"
 STUDY = """
 output = "run"
 [data]
@@ -50,14 +56,16 @@ def houses(n_points=40, seed=0):
     return X, price
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    base = tmp_path_factory.mktemp("regression")
+def carried_out(base, study):
     X, price = houses()
     rows = [[f"no. {k}", *X[k], price[k]] for k in range(len(X))]
     write_csv(base / "houses.csv", ["house", "size", "age", "price"], rows)
-    path = write_study(base, STUDY)
-    return carry_out(prepare(path), base / "run", new=True)
+    return carry_out(prepare(write_study(base, study)), base / "run", new=True)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return carried_out(tmp_path_factory.mktemp("regression"), STUDY)
 
 
 def test_results_are_values_in_the_units_of_the_target(run):
@@ -92,6 +100,25 @@ def test_the_run_is_read_and_reported_as_it_was(run):
     assert "Predicted values against targets" in page
     assert "root mean square error" in page
     assert "majority" not in page.split("Glossary")[0]
+    by_name = {one.name: one for one in report.values.rivals}
+    assert set(by_name) == {"RBF SVM", "linear ridge", "gradient boosting", GUESS}
+    # By scikit-learn itself, on the user's own columns and the run's own split.
+    columns, truth = run.points.origin, run.points.test_labels
+    line = make_pipeline(StandardScaler(), RidgeCV([0.1, 1.0, 10.0, 100.0], cv=KFold(3)))
+    line.fit(columns.train_columns, run.points.train_labels)
+    errors = line.predict(columns.test_columns) - truth
+    ridge = by_name["linear ridge"]
+    assert ridge.scores.rmse == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-2)
+    run_errors = run.values.f - truth
+    expected = ttest_rel(errors**2, run_errors**2).pvalue * 3
+    assert ridge.p_value == pytest.approx(min(1.0, expected), rel=0.05)
+    guess = by_name[GUESS]
+    assert guess.scores.rmse == pytest.approx(report.values.scores.mean_rmse)
+    assert guess.worse
+    assert (guess.gain, guess.gain_error) == pytest.approx(
+        (report.values.scores.gain, report.values.scores.gain_error)
+    )
+    assert "linear ridge" in page
     assert report.values.ids[0].startswith("no. ")
 
 
@@ -135,7 +162,9 @@ def test_the_command_prints_the_error_and_the_verdict(run, tmp_path, monkeypatch
     directory = run.directory
     code, out, _ = call(monkeypatch, capsys, "report", directory, "--json")
     assert code == 0
-    assert json.loads(out)["runs"][0]["test_values"]["rmse"] == run.results["results"]["rmse"]
+    told = json.loads(out)["runs"][0]
+    assert told["test_values"]["rmse"] == run.results["results"]["rmse"]
+    assert told["value_rivals"][-1]["worse"]
 
 
 def test_a_resumed_run_gives_the_same(run):
@@ -169,3 +198,45 @@ def test_mistakes_are_told(tmp_path):
     write_csv(tmp_path / "houses.csv", ["house", "size", "price"], rows)
     with pytest.raises(InputError, match=r"set data\.task = 'regression'"):
         prepare(write_study(tmp_path, STUDY.replace('task = "regression"\n', "")))
+
+
+def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
+    text = STUDY.replace("60000", "12000").replace("rounds = 3", 'design = "auto"')
+    run = carried_out(tmp_path, text.replace("test_shots = 200\n", ""))
+    assert run.results["design"] == "points"
+    found = run.results["results"]
+    assert found["task"] == "regression"
+    assert not {"classes", "settled", "accuracy"} & set(found)
+    assert found["rmse"] < found["mean_rmse"] / 2
+    np.testing.assert_array_equal(run.values.shots, np.full(10, 400))  # what a training point got
+    # The head on exact states, in the target's units: what the intervals are for.
+    scale = TargetScale.of(run.points.train_labels)
+    exact = run.head.decide_exactly(map_states(run.points.test, "z", DEFAULT_REPS))
+    exact = exact * scale.spread + scale.centre
+    assert np.sum((run.values.low <= exact) & (exact <= run.values.high)) >= 6
+    expected = (run.directory / "results.json").read_bytes()
+    (run.directory / "results.json").unlink()
+    carry_out(read_run(run.directory), run.directory, new=False)
+    assert (run.directory / "results.json").read_bytes() == expected
+    report = run_report(run.directory)
+    np.testing.assert_array_equal(report.values.value, run.values.f)
+    assert decide(report).outcome == "learnt"
+    page = run_page(report)
+    assert "Predicted values against targets" in page
+    assert "4,000 more went to 10 test points: 16,000 in all" in page
+    X, price = houses(6, seed=5)
+    rows = [["", *X[k], price[k]] for k in range(6)]
+    file = write_csv(tmp_path / "new.csv", ["house", "size", "age", "price"], rows)
+    code, out, _ = call(monkeypatch, capsys, "predict", run.directory, file, "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert "classes" not in answer
+    assert answer["scores"]["rmse"] < answer["scores"]["mean_rmse"] / 2
+    first = answer["points"][0]
+    assert first["low"] < first["value"] < first["high"]
+    assert first["shots"] == 400
+    target = tmp_path / "out.csv"
+    code, out, _ = call(monkeypatch, capsys, "predict", run.directory, file, "--output", target)
+    assert code == 0
+    assert "6 values with 2,400 of 2,400 shots" in out
+    assert float(read_csv(target)[0]["value"]) == pytest.approx(first["value"], abs=1e-3)

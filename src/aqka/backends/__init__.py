@@ -6,6 +6,7 @@ from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.backends.base import Backend
 from aqka.backends.factory import BackendFactory
 from aqka.backends.matrix import MatrixBackend
+from aqka.backends.matrix_product import MatrixProductBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.backends.sampler import SamplerBackend
@@ -18,6 +19,7 @@ __all__ = [
     "BackendFactory",
     "JobShape",
     "MatrixBackend",
+    "MatrixProductBackend",
     "PennylaneBackend",
     "RuntimeBackend",
     "SamplerBackend",

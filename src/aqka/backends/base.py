@@ -96,6 +96,11 @@ class Backend(ABC):
         """
         return None
 
+    @property
+    def measures_pairs(self) -> bool:
+        """Whether it can measure pairs, as all can but those for points alone."""
+        return True
+
     def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that a process submitted before it died; None: none known.
 
@@ -191,6 +196,15 @@ def as_backend(backend: Any) -> Backend:
             )
         raise InputError(f"backend must be a Backend, got {given}; {remedy}.")
     return backend
+
+
+def check_measures_pairs(backend: Backend) -> None:
+    """Refuse a backend that measures points alone."""
+    if not backend.measures_pairs:
+        raise InputError(
+            f"{type(backend).__name__} measures points, not pairs: use design='points', or for "
+            "pairs of a few qubits another backend, such as StatevectorBackend."
+        )
 
 
 def check_plan(plan: Plan, shape: tuple[int, int], n_qubits: int | None = None) -> None:

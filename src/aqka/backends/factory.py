@@ -5,13 +5,19 @@ from typing import Any
 
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.base import Backend
+from aqka.backends.matrix_product import MatrixProductBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.backends.statevector import StatevectorBackend
 from aqka.errors import InputError
 
 STATEVECTOR = "statevector"
-NAMES = (STATEVECTOR, "aer", "pennylane")
+_CLASSES = {
+    STATEVECTOR: StatevectorBackend,
+    "matrix-product": MatrixProductBackend,
+    "pennylane": PennylaneBackend,
+}
+NAMES = (STATEVECTOR, "matrix-product", "aer", "pennylane")
 """Backends that need no options, so that their name is enough."""
 
 
@@ -94,7 +100,7 @@ def as_factory(backend: Any) -> BackendFactory | None:
 def _named(name: str) -> BackendFactory:
     if name == "aer":
         return BackendFactory(AerBackend, noise=depolarising_noise(0.0, 0.0))
-    return BackendFactory(PennylaneBackend if name == "pennylane" else StatevectorBackend)
+    return BackendFactory(_CLASSES[name])
 
 
 def _is_qiskit_device(device: Any) -> bool:

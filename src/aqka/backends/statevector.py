@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 MAX_PLAIN_QUBITS = 10
 MAX_STATE_BYTES = 2**33
+MAX_STATE_QUBITS = 24
+MORE_QUBITS = (
+    "For more qubits that are entangled with their neighbours only, measure points: the backend "
+    "'matrix-product' (MatrixProductBackend) with design = 'points'."
+)
 
 
 class StatevectorBackend(ExactBackend):
@@ -164,12 +169,13 @@ def _check_memory(points: FloatArray, feature_map: Any) -> None:
     named = feature_map is None or isinstance(feature_map, str)
     n_qubits = n_features if named else getattr(feature_map, "num_qubits", 0)
     needed = 16 * 2**n_qubits * len(points)
-    if needed > MAX_STATE_BYTES:
-        most = (MAX_STATE_BYTES // (16 * len(points))).bit_length() - 1
+    if needed > MAX_STATE_BYTES or n_qubits > MAX_STATE_QUBITS:
+        most = min((MAX_STATE_BYTES // (16 * len(points))).bit_length() - 1, MAX_STATE_QUBITS)
         raise InputError(
             f"{n_features} features on {n_qubits} qubits: the states of {len(points)} points would "
-            f"take {needed / 2**30:,.0f} GiB, the most is {MAX_STATE_BYTES // 2**30}. The default "
+            f"take {-(-needed // 2**30):,} GiB, the most is {MAX_STATE_BYTES // 2**30} and "
+            f"{MAX_STATE_QUBITS} qubits. The default "
             f"feature map needs a qubit for every column, so reduce X to {most} columns at most, "
             "better 4 to 10: sklearn.decomposition.PCA(4), or in a study feature_map.reduce = "
-            "'pca' and feature_map.qubits = 4."
+            f"'pca' and feature_map.qubits = 4. {MORE_QUBITS}"
         )

@@ -122,7 +122,7 @@ def _plan_study(path: Path, device: "DeviceModel", allow_code: bool, as_json: bo
     prepared = settle_design(prepare(path, allow_code=allow_code))
     made = study_quote(prepared, device=device)
     show_quote(made, prepared.study.budget.rate, device, as_json)
-    if not as_json and prepared.study.data.task != "regression":
+    if not as_json:
         sizes = len(prepared.points.train), n_qubits_of(prepared)
         _show_designs(*sizes, made.total_shots, len(prepared.points.test))
 

@@ -112,8 +112,11 @@ def _write_predictions(found: "NewPoints", output: Path) -> None:
 
 def _as_csv(found: "NewPoints") -> str:
     from aqka.cli.predictions_table import cell_text, one_column_per_class
+    from aqka.sessions.value_prediction import Values
 
-    rows = [one_column_per_class(row, found.prediction.head.classes) for row in found.records()]
+    # A value is one number, and only classes have several.
+    classes: Any = [] if isinstance(found.prediction, Values) else found.prediction.head.classes
+    rows = [one_column_per_class(row, classes) for row in found.records()]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(map(spreadsheet_cell, rows[0]))

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
-from aqka.sessions import Prediction
+from aqka.sessions.value_prediction import Values
 from aqka.study.new_points import NewPoints
 
 SHOWN_POINTS = 20
@@ -56,10 +56,10 @@ def _sentences(found: NewPoints, output: Path | None) -> list[str]:
         said.append(f"… and {count - SHOWN_POINTS} more; --output or --json gives all")
     spent = f"{int(prediction.shots.sum()):,} of {found.budget:,} shots; low and high are "
     spent += f"{prediction.level:.0%} intervals"
-    if isinstance(prediction, Prediction):
-        said.append(f"{int(prediction.settled.sum())} of {count} settled with {spent}")
-    else:
+    if isinstance(prediction, Values):
         said.append(f"{count} values with {spent}")
+    else:
+        said.append(f"{int(prediction.settled.sum())} of {count} settled with {spent}")
     if found.clipped:
         said.append(
             f"{found.clipped} points lie outside the training points' range and were clipped to it"

@@ -56,12 +56,17 @@ class ReducedStates:
 
 
 def reduced_states(
-    table: PointTable, locality: int = 1, confusion: FloatArray | None = None
+    table: PointTable,
+    locality: int = 1,
+    confusion: FloatArray | None = None,
+    otherwise: "ReducedStates | None" = None,
 ) -> ReducedStates:
     """Return the one-qubit (``locality=1``) or two-qubit reduced states of all points.
 
     ``confusion`` are readout errors, a 2 × 2 matrix for each qubit
     (:func:`aqka.estimates.readout.confusion_matrices`), and the states those before the readout.
+    Where an operator has fewer than two shots it is that of ``otherwise``, the states that shots
+    were drawn again from; without it this is refused.
     """
     if locality not in (1, 2):
         raise InputError(f"locality must be 1 or 2 qubits, got {locality!r}.")
@@ -71,7 +76,10 @@ def reduced_states(
     values, matching = operator_values(table, locality, confusion)
     operators = _operators(n, locality)
     shots = table.shots @ matching.T
-    _check_shots(shots, operators)
+    few = shots < 2
+    if otherwise is None:
+        _check_shots(shots, operators)
+    shots = np.maximum(shots, 2)
     point, setting = table.cells // table.n_settings, table.cells % table.n_settings
     means, variances = np.empty(shots.shape), np.empty(shots.shape)
     for k, chosen in enumerate(matching[:, setting]):
@@ -81,12 +89,38 @@ def reduced_states(
             for power in (value, value**2)
         )
         means[:, k], variances[:, k] = mean, (square - mean**2) / (shots[:, k] - 1)
+    if otherwise is not None:
+        means = np.where(few, otherwise.expectations, means)
+        variances = np.where(few, otherwise.variances, variances)
     # ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)².
     # A one-qubit operator belongs to every pair that has its qubit.
     shared = n - 1 if locality == 2 else 1
     weights = [(shared if len(group) == 1 else 1) / 2**locality for group, _ in operators]
     n_states = n * (n - 1) // 2 if locality == 2 else n
     return ReducedStates(means, variances, np.asarray(weights), n_states, locality)
+
+
+def least_shots(settings: IntArray, locality: int = 1) -> int:
+    """Return how many shots a point needs, spread over settings in turn, to have reduced states.
+
+    Each operator needs two, whichever setting the turn begins with.
+
+    Examples
+    --------
+    >>> least_shots(np.array([[0], [1], [2]]))
+    6
+    >>> least_shots(np.array([[0, 0], [0, 1], [1, 2], [2, 0]]))
+    8
+    """
+    table, most = PointTable(1, settings), 0
+    for matching in operator_values(table, locality)[1]:
+        places = np.flatnonzero(matching)
+        if len(places) == 0:
+            continue  # the reduced states themselves refuse it, by name
+        turns = np.concatenate([places, places + len(settings), places + 2 * len(settings)])
+        # Between an occurrence and the second after it there is room for one alone.
+        most = max(most, int(np.max(turns[2:] - turns[:-2])))
+    return most
 
 
 Operator = tuple[tuple[int, ...], tuple[int, ...]]

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_array
+from aqka.core.calibration import CalibrationTable
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
 
@@ -47,6 +48,13 @@ def confusion_matrices(answer: OutcomeCounts, n_qubits: int) -> FloatArray:
         ones = answer.counts[here] @ bits[here] / shots[true]
         confusion[:, 1, true], confusion[:, 0, true] = ones, 1 - ones
     return as_confusion(confusion, n_qubits)
+
+
+def known_confusion(calibration: CalibrationTable | None) -> FloatArray | None:
+    """Return what a calibration shows; None without one, or until both states have been read."""
+    if calibration is None or calibration.shots.min() == 0:
+        return None
+    return confusion_matrices(calibration.answer, calibration.n_qubits)
 
 
 def as_confusion(confusion: ArrayLike, n_qubits: int) -> FloatArray:

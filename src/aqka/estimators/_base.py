@@ -33,11 +33,12 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
         ``"zz"``, ``"zz-full"`` or ``"z"``; None for the ZZ map, one qubit per feature.
     backend
-        ``"statevector"``, ``"aer"`` (without noise) or ``"pennylane"``; a device of Qiskit's, such
-        as ``FakeFez()``; a :class:`~aqka.BackendFactory` for any other, or with options; or a
-        kernel that costs no shots: ``"precomputed"``, where X is the kernel itself (in
-        ``predict`` the test-by-train block), or a finished run of pairs or points (its directory,
-        session or table of counts), where X is one column of its point numbers.
+        ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
+        ``"matrix-product"``; a device of Qiskit's, such as ``FakeFez()``; a
+        :class:`~aqka.BackendFactory` for any other, or with options; or a kernel that costs no
+        shots: ``"precomputed"``, where X is the kernel itself (in ``predict`` the test-by-train
+        block), or a finished run of pairs or points (its directory, session or table of counts),
+        where X is one column of its point numbers.
     budget
         Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16
         shots a pair. For training, or with ``new_points`` for training and predictions together.

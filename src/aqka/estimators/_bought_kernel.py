@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_count, text_digest
-from aqka.backends.base import Backend, as_backend
+from aqka.backends.base import Backend, as_backend, check_measures_pairs
 from aqka.backends.factory import BackendFactory
 from aqka.core.defaults import FIRST_DEFAULT
 from aqka.core.problem import Problem
@@ -92,6 +92,7 @@ class BoughtKernel(KernelSource):
     def training(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
         """Spend the budget on the training pairs."""
         purchase, backend = self.purchase, self._backend(self.X, columns=None)
+        check_measures_pairs(backend)
         shots = purchase.training_shots(problem.n_points, self.X.shape[1])
         session, directory = self._session(problem, shots, backend)
         options: dict[str, Any] = {"ceiling": purchase.ceiling, "verbose": purchase.verbose}

@@ -15,7 +15,6 @@ from aqka.estimators._training_kernel import OnRound
 from aqka.estimators._training_points import TrainingPoints
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.sessions.decisions import Decisions
 from aqka.sessions.design import choose_design
 from aqka.sessions.point_acquisition import (
     DEFAULT_POINT_ALLOCATOR,
@@ -23,14 +22,12 @@ from aqka.sessions.point_acquisition import (
     as_calibration_shots,
 )
 from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, StateHead
-from aqka.sessions.point_prediction import predict_points
+from aqka.sessions.point_prediction import PredictedPoints, predict_points
+from aqka.sessions.point_values import NEVER_SETTLED, values_of
 from aqka.sessions.value_prediction import Values
 
 SHOTS_PER_AMPLITUDE = 16
 """Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
-
-NEVER_SETTLED = 1e-300
-"""An error rate at which every point gets its share of the shots."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +91,7 @@ class BoughtPoints(BoughtKernel):
 
     def predict(  # type: ignore[override]
         self, head: PointHead, X: NDArray[Any], shots: int, error_rate: float, level: float
-    ) -> Decisions:
+    ) -> PredictedPoints:
         """Measure new points and predict them."""
         backend = self._backend(X, columns=None)
         identity = repr((backend.fingerprint(), shots, error_rate, _head_identity(head)))
@@ -106,7 +103,7 @@ class BoughtPoints(BoughtKernel):
     ) -> Values:
         """Measure new points evenly: no class is there to be settled."""
         found = self.predict(head, X, shots, NEVER_SETTLED, level)
-        return Values(found.f, found.low, found.high, found.shots, found.level)
+        return values_of(found)
 
 
 def _head_identity(head: PointHead) -> str:

@@ -16,15 +16,20 @@ from aqka.sessions.point_heads import PointHead
 
 @dataclass(frozen=True, eq=False)
 class FinishedPoints(KernelSource):
-    """The counts of a run of points, where X is one column of their numbers; no new shots."""
+    """The counts of a run of points, where X is one column of their numbers; no new shots.
+
+    ``confusion`` are its readout errors, where it was calibrated.
+    """
 
     table: PointTable
     X: NDArray[Any]
+    confusion: FloatArray | None
 
     def training(self, problem: Problem, on_round: OnRound | None = None) -> TrainingPoints:
         """Return what was measured of the training points."""
         reason = "No shots: the points were measured before."
-        return TrainingPoints(self.table.subset(self._numbers(self.X)), problem, reason)
+        table = self.table.subset(self._numbers(self.X))
+        return TrainingPoints(table, problem, reason, confusion=self.confusion)
 
     def decide(self, head: PointHead, X: NDArray[Any], problem: Problem) -> FloatArray:
         """Return f of other points of the run, from their own counts."""

@@ -12,10 +12,11 @@ from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
+from aqka.estimates.readout import known_confusion
 from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
 from aqka.readouts import FittedHead
 from aqka.runs.audit import sound_history
-from aqka.runs.export import point_table_of, table_of
+from aqka.runs.export import calibration_in, point_table_of, table_of
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.point_acquisition import PointAcquisition
@@ -48,9 +49,22 @@ def table_of_run(run: Any) -> PairTable | PointTable | None:
     if isinstance(run, Acquisition | PointAcquisition):
         return run.table
     if isinstance(run, str | Path) and Path(run).exists():
-        path = Path(run)
-        return _recorded_table(path / LEDGER_NAME if path.is_dir() else path)
+        return _recorded_table(_ledger(run))
     return None
+
+
+def confusion_of_run(run: Any) -> FloatArray | None:
+    """Return the readout errors that a run of points has calibrated; None of a bare table."""
+    if isinstance(run, PointAcquisition):
+        return run.confusion
+    if isinstance(run, PointTable):
+        return None
+    return known_confusion(calibration_in(sound_history(_ledger(run))))
+
+
+def _ledger(run: str | Path) -> Path:
+    path = Path(run)
+    return path / LEDGER_NAME if path.is_dir() else path
 
 
 def _recorded_table(path: Path) -> PairTable | PointTable:

@@ -13,7 +13,7 @@ from aqka.estimates.state_errors import pure_kernel_errors
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.readouts import Readout, make_readout
 from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import PointHead, PointKernel, StateHead
+from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, PointKernel, StateHead
 
 MOST_POINTS_OF_A_KERNEL = 1000
 """Beyond it ``kernel_`` and ``diagnostics_`` are None: it would take more memory than all else."""
@@ -35,6 +35,8 @@ class TrainingPoints:
         The session that bought the counts; None if there was nothing to buy.
     ledger_path
         Where that session kept its ledger, if anywhere.
+    confusion
+        Readout errors of a run that is finished; a session knows its own.
     """
 
     table: PointTable
@@ -42,6 +44,7 @@ class TrainingPoints:
     reason: str
     session: PointAcquisition | None = None
     ledger_path: Path | None = None
+    confusion: FloatArray | None = None
 
     @property
     def shots(self) -> int:
@@ -53,7 +56,8 @@ class TrainingPoints:
         chosen = None if readout == make_readout(DEFAULT_READOUT) else readout
         if self.session is not None:
             return self.session.fit(chosen)
-        return PointKernel.default(self.table.n_qubits).fit(self.table, problem, chosen)
+        kernel = PointKernel.default(self.table.n_qubits).with_confusion(self.confusion)
+        return kernel.fit(self.table, problem, chosen)
 
     def read(self, head: PointHead) -> tuple[FloatArray | None, FloatArray | None]:
         """Return the kernel that a head was trained on and, of pure states, its variances.
@@ -71,4 +75,6 @@ class TrainingPoints:
 
     def diagnose(self, problem: Problem, kernel: FloatArray | None) -> Diagnostics | None:
         """Say whether adaptive shots on pairs would be worth it on this kernel."""
-        return None if kernel is None else diagnose(problem.new_table(), problem, kernel)
+        if kernel is None or self.table.n_qubits > MAX_FIDELITY_QUBITS:
+            return None  # a projected kernel is no kernel of pairs
+        return diagnose(problem.new_table(), problem, kernel)

@@ -11,7 +11,7 @@ from aqka.errors import InputError
 from aqka.estimators._bought_kernel import BoughtKernel, Purchase
 from aqka.estimators._bought_points import BoughtPoints
 from aqka.estimators._finished_points import FinishedPoints
-from aqka.estimators._finished_run import FinishedRun, table_of_run
+from aqka.estimators._finished_run import FinishedRun, confusion_of_run, table_of_run
 from aqka.estimators._given_kernel import GivenKernel
 from aqka.estimators._training_kernel import KernelSource
 from aqka.sessions.design import DESIGNS
@@ -43,7 +43,7 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
         return _bought(factory, X, purchase)
     table = table_of_run(backend)
     if isinstance(table, PointTable):
-        return FinishedPoints(table, X)
+        return FinishedPoints(table, X, confusion_of_run(backend))
     if table is not None:
         return FinishedRun(table, X)
     names = [*NAMES, PRECOMPUTED]

@@ -42,10 +42,11 @@ def _spending(report: RunReport) -> str:
     calibration = _calibration_shots(report)
     if calibration:
         text += f" {calibration:,} more calibrated the readout."
-    if report.point_results is not None:
-        used = int(report.point_results.shots.sum())
+    tested = report.point_results or report.values
+    if tested is not None:
+        used = int(tested.shots.sum())
         text += (
-            f" {used:,} more went to {len(report.point_results.truth)} test points: "
+            f" {used:,} more went to {len(tested.truth)} test points: "
             f"{table.total + calibration + used:,} in all."
         )
     return text + _qpu_time(report) + _cost(report)

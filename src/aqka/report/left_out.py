@@ -20,8 +20,6 @@ def what_is_left_out(run: StudyRun, exact: ExactKernel | str) -> list[str]:
     origin = run.points.origin
     if origin is None or origin.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")
-    if run.values is not None:
-        notes.append("Plain models are not run beside a regression here; aqka check scores them.")
     if not is_small(run):
         notes.append(
             f"Above {MAX_ASSESSED_POINTS} training points accuracy by cross-validation, the "

@@ -66,7 +66,9 @@ class MeasuredPoints:
         return float(np.mean(entries * (1 - entries))) / max(float(np.mean(errors**2)), 1e-300)
 
 
-def measured_points(table: PointTable, head: PointHead | None = None) -> MeasuredPoints | None:
+def measured_points(
+    table: PointTable, head: PointHead | None = None, confusion: FloatArray | None = None
+) -> MeasuredPoints | None:
     """Return what the counts say; None while points are without shots, or for too many of them.
 
     Parameters
@@ -76,6 +78,8 @@ def measured_points(table: PointTable, head: PointHead | None = None) -> Measure
     head
         What was trained on them; without one, as of a run whose labels nobody recorded, they are
         read as a head would read them.
+    confusion
+        Readout errors of a run without a head.
     """
     if table.n_points > MAX_ASSESSED_POINTS or not table.shots.any(axis=1).all():
         return None
@@ -85,9 +89,9 @@ def measured_points(table: PointTable, head: PointHead | None = None) -> Measure
         fitted = head.states if head.rank == 1 else head.fit_points(table)
         return _fitted(table, fitted, head.tests, head.kernel_of)
     if table.n_qubits > MAX_FIDELITY_QUBITS:
-        states = reduced_states(table)
-        return _projected(table, states, median_gamma(states))
-    return _fitted(table, *choose_rank(table, np.random.default_rng(0)))
+        states = reduced_states(table, confusion=confusion)
+        return _projected(table, states, median_gamma(states), confusion)
+    return _fitted(table, *choose_rank(table, np.random.default_rng(0), confusion=confusion))
 
 
 def _fitted(
@@ -98,7 +102,7 @@ def _fitted(
 
     random, found = np.random.default_rng(0), None
     if states.rank == 1 and table.n_points * 8**table.n_qubits <= MAX_PURE_STEPS:
-        found = pure_kernel_errors(table, states, random)
+        found = pure_kernel_errors(table, states, random, kernel_of=kernel_of)
     elif states.rank > 1 and table.shots.size * 2**table.n_qubits <= MAX_MIXED_OUTCOMES:
         found = bootstrap_kernel_errors(table, states, random, kernel)
     return MeasuredPoints(

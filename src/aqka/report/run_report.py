@@ -13,6 +13,7 @@ from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
+from aqka.estimates.readout import known_confusion
 from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.redraw import noise_floor
@@ -30,6 +31,7 @@ from aqka.report.run_costs import bill_of, usage_of
 from aqka.report.run_rivals import exact_kernel_of, rivals_of
 from aqka.report.value_results import ValueResults, value_results
 from aqka.runs.audit import Audit
+from aqka.runs.export import calibration_in
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.point_acquisition import PointAcquisition
@@ -240,7 +242,7 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
         steering=None,
         fewer=[],
         point_results=found,
-        values=None,
+        values=value_results(run, total=False),
         exact=exact,
         rivals=[] if found is None else rivals_of(run, found, exact),
         usage=usage_of(run),
@@ -264,7 +266,7 @@ def _python_report(directory: Path, history: History, state: str) -> RunReport:
     if history.extent.pauli is not None:
         table = empty_point_table(history)
         rounds = summarise_point_rounds(history, table)
-        measured = measured_points(table)
+        measured = measured_points(table, confusion=known_confusion(calibration_in(history)))
         eigenvalues, floor = _eigenvalues_of(measured), 0.0
         unread = _why_unread(table, measured)
     else:

@@ -1,5 +1,9 @@
 """The rivals of a study's run: its exact kernel, and plain models on the user's own columns."""
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 from aqka.insight.phase_maps import FeatureMap
 from aqka.report.exact_kernel import ExactKernel, exact_kernel
 from aqka.report.point_results import PointResults
@@ -25,9 +29,14 @@ def exact_kernel_of(run: StudyRun, feature_map: "FeatureMap | None") -> ExactKer
 
 def rivals_of(run: StudyRun, found: PointResults, exact: ExactKernel | str) -> list[Rival]:
     """Return other models on the test points; plain ones see the user's own columns."""
+    points, (plain, n_plain) = run.points, plain_predictions_of(run)
+    return rivals(found.right, found.guess_right, points.test_labels, exact, plain, n_plain)
+
+
+def plain_predictions_of(run: StudyRun) -> tuple[dict[str, NDArray[Any]], int]:
+    """Return what plain models predict for a run's test points, and how many points taught them."""
     points, origin = run.points, run.points.origin
     train, test = points.train, points.test
     if origin is not None and origin.train_columns is not None and origin.test_columns is not None:
         train, test = origin.train_columns, origin.test_columns
-    plain, n_plain = plain_predictions(train, test, points.train_labels)
-    return rivals(found.right, found.guess_right, points.test_labels, exact, plain, n_plain)
+    return plain_predictions(train, test, points.train_labels)

@@ -23,6 +23,8 @@ from aqka.report.run_charts import (
 )
 from aqka.report.run_report import RunReport
 from aqka.report.value_results import HEADER, values_chart, worst_points
+from aqka.report.value_rivals import HEADER as RIVALS_HEADER
+from aqka.report.value_rivals import rival_rows
 
 UNDRAWN = " For this run the wide intervals are not drawn: it has several classes, or is large."
 MAX_LINE = 500  # characters of a line of the study file
@@ -70,15 +72,34 @@ def _rivals(report: RunReport) -> Section | None:
     ]
     rows += [_rival_row(one, axis) for one in report.rivals]
     fewest = min((one.n_trained for one in report.rivals if one.n_trained), default=n_train)
-    sampled = f"Some learn from a sample of {fewest:,} of the {n_train:,} training points."
     return Section(
         "rivals",
         "Beside other models",
         {
             "rows": [(*row[:-1], f"{row[-1]:,}") for row in rows],
-            "sampled": sampled if fewest < n_train else "",
+            "sampled": _sampled(fewest, n_train),
         },
     )
+
+
+def _value_rivals(report: RunReport) -> Section | None:
+    found = report.values
+    if found is None:
+        return None
+    n_train = report.table.n_points
+    fewest = min(one.n_trained for one in found.rivals)
+    data = {
+        "header": RIVALS_HEADER,
+        "rows": rival_rows(found.scores, n_train, found.rivals),
+        "sampled": _sampled(fewest, n_train),
+    }
+    return Section("value_rivals", "Beside other models", data)
+
+
+def _sampled(fewest: int, n_train: int) -> str:
+    if fewest >= n_train:
+        return ""
+    return f"Some learn from a sample of {fewest:,} of the {n_train:,} training points."
 
 
 def _rival_row(one: Rival, axis: StripAxis) -> tuple[Any, ...]:
@@ -215,6 +236,7 @@ def _glossary(_: RunReport) -> Section:
 
 BUILDERS: tuple[Builder, ...] = (
     _rivals,
+    _value_rivals,
     _test_points,
     _values,
     _shots,

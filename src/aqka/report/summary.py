@@ -7,6 +7,7 @@ import numpy as np
 
 from aqka.core.points import PointTable
 from aqka.report.run_report import RunReport
+from aqka.report.value_results import ValueResults
 from aqka.report.verdict import can_learn, decide
 
 
@@ -58,7 +59,7 @@ def summary(report: RunReport) -> dict[str, Any]:
         "steering": None if report.steering is None else asdict(report.steering),
         "fewer_shots": [asdict(part) for part in report.fewer],
         "test_points": tested,
-        **({} if report.values is None else {"test_values": asdict(report.values.scores)}),
+        **({} if report.values is None else _values(report.values)),
         "quote_versus_actual": report.usage,
         "ledgers": {name: asdict(audit) for name, audit in report.ledgers.items()},
         "settings": report.settings,
@@ -78,3 +79,11 @@ def _kernel_of_points(report: RunReport) -> dict[str, Any] | None:
         "equivalent_pair_shots": found.equivalent_shots,
         "words": found.sentences,
     }
+
+
+def _values(found: ValueResults) -> dict[str, Any]:
+    rivals = [
+        asdict(one) | {"p_value": one.p_value, "better": one.better, "worse": one.worse}
+        for one in found.rivals
+    ]
+    return {"test_values": asdict(found.scores), "value_rivals": rivals}

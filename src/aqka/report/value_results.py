@@ -9,8 +9,11 @@ from aqka._util.text import inert
 from aqka.insight.intervals import with_total_interval
 from aqka.report.chart import Chart, Scale
 from aqka.report.point_results import REDRAWN_TRAININGS
+from aqka.report.run_rivals import plain_predictions_of
+from aqka.report.value_rivals import ValueRival, rival_words, value_rivals
 from aqka.report.verdict import Verdict
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
 from aqka.study.value_scores import ValueScores
@@ -37,6 +40,8 @@ class ValueResults:
         Shots spent on each point.
     scores
         How good the values are.
+    rivals
+        Other models on the same points.
     """
 
     ids: list[str]
@@ -48,6 +53,7 @@ class ValueResults:
     total_high: FloatArray | None
     shots: IntArray
     scores: ValueScores
+    rivals: list[ValueRival]
 
 
 def value_results(run: StudyRun, *, total: bool) -> ValueResults | None:
@@ -58,10 +64,12 @@ def value_results(run: StudyRun, *, total: bool) -> ValueResults | None:
     found, points = run.values, run.points
     if found is None:
         return None
-    if total:
+    if total and isinstance(found, ValuePrediction):  # of points it is not known
         readout = readout_of(run.study)
         assert isinstance(run.session, Acquisition)
         found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
+    mean = float(points.train_labels.mean())
+    plain, n_plain = plain_predictions_of(run)
     names = points.origin.test_ids if points.origin is not None else map(str, range(len(found.f)))
     return ValueResults(
         ids=[inert(name) for name in names],
@@ -72,7 +80,10 @@ def value_results(run: StudyRun, *, total: bool) -> ValueResults | None:
         total_low=found.total_low,
         total_high=found.total_high,
         shots=found.shots,
-        scores=ValueScores.of(points.test_labels, found.f, float(points.train_labels.mean())),
+        scores=ValueScores.of(points.test_labels, found.f, mean),
+        rivals=value_rivals(
+            points.test_labels, found.f, plain, n_plain, mean, len(points.train_labels)
+        ),
     )
 
 
@@ -97,7 +108,7 @@ def value_words(found: ValueResults) -> str:
         f"{reason[0].upper()}{reason[1:]} Half of the errors are below "
         f"{np.median(np.abs(found.value - found.truth)):.4g}. {inside:.0%} of the targets lie "
         "within their point's interval, which is for what endless test shots would give and not "
-        "for the target."
+        f"for the target.{rival_words(found.rivals)}"
     )
 
 

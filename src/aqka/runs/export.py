@@ -220,12 +220,19 @@ def calibration_of(path: str | Path) -> CalibrationTable:
     ``aqka.estimates.readout.confusion_matrices`` makes readout errors of its ``answer``. A run
     without a calibration is refused.
     """
-    history = sound_history(path)
-    if history.extent.calibration is None or history.extent.pauli is None:
+    table = calibration_in(sound_history(path))
+    if table is None:
         raise LedgerError(
             f"{inert(path, 300)} is the ledger of a run without a calibration of the readout; "
             "calibration_shots buys one."
         )
+    return table
+
+
+def calibration_in(history: History) -> CalibrationTable | None:
+    """Return the same of a run that has been read already; None where it has no calibration."""
+    if history.extent.calibration is None or history.extent.pauli is None:
+        return None
     table = CalibrationTable(history.extent.pauli[1])
     for round in history.rounds:
         if isinstance(round.measured, CalibrationPlan):

@@ -10,7 +10,7 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators import Allocator
 from aqka.allocators.points import PointAllocator
 from aqka.allocators.schedule import Schedule
-from aqka.backends.base import Backend, as_backend
+from aqka.backends.base import Backend, as_backend, check_measures_pairs
 from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR, Reading
@@ -185,6 +185,7 @@ def _pair_session(
     schedule: Schedule | None,
     seed: int,
 ) -> Acquisition:
+    check_measures_pairs(backend)
     expected = (problem.n_points, problem.n_points)
     if backend.shape != expected:
         raise InputError(

@@ -16,10 +16,11 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import as_settings, choose_settings
 from aqka.errors import InputError
-from aqka.estimates.readout import confusion_matrices
+from aqka.estimates.projected import least_shots
+from aqka.estimates.readout import known_confusion
 from aqka.runs.session import Session
 from aqka.sessions.checked_allocation import checked_allocation
-from aqka.sessions.point_heads import PointHead, PointKernel
+from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, PointKernel
 
 DEFAULT_POINT_ALLOCATOR = "even"
 
@@ -107,6 +108,12 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
                 f"budget must give every point a shot: {self.budget} shots for "
                 f"{problem.n_points} points{beside}; better {4 * 2 ** min(n_qubits, 12)} a point."
             )
+        least = least_shots(self.table.settings) if n_qubits > MAX_FIDELITY_QUBITS else 1
+        if left < least * problem.n_points:
+            raise InputError(
+                f"budget must give every point {least} shots, so that each qubit is measured twice "
+                f"in X, Y and Z: {left} shots for {problem.n_points} points."
+            )
         ends = self.schedule.milestones(left)
         self._milestones = [self.calibration_shots + end for end in ends]
 
@@ -164,9 +171,7 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         Entry (q, r, t) is the probability to read r where qubit q is t. None without a
         calibration, and until both reference states have been read.
         """
-        if self.calibration.shots.min() == 0:
-            return None
-        return confusion_matrices(self.calibration.answer, self.calibration.n_qubits)
+        return known_confusion(self.calibration)
 
     def fit(self, readout: Any = None, kernel: PointKernel | None = None) -> PointHead:
         """Train a head on what was measured.

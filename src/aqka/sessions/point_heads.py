@@ -19,6 +19,7 @@ from aqka.errors import InputError
 from aqka.estimates.projected import (
     ReducedStates,
     gaussian_projected_kernel,
+    least_shots,
     reduced_states,
 )
 from aqka.estimates.state_errors import kernel_errors
@@ -264,21 +265,22 @@ class ProjectedHead(PointHead):
 
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation, by resampling their shots."""
-        f, random = self._f(table), np.random.default_rng(seed)
-        again = np.stack([self._f(table.resampled(random)) for _ in range(RESAMPLES)])
-        return f, np.sqrt(np.mean((again - f) ** 2, axis=0))
-
-    @property
-    def least_shots(self) -> int:
-        """One in each setting, so that all letters are seen on all qubits."""
-        return len(self.settings)
+        random, how = np.random.default_rng(seed), (self.states.locality, self.confusion)
+        found = reduced_states(table, *how)
+        f = self._f(found)
+        again = [reduced_states(table.resampled(random), *how, found) for _ in range(RESAMPLES)]
+        return f, np.sqrt(np.mean([(self._f(states) - f) ** 2 for states in again], axis=0))
 
     def kernel(self) -> FloatArray:
         """Return the Gaussian of the training points' measured distances, noise included."""
         return gaussian_projected_kernel(self.states, self.gamma, keep_noise=True)
 
-    def _f(self, table: PointTable) -> FloatArray:
-        found = reduced_states(table, self.states.locality, self.confusion)
+    @property
+    def least_shots(self) -> int:
+        """Two for each operator of a reduced state."""
+        return least_shots(self.settings, self.states.locality)
+
+    def _f(self, found: ReducedStates) -> FloatArray:
         kernel = gaussian_projected_kernel(found, self.gamma, self.states, keep_noise=True)
         values = kernel @ self.alpha + self.intercept
         return values[:, 0] if self.alpha.shape[1] == 1 else values

@@ -109,12 +109,11 @@ class PointPrediction(Session[PointPlan]):
             )
         self.seed = as_count(seed, "seed", minimum=0)
         self.table = PointTable(as_count(n_points, "n_points"), head.settings)
-        least = self.table.n_points * head.least_shots
+        least = head.least_shots * self.table.n_points
         if self.budget < least:
-            each = "a shot" if head.least_shots == 1 else f"{head.least_shots} shots"
             raise InputError(
-                f"budget must give every point {each}, {least} in all: {self.budget} shots for "
-                f"{self.table.n_points} points."
+                f"budget must give every point {_shots_text(head.least_shots)}, {least} in all: "
+                f"{self.budget} shots for {self.table.n_points} points."
             )
         ends = self.budget / 2.0 ** np.arange(LOOKS - 1, -1, -1)
         self._milestones: list[int] = sorted({max(least, int(end)) for end in ends})
@@ -211,6 +210,10 @@ class PointPrediction(Session[PointPlan]):
             head=self.head,
             table=self.table,
         )
+
+
+def _shots_text(shots: int) -> str:
+    return "a shot" if shots == 1 else f"{shots} shots"
 
 
 def _margin(f: FloatArray, deviation: FloatArray) -> FloatArray:

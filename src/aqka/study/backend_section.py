@@ -4,12 +4,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from aqka.study.circuit_files import MAX_QUBITS
+from aqka.core.settings import MAX_QUBITS
 from aqka.study.mistakes import known_name
 from aqka.study.section import Code, Fraction, Name, Section, Seed
 
 MAX_TILES = 10_000
-BACKENDS = ("statevector", "aer", "ibm", "sampler", "pennylane")
+BACKENDS = ("statevector", "matrix-product", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {
     "noise": ("aer",),
@@ -26,9 +26,10 @@ class BackendSection(Section):
     Attributes
     ----------
     name
-        ``statevector`` (any circuit; its own map zz needs no extra), ``aer`` (with noise), ``ibm``
-        (hardware, or a fake device in this process), ``sampler`` (any Qiskit sampler) or
-        ``pennylane`` (any PennyLane device).
+        ``statevector`` (any circuit; its own map zz needs no extra), ``matrix-product`` (points of
+        up to 62 qubits that are little entangled), ``aer`` (with noise), ``ibm`` (hardware, or a
+        fake device in this process), ``sampler`` (any Qiskit sampler) or ``pennylane`` (any
+        PennyLane device).
     noise
         Of ``aer``: depolarising rates of one- and two-qubit gates.
     device

@@ -13,6 +13,7 @@ from aqka.backends import (
     AerBackend,
     Backend,
     JobShape,
+    MatrixProductBackend,
     PennylaneBackend,
     RuntimeBackend,
     SamplerBackend,
@@ -21,7 +22,7 @@ from aqka.backends import (
 )
 from aqka.backends.sampler import runs_here
 from aqka.backends.sentinel import SentinelBackend
-from aqka.backends.statevector import MAX_STATE_BYTES
+from aqka.backends.statevector import MAX_STATE_BYTES, MAX_STATE_QUBITS, MORE_QUBITS
 from aqka.backends.tile_sentinel import TileSentinelBackend
 from aqka.errors import InputError
 from aqka.study.backend_section import BackendSection
@@ -113,6 +114,8 @@ def _plain_backends(
     if section.name == "statevector":
         _check_states(points, circuit)
         return _pair_of(StatevectorBackend, train, test, columns, circuit, seed=seed)
+    if section.name == "matrix-product":
+        return _pair_of(MatrixProductBackend, train, test, columns, circuit, seed=seed)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
@@ -196,12 +199,13 @@ def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
     qubits = points.train.shape[1] if circuit is None else circuit.num_qubits
     # The test block has all points, the training kernel its own once more.
     needed = 16 * 2**qubits * (2 * len(points.train) + len(points.test))
-    if needed > MAX_STATE_BYTES:
+    if needed > MAX_STATE_BYTES or qubits > MAX_STATE_QUBITS:
         raise InputError(
             f"the states of {len(points.train) + len(points.test)} points on {qubits} qubits would "
-            f"take {needed / 2**30:.0f} GiB, the most is {MAX_STATE_BYTES / 2**30:.0f}; take fewer "
-            "points, or fewer qubits: feature_map.reduce = 'pca' keeps as many principal "
-            "components as feature_map.qubits, for example 4."
+            f"take {-(-needed // 2**30):,} GiB, the most is {MAX_STATE_BYTES / 2**30:.0f} and "
+            f"{MAX_STATE_QUBITS} qubits; take fewer points, or fewer qubits: feature_map.reduce = "
+            "'pca' keeps as many principal components as feature_map.qubits, for example 4. "
+            f"{MORE_QUBITS}"
         )
 
 

@@ -26,7 +26,7 @@ from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.point_prediction import PredictedPoints
 from aqka.sessions.prediction_result import Prediction
-from aqka.sessions.value_prediction import ValuePrediction
+from aqka.sessions.value_prediction import Values
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.chip import count_tiles
@@ -247,7 +247,7 @@ def _spend(
         history=history,
         head=head,
         prediction=found if isinstance(found, Prediction | PredictedPoints) else None,
-        values=found if isinstance(found, ValuePrediction) else None,
+        values=found if isinstance(found, Values) else None,
         audits=audits,
         results=results,
     )

@@ -20,6 +20,7 @@ from aqka._util.files import read_bytes
 from aqka._util.optional import require
 from aqka._util.text import inert
 from aqka.backends.map_checks import check_feature_map
+from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2**20
 MAX_GATES = 200_000
-MAX_QUBITS = 24
 CPU_SECONDS = 5
 WALL_SECONDS = 60
 MEMORY_BYTES = 4 * 2**30

@@ -32,7 +32,8 @@ range = [2.0, 4.0]            # each feature is scaled to this, fitted on traini
 
 [backend]
 name = "statevector"          # statevector (zz up to 10 qubits needs no extra), aer, ibm,
-                              # sampler (any Qiskit sampler), pennylane (any PennyLane device)
+                              # sampler (any Qiskit sampler), pennylane (any PennyLane device),
+                              # matrix-product (points of many qubits, little entangled)
 # noise = [0.01, 0.04]        # of aer: depolarising rates of one- and two-qubit gates
 # device = "fake_fez"         # of ibm: a fake device runs here; "ibm_fez" is hardware;
                               # default: the least busy. No token belongs in this file.

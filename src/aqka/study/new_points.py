@@ -15,7 +15,7 @@ from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.ceilings import make_ceiling
 from aqka.runs.driver import Run, replay
-from aqka.sessions.value_prediction import ValuePrediction
+from aqka.sessions.value_prediction import Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.data import READERS
@@ -81,7 +81,7 @@ class NewPoints:
     def _answer(self, k: int) -> dict[str, Any]:
         found = self.prediction
         interval = {"low": found.low[k].tolist(), "high": found.high[k].tolist()}
-        if isinstance(found, ValuePrediction):
+        if isinstance(found, Values):
             return {"point": k, "value": float(found.f[k])} | interval
         answer = {"point": k, "label": found.labels[k].item(), "decision": found.f[k].tolist()}
         return answer | interval | {"settled": bool(found.settled[k])}
@@ -104,7 +104,7 @@ class NewPoints:
         if self.truth is None or not known:
             return None
         found, truth = self.prediction, [self.truth[k] for k in known]
-        if isinstance(found, ValuePrediction):
+        if isinstance(found, Values):
             values = ValueScores.of(np.array(truth), found.f[known], self.training_mean)
             return {"points": len(known)} | asdict(values)
         labels = found.labels[known]

@@ -20,7 +20,7 @@ from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead, StateHead
-from aqka.sessions.value_prediction import ValuePrediction
+from aqka.sessions.value_prediction import Values
 from aqka.study.data import Points
 from aqka.study.method import class_labels_of, readout_of
 from aqka.study.mitigated import Mitigation
@@ -145,7 +145,6 @@ def _results_of_points(
             "cross_validated_accuracy": None,
             "train_points": table.n_points,
             "test_points": len(points.test),
-            "classes": [str(label) for label in problem.classes],
             "regularisation": head.regularisation,
             "shots": table.total,
             "settings": table.n_settings,
@@ -189,7 +188,7 @@ def _scores(
         names = ("accuracy", "standard_error", "balanced_accuracy", "majority_accuracy")
         classes = [str(label) for label in problem.classes]
         return dict.fromkeys(names) | {"classes": classes, "predictions": [], "settled": []}
-    if isinstance(prediction, ValuePrediction):
+    if isinstance(prediction, Values):
         mean = float(points.train_labels.mean())
         return {
             "task": "regression",

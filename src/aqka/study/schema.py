@@ -18,12 +18,12 @@ from aqka.allocators import allocator_names
 from aqka.allocators.points import point_allocator_names
 from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.defaults import DEFAULT_ALLOCATOR
+from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 from aqka.planning.quotes import MAX_ROUNDS
 from aqka.readouts import readout_names
 from aqka.study.backend_section import BackendSection
 from aqka.study.budget_section import BudgetSection, SentinelSection
-from aqka.study.circuit_files import MAX_QUBITS
 from aqka.study.mistakes import explain, known_name, refuse_secrets
 from aqka.study.section import Fraction, Name, Positive, Section, Seed
 
@@ -231,8 +231,10 @@ class Study(Section):
     def _consistent(self) -> "Study":
         if self.data.task == "regression" and self.method.head == "svm":
             raise ValueError("method.head 'svm' is for classes; data.task is 'regression'")
-        if self.method.design != "pairs" and self.data.task == "regression":
-            raise ValueError("method.design must be 'pairs' where data.task is 'regression'")
+        if self.backend.name == "matrix-product" and self.method.design != "points":
+            raise ValueError(
+                "backend.name 'matrix-product' measures points: set method.design = 'points'"
+            )
         if self.method.design != "pairs" and self.sentinels.points:
             raise ValueError("sentinels are diagonal entries: method.design must be 'pairs'")
         return self

@@ -16,7 +16,7 @@ from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints
 from aqka.sessions.prediction_result import Prediction
-from aqka.sessions.value_prediction import ValuePrediction
+from aqka.sessions.value_prediction import Values
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
@@ -54,7 +54,7 @@ class StudyRun:
     history: History
     head: FittedHead | PointHead | None
     prediction: Prediction | PredictedPoints | None
-    values: ValuePrediction | None
+    values: Values | None
     audits: dict[str, Audit]
     results: dict[str, Any]
 
@@ -91,7 +91,7 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
         history=history,
         head=head,
         prediction=found if isinstance(found, Prediction | PredictedPoints) else None,
-        values=found if isinstance(found, ValuePrediction) else None,
+        values=found if isinstance(found, Values) else None,
         audits=audits,
         results=read_results(directory),
     )

@@ -111,8 +111,8 @@ class DenseLayer:
             return False
         matrix = np.eye(2 ** len(merged), dtype=np.complex128)
         for block in touched:
-            matrix = _embed(self.blocks.pop(block), block, merged) @ matrix
-        self.blocks[merged] = _embed(gate.matrix, gate.qubits, merged) @ matrix
+            matrix = embed(self.blocks.pop(block), block, merged) @ matrix
+        self.blocks[merged] = embed(gate.matrix, gate.qubits, merged) @ matrix
         return True
 
     def merged_blocks(self) -> list[tuple[tuple[int, ...], ComplexArray]]:
@@ -176,11 +176,11 @@ def _new_layer(gate: Primitive, n_qubits: int) -> Layer:
     return MonomialLayer(n_qubits)
 
 
-def _embed(matrix: ComplexArray, qubits: tuple[int, ...], onto: tuple[int, ...]) -> ComplexArray:
-    """Return the gate's matrix on the larger set of qubits ``onto``."""
+def embed(matrix: ComplexArray, qubits: tuple[int, ...], onto: tuple[int, ...]) -> ComplexArray:
+    """Return a gate's matrix, or a stack of them, on the larger set of qubits ``onto``."""
     places = tuple(onto.index(qubit) for qubit in qubits)
     local = local_index(len(onto), places)
     others = local_index(len(onto), tuple(set(range(len(onto))) - set(places)))
     same = others[:, None] == others[None, :]
-    embedded: ComplexArray = np.where(same, matrix[np.ix_(local, local)], 0.0)
+    embedded: ComplexArray = np.where(same, matrix[..., local[:, None], local], 0.0)
     return embedded

@@ -6,17 +6,17 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-FEWEST_POINTS = 1000  # below, the threads of BLAS wait for each other longer than they work
+FEWEST_ROWS = 1000  # below, the threads of BLAS wait for each other longer than they work
 
 
 @contextmanager
-def threads_for(n_points: int) -> Iterator[None]:
-    """Use one thread of BLAS within the block for matrices of few points; else leave it as it is.
+def threads_for(n_rows: int) -> Iterator[None]:
+    """Use one thread of BLAS within the block for matrices of few rows; else leave it as it is.
 
     Many small products one after the other are ten times slower with two threads on a busy
     machine of two cores than with one.
     """
-    if n_points >= FEWEST_POINTS:
+    if n_rows >= FEWEST_ROWS:
         yield
         return
     with _controller().limit(limits=1, user_api="blas"):

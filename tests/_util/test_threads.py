@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from aqka.maths.threads import FEWEST_POINTS, threads_for
+from aqka._util.threads import FEWEST_ROWS, threads_for
 
 
 def numpy_threads():
@@ -11,10 +11,10 @@ def numpy_threads():
     return {pool["num_threads"] for pool in threadpool_info() if "numpy" in pool["filepath"]}
 
 
-@pytest.mark.parametrize(("n_points", "within"), [(FEWEST_POINTS - 1, {1}), (FEWEST_POINTS, {2})])
-def test_small_matrices_take_one_thread_and_give_the_others_back(n_points, within):
+@pytest.mark.parametrize(("n_rows", "within"), [(FEWEST_ROWS - 1, {1}), (FEWEST_ROWS, {2})])
+def test_small_matrices_take_one_thread_and_give_the_others_back(n_rows, within):
     with threadpool_limits(2, user_api="blas"):
         assert numpy_threads() == {2}
-        with threads_for(n_points):
+        with threads_for(n_rows):
             assert numpy_threads() == within
         assert numpy_threads() == {2}

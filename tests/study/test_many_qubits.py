@@ -1,0 +1,62 @@
+"""A study of thirty qubits: plan, run, resume, report and new points without a vector of 2^30."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aqka.errors import InputError
+from aqka.report.run_page import run_page
+from aqka.report.run_report import run_report
+from aqka.study.carry_out import carry_out, quote_on_device
+from aqka.study.directory import prepare, read_run
+from aqka.study.new_points import predict_new_points
+from aqka.study.schema import parse_study
+
+STUDY = """
+[data]
+source = "breast-cancer"
+[split]
+train = 20
+test = 8
+[feature_map]
+qubits = 30
+range = [0.0, 1.5]
+reduce = "none"
+[backend]
+name = "matrix-product"
+[budget]
+train = "3840 shots"
+[method]
+design = "points"
+"""
+
+
+def test_thirty_qubits_from_plan_to_new_points(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    prepared = prepare(path)
+    quoted, backends = quote_on_device(prepared)
+    assert (quoted.n_qubits, quoted.shots, quoted.design) == (30, 3840, "points")
+    assert not backends.train.is_paid
+    run = carry_out(prepared, tmp_path / "run", new=True)
+    assert len(run.results["results"]["predictions"]) == 8
+    expected = (run.directory / "results.json").read_bytes()
+    (run.directory / "results.json").unlink()
+    carry_out(read_run(run.directory), run.directory, new=False)
+    assert (run.directory / "results.json").read_bytes() == expected
+    page = run_page(run_report(run.directory))
+    assert "ZZ map, neighbours coupled, 2 repetitions" in page
+    table = prepared.points.train[:2] + 10.0
+    np.savez(tmp_path / "new.npz", X=table)
+    answer = predict_new_points(run.directory, tmp_path / "new.npz")
+    assert answer.budget == 2 * 192
+    assert json.loads(json.dumps(answer.rows()))[0]["shots"] > 0
+
+
+def test_pairs_of_it_are_refused_in_the_file():
+    for design in ("pairs", "auto"):
+        with pytest.raises(InputError, match=r"measures points: set method\.design = 'points'"):
+            parse_study(STUDY.replace('design = "points"', f'design = "{design}"'))
+    with pytest.raises(InputError, match="less than or equal to 62"):
+        parse_study(STUDY.replace("qubits = 30", "qubits = 63"))
