@@ -8,6 +8,7 @@ from aqka.evaluation.reproduce.reading_design import (
     full_design,
     single_design,
 )
+from aqka.evaluation.reproduce.reading_sweep import sweep_cells
 
 
 def test_every_experiment_has_a_design_that_begins_literally():
@@ -47,3 +48,18 @@ def test_what_changes_nothing_in_an_experiment_is_literal_there():
     reading = PaperReading(width="0.05", inputs="pi", diagonal="known")
     assert EXPERIMENTS["hardware"].relevant(reading) == PaperReading(diagonal="known")
     assert EXPERIMENTS["hybrid"].relevant(reading) == PaperReading(width="0.05", diagonal="known")
+
+
+def test_panels_that_are_dear_have_fewer_seeds():
+    design = EXPERIMENTS["head-to-head"]
+    seeds = {}
+    for cell in sweep_cells({"head-to-head": [LITERAL]}):
+        for _, settings, _ in cell["parts"]:
+            seeds.setdefault(settings["panel"][0], []).append(settings["seed"])
+    assert {panel: len(found) for panel, found in seeds.items()} == {
+        "a": dict(design.fewer)["a"],
+        "b": design.seeds,
+        "c": dict(design.fewer)["c"],
+    }
+    everywhere = sweep_cells({"head-to-head": [LITERAL]}, seeds=2)
+    assert len([part for cell in everywhere for part in cell["parts"]]) == 3 * 2

@@ -69,6 +69,8 @@ def sweep_cells(
         given = seeds[name] if isinstance(seeds, Mapping) else seeds
         parameters["seeds"] = wanted if given is None else given
         for cell in experiment.cells(parameters, "literal"):
+            if not isinstance(seeds, int) and cell["seed"] >= design.seeds_of(cell):
+                continue
             settings = {key: value for key, value in cell.items() if key != "protocol"}
             settings |= dict(design.settings)
             group = _group(name, cell)
@@ -81,8 +83,8 @@ def sweep_cells(
 
 
 def _share_of_seeds(cell: Cell) -> float:
-    shares = [(cell["seed"] + 1) / EXPERIMENTS[name].seeds for name, *_ in cell["parts"]]
-    return float(max(shares))
+    wanted = (EXPERIMENTS[name].seeds_of(settings) for name, settings, _ in cell["parts"])
+    return max((cell["seed"] + 1) / seeds for seeds in wanted)
 
 
 def _group(name: str, cell: Cell) -> str:

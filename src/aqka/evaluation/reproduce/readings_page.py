@@ -19,6 +19,8 @@ RULES = "../explanation/verdict-rules.md"
 RULE_CHANGES: tuple[str, ...] = (
     "with fewer than three seeds under a reading there is no verdict, added when an unfinished run "
     "gave verdicts on one",
+    "before the finished run seeds were raised toward the standard error that is aimed at, and the "
+    "live experiment, now on the exact noisy kernel of its circuit, got all its switches",
 )
 """What was changed in the rules since the first run, with the reason."""
 WANTED_ERROR = 1.5

@@ -1,6 +1,8 @@
 """Runs in which shots are really sent round by round to a noisy device, on a planted task."""
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from aqka.evaluation.protocols import task_choices
 from aqka.evaluation.results import Row
 from aqka.evaluation.spending import exact_decision, n_pairs, session_row, spend
 from aqka.evaluation.tasks import Task, plant
+
+if TYPE_CHECKING:
+    from aqka.backends.aer import AerBackend
 
 ARMS = ("uniform", "aqka")
 RIDGE = 0.01
@@ -31,6 +36,30 @@ def online_task(
     ridge = choices.ridge(RIDGE, n_train)
     task = plant("planted-sparse ZZ kernel", *blocks, n_anchors, rng, ridge, choices.largest_class)
     return task, x[:n_train]
+
+
+def exact_device(x: FloatArray, noise: str, seed: int) -> "AerBackend":
+    """Return the exact noisy kernel of points, made once for all readings that measure them.
+
+    ``noise`` is a fake device's name, or ``"depolarising"`` for the paper's simulator.
+    """
+    return _exact_device(x.tobytes(), len(x), noise, seed)
+
+
+@lru_cache(maxsize=4)
+def _exact_device(x: bytes, points: int, noise: str, seed: int) -> "AerBackend":
+    from aqka.backends.aer import AerBackend, depolarising_noise
+
+    simulated = depolarising_noise() if noise == "depolarising" else fake_device(noise)
+    return AerBackend(np.frombuffer(x).reshape(points, -1), noise=simulated, seed=seed)
+
+
+@lru_cache(maxsize=1)
+def fake_device(name: str) -> Any:
+    """Return a fake device of IBM's; reading its calibration takes a second."""
+    from qiskit_ibm_runtime import fake_provider
+
+    return getattr(fake_provider, name)()
 
 
 def arm_rows(

@@ -1,17 +1,27 @@
 """Both arms in one session on a device, here a fake Heron."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from aqka._util import colours
+from aqka._util.arrays import FloatArray
 from aqka.allocators.schedule import ONE_SHOT
+from aqka.backends import Backend
+from aqka.evaluation.paper_reading import is_reading
 from aqka.evaluation.reproduce.claims import Claim, above, at_least, factor, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
 from aqka.evaluation.reproduce.experiments._stated import direction
-from aqka.evaluation.reproduce.experiments._two_arms import ARMS, arm_rows, online_task
+from aqka.evaluation.reproduce.experiments._two_arms import (
+    ARMS,
+    arm_rows,
+    exact_device,
+    fake_device,
+    online_task,
+)
 from aqka.evaluation.reproduce.measured_kernel import FAKE_HERON
 from aqka.evaluation.results import Estimate, Results
 from aqka.evaluation.spending import baseline_rows, n_pairs
@@ -35,18 +45,25 @@ PLACE = "App. C.9; Fig. 10, caption"
 
 @stable_name("aqka.experiments.live:measure")
 def measure(cell: Cell) -> Result:
-    """Measure one seed of one configuration: both arms in one session."""
-    from qiskit_ibm_runtime import fake_provider
+    """Measure one seed of one configuration: both arms in one session.
 
-    from aqka.backends.runtime import RuntimeBackend
-
+    Under a reading of the paper shots are common random numbers of the same circuit's exact noisy
+    kernel, which sampling it has as its mean.
+    """
     shape, protocol, seed = CONFIGURATIONS[cell["configuration"]], cell["protocol"], cell["seed"]
     points = cell["points"] or shape["points"]
     task, x = online_task(points, points, shape["anchors"], seed, protocol)
-    device = getattr(fake_provider, cell["device"])()
-    with RuntimeBackend(device, x, seed=seed) as backend:
+    with _session(cell, x) as backend:
         rows = arm_rows(task, backend, [shape["ratio"]], protocol, seed)
     return {"rows": baseline_rows(task, protocol) + rows}
+
+
+def _session(cell: Cell, x: FloatArray) -> AbstractContextManager[Backend]:
+    if is_reading(cell["protocol"]):
+        return nullcontext(exact_device(x, cell["device"], cell["seed"]))
+    from aqka.backends.runtime import RuntimeBackend
+
+    return RuntimeBackend(fake_device(cell["device"]), x, seed=cell["seed"])
 
 
 def _gain(results: Results, name: str) -> Estimate:

@@ -8,7 +8,13 @@ import numpy as np
 from aqka.evaluation.reproduce.claims import Claim, factor, within
 from aqka.evaluation.reproduce.experiments._base import Experiment, Parameters
 from aqka.evaluation.reproduce.experiments._notes import levels_note
-from aqka.evaluation.reproduce.experiments._two_arms import ARMS, arm_rows, online_task
+from aqka.evaluation.reproduce.experiments._two_arms import (
+    ARMS,
+    arm_rows,
+    exact_device,
+    fake_device,
+    online_task,
+)
 from aqka.evaluation.reproduce.measured_kernel import FAKE_HERON
 from aqka.evaluation.results import Estimate, Results
 from aqka.evaluation.spending import EXACT, MAJORITY, baseline_rows, n_pairs
@@ -25,11 +31,9 @@ PLACE = "App. C.9; Fig. 9, caption"
 @stable_name("aqka.experiments.online:measure")
 def measure(cell: Cell) -> Result:
     """Measure one seed: both arms at every budget."""
-    from aqka.backends.aer import AerBackend, depolarising_noise
-
     protocol, seed = cell["protocol"], cell["seed"]
     task, x = online_task(N_TRAIN, N_TEST, N_ANCHORS, seed, protocol)
-    backend = AerBackend(x, noise=depolarising_noise(), seed=seed)
+    backend = exact_device(x, "depolarising", seed)
     rows = baseline_rows(task, protocol)
     rows += arm_rows(task, backend, cell["ratios"], protocol, seed)
     noise = {"diagonal": float(backend.kernel().diagonal().mean()), "two_qubit_error": cz_error()}
@@ -39,9 +43,7 @@ def measure(cell: Cell) -> Result:
 @lru_cache(maxsize=1)
 def cz_error() -> float:
     """Return the median error of the two-qubit gates of a calibrated Heron, in percent."""
-    from qiskit_ibm_runtime import fake_provider
-
-    gates = getattr(fake_provider, str(FAKE_HERON["device"]))().target["cz"]
+    gates = fake_device(str(FAKE_HERON["device"])).target["cz"]
     return 100 * float(np.median([gate.error for gate in gates.values()]))
 
 
