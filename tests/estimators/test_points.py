@@ -171,9 +171,12 @@ def test_a_projected_kernel_is_kept_for_probabilities():
     assert model.kernel_.shape == (12, 12)
     assert np.all((model.kernel_ > 0) & (model.kernel_ <= 1))
     np.testing.assert_allclose(model.predict_proba(X[:2]).sum(axis=1), 1.0)
-    # The first look comes when a shot has been run in each of 96 settings; fewer say nothing.
-    found = model.prediction(X[:2], budget=2 * 97)
-    assert found.shots.min() >= 96
-    assert found.shots.sum() <= 2 * 97
-    with pytest.raises(InputError, match="every point 96 shots, 192 in all: 191 shots"):
-        model.prediction(X[:2], budget=191)
+    # The first look comes when each qubit has been measured twice in X, Y and Z; fewer say nothing.
+    least = model.session_.fit().least_shots
+    assert 6 <= least < 96
+    found = model.prediction(X[:2], budget=2 * least + 1)
+    assert found.shots.min() >= least
+    assert found.shots.sum() <= 2 * least + 1
+    few = f"every point {least} shots, {2 * least} in all: {2 * least - 1} shots"
+    with pytest.raises(InputError, match=few):
+        model.prediction(X[:2], budget=2 * least - 1)

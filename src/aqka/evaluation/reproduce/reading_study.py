@@ -50,6 +50,8 @@ class ReadingStudy:
         The reading that makes most claims true.
     under_best
         Every claim's verdict under it, by experiment and number.
+    results
+        What was measured, by experiment and reading.
     seeds
         Seeds under the readings, by experiment.
     seconds
@@ -62,6 +64,7 @@ class ReadingStudy:
     fates: list[ClaimUnderReadings]
     best: PaperReading
     under_best: dict[tuple[str, int], Judgement]
+    results: dict[str, dict[PaperReading, Results]]
     seeds: dict[str, int]
     seconds: dict[str, float]
     quick: bool
@@ -122,7 +125,9 @@ def study_readings(
         for protocol, done in protocols.items()
     }
     seconds["readings"] = everywhere.seconds
-    return ReadingStudy(protocols, fates, best, under_best, counts, seconds, how.quick)
+    return ReadingStudy(
+        *(protocols, fates, best, under_best, everywhere.results, counts, seconds, how.quick)
+    )
 
 
 def _reproduced(name: str, out: Path, how: HowToRun, protocol: str) -> Reproduction:

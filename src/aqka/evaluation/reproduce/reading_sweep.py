@@ -84,7 +84,7 @@ def sweep_cells(
 
 def _share_of_seeds(cell: Cell) -> float:
     wanted = (EXPERIMENTS[name].seeds_of(settings) for name, settings, _ in cell["parts"])
-    return max((cell["seed"] + 1) / seeds for seeds in wanted)
+    return float(max((cell["seed"] + 1) / seeds for seeds in wanted))
 
 
 def _group(name: str, cell: Cell) -> str:
