@@ -116,9 +116,10 @@ class PointTable(Shown):
         """
         point = self.cells // self.n_settings
         entries = np.bincount(point, minlength=self.n_points)
+        most = max(1, entries.max(initial=0))
         # Aligned to the right: what rounding leaves over goes to the last, which is a real one.
-        place = np.arange(len(point)) - np.cumsum(entries)[point] + entries.max(initial=0)
-        chances = np.zeros((self.n_points, entries.max(initial=0)))
+        place = np.arange(len(point)) - np.cumsum(entries)[point] + most
+        chances = np.zeros((self.n_points, most))
         chances[point, place] = self.counts / self.shots_per_point[point]
         drawn = random.multinomial(self.shots_per_point, chances)[point, place]
         again = PointTable(self.n_points, self.settings)
