@@ -187,6 +187,24 @@ def test_a_paid_job_in_flight_is_fetched_not_sent_again(tmp_path, monkeypatch, l
     assert Counting.total() == kernel.shots_used == 20 * 512
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_points_whose_fit_is_interrupted_are_not_bought_again(factory, tmp_path, monkeypatch, kept):
+    kernel = make(factory, directory=tmp_path if kept else None)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for name, rows in (("add_training", X), ("add", TEST)):
+        with monkeypatch.context() as patched:
+            patched.setattr(FittedPoints, name, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                kernel.matrix(rows, X)
+        spent = Counting.total()
+        assert np.isfinite(kernel.matrix(rows, X)).all()
+        assert Counting.total() == kernel.shots_used == spent
+    np.testing.assert_array_equal(kernel.matrix(TEST, X), make().prepare(X).matrix(TEST, X))
+
+
 class LosesOnce(Counting):
     """Answers one request for new points with nonsense: its shots were run, and are lost."""
 
