@@ -134,6 +134,15 @@ def test_a_backend_without_states_and_a_directory_of_pairs_are_refused(tmp_path)
         make(directory=tmp_path).matrix(X)
 
 
+def test_points_of_other_features_are_refused_before_a_shot(factory, tmp_path):
+    kernel = make(factory, directory=tmp_path)
+    train, spent = kernel.matrix(X), Counting.total()
+    with pytest.raises(InputError, match=r"as many features.*states of 2 qubits, got 3"):
+        kernel.matrix(np.ones((1, 3)), np.zeros((1, 3)))
+    assert Counting.total() == spent
+    np.testing.assert_array_equal(make(factory, directory=tmp_path).matrix(X), train)
+
+
 SCRIPT = """
 import sys
 import numpy as np
@@ -258,6 +267,20 @@ def test_above_eight_qubits_it_is_the_projected_kernel(factory):
     tuned = make(factory, **settings | {"y": np.arange(8) % 2}).matrix(points[:8])
     width = np.log(train[0, 1]) / np.log(tuned[0, 1])
     assert np.isclose(width, [0.25, 1, 4, 16]).any()
+
+
+def test_a_projected_kernel_whose_training_shots_were_lost_takes_its_width_from_the_points_it_has(
+    monkeypatch,
+):
+    monkeypatch.setattr(LosesOnce, "left", 1)
+    points = np.random.default_rng(0).uniform(0, 1, size=(8, 9))
+    options = {"y": None, "budget": 8 * 300, "shots_per_point": 300, "test_budget": 8 * 300}
+    kernel = make(BackendFactory(LosesOnce), **options)
+    with pytest.warns(RuntimeWarning, match="cannot be used"), pytest.raises(JobError):
+        kernel.matrix(points)
+    entries = kernel.matrix(points)[np.triu_indices(8, k=1)]
+    assert np.exp(-1.5) < np.median(entries) < np.exp(-0.7)  # 1/e, but for the noise that is kept
+    assert kernel.shots_used == 16 * 300
 
 
 def test_new_points_are_fitted_with_the_rank_that_the_training_points_chose():

@@ -23,6 +23,7 @@ class KnownPoints(Known):
         super().__init__()
         self._places: dict[int, int] = {}  # of a point's number, where its state stands
         self._states: PointStates | None = None
+        self._n_qubits: int | None = None
 
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         """Return a kernel, with NaN for what is unknown."""
@@ -53,8 +54,13 @@ class KnownPoints(Known):
         return PointsRequest(points[first] + 0.0, shots)  # -0.0 is 0.0
 
     def check(self, request: Request, session: Any) -> None:
-        """Refuse what reduced states could not be read from, before it is measured."""
+        """Refuse what could not be read, or not with the known points, before it is measured."""
         n_qubits, n_settings = session.table.n_qubits, session.table.n_settings
+        if self._n_qubits not in (None, n_qubits):
+            raise InputError(
+                f"X must have as many features as the points that are known: theirs are states of "
+                f"{self._n_qubits} qubits, got {n_qubits}; make another kernel for these."
+            )
         if n_qubits <= MAX_FIDELITY_QUBITS:
             return
         if self._states is None and not isinstance(request, PointsTraining):
@@ -73,6 +79,7 @@ class KnownPoints(Known):
     def take(self, request: Request, session: Any) -> None:
         """Fit the states of a request's points, but for those whose shots were lost."""
         table = session.table
+        self._n_qubits = table.n_qubits
         if self._states is None:
             fitted = table.n_qubits <= MAX_FIDELITY_QUBITS
             self._states = FittedPoints() if fitted else ReducedPoints()
