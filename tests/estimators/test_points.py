@@ -115,6 +115,8 @@ def test_auto_takes_points_where_there_are_many_and_pairs_where_a_matrix_is_all_
     )
     few = QuantumRidgeClassifier(budget=600, design="auto").fit(X[:4], y[:4])
     assert not isinstance(few.session_, PointAcquisition)
+    few.set_params(backend="matrix-product").fit(X[:4], y[:4])  # which has no pairs
+    assert isinstance(few.session_, PointAcquisition)
 
 
 def test_bad_designs_are_named(moons):

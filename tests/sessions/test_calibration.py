@@ -269,6 +269,7 @@ def test_a_ledger_whose_calibration_is_not_its_runs_is_not_sound(tmp_path, chang
     ("call", "words"),
     [
         (lambda: acquire(noisy(), Y, 99, calibration_shots=4), "for design='points'"),
+        (lambda: acquire(noisy(), Y, 99, calibration_shots=np.array([2, 4])), "whole number"),
         (
             lambda: acquire(noisy(), Y, 99, design="points", calibration_shots=5),
             "must be even.*got 5, take 6",

@@ -16,11 +16,7 @@ from aqka.estimators._training_points import TrainingPoints
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.design import choose_design
-from aqka.sessions.point_acquisition import (
-    DEFAULT_POINT_ALLOCATOR,
-    PointAcquisition,
-    as_calibration_shots,
-)
+from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
 from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, StateHead
 from aqka.sessions.point_prediction import PredictedPoints, predict_points
 from aqka.sessions.point_values import NEVER_SETTLED, values_of
@@ -45,7 +41,7 @@ class BoughtPoints(BoughtKernel):
         shots = self._shots(problem.n_points, backend.n_qubits)
         given = purchase.allocator
         allocator = DEFAULT_POINT_ALLOCATOR if given in (None, DEFAULT_ALLOCATOR) else given
-        calibration = as_calibration_shots(purchase.calibration_shots)
+        calibration = purchase.calibration_shots
         session = PointAcquisition(
             *(problem, backend.n_qubits, shots + calibration, allocator),
             seed=purchase.seed,
@@ -65,7 +61,10 @@ class BoughtPoints(BoughtKernel):
 
     def is_better_than_pairs(self) -> bool:
         """Return what the law says, if as many points are predicted as are trained on."""
-        n_qubits = self._backend(self.X[:2], columns=None).n_qubits
+        backend = self._backend(self.X[:2], columns=None)
+        if not backend.measures_pairs:
+            return True
+        n_qubits = backend.n_qubits
         n_points, budget = len(self.X), self.purchase.budget
         if n_qubits is None or budget is None:
             return n_qubits is not None and n_qubits <= MAX_FIDELITY_QUBITS

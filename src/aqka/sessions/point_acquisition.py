@@ -249,9 +249,14 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         return checked_allocation(self.allocator, answer, table.n_points, shots)
 
 
-def as_calibration_shots(shots: int) -> int:
+def as_calibration_shots(shots: int, design: str = "points") -> int:
     """Return the shots of a calibration, half of them for each of its two circuits."""
     count = as_count(shots, "calibration_shots", minimum=0)
+    if count and design != "points":
+        raise InputError(
+            f"calibration_shots are for design='points', got {count} with design={design!r}: "
+            "readout errors of pairs are not corrected."
+        )
     if count % N_REFERENCES:
         raise InputError(
             f"calibration_shots must be even, for half of them go to each of two circuits; got "
