@@ -14,7 +14,7 @@ from aqka.core.points import PointTable
 from aqka.estimates.projected import (
     ReducedStates,
     median_gamma,
-    operator_values,
+    readable_points,
     reduced_states,
     squared_distances,
 )
@@ -101,8 +101,7 @@ class ReducedPoints(PointStates):
 
     def readable(self, table: PointTable) -> IntArray:
         """Return the points with two shots or more of each letter on each qubit."""
-        _, matching = operator_values(table, locality=1)
-        return np.flatnonzero((table.shots @ matching.T).min(axis=1) >= 2)
+        return readable_points(table)
 
     def add_training(self, table: PointTable, outputs: FloatArray | None) -> None:
         """Add the training points and choose the width by them, as ``ProjectedPoints`` does."""
