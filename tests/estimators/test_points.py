@@ -21,6 +21,7 @@ from aqka.backends.zz import zz_states
 from aqka.core import PointTable
 from aqka.estimators import _training_points
 from aqka.runs.audit import verify
+from aqka.runs.export import outcomes
 from aqka.sessions import PointAcquisition, predict_points
 
 
@@ -77,6 +78,17 @@ def test_svc_and_regression_of_points(moons):
     assert ridge.score(X, target) > 0.8
 
 
+def test_values_of_new_points_take_one_round_for_there_is_nothing_to_settle(moons, tmp_path):
+    X, _, X_test, _ = moons
+    ridge = QuantumRidge(budget=60 * 400, design="points", directory=tmp_path)
+    found = ridge.fit(X, 3 + np.cos(X[:, 0])).prediction(X_test, budget=401 * len(X_test))
+    np.testing.assert_array_equal(found.shots, 401)
+    (folder,) = tmp_path.glob("predict-*")
+    assert set(outcomes(folder).round) == {0}
+    error = found.f - 3 - np.cos(X_test[:, 0])
+    assert np.mean(np.abs(error)) < 0.2
+
+
 def test_what_was_measured_is_not_bought_again(moons, tmp_path):
     X, y, X_test, _ = moons
 
@@ -115,6 +127,8 @@ def test_auto_takes_points_where_there_are_many_and_pairs_where_a_matrix_is_all_
     )
     few = QuantumRidgeClassifier(budget=600, design="auto").fit(X[:4], y[:4])
     assert not isinstance(few.session_, PointAcquisition)
+    few.set_params(backend="matrix-product").fit(X[:4], y[:4])  # which has no pairs
+    assert isinstance(few.session_, PointAcquisition)
 
 
 def test_bad_designs_are_named(moons):

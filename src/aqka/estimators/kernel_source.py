@@ -15,6 +15,7 @@ from aqka.estimators._finished_run import FinishedRun, confusion_of_run, table_o
 from aqka.estimators._given_kernel import GivenKernel
 from aqka.estimators._training_kernel import KernelSource
 from aqka.sessions.design import DESIGNS
+from aqka.sessions.point_acquisition import as_calibration_shots
 
 PRECOMPUTED = "precomputed"
 
@@ -61,11 +62,7 @@ def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> Ker
         raise InputError(
             f"design must be one of {', '.join(DESIGNS)}; got {inert(repr(purchase.design), 100)}."
         )
-    if purchase.calibration_shots and purchase.design != "points":
-        raise InputError(
-            f"calibration_shots are for design='points', got {purchase.calibration_shots} with "
-            f"design={purchase.design!r}: readout errors of pairs are not corrected."
-        )
+    as_calibration_shots(purchase.calibration_shots, purchase.design)
     if purchase.design == "pairs":
         return BoughtKernel(factory, X, purchase)
     points = BoughtPoints(factory, X, purchase)
