@@ -54,7 +54,7 @@ class Wish:
     on_top
         Whether the budget is for training alone, and predictions and sentinels come on top of it.
     design
-        What a shot is spent on; only used for the split.
+        What a shot is spent on, for the split and the depth.
     """
 
     new_points: int = 0
