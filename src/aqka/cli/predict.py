@@ -64,7 +64,7 @@ def predict(
             data,
             shots,
             _announce,
-            confirm=lambda *asked: _confirm(*asked, yes),
+            confirm=lambda *asked: _confirm(yes, *asked),
             ceiling=ceiling,
             allow_code=allow_code,
         )
@@ -81,7 +81,7 @@ def _announce(points: int, budget: int) -> None:
     Console(stderr=True).print(words, highlight=False, markup=False)
 
 
-def _confirm(backend: "Backend", budget: int, design: str, yes: bool) -> None:
+def _confirm(yes: bool, backend: "Backend", budget: int, design: str) -> None:
     """Show what predictions on paid hardware cost at most, and ask."""
     from aqka.planning.budget import duration
     from aqka.planning.device import HERON, depth_of_shot, zz_depth
