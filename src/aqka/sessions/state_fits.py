@@ -33,7 +33,7 @@ START = "start.npy"
 class StateFits:
     """Where states are fitted: a few points here, very many on all cores or a cluster.
 
-    Called as :func:`~aqka.estimates.states.fit_states` is, and finds the same states bit for bit.
+    Called as ``aqka.estimates.states.fit_states`` is, and finds the same states bit for bit.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def fit_states_on_all_cores(
         Where counts and states are kept while they are fitted. Calling again after a crash with
         the same counts only fits the points that are missing; with other counts it begins anew.
     rank, start, confusion
-        As for :func:`~aqka.estimates.states.fit_states`.
+        As for ``aqka.estimates.states.fit_states``.
     workers, scheduler
         As for :func:`aqka.sweep.cells.run_cells`; the workers of a cluster need the same file
         system.
