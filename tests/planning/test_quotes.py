@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import InputError, Schedule, quote
+from aqka import CeilingError, InputError, Schedule, quote
+from aqka.backends.base import Workload
 from aqka.core import OutcomeCounts
 from aqka.core.settings import choose_settings
-from aqka.planning import Wish
+from aqka.planning import Wish, make_ceiling
+from aqka.planning.device import HERON
 from aqka.sessions import PointPrediction
 from aqka.sessions.point_heads import PointHead
 from tests.planning.strategies import devices, schedules
@@ -124,3 +126,21 @@ def test_predictions_of_points_are_quoted_with_the_rounds_that_they_take():
     made = quote(20, 3000, wish=Wish(new_points=10, design="points"))
     part = made.part("predictions")
     assert (part.shots, part.submissions, part.jobs) == (1000, session.round, session.round)
+
+
+@pytest.mark.parametrize("given", [None, 143])
+def test_a_shot_on_a_point_is_half_as_deep_as_one_on_a_pair(given):
+    pairs = quote(20, 2000, depth=given)
+    points = quote(20, 2000, depth=given, wish=Wish(design="points"))
+    assert (pairs.depth, points.depth) == (143, 77)
+    saved = (143 - 77) * HERON.layer_time
+    assert pairs.execution_seconds - points.execution_seconds == pytest.approx(saved)
+    assert points.qpu_seconds < pairs.qpu_seconds
+
+
+def test_what_a_quote_of_points_promises_fits_under_its_budget_as_a_ceiling():
+    made = quote(20, "20 s", wish=Wish(design="points"), schedule=Schedule(warmup=0.0, rounds=1))
+    work = Workload(made.shots, made.executions, made.jobs)
+    make_ceiling("20 s", design="points").check(work)
+    with pytest.raises(CeilingError):
+        make_ceiling("20 s", design="pairs").check(work)

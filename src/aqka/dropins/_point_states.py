@@ -19,10 +19,11 @@ from aqka.estimates.projected import (
     squared_distances,
 )
 from aqka.estimates.state_rank import choose_rank
-from aqka.estimates.states import FittedStates, fit_states
+from aqka.estimates.states import FittedStates
 from aqka.maths.product_bases import ComplexArray
 from aqka.maths.state_features import overlap_kernel
 from aqka.readouts.projected_gamma import tuned_gamma
+from aqka.sessions.state_fits import StateFits
 
 
 class PointStates(ABC):
@@ -70,13 +71,13 @@ class FittedPoints(PointStates):
 
     def add_training(self, table: PointTable, outputs: FloatArray | None) -> None:
         """Add the training points and keep the rank that will do for them."""
-        states, _ = choose_rank(table, np.random.default_rng(0))
+        states, _ = choose_rank(table, np.random.default_rng(0), fit=StateFits())
         self._rank = states.rank
         self._append(states)
 
     def add(self, table: PointTable) -> None:
         """Add other points, fitted as the training points were."""
-        self._append(fit_states(table, self._rank))
+        self._append(StateFits()(table, self._rank))
 
     def _append(self, states: FittedStates) -> None:
         new = states.purified().vectors[0]

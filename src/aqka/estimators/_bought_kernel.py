@@ -76,7 +76,9 @@ class Purchase:
         """Return it with the budget as a ceiling, if that is for predictions too."""
         if self.new_points is None or self.budget is None:
             return self
-        limit = make_ceiling(self.budget, n_qubits=max(n_features, 2), rate=self.rate)
+        limit = make_ceiling(
+            self.budget, n_qubits=max(n_features, 2), rate=self.rate, design=self.design
+        )
         return replace(self, ceiling=limit)
 
 

@@ -55,7 +55,7 @@ class Wish:
     on_top
         Whether the budget is for training alone, and predictions and sentinels come on top of it.
     design
-        What a shot is spent on: of it depend the split and the rounds of predictions.
+        What a shot is spent on: of it depend the split, the depth and the rounds of predictions.
     """
 
     new_points: int = 0

@@ -9,6 +9,7 @@ from aqka.sessions.point_heads import FidelityOfPoints, PointHead, PointKernel, 
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints, predict_points
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.state_fits import StateFits
 from aqka.sessions.value_prediction import ValuePrediction, Values, ValueSession, predict_values
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Prediction",
     "PredictionSession",
     "ProjectedPoints",
+    "StateFits",
     "ValuePrediction",
     "ValueSession",
     "Values",

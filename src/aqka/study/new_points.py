@@ -125,7 +125,7 @@ def predict_new_points(
     shots_per_pair: int | None = None,
     on_start: Callable[[int, int], None] | None = None,
     *,
-    confirm: Callable[[Backend, int], None] | None = None,
+    confirm: Callable[[Backend, int, str], None] | None = None,
     ceiling: str | None = None,
     allow_code: bool = False,
 ) -> NewPoints:
@@ -145,7 +145,8 @@ def predict_new_points(
     on_start
         Called with the numbers of points and of shots before the first shot.
     confirm
-        Called with the backend and the shots before that, if they cost money; it stops by raising.
+        Called with the backend, the shots and the design before that, if they cost money; it stops
+        by raising.
     ceiling
         Shots, QPU time or money that these points may take; None sets no limit.
     allow_code
@@ -187,14 +188,18 @@ def predict_new_points(
     )
     assert made.test is not None
     if confirm is not None and made.test.is_paid:
-        confirm(made.test, budget)
+        confirm(made.test, budget, study.method.design)
     if on_start is not None:
         on_start(len(features), budget)
     limit = None
     if ceiling is not None:
         depth = None if made.test.circuit is None else max(1, int(made.test.circuit.depth()))
         limit = make_ceiling(
-            ceiling, n_qubits=max(2, n_qubits_of(prepared)), depth=depth, rate=study.budget.rate
+            ceiling,
+            n_qubits=max(2, n_qubits_of(prepared)),
+            depth=depth,
+            rate=study.budget.rate,
+            design=study.method.design,
         )
     # A seed of their own: simulated hits must not repeat those of other points.
     prediction = session_for(study, head, len(features), budget, int(name[:7], 16))
