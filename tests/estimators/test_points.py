@@ -21,7 +21,7 @@ from aqka.backends.zz import zz_states
 from aqka.core import PointTable
 from aqka.estimators import _training_points
 from aqka.runs.audit import verify
-from aqka.sessions import PointAcquisition, predict_points
+from aqka.sessions import PointAcquisition, choose_design, predict_points
 
 
 def test_a_classifier_of_points_learns_with_shots_that_grow_with_their_number(moons):
@@ -115,6 +115,42 @@ def test_auto_takes_points_where_there_are_many_and_pairs_where_a_matrix_is_all_
     )
     few = QuantumRidgeClassifier(budget=600, design="auto").fit(X[:4], y[:4])
     assert not isinstance(few.session_, PointAcquisition)
+
+
+@pytest.mark.parametrize(
+    ("n_points", "better", "settings"),
+    [
+        (40, "points", {"budget": 4000, "new_points": 50}),
+        (40, "points", {"budget": 4000, "new_points": 50, "test_shots": 41}),
+        (40, "points", {"budget": 4000}),
+        (6, "points", {"budget": 3000, "new_points": 50}),
+        (6, "pairs", {"budget": 3000, "new_points": 1}),
+        (6, "pairs", {"budget": 3000, "new_points": 0}),
+        (4, "pairs", {"budget": "30 s"}),
+        (40, "points", {}),
+        (4, "pairs", {}),
+    ],
+)
+def test_auto_buys_what_the_better_design_buys(moons, n_points, better, settings):
+    X, y = moons[0][:n_points], moons[1][:n_points]
+    auto = QuantumRidgeClassifier(**settings, design="auto").fit(X, y)
+    named = QuantumRidgeClassifier(**settings, design=better).fit(X, y)
+    assert type(auto.session_) is type(named.session_)
+    assert auto.shots_used_ == named.shots_used_
+    assert auto.quote_ == named.quote_
+    assert auto.quote_ is None or auto.quote_.design == better
+
+
+def test_auto_says_why(moons):
+    X, y, *_ = moons
+    model = QuantumRidgeClassifier(budget=4000, new_points=50, design="auto").fit(X[:40], y[:40])
+    why = choose_design(40, 2, 4000, 50).reason
+    assert model.allocation_reason_.startswith(why)
+    assert model.session_.design_choice.reason == why
+    pairs = QuantumRidgeClassifier(budget=600, design="auto").fit(X[:4], y[:4])
+    assert pairs.allocation_reason_.startswith("Pairs, ")
+    named = QuantumRidgeClassifier(budget=600, design="points").fit(X[:4], y[:4])
+    assert named.session_.design_choice is None
 
 
 def test_bad_designs_are_named(moons):

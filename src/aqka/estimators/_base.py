@@ -40,8 +40,9 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         block), or a finished run of pairs or points (its directory, session or table of counts),
         where X is one column of its point numbers.
     budget
-        Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16
-        shots a pair. For training, or with ``new_points`` for training and predictions together.
+        Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``. For
+        training, or with ``new_points`` for training and predictions together. None is 16 shots a
+        pair, or 16 · 2ⁿ a point of n qubits (ten at most are counted).
     allocator, readout
         A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. An
         allocator of None is the default: uniform shots.
@@ -60,7 +61,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that
         shots grow with their number and new points cost what training points do; or ``"auto"``,
         which takes the one that :func:`~aqka.sessions.choose_design` predicts the smaller error
-        for, if as many points will be predicted as are trained on.
+        for, with ``new_points``, or as many as are trained on where none are told.
+        ``allocation_reason_`` says why.
     new_points
         Points that will be predicted out of ``budget``, which is split with a reason, or by
         ``test_shots``; ``quote_`` says how. It is then a ceiling too: a fit or a prediction that
@@ -134,13 +136,14 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.source_ = kernel_source(self.backend, X, purchase)
         training = self.source_.training(problem, on_round)
         self.problem_ = problem
-        self.quote_ = None
-        if self.source_.takes_shots and self.budget is not None:
-            self.quote_ = purchase.quote(len(X), X.shape[1])
+        self.quote_ = self.source_.quote(training)
         self.session_, self.table_ = training.session, training.table
         self.ledger_path_ = training.ledger_path
         self.shots_used_ = training.shots
-        self.allocation_reason_ = training.reason
+        choice = self.source_.choice
+        self.allocation_reason_ = " ".join(
+            [*([] if choice is None else [choice.reason]), training.reason]
+        )
         self.head_ = training.fit(readout, problem)
         self.kernel_, self.kernel_variance_ = training.read(self.head_)
         self.diagnostics_ = training.diagnose(problem, self.kernel_)

@@ -14,8 +14,10 @@ from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.planning.quotes import Quote
 from aqka.readouts import FittedHead, Readout
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.design import DesignChoice
 from aqka.sessions.value_prediction import Values
 
 OnRound = Callable[[Acquisition], None]
@@ -95,6 +97,8 @@ class KernelSource(ABC):
 
     takes_shots: bool = False
     """Whether entries of test points can be bought."""
+    choice: DesignChoice | None = None
+    """What ``design="auto"`` took, and why."""
 
     @abstractmethod
     def training(self, problem: Problem, on_round: OnRound | None = None) -> Any:
@@ -103,6 +107,10 @@ class KernelSource(ABC):
 
         ``on_round`` is called after every round that is bought.
         """
+
+    def quote(self, training: Any) -> Quote | None:
+        """Return what the budget of a kernel buys that is bought under one."""
+        return None
 
     @abstractmethod
     def decide(self, head: Any, X: NDArray[Any], problem: Problem) -> FloatArray:

@@ -117,7 +117,8 @@ def acquire(
         with a run in ``directory`` that the default of version 0.1.0 began.
     design
         What a shot is spent on: ``"pairs"`` (the paper's), ``"points"``, or ``"auto"``, which
-        takes what :func:`~aqka.sessions.choose_design` predicts the smaller error for.
+        takes what :func:`~aqka.sessions.choose_design` predicts the smaller error for;
+        ``design_choice.reason`` of the session says why.
     new_points
         Of ``"auto"``: points to be predicted later on, out of budgets like this one.
     calibration_shots
@@ -161,10 +162,12 @@ def acquire(
             f"calibration_shots are for design='points', got {calibration_shots} with "
             f"design={design!r}: readout errors of pairs are not corrected."
         )
+    choice = None
     if design == "auto":
         # A new point is taken to get the shots that a training point gets.
         total = budget + budget * new_points // problem.n_points
-        design = choose_design(problem.n_points, backend.n_qubits, total, new_points).design
+        choice = choose_design(problem.n_points, backend.n_qubits, total, new_points)
+        design = choice.design
     session: Acquisition | PointAcquisition
     if design == "points":
         session = _point_session(
@@ -173,6 +176,7 @@ def acquire(
     else:
         chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
         session = _pair_session(backend, problem, budget, chosen, schedule, seed)
+    session.design_choice = choice
     drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
     return session  # line 13: K̂ = c / s is session.table.estimate()
 

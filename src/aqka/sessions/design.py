@@ -84,7 +84,7 @@ def choose_design(
             else f"states of {n_qubits} qubits have too many numbers to be fitted (a projected "
             "kernel of points is another kernel, and a choice of yours)"
         )
-        reason = f"Pairs, {shots_per_pair:.2g} shots each: {why}."
+        reason = f"Pairs, {_figure(shots_per_pair)} shots each: {why}."
         return DesignChoice(
             "pairs", reason, shots_per_pair, shots_per_point, None, pair_error, None
         )
@@ -102,7 +102,12 @@ def choose_design(
 
 
 def _reason(design: str, points: int, per_pair: float, per_point: float, worth: float) -> str:
-    at_points = f"{per_point:.0f} shots for each of {points} points are worth {worth:.2g} on every"
+    each = f"{_figure(per_point)} shots for each of {points} points"
+    at_points = f"{each} are worth {_figure(worth)} on every pair"
     if design == "points":
-        return f"Points: {at_points} pair; pairs would get {per_pair:.2g} each."
-    return f"Pairs, {per_pair:.2g} shots each: {at_points} pair only."
+        return f"Points: {at_points}; pairs would get {_figure(per_pair)} each."
+    return f"Pairs, {_figure(per_pair)} shots each: {at_points} only."
+
+
+def _figure(shots: float) -> str:
+    return f"{shots:,.0f}" if shots >= 10 else f"{shots:.2g}"
