@@ -77,6 +77,24 @@ def test_svc_and_regression_of_points(moons):
     assert ridge.score(X, target) > 0.8
 
 
+def test_a_readout_that_is_named_is_the_one_that_reads(moons):
+    X, y, *_ = moons
+    settings = {"budget": 60 * 64, "design": "points"}
+    named = QuantumRidgeClassifier(**settings, readout="ridge-noise").fit(X, y)
+    assert named.get_params()["readout"] == "ridge-noise"
+    session = named.session_
+    by_noise, left_out = session.fit("ridge-noise"), session.fit("ridge-loo")
+    assert by_noise.regularisation != left_out.regularisation  # or nothing is shown
+    assert named.head_.regularisation == by_noise.regularisation
+    default = QuantumRidgeClassifier(**settings).fit(X, y)
+    assert default.get_params()["readout"] is None
+    assert default.head_.regularisation == session.fit().regularisation
+    numbers = np.arange(60).reshape(-1, 1)
+    for readout, head in (("ridge-noise", by_noise), (None, session.fit())):
+        finished = QuantumRidgeClassifier(backend=session, readout=readout).fit(numbers, y)
+        assert finished.head_.regularisation == head.regularisation
+
+
 def test_what_was_measured_is_not_bought_again(moons, tmp_path):
     X, y, X_test, _ = moons
 

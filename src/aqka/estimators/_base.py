@@ -44,8 +44,9 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         training, or with ``new_points`` for training and predictions together. None is 16 shots a
         pair, or 16 · 2ⁿ a point of n qubits (ten at most are counted).
     allocator, readout
-        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. An
-        allocator of None is the default: uniform shots.
+        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. None
+        is the default of the design: uniform shots, and the readout ``"ridge-noise"`` of pairs,
+        ``"ridge-loo"`` of points.
     test_shots
         Shots a point that ``predict`` may spend where it is given no budget. None takes exact
         entries from a simulator.
@@ -81,7 +82,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         backend: Any = STATEVECTOR,
         budget: int | str | None = None,
         allocator: Any = None,
-        readout: Any = DEFAULT_READOUT,
+        readout: Any = None,
         *,
         test_shots: int | None = None,
         directory: str | Path | None = None,
@@ -112,8 +113,9 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = is_precomputed(self.backend)
         return tags
 
-    def _chosen_readout(self) -> Readout:
-        return make_readout(self.readout)
+    def _chosen_readout(self) -> Readout | None:
+        """Return the readout that was named; None leaves it to the design."""
+        return None if self.readout is None else make_readout(self.readout)
 
     def _fit_problem(
         self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
@@ -156,7 +158,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _with_total_interval(self, found: Any) -> Any:
         """Return a prediction with intervals that count the training shots."""
-        readout = self._chosen_readout()
+        readout = self._chosen_readout() or make_readout(DEFAULT_READOUT)
         if isinstance(found, Prediction):
             return with_total_interval(found, self.session_, readout)
         if isinstance(found, ValuePrediction):
