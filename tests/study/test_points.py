@@ -18,6 +18,7 @@ from aqka.study.directory import prepare, read_run
 from aqka.study.new_points import predict_new_points
 from aqka.study.progress import progress
 from aqka.study.schema import parse_study
+from tests.cli.in_process import call
 
 STUDY = """
 [data]
@@ -120,13 +121,25 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
 def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypatch):
     directory = tmp_path / "run"
     carry_out(prepare(write(tmp_path, design="auto")), directory, new=True)
-    assert json.loads((directory / "results.json").read_text())["design"] == "points"
+    found = json.loads((directory / "results.json").read_text())
+    assert found["design"] == "points"
+    assert found["design_reason"].startswith("Points: ")
+    assert found["design_reason"] in run_report(directory).notes
 
     def refuse(*arguments):
         raise AssertionError("a begun run must not choose again")
 
     monkeypatch.setattr(module, "choose_design", refuse)
     carry_out(read_run(directory), directory, new=False)
+    again = json.loads((directory / "results.json").read_text())
+    assert again["design_reason"] == found["design_reason"]
+
+
+def test_a_run_says_at_its_start_why_points_are_measured(tmp_path, monkeypatch, capsys):
+    study, directory = write(tmp_path, design="auto"), tmp_path / "run"
+    _, _, told = call(monkeypatch, capsys, "run", study, "--output", directory)
+    assert "2,400 shots for 24 points in 1 submissions" in told
+    assert json.loads((directory / "results.json").read_text())["design_reason"] in told
 
 
 @pytest.mark.parametrize("backend", ["aer", "ibm"])

@@ -14,11 +14,11 @@ from aqka.errors import InputError
 from aqka.estimators._bought_kernel import BoughtKernel, own_directory
 from aqka.estimators._training_kernel import OnRound
 from aqka.estimators._training_points import TrainingPoints
+from aqka.planning.quotes import Quote
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.sessions.design import choose_design
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
-from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, StateHead
+from aqka.sessions.point_heads import PointHead, StateHead
 from aqka.sessions.point_prediction import PredictedPoints, predict_points
 from aqka.sessions.point_values import NEVER_SETTLED, predict_point_values
 from aqka.sessions.value_prediction import Values
@@ -48,6 +48,7 @@ class BoughtPoints(BoughtKernel):
             seed=purchase.seed,
             calibration_shots=calibration,
         )
+        session.design_choice = self.choice
         directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
         # Who looks at rounds sees the session of the design.
         look: Any = on_round
@@ -60,17 +61,11 @@ class BoughtPoints(BoughtKernel):
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingPoints(session.table, problem, reason, session, ledger_path)
 
-    def is_better_than_pairs(self) -> bool:
-        """Return what the law says, if as many points are predicted as are trained on."""
-        backend = self._backend(self.X[:2], columns=None)
-        if not backend.measures_pairs:
-            return True
-        n_qubits = backend.n_qubits
-        n_points, budget = len(self.X), self.purchase.budget
-        if n_qubits is None or budget is None:
-            return n_qubits is not None and n_qubits <= MAX_FIDELITY_QUBITS
-        shots = self._shots(n_points, n_qubits)
-        return choose_design(n_points, n_qubits, 2 * shots, n_points).design == "points"
+    def quote(self, training: TrainingPoints) -> Quote | None:  # type: ignore[override]
+        """Return what the budget buys; None where none was given."""
+        if self.purchase.budget is None:
+            return None
+        return self.purchase.quote(len(self.X), training.table.n_qubits)
 
     def _shots(self, n_points: int, n_qubits: int) -> int:
         """Return the shots of the points, without those of a calibration."""

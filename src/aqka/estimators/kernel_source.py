@@ -1,5 +1,6 @@
 """Where an estimator's kernel comes from: the one place that looks at its ``backend``."""
 
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -63,9 +64,9 @@ def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> Ker
             f"design must be one of {', '.join(DESIGNS)}; got {inert(repr(purchase.design), 100)}."
         )
     as_calibration_shots(purchase.calibration_shots, purchase.design)
-    if purchase.design == "pairs":
-        return BoughtKernel(factory, X, purchase)
-    points = BoughtPoints(factory, X, purchase)
-    if purchase.design == "points" or points.is_better_than_pairs():
-        return points
-    return BoughtKernel(factory, X, purchase)
+    choice = None
+    if purchase.design == "auto":  # settled first: the quote and the split are those of a design
+        choice = BoughtKernel.chosen(factory, X, purchase)
+        purchase = replace(purchase, design=choice.design)
+    kind = BoughtPoints if purchase.design == "points" else BoughtKernel
+    return kind(factory, X, purchase, choice)

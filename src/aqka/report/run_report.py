@@ -206,8 +206,14 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         bill=bill_of(run),
         circuit=run_circuit(run, feature_map),
         ledgers=run.audits,
-        notes=what_is_left_out(run, exact),
+        notes=[*_design_note(run), *what_is_left_out(run, exact)],
     )
+
+
+def _design_note(run: StudyRun) -> list[str]:
+    """Return why pairs or points were measured, where the study left it open."""
+    why = run.results.get("design_reason")
+    return [inert(why, 300)] if isinstance(why, str) else []
 
 
 def _readout_note(session: PointAcquisition) -> list[str]:
@@ -253,6 +259,7 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
         circuit=run_circuit(run, feature_map),
         ledgers=run.audits,
         notes=[
+            *_design_note(run),
             "Points were measured, not pairs: there is no comparison of allocators, and intervals "
             "count the new points' own shots.",
             *_why_unread(table, measured),

@@ -20,6 +20,7 @@ from aqka.estimates.projected import least_shots
 from aqka.estimates.readout import known_confusion
 from aqka.runs.session import Session
 from aqka.sessions.checked_allocation import checked_allocation
+from aqka.sessions.design import DesignChoice
 from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, PointKernel
 
 DEFAULT_POINT_ALLOCATOR = "even"
@@ -57,6 +58,8 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
     ----------
     table, calibration
         What was measured of the points, and of the reference states.
+    design_choice
+        Why points are measured, where ``design="auto"`` chose them; else None.
 
     Examples
     --------
@@ -70,6 +73,8 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
     (True, array([[1., 0.],
            [0., 1.]]))
     """
+
+    design_choice: DesignChoice | None = None
 
     def __init__(
         self,
