@@ -23,6 +23,7 @@ from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DesignChoice, choose_design
+from aqka.sessions.point_contract import PointKernel
 from aqka.sessions.prediction import predict as predict_by_shots
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import Values, predict_values
@@ -50,6 +51,7 @@ class Purchase:
     rate: float | None = None
     test_shots: int | None = None
     calibration_shots: int = 0
+    point_kernel: str | PointKernel | None = None
     ceiling: Ceiling | None = None
 
     def quote(self, n_points: int, n_features: int) -> Quote:
@@ -104,8 +106,12 @@ class BoughtKernel(KernelSource):
     @classmethod
     def chosen(cls, factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> DesignChoice:
         """Return the better design for these points; nothing is measured."""
-        n_qubits = cls(factory, X, purchase)._backend(X[:2], columns=None).n_qubits
-        return purchase.choose_design(len(X), X.shape[1], n_qubits)
+        backend = cls(factory, X, purchase)._backend(X[:2], columns=None)
+        choice = purchase.choose_design(len(X), X.shape[1], backend.n_qubits)
+        if backend.measures_pairs:
+            return choice
+        reason = f"Points: {type(backend).__name__} measures no pairs."
+        return replace(choice, design="points", reason=reason)
 
     def quote(self, training: TrainingKernel) -> Quote | None:
         """Return what the budget buys; None where none was given."""

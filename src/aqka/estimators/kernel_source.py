@@ -12,10 +12,16 @@ from aqka.errors import InputError
 from aqka.estimators._bought_kernel import BoughtKernel, Purchase
 from aqka.estimators._bought_points import BoughtPoints
 from aqka.estimators._finished_points import FinishedPoints
-from aqka.estimators._finished_run import FinishedRun, confusion_of_run, table_of_run
+from aqka.estimators._finished_run import (
+    FinishedRun,
+    confusion_of_run,
+    point_kernel_of_run,
+    table_of_run,
+)
 from aqka.estimators._given_kernel import GivenKernel
 from aqka.estimators._training_kernel import KernelSource
 from aqka.sessions.design import DESIGNS
+from aqka.sessions.point_kernels import check_point_kernel
 
 PRECOMPUTED = "precomputed"
 
@@ -37,15 +43,19 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
     purchase
         How to buy the kernel if it has to be.
     """
+    named = purchase.point_kernel
     if is_precomputed(backend):
+        _refuse_point_kernel(named, "backend='precomputed'")
         return GivenKernel(X)
     factory = as_factory(backend)
     if factory is not None:
         return _bought(factory, X, purchase)
     table = table_of_run(backend)
     if isinstance(table, PointTable):
-        return FinishedPoints(table, X, confusion_of_run(backend))
+        kernel = point_kernel_of_run(backend, table, named)
+        return FinishedPoints(table, X, confusion_of_run(backend), kernel)
     if table is not None:
+        _refuse_point_kernel(named, "a finished run of pairs")
         return FinishedRun(table, X)
     names = [*NAMES, PRECOMPUTED]
     near = did_you_mean(backend, names) if isinstance(backend, str) else ""
@@ -54,6 +64,14 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
         f"Qiskit's, or a finished run (its directory, session or table of counts); got "
         f"{inert(repr(backend), 100)}.{near}"
     )
+
+
+def _refuse_point_kernel(named: object, where: str) -> None:
+    if named is not None:
+        raise InputError(
+            f"point_kernel says how counts of points are read, got {inert(repr(named), 100)} with "
+            f"{where}, where there are none; leave it out."
+        )
 
 
 def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> KernelSource:
@@ -67,6 +85,7 @@ def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> Ker
             f"calibration_shots are for design='points', got {purchase.calibration_shots} with "
             f"design={purchase.design!r}: readout errors of pairs are not corrected."
         )
+    check_point_kernel(purchase.point_kernel, purchase.design)
     choice = None
     if purchase.design == "auto":  # settled first: the quote and the split are those of a design
         choice = BoughtKernel.chosen(factory, X, purchase)

@@ -22,6 +22,8 @@ from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DESIGNS, choose_design
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
+from aqka.sessions.point_contract import PointKernel
+from aqka.sessions.point_kernels import check_point_kernel
 
 
 @overload
@@ -55,6 +57,7 @@ def acquire(
     *,
     design: Literal["points"],
     calibration_shots: int = 0,
+    point_kernel: str | PointKernel | None = None,
     schedule: Schedule | None = None,
     seed: int = 0,
     directory: str | Path | None = None,
@@ -91,6 +94,7 @@ def acquire(
     design: str = "pairs",
     new_points: int = 0,
     calibration_shots: int = 0,
+    point_kernel: str | PointKernel | None = None,
     ridge: float = 0.01,
     C: float = DEFAULT_C,
     reading: str | Reading = FAIR,
@@ -123,6 +127,9 @@ def acquire(
         Of ``"auto"``: points to be predicted later on, out of budgets like this one.
     calibration_shots
         Of ``"points"``: shots of the budget for a calibration of the readout; see
+        :class:`~aqka.sessions.PointAcquisition`.
+    point_kernel
+        Of ``"points"``: which kernel will be read out of the counts, ``kernel`` of
         :class:`~aqka.sessions.PointAcquisition`.
     ridge, C, reading, true_kernel
         See :class:`~aqka.Problem`.
@@ -162,6 +169,7 @@ def acquire(
             f"calibration_shots are for design='points', got {calibration_shots} with "
             f"design={design!r}: readout errors of pairs are not corrected."
         )
+    check_point_kernel(point_kernel, design)
     choice = None
     if design == "auto":
         # A new point is taken to get the shots that a training point gets.
@@ -170,8 +178,16 @@ def acquire(
         design = choice.design
     session: Acquisition | PointAcquisition
     if design == "points":
-        session = _point_session(
-            backend, problem, budget, allocator, schedule, seed, calibration_shots
+        _check_points(backend, problem)
+        session = PointAcquisition(
+            problem,
+            backend.n_qubits or 0,
+            budget,
+            DEFAULT_POINT_ALLOCATOR if allocator is None else allocator,  # type: ignore[arg-type]
+            schedule,
+            seed=seed,
+            calibration_shots=calibration_shots,
+            kernel=point_kernel,
         )
     else:
         chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
@@ -199,15 +215,7 @@ def _pair_session(
     return Acquisition(problem, budget, allocator, schedule, seed)
 
 
-def _point_session(
-    backend: Backend,
-    problem: Problem,
-    budget: int,
-    allocator: Any,
-    schedule: Schedule | None,
-    seed: int,
-    calibration_shots: int,
-) -> PointAcquisition:
+def _check_points(backend: Backend, problem: Problem) -> None:
     if backend.n_qubits is None:
         raise InputError(
             f"design='points' needs a backend that prepares states, but {type(backend).__name__} "
@@ -218,9 +226,3 @@ def _point_session(
         raise InputError(
             f"y labels {problem.n_points} points, but the backend has {backend.shape[0]}."
         )
-    chosen = DEFAULT_POINT_ALLOCATOR if allocator is None else allocator
-    return PointAcquisition(
-        *(problem, backend.n_qubits, budget, chosen, schedule),
-        seed=seed,
-        calibration_shots=calibration_shots,
-    )
