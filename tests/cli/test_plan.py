@@ -90,6 +90,54 @@ def test_far_fewer_shots_than_pairs_are_warned_of(run):
     assert json.loads(run("--points", "60", "--budget", "1770", "--json")[1])["warnings"] == []
 
 
+BY_HAND = {"shots_per_pair": 50_000 / (4950 + 5000), "shots_per_point": 50_000 / 150}
+
+
+def check_designs(found):
+    """100 training and 50 new points of four qubits, 50,000 shots."""
+    assert found["design"] == "points"
+    assert found["reason"].startswith("Points: 333 shots for each of 150 points")
+    assert 0 < found["point_error"] < found["pair_error"] < 1
+    assert found["equivalent_shots"] > found["shots_per_pair"]
+    for name, value in BY_HAND.items():
+        assert found[name] == pytest.approx(value)
+
+
+def test_plan_shows_what_both_designs_promise(run):
+    asked = ("--points", "100", "--budget", "50000", "--qubits", "4", "--new-points", "50")
+    code, out, _ = run(*asked)
+    assert code == 0
+    assert "design: Points: 333 shots for each of 150 points are worth" in out
+    assert "error of a kernel entry: pairs 0." in out
+    assert ", points 0." in out
+    check_designs(json.loads(run(*asked, "--json")[1])["designs"])
+    many = json.loads(run("--points", "100", "--budget", "50000", "--qubits", "9", "--json")[1])
+    assert many["designs"]["design"] == "pairs"
+    assert many["designs"]["point_error"] is None
+
+
+@pytest.mark.parametrize("design", ["pairs", "points", "auto"])
+def test_plan_of_a_study_shows_what_both_designs_promise(run, tmp_path, design):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f"""
+        data.source = "iris"
+        split = {{ train = 100, test = 50 }}
+        feature_map.qubits = 4
+        backend.name = "statevector"
+        budget.total = "50000 shots"
+        method.design = "{design}"
+        """
+    )
+    code, out, err = run(str(study))
+    assert (code, err) == (0, "")
+    assert "design: Points: 333 shots for each of 150 points are worth" in out
+    answer = json.loads(run(str(study), "--json")[1])
+    check_designs(answer["designs"])
+    assert answer["design"] == ("pairs" if design == "pairs" else "points")
+    assert answer["depth"] == (143 if design == "pairs" else 77)
+
+
 def test_a_wrong_option_is_exit_code_2(run):
     assert run("--points", "1", "--budget", "100")[0] == 2
     assert run("--points", "50")[0] == 2

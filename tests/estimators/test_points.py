@@ -26,6 +26,7 @@ from aqka.estimators import _training_points
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.runs.audit import verify
+from aqka.runs.export import outcomes
 from aqka.sessions import (
     PointAcquisition,
     ProjectedPoints,
@@ -88,6 +89,17 @@ def test_svc_and_regression_of_points(moons):
     assert ridge.score(X, target) > 0.8
 
 
+def test_values_of_new_points_take_one_round_for_there_is_nothing_to_settle(moons, tmp_path):
+    X, _, X_test, _ = moons
+    ridge = QuantumRidge(budget=60 * 400, design="points", directory=tmp_path)
+    found = ridge.fit(X, 3 + np.cos(X[:, 0])).prediction(X_test, budget=401 * len(X_test))
+    np.testing.assert_array_equal(found.shots, 401)
+    (folder,) = tmp_path.glob("predict-*")
+    assert set(outcomes(folder).round) == {0}
+    error = found.f - 3 - np.cos(X_test[:, 0])
+    assert np.mean(np.abs(error)) < 0.2
+
+
 def test_a_readout_that_is_named_is_the_one_that_reads(moons):
     X, y, *_ = moons
     settings = {"budget": 60 * 64, "design": "points"}
@@ -144,6 +156,8 @@ def test_auto_takes_points_where_there_are_many_and_pairs_where_a_matrix_is_all_
     )
     few = QuantumRidgeClassifier(budget=600, design="auto").fit(X[:4], y[:4])
     assert not isinstance(few.session_, PointAcquisition)
+    few.set_params(backend="matrix-product").fit(X[:4], y[:4])  # which has no pairs
+    assert isinstance(few.session_, PointAcquisition)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +308,7 @@ def test_auto_takes_points_where_a_backend_measures_no_pairs(moons):
     settings = {"backend": "matrix-product", "budget": 400, "design": "auto"}
     model = QuantumRidgeClassifier(**settings).fit(X, y)
     assert model.quote_.design == "points"
-    assert "measures no pairs" in model.allocation_reason_
+    assert "the backend has no pairs" in model.allocation_reason_
 
 
 def test_diagnostics_know_the_noise_of_the_kernel_of_points(moons):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from aqka import InputError
-from aqka.planning.device import HERON, zz_depth
+from aqka.planning.device import HERON, depth_of_shot, zz_depth
 
 
 def test_the_transpiled_zz_map_has_the_depth_and_the_duration_of_the_model():
@@ -25,6 +25,21 @@ def test_the_transpiled_zz_map_has_the_depth_and_the_duration_of_the_model():
         assert circuit.depth() == pytest.approx(zz_depth(n_qubits), rel=0.1)
         layers = circuit.estimate_duration(device.target) - readout
         assert layers == pytest.approx(circuit.depth() * HERON.layer_time, rel=0.25)
+
+
+def test_a_point_runs_the_map_once_and_a_rotation():
+    providers = importlib.import_module("qiskit_ibm_runtime.fake_provider")
+    from qiskit import generate_preset_pass_manager
+
+    from aqka.backends._points.circuit import point_circuit
+    from aqka.backends.circuits import zz_feature_map
+
+    transpiler = generate_preset_pass_manager(1, backend=providers.FakeFez(), seed_transpiler=0)
+    for n_qubits in (2, 4, 6):
+        circuit = transpiler.run(point_circuit(zz_feature_map(n_qubits)))
+        expected = depth_of_shot(zz_depth(n_qubits), "points")
+        assert circuit.depth() == pytest.approx(expected, rel=0.1)
+        assert expected < 0.6 * zz_depth(n_qubits)
 
 
 def test_constants_have_sources_and_can_be_changed():

@@ -1,4 +1,4 @@
-"""Studies killed at random instants, from the making of the directory to the last result."""
+"""Studies and runs of points killed at random instants, from the first file to the last result."""
 
 import json
 from collections import Counter
@@ -6,7 +6,10 @@ from collections import Counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from aqka.runs.export import table_of
+from aqka import Schedule, StatevectorBackend, acquire
+from aqka.runs.audit import verify
+from aqka.runs.export import calibration_of, point_table_of, table_of
+from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare, read_run
 from tests.scenarios.killing import Killer
@@ -61,3 +64,66 @@ def test_killed_at_random_instants_a_study_ends_as_if_nothing_had_happened(
     )
     assert different == 0
     assert {"training", "predictions"} <= set(stages)
+
+
+POINTS = np.random.default_rng(0).uniform(0, 3, (24, 2))
+BUDGET, CALIBRATION, ROUNDS = 6000, 400, 5
+
+
+def measure_points(directory):
+    """Begin a run of points, or go on with it."""
+    with threadpool_limits(1):
+        return acquire(
+            StatevectorBackend(POINTS),
+            POINTS[:, 0] > 1.5,
+            BUDGET,
+            "aqka-points",
+            design="points",
+            calibration_shots=CALIBRATION,
+            schedule=Schedule(rounds=ROUNDS),
+            directory=directory,
+        )
+
+
+def counts_of(directory):
+    """All that a run of points has counted, calibration and settings, from its ledger alone."""
+    table, calibration = point_table_of(directory), calibration_of(directory)
+    columns = [
+        getattr(table, name) for name in ("settings", "shots", "cells", "outcomes", "counts")
+    ]
+    answer = calibration.answer
+    columns += [calibration.shots, answer.rows, answer.outcomes, answer.counts]
+    return [column.tolist() for column in columns]
+
+
+def rounds_and_last_entry(directory):
+    """How many rounds are in the ledger, and what it says last: where a kill has struck."""
+    if not (directory / LEDGER_NAME).exists():
+        return 0, "nothing"
+    with Ledger(directory / LEDGER_NAME, write=True) as ledger:  # as a resuming process opens it
+        kinds = [entry.kind for entry in ledger.read()]
+    return kinds.count("planned"), kinds[-1] if kinds else "nothing"
+
+
+def test_killed_at_random_instants_a_run_of_points_loses_no_shot_and_buys_none_twice(
+    tmp_path, record_property
+):
+    whole = measure_points(tmp_path / "whole")
+    expected = counts_of(tmp_path / "whole")
+    assert (whole.table.total, whole.calibration.shots.sum()) == (BUDGET - CALIBRATION, CALIBRATION)
+    killer = Killer(measure_points, np.random.default_rng(3))
+    killer.measure(tmp_path / "timed")
+    found, different = Counter(), 0
+    while killer.kills < KILLS:
+        directory = tmp_path / f"killed-{killer.pieces}"
+        for _ in killer(directory):
+            found[rounds_and_last_entry(directory)] += 1
+        audit = verify(directory)
+        assert (audit.sound, audit.finished, audit.shots) == (True, True, BUDGET)
+        assert audit.rounds == 2 + ROUNDS  # a calibration and a warm-up go before them
+        different += counts_of(directory) != expected
+    record_property("summary", f"points: {killer.kills} kills over {killer.pieces} runs: {found}")
+    assert different == 0
+    # Kills must have found rounds that were planned and not yet counted.
+    assert {"planned", "submitted"} & {kind for _, kind in found}
+    assert len({rounds for rounds, _ in found}) > 2

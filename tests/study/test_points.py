@@ -96,6 +96,16 @@ def test_new_points_cost_what_training_points_did(run, tmp_path):
     np.testing.assert_array_equal(again.prediction.f, found.prediction.f)
 
 
+def test_a_run_that_only_trained_predicts_with_what_a_training_point_got(tmp_path):
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace("[method]", "test_shots = 0\n[method]"))
+    run = carry_out(prepare(path), tmp_path / "run", new=True)
+    assert run.prediction is None
+    np.savez(tmp_path / "new.npz", X=np.zeros((2, 2)))
+    found = [predict_new_points(run.directory, tmp_path / "new.npz", shots) for shots in (None, 30)]
+    assert [one.budget for one in found] == [2 * 100, 2 * 30]
+
+
 def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
     class Stopped(Exception):
         pass

@@ -5,13 +5,21 @@ import signal
 
 import dask
 import distributed
+import numpy as np
 import pytest
 
+from aqka.backends.zz import zz_states
+from aqka.core import Problem
+from aqka.core.settings import choose_settings
 from aqka.errors import InputError
+from aqka.estimates import states
 from aqka.evaluation.paper_reading import LITERAL, PaperReading
 from aqka.evaluation.reproduce.reading_sweep import run_sweep, sweep_cells
+from aqka.sessions import FidelityOfPoints, state_fits
+from aqka.sessions.state_fits import StateFits
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import to_json
+from tests.estimates.points import measured
 from tests.sweep import cell_functions
 
 
@@ -77,3 +85,21 @@ def test_readings_of_the_paper_are_swept_there_too(cluster, tmp_path):
     assert to_json([one.rows for one in far.results["heatmap"].values()]) == to_json(
         [one.rows for one in near.results["heatmap"].values()]
     )
+
+
+def test_states_of_points_are_fitted_there_too(cluster, tmp_path, monkeypatch):
+    settings, random = choose_settings(2, seed=0), np.random.default_rng(0)
+    for module, name in ((states, "BATCH_AMPLITUDES"), (state_fits, "CELL_AMPLITUDES")):
+        monkeypatch.setattr(module, name, 7 * len(settings) * 4)
+    table, new = (
+        measured(zz_states(random.uniform(0, 2, (count, 2))), settings, 900, seed=count)
+        for count in (40, 20)
+    )
+    problem = Problem(np.tile([0, 1], 20))
+    on_cluster = StateFits(scheduler=cluster.scheduler_address, directory=tmp_path / "shared")
+    far = FidelityOfPoints(fit_states=on_cluster).fit(table, problem, None)
+    near = FidelityOfPoints(fit_states=states.fit_states).fit(table, problem, None)
+    np.testing.assert_array_equal(far.states.vectors, near.states.vectors)
+    np.testing.assert_array_equal(far.operators, near.operators)
+    np.testing.assert_array_equal(far.decide(new), near.decide(new))
+    assert not list((tmp_path / "shared").iterdir())  # counts and states are cleared away

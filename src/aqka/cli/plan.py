@@ -13,6 +13,7 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from aqka.planning.device import DeviceModel
     from aqka.planning.quotes import Quote
+    from aqka.sessions.design import DesignChoice
 
 
 def plan(
@@ -74,6 +75,7 @@ def plan(
     from aqka.allocators.schedule import Schedule
     from aqka.planning.parts import Wish
     from aqka.planning.quotes import quote
+    from aqka.sessions.design import choose_design
 
     device = _device(constants or [])
     study = study or study_option
@@ -97,16 +99,12 @@ def plan(
         tiles=tiles,
         wish=Wish(new_points, train_share, test_shots, sentinel_shots, calibration_shots),
     )
-    show_quote(made, rate, device, as_json)
-    if not as_json:
-        _show_designs(points, qubits, made.total_shots, new_points)
+    found = choose_design(points, qubits, made.total_shots, new_points)
+    show_quote(made, rate, device, as_json, found)
 
 
-def _show_designs(n_points: int, n_qubits: int, shots: int, new_points: int) -> None:
+def _show_designs(found: "DesignChoice") -> None:
     """Print what the shots would be worth on pairs and on points."""
-    from aqka.sessions.design import choose_design
-
-    found = choose_design(n_points, n_qubits, shots, new_points)
     errors = f"error of a kernel entry: pairs {found.pair_error:.3f}"
     if found.point_error is not None:
         errors += f", points {found.point_error:.3f}"
@@ -116,28 +114,37 @@ def _show_designs(n_points: int, n_qubits: int, shots: int, new_points: int) -> 
 
 def _plan_study(path: Path, device: "DeviceModel", allow_code: bool, as_json: bool) -> None:
     """Quote a study file at the rate that it names, and say what each design promises."""
+    from aqka.sessions.design import choose_design
     from aqka.study.carry_out import settle_design, study_quote
     from aqka.study.directory import n_qubits_of, prepare
 
     prepared = settle_design(prepare(path, allow_code=allow_code))
     made = study_quote(prepared, device=device)
-    show_quote(made, prepared.study.budget.rate, device, as_json)
-    if not as_json:
-        sizes = len(prepared.points.train), n_qubits_of(prepared)
-        _show_designs(*sizes, made.total_shots, len(prepared.points.test))
+    sizes = len(prepared.points.train), n_qubits_of(prepared)
+    found = choose_design(*sizes, made.total_shots, len(prepared.points.test))
+    show_quote(made, prepared.study.budget.rate, device, as_json, found)
 
 
-def show_quote(quote: "Quote", rate: float | None, device: "DeviceModel", as_json: bool) -> None:
-    """Print a quote, as tables or as JSON."""
+def show_quote(
+    quote: "Quote",
+    rate: float | None,
+    device: "DeviceModel",
+    as_json: bool,
+    found: "DesignChoice | None" = None,
+) -> None:
+    """Print a quote and what each design promises, as tables or as JSON."""
     from aqka.cli.quote_table import print_quote
 
     if as_json:
         names = ("submissions", "jobs", "executions")
         derived = {name: getattr(quote, name) for name in names} | {"total": quote.totals()}
         model = {"device": asdict(device), "sources": device.sources}
-        typer.echo(json.dumps(asdict(quote) | derived | model, indent=2))
-    else:
-        print_quote(quote, device, rate, Console())
+        designs = {} if found is None else {"designs": asdict(found)}
+        typer.echo(json.dumps(asdict(quote) | derived | designs | model, indent=2))
+        return
+    print_quote(quote, device, rate, Console())
+    if found is not None:
+        _show_designs(found)
 
 
 def _device(constants: list[str]) -> "DeviceModel":

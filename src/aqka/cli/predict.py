@@ -31,7 +31,8 @@ def predict(
             min=1,
             max=10**6,
             help="At most so many shots, on average, for each pair of a new and a training "
-            "point; default: the study's test_shots.",
+            "point; default: the study's test_shots. Of a run of points, for each new point; "
+            "default: what a training point got.",
         ),
     ] = None,
     output: Annotated[
@@ -64,7 +65,7 @@ def predict(
             data,
             shots,
             _announce,
-            confirm=lambda backend, budget: _confirm(backend, budget, yes),
+            confirm=lambda *asked: _confirm(yes, *asked),
             ceiling=ceiling,
             allow_code=allow_code,
         )
@@ -81,13 +82,14 @@ def _announce(points: int, budget: int) -> None:
     Console(stderr=True).print(words, highlight=False, markup=False)
 
 
-def _confirm(backend: "Backend", budget: int, yes: bool) -> None:
+def _confirm(yes: bool, backend: "Backend", budget: int, design: str) -> None:
     """Show what predictions on paid hardware cost at most, and ask."""
     from aqka.planning.budget import duration
-    from aqka.planning.device import HERON, zz_depth
+    from aqka.planning.device import HERON, depth_of_shot, zz_depth
     from aqka.sessions.prediction import ROUNDS
 
     depth = zz_depth(4) if backend.circuit is None else int(backend.circuit.depth())
+    depth = depth_of_shot(depth, design)
     jobs = min(ROUNDS, budget) + budget // HERON.max_executions
     seconds = jobs * HERON.job_overhead + budget * HERON.execution_seconds(depth)
     words = f"at most {budget:,} shots in {jobs} jobs, about {duration(seconds)} of QPU time"

@@ -28,6 +28,7 @@ class KnownPoints(Known):
         self._is_unit = kernel is None or as_point_kernel(kernel).has_unit_diagonal
         self._places: dict[int, int] = {}  # of a point's number, where its state stands
         self._states: PointStates | None = None
+        self._n_qubits: int | None = None
 
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         """Return a kernel, with NaN for what is unknown."""
@@ -59,8 +60,13 @@ class KnownPoints(Known):
         return PointsRequest(points[first] + 0.0, shots)  # -0.0 is 0.0
 
     def check(self, request: Request, session: Any) -> None:
-        """Refuse what reduced states could not be read from, before it is measured."""
+        """Refuse what could not be read, or not with the known points, before it is measured."""
         table = session.table
+        if self._n_qubits not in (None, table.n_qubits):
+            raise InputError(
+                f"X must have as many features as the points that are known: theirs are states of "
+                f"{self._n_qubits} qubits, got {table.n_qubits}; make another kernel for these."
+            )
         kernel = self._kernel_of(table)
         needs_width = isinstance(kernel, ProjectedPoints) and kernel.gamma is None
         if self._states is None and needs_width and not isinstance(request, PointsTraining):
@@ -83,6 +89,7 @@ class KnownPoints(Known):
     def take(self, request: Request, session: Any) -> None:
         """Fit the states of a request's points, but for those whose shots were lost."""
         table = session.table
+        self._n_qubits = table.n_qubits
         if self._states is None:
             self._states = new_states(self._kernel_of(table))
         seen = self._states.readable(table)

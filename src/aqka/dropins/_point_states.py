@@ -15,12 +15,12 @@ from aqka.errors import InputError
 from aqka.estimates.projected import (
     ReducedStates,
     median_gamma,
-    operator_values,
+    readable_points,
     reduced_states,
     squared_distances,
 )
 from aqka.estimates.state_rank import choose_rank
-from aqka.estimates.states import FittedStates, fit_states
+from aqka.estimates.states import FittedStates
 from aqka.maths.product_bases import ComplexArray
 from aqka.maths.state_features import overlap_kernel
 from aqka.readouts.projected_gamma import tuned_gamma
@@ -80,13 +80,15 @@ class FittedPoints(PointStates):
             self.add(table)
             return
         how = {"confusion": self._kernel.confusion, "kernel_of": self._kernel.kernel_of}
-        states, _ = choose_rank(table, np.random.default_rng(0), **how)  # type: ignore[arg-type]
+        fit = self._kernel.fit_states
+        states, _ = choose_rank(table, np.random.default_rng(0), **how, fit=fit)  # type: ignore[arg-type]
         self._rank = states.rank
         self._append(states)
 
     def add(self, table: PointTable) -> None:
         """Add other points, fitted as the training points were."""
-        self._append(fit_states(table, self._rank, confusion=self._kernel.confusion))
+        fit = self._kernel.fit_states
+        self._append(fit(table, self._rank, None, self._kernel.confusion))
 
     def _append(self, states: FittedStates) -> None:
         new = states.behind(self._kernel.kernel_of).vectors
@@ -112,8 +114,7 @@ class Reductions(PointStates):
 
     def readable(self, table: PointTable) -> IntArray:
         """Return the points with two shots or more of each operator of a reduced state."""
-        _, matching = operator_values(table, self._kernel.locality)
-        return np.flatnonzero((table.shots @ matching.T).min(axis=1) >= 2)
+        return readable_points(table, self._kernel.locality)
 
     def add_training(self, table: PointTable, outputs: FloatArray | None) -> None:
         """Add the training points."""

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
-from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states
+from aqka.estimates.states import FittedStates, KernelOf, StateFitter, draw_counts, fit_states
 
 RANKS = (1, 2, 4)
 TEST_POINTS = 200
@@ -135,6 +135,7 @@ def choose_rank(
     level: float = 0.01,
     confusion: FloatArray | None = None,
     kernel_of: KernelOf = "purified",
+    fit: StateFitter = fit_states,
 ) -> tuple[FittedStates, list[RankTest]]:
     """Return states of the lowest rank of 1, 2, 4 that will do, and the tests that said so.
 
@@ -150,19 +151,21 @@ def choose_rank(
         The readout errors.
     kernel_of
         Which kernel the states are wanted for (:meth:`FittedStates.behind`).
+    fit
+        Fits the states of all points; those of the tests, which are few, are fitted here.
 
     Notes
     -----
     Where noise is seen but left out, the states that have it are kept beside (``noisy``): the bias
     that it brings is then in the standard errors.
     """
-    fitted, tests = fit_states(table, confusion=confusion), []
+    fitted, tests = fit(table, RANKS[0], None, confusion), []
     for higher in RANKS[1:]:
         test = deviance_test(table, fitted, higher, random)
         if test.p_value >= level or table.n_points < 2:
             tests.append(test)
             break
-        richer = fit_states(table, higher, fitted, confusion)
+        richer = fit(table, higher, fitted, confusion)
         kept = 1 - test.expected / test.deviance  # of the gain, what chance does not explain
         ratio = kernel_error_ratio(table, richer, kept, fitted.rank, kernel_of, random)
         tests.append(replace(test, error_ratio=ratio))

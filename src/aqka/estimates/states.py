@@ -6,13 +6,14 @@ Tr ρ_i ρ_j, which is what pairs would have measured with the same noise, and t
 fidelity of the states' largest eigenvectors, which takes most of the noise away.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka._util.threads import threads_for
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
@@ -156,23 +157,14 @@ def fit_states(
     Such points start again, three times, and keep their best. States of higher rank need no
     restarts: the more vectors, the closer to a convex set.
     """
-    _check(table)
+    check_measured(table)
     errors = None if confusion is None else as_confusion(confusion, table.n_qubits)
     bases = ProductBases(table.settings)
     parts = []
-    for points in _batches(table, rank):
-        part = table.subset(points)
-        seen, shots = _seen(part, errors), part.shots_per_point
-        limit = TOLERANCE if rank == 1 else MIXED_TOLERANCE
-        tolerance = limit * np.sqrt(bases.dimension / shots)
-        if start is not None:
-            first = _enriched(start.vectors[:, points], rank)
-        else:
-            first = _enriched(spectral_start(bases, seen), rank)
-        best = maximise_likelihood(bases, seen, first, tolerance)
-        if rank == 1:
-            best = _restarted(bases, part, seen, tolerance, best)
-        parts.append(FittedStates(best[0], best[1] * shots, best[2]))
+    with threads_for(0):  # as the processes of a sweep do: the same bits anywhere
+        for points in _batches(table, rank):
+            given = None if start is None else start.vectors[:, points]
+            parts.append(_fit_batch(bases, table.subset(points), rank, given, errors))
     return FittedStates(
         np.concatenate([part.vectors for part in parts], axis=1),
         np.concatenate([part.log_likelihood for part in parts]),
@@ -181,7 +173,27 @@ def fit_states(
     )
 
 
+StateFitter = Callable[[PointTable, int, FittedStates | None, FloatArray | None], FittedStates]
+"""A function of the arguments of :func:`fit_states`, in its order."""
 Fit = tuple[ComplexArray, FloatArray, BoolArray]
+
+
+def _fit_batch(
+    bases: ProductBases,
+    part: PointTable,
+    rank: int,
+    start: ComplexArray | None,
+    errors: FloatArray | None,
+) -> FittedStates:
+    """Fit the states of some points together."""
+    seen, shots = _seen(part, errors), part.shots_per_point
+    limit = TOLERANCE if rank == 1 else MIXED_TOLERANCE
+    tolerance = limit * np.sqrt(bases.dimension / shots)
+    first = _enriched(spectral_start(bases, seen) if start is None else start, rank)
+    best = maximise_likelihood(bases, seen, first, tolerance)
+    if rank == 1:
+        best = _restarted(bases, part, seen, tolerance, best)
+    return FittedStates(best[0], best[1] * shots, best[2])
 
 
 def _restarted(
@@ -229,7 +241,8 @@ def _enriched(vectors: ComplexArray, rank: int) -> ComplexArray:
     return np.asarray(full / np.sqrt(np.sum(np.abs(full) ** 2, axis=(0, 2), keepdims=True)))
 
 
-def _check(table: PointTable) -> None:
+def check_measured(table: PointTable) -> None:
+    """Refuse points without shots, and more qubits than a state can be fitted on."""
     if table.n_qubits > MAX_STATE_QUBITS:
         raise InputError(
             f"states can be fitted up to {MAX_STATE_QUBITS} qubits, got {table.n_qubits}; use a "
@@ -243,8 +256,13 @@ def _check(table: PointTable) -> None:
         )
 
 
+def batch_size(table: PointTable, rank: int) -> int:
+    """Return how many points are fitted together; the last bits of a fit depend on its batch."""
+    return max(1, int(BATCH_AMPLITUDES // (rank * table.n_settings * 2**table.n_qubits)))
+
+
 def _batches(table: PointTable, rank: int) -> Iterator[IntArray]:
-    size = max(1, BATCH_AMPLITUDES // (rank * table.n_settings * 2**table.n_qubits))
+    size = batch_size(table, rank)
     for first in range(0, table.n_points, size):
         yield np.arange(first, min(first + size, table.n_points))
 

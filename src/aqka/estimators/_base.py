@@ -144,7 +144,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             self.test_shots,
             self.calibration_shots,
             self.point_kernel,
-        ).with_ceiling(X.shape[1])
+        )
         self.source_ = kernel_source(self.backend, X, purchase)
         training = self.source_.training(problem, on_round)
         self.problem_ = problem

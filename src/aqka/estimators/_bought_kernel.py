@@ -74,22 +74,27 @@ class Purchase:
         """Return the budget as a number of shots for training."""
         return self.quote(n_points, n_features).shots
 
-    def choose_design(self, n_points: int, n_features: int, n_qubits: int | None) -> DesignChoice:
+    def choose_design(self, n_points: int, n_features: int, backend: Backend) -> DesignChoice:
         """Return the better design for all that the budget is for.
 
         Where no new points are told, as many are taken as there are for training, and the same
         shots on top for them.
         """
         quoted = replace(self, design="pairs", test_shots=None).quote(n_points, n_features)
-        if self.new_points is None:
-            return choose_design(n_points, n_qubits, 2 * quoted.shots, n_points)
-        return choose_design(n_points, n_qubits, quoted.total_shots, self.new_points)
+        shots, new_points = quoted.total_shots, self.new_points
+        if new_points is None:
+            shots, new_points = 2 * quoted.shots, n_points
+        return choose_design(
+            *(n_points, backend.n_qubits, shots, new_points), measures_pairs=backend.measures_pairs
+        )
 
     def with_ceiling(self, n_features: int) -> "Purchase":
         """Return it with the budget as a ceiling, if that is for predictions too."""
         if self.new_points is None or self.budget is None:
             return self
-        limit = make_ceiling(self.budget, n_qubits=max(n_features, 2), rate=self.rate)
+        limit = make_ceiling(
+            self.budget, n_qubits=max(n_features, 2), rate=self.rate, design=self.design
+        )
         return replace(self, ceiling=limit)
 
 
@@ -107,11 +112,7 @@ class BoughtKernel(KernelSource):
     def chosen(cls, factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> DesignChoice:
         """Return the better design for these points; nothing is measured."""
         backend = cls(factory, X, purchase)._backend(X[:2], columns=None)
-        choice = purchase.choose_design(len(X), X.shape[1], backend.n_qubits)
-        if backend.measures_pairs:
-            return choice
-        reason = f"Points: {type(backend).__name__} measures no pairs."
-        return replace(choice, design="points", reason=reason)
+        return purchase.choose_design(len(X), X.shape[1], backend)
 
     def quote(self, training: TrainingKernel) -> Quote | None:
         """Return what the budget buys; None where none was given."""

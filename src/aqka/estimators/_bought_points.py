@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, digest
+from aqka.backends import Backend
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.problem import Problem
 from aqka.errors import InputError
@@ -16,14 +17,10 @@ from aqka.estimators._training_points import TrainingPoints
 from aqka.planning.quotes import Quote
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.sessions.point_acquisition import (
-    DEFAULT_POINT_ALLOCATOR,
-    PointAcquisition,
-    as_calibration_shots,
-)
+from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
 from aqka.sessions.point_heads import PointHead, StateHead
 from aqka.sessions.point_prediction import PredictedPoints, predict_points
-from aqka.sessions.point_values import NEVER_SETTLED, values_of
+from aqka.sessions.point_values import NEVER_SETTLED, predict_point_values
 from aqka.sessions.value_prediction import Values
 
 SHOTS_PER_AMPLITUDE = 16
@@ -45,7 +42,7 @@ class BoughtPoints(BoughtKernel):
         shots = self._shots(problem.n_points, backend.n_qubits)
         given = purchase.allocator
         allocator = DEFAULT_POINT_ALLOCATOR if given in (None, DEFAULT_ALLOCATOR) else given
-        calibration = as_calibration_shots(purchase.calibration_shots)
+        calibration = purchase.calibration_shots
         session = PointAcquisition(
             *(problem, backend.n_qubits, shots + calibration, allocator),
             seed=purchase.seed,
@@ -93,18 +90,20 @@ class BoughtPoints(BoughtKernel):
     ) -> PredictedPoints:
         """Measure new points and predict them."""
         backend = self._backend(X, columns=None)
-        identity = repr((backend.fingerprint(), shots, error_rate, _head_identity(head)))
-        how = self._how("predict", identity)
+        how = self._how("predict", _identity(backend, shots, error_rate, head))
         return predict_points(head, backend, shots, error_rate=error_rate, level=level, **how)
 
     def predict_values(  # type: ignore[override]
         self, head: PointHead, X: NDArray[Any], shots: int, level: float
     ) -> Values:
         """Measure new points evenly: no class is there to be settled."""
-        found = self.predict(head, X, shots, NEVER_SETTLED, level)
-        return values_of(found)
+        backend = self._backend(X, columns=None)
+        how = self._how("predict", _identity(backend, shots, NEVER_SETTLED, head))
+        return predict_point_values(head, backend, shots, level=level, **how)
 
 
-def _head_identity(head: PointHead) -> str:
+def _identity(backend: Backend, shots: int, error_rate: float, head: PointHead) -> str:
+    """Return what a prediction depends on, as a text."""
     numbers = head.operators if isinstance(head, StateHead) else head.alpha  # type: ignore[attr-defined]
-    return digest(np.asarray(numbers, dtype=np.complex128).view(np.float64))
+    head_digest = digest(np.asarray(numbers, dtype=np.complex128).view(np.float64))
+    return repr((backend.fingerprint(), shots, error_rate, head_digest))

@@ -21,6 +21,7 @@ from aqka.estimators._finished_run import (
 from aqka.estimators._given_kernel import GivenKernel
 from aqka.estimators._training_kernel import KernelSource
 from aqka.sessions.design import DESIGNS
+from aqka.sessions.point_acquisition import as_calibration_shots
 from aqka.sessions.point_kernels import check_point_kernel
 
 PRECOMPUTED = "precomputed"
@@ -80,15 +81,11 @@ def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> Ker
         raise InputError(
             f"design must be one of {', '.join(DESIGNS)}; got {inert(repr(purchase.design), 100)}."
         )
-    if purchase.calibration_shots and purchase.design != "points":
-        raise InputError(
-            f"calibration_shots are for design='points', got {purchase.calibration_shots} with "
-            f"design={purchase.design!r}: readout errors of pairs are not corrected."
-        )
+    as_calibration_shots(purchase.calibration_shots, purchase.design)
     check_point_kernel(purchase.point_kernel, purchase.design)
     choice = None
     if purchase.design == "auto":  # settled first: the quote and the split are those of a design
         choice = BoughtKernel.chosen(factory, X, purchase)
         purchase = replace(purchase, design=choice.design)
     kind = BoughtPoints if purchase.design == "points" else BoughtKernel
-    return kind(factory, X, purchase, choice)
+    return kind(factory, X, purchase.with_ceiling(X.shape[1]), choice)

@@ -1,7 +1,7 @@
 """From a limit as people state it to one that a run can check."""
 
 from aqka.planning.budget import Budget, Money, Shots
-from aqka.planning.device import HERON, DeviceModel, zz_depth
+from aqka.planning.device import HERON, DeviceModel, depth_of_shot, zz_depth
 from aqka.planning.quotes import as_budget
 from aqka.planning.usage import needed_rate
 from aqka.runs.ceiling import Ceiling
@@ -14,6 +14,7 @@ def make_ceiling(
     depth: int | None = None,
     rate: float | None = None,
     device: DeviceModel = HERON,
+    design: str = "pairs",
 ) -> Ceiling:
     """Return a hard limit on shots, QPU time or money, for all runs that it is passed to.
 
@@ -26,6 +27,8 @@ def make_ceiling(
         As the budget of :func:`aqka.quote`.
     n_qubits, depth, rate, device
         See :func:`aqka.quote`.
+    design
+        What a shot is spent on, ``"pairs"`` or ``"points"``; only used for the depth.
 
     Examples
     --------
@@ -42,11 +45,12 @@ def make_ceiling(
     seconds = None if isinstance(budget, Shots) else getattr(budget, "seconds", 0.0)
     if isinstance(budget, Money):
         seconds = budget.amount / needed_rate(budget, rate) * 60
+    depth = depth_of_shot(zz_depth(n_qubits) if depth is None else depth, design)
     return Ceiling(
         shots=budget.count if isinstance(budget, Shots) else None,
         seconds=seconds,
         job_seconds=device.job_overhead,
-        execution_seconds=device.execution_seconds(zz_depth(n_qubits) if depth is None else depth),
+        execution_seconds=device.execution_seconds(depth),
         max_executions=device.max_executions,
         words=str(limit) if isinstance(limit, str) else "",
     )

@@ -163,3 +163,27 @@ def zz_depth(n_qubits: int) -> int:
         )
     # Two qubits have a single ZZ interaction per repetition: nothing to wait for.
     return 47 + 24 * n_qubits if n_qubits > 2 else 65
+
+
+ROTATION_LAYERS = 5
+"""Layers of any one-qubit rotation on a device of RZ and √X, read off as :func:`zz_depth` was."""
+
+
+def depth_of_shot(fidelity_depth: int, design: str) -> int:
+    """Return the depth of what a shot runs: U and U† for a pair, U and a rotation for a point.
+
+    Parameters
+    ----------
+    fidelity_depth
+        Depth of the transpiled fidelity circuit.
+    design
+        ``"pairs"`` or ``"points"``.
+
+    Examples
+    --------
+    >>> depth_of_shot(143, "pairs"), depth_of_shot(143, "points")
+    (143, 77)
+    """
+    if design != "points":
+        return fidelity_depth
+    return -(-fidelity_depth // 2) + ROTATION_LAYERS

@@ -10,7 +10,7 @@ from aqka.core.pairs import Diagonal
 from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
 from aqka.planning.budget import Budget, Money, QpuTime, Shots, duration, parse_budget
-from aqka.planning.device import HERON, DeviceModel, zz_depth
+from aqka.planning.device import HERON, DeviceModel, depth_of_shot, zz_depth
 from aqka.planning.parts import CALIBRATION, QuotePart, Wish
 from aqka.planning.usage import Usage, affordable_shots, price
 
@@ -35,7 +35,7 @@ class Quote(Shown):
     Attributes
     ----------
     n_points, n_qubits, depth
-        The problem: points N, qubits, depth of the transpiled fidelity circuit.
+        The problem: points N, qubits, depth of the transpiled circuit that a shot runs.
     n_pairs
         Pairs that can be measured.
     shots
@@ -209,7 +209,8 @@ def quote(
     n_qubits
         Qubits of the feature map; only used for the depth.
     depth
-        Depth of the transpiled fidelity circuit; that of the ZZ map by default.
+        Depth of the transpiled fidelity circuit; that of the ZZ map by default. A shot on a point
+        runs the first half of it and a rotation.
     schedule
         Warm-up and rounds, each one submission; the paper's by default.
     queue
@@ -246,6 +247,7 @@ def quote(
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)
     depth = zz_depth(n_qubits) if depth is None else _as_bounded(depth, "depth", 1, MAX_DEPTH)
+    depth = depth_of_shot(depth, wish.design)
     queue = _as_bounded(queue, "queue", 0, MAX_QUEUE)
     schedule = schedule or Schedule()
     _as_bounded(schedule.rounds, "rounds", 1, MAX_ROUNDS)

@@ -10,7 +10,7 @@ from aqka.estimates.projected import (
     ReducedStates,
     linear_projected_kernel,
     median_gamma,
-    operator_values,
+    readable_points,
     reduced_states,
 )
 from aqka.estimates.projected_errors import distance_errors, overlap_variances
@@ -121,8 +121,7 @@ def _without_head(table: PointTable, kernel: PointKernel) -> MeasuredPoints | No
         return _fitted(table, states, tests, kernel.kernel_of)
     if not isinstance(kernel, ProjectedPoints | LinearProjectedPoints):
         return None
-    _, matching = operator_values(table, kernel.locality)
-    if (table.shots @ matching.T).min() < 2:
+    if len(readable_points(table, kernel.locality)) < table.n_points:
         return None
     reduced = reduced_states(table, kernel.locality, kernel.confusion)
     if isinstance(kernel, LinearProjectedPoints):

@@ -44,7 +44,7 @@ from aqka.study.progress import (
     read_begun_history,
     run_state,
 )
-from aqka.study.results import measured_spectrum
+from aqka.study.results import measured_spectrum, training_use
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     RoundSummary,
@@ -71,7 +71,9 @@ class RunReport:
     study_text, settings
         The study file, and its settings by name; empty of a run begun from Python.
     table, budget, rounds
-        Counts, shots that may be spent, and what happened round by round.
+        Counts, shots that may be spent on them, and what happened round by round.
+    calibration_shots
+        Shots beside these that calibrated the readout.
     labels, ids, data
         Classes of the training points, as text, empty where they are not recorded; what the
         user's file calls them; and a digest of the test points, by which two runs know that they
@@ -109,6 +111,7 @@ class RunReport:
     settings: dict[str, str]
     table: PairTable | PointTable
     budget: int
+    calibration_shots: int
     rounds: list[RoundSummary]
     labels: list[str]
     ids: list[str]
@@ -333,6 +336,7 @@ def _common(directory: Path, history: History, state: str, backend: str) -> dict
         "version": history.version,
         # A calibration is no part of what the figures of points add up to.
         "budget": (history.budget or 0) - (history.extent.calibration or 0),
+        "calibration_shots": training_use(history).get("calibration_shots", 0),
     }
 
 
@@ -409,7 +413,7 @@ def _why_unread(table: PointTable, measured: MeasuredPoints | None) -> list[str]
         return []
     if table.n_points > MAX_ASSESSED_POINTS:
         return [f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here."]
-    return ["Some points have no shots yet, so that there is no kernel to show."]
+    return ["Some points have no shots yet, or too few, so that there is no kernel to show."]
 
 
 def _eigenvalues(kernel: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from aqka.sessions.point_kernels import make_point_kernel, point_kernel_names
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints, predict_points
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.prediction_result import Prediction
+from aqka.sessions.state_fits import StateFits
 from aqka.sessions.value_prediction import ValuePrediction, Values, ValueSession, predict_values
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Prediction",
     "PredictionSession",
     "ProjectedPoints",
+    "StateFits",
     "ValuePrediction",
     "ValueSession",
     "Values",

@@ -39,7 +39,12 @@ class DesignChoice:
 
 
 def choose_design(
-    n_points: int, n_qubits: int | None, budget: int, new_points: int = 0
+    n_points: int,
+    n_qubits: int | None,
+    budget: int,
+    new_points: int = 0,
+    *,
+    measures_pairs: bool = True,
 ) -> DesignChoice:
     """Return the design whose kernel has the smaller error, by the law of points.
 
@@ -53,6 +58,8 @@ def choose_design(
         Shots for training and prediction together.
     new_points
         Points to be predicted.
+    measures_pairs
+        Whether the backend can measure pairs at all.
 
     Notes
     -----
@@ -77,6 +84,11 @@ def choose_design(
     spread = KernelSpread.cautious(n_qubits or 1)
     # Where a pair is unlikely to get a shot at all, what is known of it is the mean.
     pair_error = float(np.sqrt(spread.shot_variance / max(shots_per_pair, 1.0)))
+    if not measures_pairs:
+        reason = f"Points, {_figure(shots_per_point)} shots each: the backend has no pairs."
+        return DesignChoice(
+            "points", reason, shots_per_pair, shots_per_point, None, pair_error, None
+        )
     if n_qubits is None or n_qubits > MAX_FIDELITY_QUBITS:
         why = (
             "the backend cannot prepare the state of a point"

@@ -5,7 +5,7 @@ where f(x) = Tr ρ(x)A with one matrix A whatever the number of training points,
 kernel of reduced states, for more qubits than a state can be fitted on.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from aqka.estimates.projected import (
 )
 from aqka.estimates.state_errors import kernel_errors
 from aqka.estimates.state_rank import RankTest, choose_rank
-from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states
+from aqka.estimates.states import FittedStates, KernelOf, StateFitter, draw_counts
 from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
@@ -31,6 +31,7 @@ from aqka.readouts import Readout, make_readout
 from aqka.readouts.projected_gamma import tuned_gamma
 from aqka.readouts.ridge_loo import RIDGE_GRID
 from aqka.sessions.point_contract import PointHead, PointKernel
+from aqka.sessions.state_fits import StateFits
 
 __all__ = [
     "MAX_FIDELITY_QUBITS",
@@ -73,6 +74,8 @@ class StateHead(PointHead):
         Vectors of the states that new points are fitted with, as the training points were.
     tests
         Whether the states are pure, and what was decided.
+    fit_states
+        Fits the states of new points, as it did those of the training points.
     """
 
     operators: ComplexArray
@@ -81,6 +84,7 @@ class StateHead(PointHead):
     kernel_of: KernelOf
     rank: int
     tests: list[RankTest]
+    fit_states: StateFitter = field(default_factory=StateFits)
 
     def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return f of measured points and its standard deviation.
@@ -121,7 +125,7 @@ class StateHead(PointHead):
 
     def fit_points(self, table: PointTable) -> FittedStates:
         """Return the states of new points, fitted as those of the training points were."""
-        return fit_states(table, self.rank, confusion=self.states.confusion)
+        return self.fit_states(table, self.rank, None, self.states.confusion)
 
     def _variance(self, table: PointTable, fitted: FittedStates) -> FloatArray:
         """Return the variance of f by the Fisher information at the nearest pure states."""
@@ -154,11 +158,15 @@ class FidelityOfPoints(PointKernel):
         Vectors of a state; None tests whether pure states will do.
     confusion
         Readout errors from a calibration (``aqka.estimates.readout.confusion_matrices``).
+    fit_states
+        Who fits the states, of training points and of new ones: by default this process a few,
+        and all cores very many; a Dask cluster by ``StateFits(scheduler=…)``.
     """
 
     kernel_of: KernelOf = "purified"
     rank: int | None = None
     confusion: FloatArray | None = None
+    fit_states: StateFitter = field(default_factory=StateFits)
 
     def with_confusion(self, confusion: FloatArray | None) -> "FidelityOfPoints":
         """Return the kernel read with these readout errors, unless it has its own."""
@@ -189,6 +197,7 @@ class FidelityOfPoints(PointKernel):
             self.kernel_of,
             states.rank,
             tests,
+            self.fit_states,
         )
 
     def _variances(self, table: PointTable, states: FittedStates) -> FloatArray:
@@ -197,9 +206,15 @@ class FidelityOfPoints(PointKernel):
 
     def _states(self, table: PointTable) -> tuple[FittedStates, list[RankTest]]:
         if self.rank is not None:
-            return fit_states(table, self.rank, confusion=self.confusion), []
+            return self.fit_states(table, self.rank, None, self.confusion), []
         random = np.random.default_rng(0)
-        return choose_rank(table, random, confusion=self.confusion, kernel_of=self.kernel_of)
+        return choose_rank(
+            table,
+            random,
+            confusion=self.confusion,
+            kernel_of=self.kernel_of,
+            fit=self.fit_states,
+        )
 
 
 @dataclass(frozen=True, eq=False)

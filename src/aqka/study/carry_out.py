@@ -77,10 +77,9 @@ def study_quote(
     is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
     if depth is None and circuit is not None and not is_paper_map:
         plain = circuit.decompose(reps=3)
-        whole = plain if study.method.design == "points" else fidelity_circuit(plain)
-        depth = max(1, int(whole.depth()))
-    elif study.method.design == "points" and depth is not None:
-        depth = -(-depth // 2)  # U alone
+        by_points = study.method.design == "points"  # whose map may have no U†
+        depth = 2 * int(plain.depth()) if by_points else int(fidelity_circuit(plain).depth())
+        depth = max(1, depth)
     budget = study.budget
     quoted = quote(
         len(points.train),

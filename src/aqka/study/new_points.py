@@ -15,6 +15,7 @@ from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.ceilings import make_ceiling
 from aqka.runs.driver import Run, replay
+from aqka.runs.history import History
 from aqka.sessions.value_prediction import Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
@@ -32,6 +33,7 @@ from aqka.study.method import new_session, reads_as_measured, with_begun_design
 from aqka.study.mitigated import fit_head
 from aqka.study.other_columns import Columns, other_columns
 from aqka.study.progress import read_begun_history
+from aqka.study.schema import Study
 from aqka.study.table_files import FORMATS, DataTable
 from aqka.study.tested_points import Tested, session_for, tested
 from aqka.study.value_scores import ValueScores
@@ -125,7 +127,7 @@ def predict_new_points(
     shots_per_pair: int | None = None,
     on_start: Callable[[int, int], None] | None = None,
     *,
-    confirm: Callable[[Backend, int], None] | None = None,
+    confirm: Callable[[Backend, int, str], None] | None = None,
     ceiling: str | None = None,
     allow_code: bool = False,
 ) -> NewPoints:
@@ -141,11 +143,13 @@ def predict_new_points(
         with as many columns.
     shots_per_pair
         At most so many shots, on average, for each pair of a new and a training point; the
-        study's ``test_shots`` if None. The same points with the same number are bought once.
+        study's ``test_shots`` if None. Of a run of points, for each new point; what a training
+        point got if None. The same points with the same number are bought once.
     on_start
         Called with the numbers of points and of shots before the first shot.
     confirm
-        Called with the backend and the shots before that, if they cost money; it stops by raising.
+        Called with the backend, the shots and the design before that, if they cost money; it stops
+        by raising.
     ceiling
         Shots, QPU time or money that these points may take; None sets no limit.
     allow_code
@@ -165,16 +169,7 @@ def predict_new_points(
     reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
     outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
     study = with_begun_design(study, history)
-    per_pair = study.budget.test_shots if shots_per_pair is None else shots_per_pair
-    if per_pair == 0:
-        raise InputError(
-            "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
-            "training point may take: --shots, for example --shots 100."
-        )
-    budget = len(features) * len(points.train) * per_pair
-    if study.method.design == "points":  # a new point gets what a training point got
-        trained = history.budget - (history.extent.calibration or 0)
-        budget = len(features) * (shots_per_pair or trained // len(points.train))
+    budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots_per_pair)
     session = new_session(study, points, history.budget, n_qubits_of(prepared))
     replay(session, history)
     head, noise = fit_head(study, session, history, n_qubits_of(prepared))
@@ -187,14 +182,18 @@ def predict_new_points(
     )
     assert made.test is not None
     if confirm is not None and made.test.is_paid:
-        confirm(made.test, budget)
+        confirm(made.test, budget, study.method.design)
     if on_start is not None:
         on_start(len(features), budget)
     limit = None
     if ceiling is not None:
         depth = None if made.test.circuit is None else max(1, int(made.test.circuit.depth()))
         limit = make_ceiling(
-            ceiling, n_qubits=max(2, n_qubits_of(prepared)), depth=depth, rate=study.budget.rate
+            ceiling,
+            n_qubits=max(2, n_qubits_of(prepared)),
+            depth=depth,
+            rate=study.budget.rate,
+            design=study.method.design,
         )
     # A seed of their own: simulated hits must not repeat those of other points.
     prediction = session_for(study, head, len(features), budget, int(name[:7], 16))
@@ -216,6 +215,21 @@ def predict_new_points(
     others, truth = _others_and_truth(data, prepared, len(features))
     mean = float(np.mean(points.train_labels)) if study.data.task == "regression" else 0.0
     return NewPoints(found, place, budget, used, clipped, others, truth, mean)
+
+
+def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:
+    """Return the shots that a new point may take on average."""
+    assert history.budget is not None
+    if study.method.design == "points":
+        trained = history.budget - (history.extent.calibration or 0)
+        return asked or trained // n_train
+    per_pair = study.budget.test_shots if asked is None else asked
+    if per_pair == 0:
+        raise InputError(
+            "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
+            "training point may take: --shots, for example --shots 100."
+        )
+    return n_train * per_pair
 
 
 def _others_and_truth(

@@ -56,9 +56,9 @@ def run_cells(
 
     Notes
     -----
-    A script needs ``if __name__ == "__main__":`` around the call, as every program that starts
-    processes. A worker that dies is replaced and its cells are run again; a cell that three
-    workers die on stops the sweep.
+    A script whose own function is run needs ``if __name__ == "__main__":`` around the call, as
+    every program that starts processes. A worker that dies is replaced and its cells are run
+    again; a cell that three workers die on stops the sweep.
 
     Examples
     --------

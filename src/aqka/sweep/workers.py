@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -11,6 +12,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from importlib import import_module
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from aqka.errors import InputError
@@ -21,6 +24,33 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """Workers that may die on a cell before the sweep gives up."""
+
+
+class _WithoutMain(SpawnProcess):
+    """A process that does not import the program that starts it.
+
+    A program without ``if __name__ == "__main__":`` would run once more in every worker, and buy
+    its shots again. Cells need it only where their function stands in it.
+    """
+
+    def start(self) -> None:
+        """Start as if the program had no file."""
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            super().start()
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _ContextWithoutMain(SpawnContext):
+    Process = _WithoutMain
+
+
+def _context(function: Callable[[Cell], Result]) -> SpawnContext:
+    """Return how processes start: spawned, as a fork copies the locks of BLAS as they are."""
+    in_main = function.__module__ == "__main__"
+    return multiprocessing.get_context("spawn") if in_main else _ContextWithoutMain()
 
 
 @dataclass(frozen=True)
@@ -54,9 +84,7 @@ def on_local_cores(
     while left:
         running: dict[Future[CellOutcome], str] = {}
         others = set(multiprocessing.active_children())
-        # Spawned, because a fork copies the locks of BLAS threads in whatever state they are.
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker)
+        pool = ProcessPoolExecutor(count, mp_context=_context(function), initializer=_start_worker)
         try:
             queue = iter(list(left.items()))
             while left:
