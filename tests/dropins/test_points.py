@@ -28,6 +28,7 @@ from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.maths.point_law import KernelSpread, kernel_error
 from aqka.maths.product_bases import ProductBases
 from aqka.runs.audit import verify
+from aqka.sessions import PointKernel, point_kernel_names
 from tests.dropins.counting import Counting, Jobs, counted
 
 X = np.random.default_rng(5).uniform(0, np.pi, size=(20, 2))
@@ -349,3 +350,53 @@ def test_qml_kernels_of_pennylane_run_unchanged():
     wanted = qml.kernels.kernel_matrix(TEST[:2], points, lambda a, b: overlap(a, b)[0])
     assert np.abs(block - wanted).max() < 5 * np.sqrt(1 / 4096)
     assert kernel.shots_used == 10 * 4096
+
+
+@pytest.mark.parametrize("name", point_kernel_names())
+def test_the_kernel_of_points_is_the_users_choice(factory, tmp_path, name):
+    options = {"point_kernel": name, "directory": tmp_path / "kernel"}
+    kernel = make(factory, **options)
+    train, block = kernel.matrix(X), kernel.matrix(TEST, X)
+    assert kernel.shots_used == 26 * 512
+    head = kernel.session_.fit(kernel=name)
+    off = ~np.eye(20, dtype=bool)
+    np.testing.assert_allclose(train[off], head.kernel()[off], atol=1e-12)
+    assert kernel.session_.table.n_settings == (3 if "2" not in name and "proj" in name else 9)
+    if name.endswith("linear"):  # a point with itself is the mean purity of its reduced states
+        np.testing.assert_allclose(train.diagonal(), head.kernel().diagonal())
+    else:
+        assert np.all(train.diagonal() == 1)
+    again = make(factory, **options)
+    np.testing.assert_array_equal(again.matrix(TEST, X), block)
+    np.testing.assert_allclose(again.matrix(X[:3], X[2:5]), train[:3, 2:5], rtol=1e-12)
+    assert Counting.total() == 26 * 512
+    assert np.isfinite(SVC(kernel="precomputed").fit(train, Y).decision_function(block)).all()
+
+
+def test_a_linear_kernel_measures_a_point_for_its_own_entry(factory):
+    for name, shots in (("projected-linear", 21 * 512), ("projected", 20 * 512)):
+        kernel = make(factory, point_kernel=name).prepare(X)
+        assert 0.4 < kernel(TEST[0], TEST[0]) < 1.1
+        assert kernel.shots_used == shots
+
+
+def test_kernels_of_points_that_cannot_be_are_told_when_made():
+    class Own(PointKernel):
+        def fit(self, table, problem, readout):
+            raise AssertionError
+
+    for options, words in (
+        ({"design": "pairs", "point_kernel": "device"}, "point_kernel is for design='points'"),
+        ({"point_kernel": "devise"}, "Did you mean 'device'"),
+        ({"point_kernel": Own()}, "got Own: a kernel function knows no head"),
+    ):
+        with pytest.raises(InputError, match=words):
+            make(**options)
+    nine = make(point_kernel="device", y=None, shots_per_point=9)
+    with pytest.raises(InputError, match="at most 8 qubits, and the points have 9"):
+        nine.matrix(np.zeros((2, 9)), np.ones((1, 9)))
+    by_qiskit = AqkaKernel(
+        feature_map=zz_feature_map(2),
+        **{"budget": 20 * 64, "test_budget": 0, "design": "points", "point_kernel": "projected"},
+    )
+    assert by_qiskit.evaluate(X).shape == (20, 20)

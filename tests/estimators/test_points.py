@@ -17,12 +17,23 @@ from aqka import (
     StatevectorBackend,
     acquire,
 )
-from aqka.backends.zz import zz_states
+from aqka.backends import AerBackend, depolarising_noise
+from aqka.backends.zz import zz_kernel, zz_states
 from aqka.core import PointTable
+from aqka.estimates import state_errors
+from aqka.estimates.state_errors import kernel_errors
 from aqka.estimators import _training_points
+from aqka.insight.diagnostics import diagnose
+from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.runs.audit import verify
 from aqka.runs.export import outcomes
-from aqka.sessions import PointAcquisition, choose_design, predict_points
+from aqka.sessions import (
+    PointAcquisition,
+    ProjectedPoints,
+    choose_design,
+    point_kernel_names,
+    predict_points,
+)
 
 
 def test_a_classifier_of_points_learns_with_shots_that_grow_with_their_number(moons):
@@ -248,3 +259,93 @@ def test_a_projected_kernel_is_kept_for_probabilities():
     few = f"every point {least} shots, {2 * least} in all: {2 * least - 1} shots"
     with pytest.raises(InputError, match=few):
         model.prediction(X[:2], budget=2 * least - 1)
+
+
+@pytest.mark.parametrize("name", point_kernel_names())
+def test_the_kernel_of_points_is_the_users_choice(moons, tmp_path, name):
+    X, y, X_test, y_test = moons
+    settings = {"design": "points", "point_kernel": name, "test_shots": 300, "budget": 60 * 300}
+    model = clone(QuantumRidgeClassifier(**settings, directory=tmp_path)).fit(X, y)
+    assert model.get_params()["point_kernel"] == name
+    expected = model.session_.fit(kernel=name)
+    np.testing.assert_array_equal(model.kernel_, expected.kernel())
+    assert model.head_.meaning == expected.meaning
+    assert model.table_.n_settings == (3 if name in ("projected", "projected-linear") else 9)
+    labels = model.predict(X_test)
+    assert np.mean(labels == y_test) > 0.5
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X_test), labels)
+    assert len(list(tmp_path.glob("*/ledger.sqlite"))) == 2  # one fit, one prediction
+    # A finished run is read as its session was, or as another kernel that its settings allow.
+    numbers = np.arange(60).reshape(-1, 1)
+    finished = QuantumRidgeClassifier(backend=model.session_).fit(numbers, y)
+    np.testing.assert_array_equal(finished.kernel_, model.kernel_)
+    other = QuantumSVC(backend=model.session_, point_kernel=ProjectedPoints(gamma=0.3))
+    other.fit(numbers, y)
+    assert other.head_.gamma == 0.3
+    by_path = QuantumRidgeClassifier(backend=model.ledger_path_.parent, point_kernel=name)
+    np.testing.assert_array_equal(by_path.fit(numbers, y).kernel_, model.kernel_)
+
+
+def test_a_kernel_of_points_is_refused_where_none_are_measured(moons):
+    X, y, *_ = moons
+    pairs = acquire(StatevectorBackend(X), y, 4000)
+    numbers = np.arange(60).reshape(-1, 1)
+    for settings, data, words in (
+        ({}, X, "point_kernel is for design='points', got 'device' with design='pairs'"),
+        ({"design": "auto"}, X, "point_kernel is for design='points'"),
+        ({"backend": "precomputed"}, np.eye(60), "got 'device' with backend='precomputed'"),
+        ({"backend": pairs}, numbers, "with a finished run of pairs, where there are none"),
+    ):
+        with pytest.raises(InputError, match=words):
+            QuantumSVC(**settings, budget=4000, point_kernel="device").fit(data, y)
+    with pytest.raises(InputError, match="point_kernel must be one of 'purified'"):
+        QuantumSVC(budget=4000, design="points", point_kernel="pure").fit(X, y)
+
+
+def test_auto_takes_points_where_a_backend_measures_no_pairs(moons):
+    X, y = moons[0][:4], moons[1][:4]
+    settings = {"backend": "matrix-product", "budget": 400, "design": "auto"}
+    model = QuantumRidgeClassifier(**settings).fit(X, y)
+    assert model.quote_.design == "points"
+    assert "the backend has no pairs" in model.allocation_reason_
+
+
+def test_diagnostics_know_the_noise_of_the_kernel_of_points(moons):
+    X, y, *_ = moons
+    model = QuantumRidgeClassifier(budget=60 * 400, design="points").fit(X, y)
+    found = model.diagnostics_
+    assert found.estimated
+    assert "From noisy counts" in found.advice
+    law = equivalent_pair_shots(2, 400, KernelSpread.of(zz_kernel(X)[np.triu_indices(60, k=1)]))
+    assert 0.6 < found.shots_per_pair / law < 1.6
+    # Entries of states have other variances than K(1 - K), and so another ratio.
+    exact = diagnose(model.problem_.new_table(), model.problem_, model.kernel_)
+    assert found.gini == exact.gini
+    assert found.rho != exact.rho
+
+
+def test_mixed_states_have_variances_where_a_bootstrap_is_quick(moons, monkeypatch):
+    X, y = moons[0][:16], moons[1][:16]
+    noisy = BackendFactory(AerBackend, noise=depolarising_noise(0.02, 0.2))
+    settings = {"backend": noisy, "budget": 16 * 4000, "design": "points"}
+    for name in ("purified", "device"):
+        model = QuantumRidgeClassifier(**settings, point_kernel=name).fit(X, y)
+        assert model.head_.rank > 1
+        states = model.head_.fit_points(model.table_)
+        expected = kernel_errors(model.table_, states, np.random.default_rng(0), name).variance
+        np.testing.assert_allclose(model.kernel_variance_, expected)
+        off = ~np.eye(16, dtype=bool)
+        assert np.all(model.kernel_variance_[off] > 0)
+    monkeypatch.setattr(state_errors, "MAX_BOOTSTRAP_OUTCOMES", 1)
+    slow = QuantumRidgeClassifier(**settings).fit(X, y)
+    assert slow.kernel_variance_ is None
+    assert slow.diagnostics_.estimated  # by the law of points
+    assert 0.2 < slow.diagnostics_.shots_per_pair / (4000 / 4) < 2
+
+
+def test_a_projected_kernel_has_neither_variances_nor_diagnostics(moons):
+    X, y, *_ = moons
+    model = QuantumSVC(budget=60 * 100, design="points", point_kernel="projected").fit(X, y)
+    assert model.kernel_.shape == (60, 60)
+    assert model.kernel_variance_ is model.diagnostics_ is None

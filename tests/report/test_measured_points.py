@@ -12,6 +12,7 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
+from aqka.estimates import state_errors
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.maths.product_bases import ProductBases
 from aqka.report import measured_points as module
@@ -127,7 +128,7 @@ def test_errors_of_mixed_states_and_what_is_too_much(monkeypatch):
     above = np.triu_indices(14, k=1)
     z = (found.kernel - zz_kernel(X[:14]))[above] / found.errors[above]
     assert 0.6 < np.sqrt(np.mean(z**2)) < 1.5
-    monkeypatch.setattr(module, "MAX_MIXED_OUTCOMES", 6 * 9 * 4 - 1)
+    monkeypatch.setattr(state_errors, "MAX_BOOTSTRAP_OUTCOMES", 6 * 9 * 4 - 1)
     assert measured_points(table.subset(range(6))).median_error is None
     monkeypatch.setattr(module, "MAX_ASSESSED_POINTS", 13)
     assert measured_points(table) is None

@@ -12,6 +12,7 @@ from aqka.errors import InputError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
+from aqka.sessions import point_kernel_names
 from aqka.study import carry_out as module
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare, read_run
@@ -236,3 +237,48 @@ def test_a_map_with_a_reset_is_for_points_only(tmp_path):
     run = carry_out(prepare(path), tmp_path / "run", new=True)
     assert run.results["results"]["shots"] == 2400
     assert run_report(tmp_path / "run").point_results is not None
+
+
+@pytest.mark.parametrize("name", point_kernel_names())
+def test_a_study_names_its_kernel_of_points(tmp_path, name):
+    class Stopped(Exception):
+        pass
+
+    def stop():
+        raise Stopped
+
+    extra = f'point_kernel = "{name}"'
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    run = carry_out(prepare(write(tmp_path, extra=extra)), whole, new=True)
+    assert run.head.meaning == run.session.fit(kernel=name).meaning
+    assert run.results["results"]["kernel"] == run.head.meaning
+    assert run.results["results"]["settings"] == len(run.session.table.settings)
+    report = run_report(whole)
+    assert report.measured.sentences[0] == run.head.meaning
+    assert report.measured.is_fidelity == (name in ("purified", "device"))
+    assert "point_kernel" in run_page(report)
+    with pytest.raises(Stopped):
+        carry_out(prepare(tmp_path / "study.toml"), cut, new=True, on_round=stop)
+    assert run_report(cut).measured.kernel.shape == (24, 24)
+    carry_out(read_run(cut), cut, new=False)
+    first, second = (json.loads((place / "results.json").read_text()) for place in (whole, cut))
+    assert first["results"] == second["results"]
+    data = tmp_path / "new.csv"
+    data.write_text("x,y\n0.2,0.4\n1.0,-0.3\n")
+    found = predict_new_points(whole, data)
+    assert found.prediction.head.meaning == run.head.meaning
+    assert found.prediction.table.n_settings == run.session.table.n_settings
+
+
+@pytest.mark.parametrize(
+    ("design", "name", "words"),
+    [
+        ("pairs", "device", "point_kernel 'device' is for design = 'points', design is 'pairs'"),
+        ("auto", "device", "point_kernel 'device' is for design = 'points', design is 'auto'"),
+        ("points", "devise", "unknown point_kernel 'devise'. Did you mean 'device'"),
+    ],
+)
+def test_a_kernel_that_cannot_be_is_told_with_its_line(tmp_path, design, name, words):
+    text = write(tmp_path, design=design, extra=f'point_kernel = "{name}"').read_text()
+    with pytest.raises(InputError, match=words):
+        parse_study(text)

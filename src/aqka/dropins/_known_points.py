@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.points import PointTable
 from aqka.dropins._known import Known
 from aqka.dropins._point_requests import PointsRequest, PointsTraining
-from aqka.dropins._point_states import FittedPoints, PointStates, ReducedPoints
+from aqka.dropins._point_states import PointStates, new_states
 from aqka.dropins._requests import Request
 from aqka.errors import InputError
-from aqka.estimates.projected import least_shots
-from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS
+from aqka.sessions.point_contract import PointKernel
+from aqka.sessions.point_heads import ProjectedPoints
+from aqka.sessions.point_kernels import as_point_kernel, default_point_kernel, make_point_kernel
 
 
 class KnownPoints(Known):
@@ -20,8 +22,10 @@ class KnownPoints(Known):
 
     thing = "point"
 
-    def __init__(self) -> None:
+    def __init__(self, kernel: str | PointKernel | None = None) -> None:
         super().__init__()
+        self._kernel = kernel
+        self._is_unit = kernel is None or as_point_kernel(kernel).has_unit_diagonal
         self._places: dict[int, int] = {}  # of a point's number, where its state stands
         self._states: PointStates | None = None
         self._n_qubits: int | None = None
@@ -29,12 +33,13 @@ class KnownPoints(Known):
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         """Return a kernel, with NaN for what is unknown."""
         left, right = self.numbers(rows), self.numbers(cols)
-        found = np.where(left[:, None] == right, 1.0, np.nan)
+        same = left[:, None] == right
+        found = np.where(same & self._is_unit, 1.0, np.nan)
         known = [np.flatnonzero(self._are_known(numbers)) for numbers in (left, right)]
         if self._states is not None and known[0].size and known[1].size:
             places = [self._of(numbers[k]) for numbers, k in zip((left, right), known, strict=True)]
             found[np.ix_(*known)] = self._states.kernel(*places)
-            found[left[:, None] == right] = 1.0
+            found[same & self._is_unit] = 1.0
         # A product of matrices need not be symmetric to the last bit.
         return (found + found.T) / 2 if np.array_equal(left, right) else found
 
@@ -56,33 +61,37 @@ class KnownPoints(Known):
 
     def check(self, request: Request, session: Any) -> None:
         """Refuse what could not be read, or not with the known points, before it is measured."""
-        n_qubits = session.table.n_qubits
-        if self._n_qubits not in (None, n_qubits):
+        table = session.table
+        if self._n_qubits not in (None, table.n_qubits):
             raise InputError(
                 f"X must have as many features as the points that are known: theirs are states of "
-                f"{self._n_qubits} qubits, got {n_qubits}; make another kernel for these."
+                f"{self._n_qubits} qubits, got {table.n_qubits}; make another kernel for these."
             )
-        if n_qubits <= MAX_FIDELITY_QUBITS:
-            return
-        if self._states is None and not isinstance(request, PointsTraining):
+        kernel = self._kernel_of(table)
+        needs_width = isinstance(kernel, ProjectedPoints) and kernel.gamma is None
+        if self._states is None and needs_width and not isinstance(request, PointsTraining):
             raise InputError(
-                f"points of {n_qubits} qubits have a projected kernel, whose width is taken from "
-                "the training points: ask for their kernel first, or call prepare(X, y)."
+                f"points of {table.n_qubits} qubits have a projected kernel, whose width is taken "
+                "from the training points: ask for their kernel first, or call prepare(X, y)."
             )
-        shots, least = session.budget // len(request.rows), least_shots(session.table.settings)
+        shots, least = session.budget // len(request.rows), kernel.least_shots(table.settings)
         if shots < least:
             raise InputError(
-                f"shots_per_point must be at least {least} for points of {n_qubits} qubits, so "
-                f"that each qubit is measured twice in X, Y and Z, got {shots}."
+                f"shots_per_point must be at least {least} for points of {table.n_qubits} qubits, "
+                f"so that each qubit is measured twice in X, Y and Z, got {shots}."
             )
+
+    def _kernel_of(self, table: PointTable) -> PointKernel:
+        if self._kernel is None:
+            return default_point_kernel(table.settings)
+        return make_point_kernel(self._kernel, table.n_qubits)
 
     def take(self, request: Request, session: Any) -> None:
         """Fit the states of a request's points, but for those whose shots were lost."""
         table = session.table
         self._n_qubits = table.n_qubits
         if self._states is None:
-            fitted = table.n_qubits <= MAX_FIDELITY_QUBITS
-            self._states = FittedPoints() if fitted else ReducedPoints()
+            self._states = new_states(self._kernel_of(table))
         seen = self._states.readable(table)
         if not seen.size:
             return

@@ -12,11 +12,11 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators.points import make_point_allocator
 from aqka.allocators.points.even import Even
 from aqka.backends import Backend
-from aqka.core.settings import choose_settings
 from aqka.dropins._even_points import EvenPoints
 from aqka.dropins._requests import MoreRequest, Settings, TrainingRequest, needs_labels
 from aqka.errors import InputError
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
+from aqka.sessions.point_kernels import make_point_kernel, settings_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,9 @@ class PointsTraining(TrainingRequest):
         if self.labels is None and not isinstance(allocator, Even):
             raise needs_labels(allocator)
         return PointAcquisition(
-            self.problem(), n_qubits, settings.budget, allocator, seed=settings.seed
+            *(self.problem(), n_qubits, settings.budget, allocator),
+            seed=settings.seed,
+            kernel=settings.point_kernel,
         )
 
 
@@ -65,7 +67,10 @@ class PointsRequest(MoreRequest):
 
     def session(self, settings: Settings, backend: Backend, folder: Path | None) -> EvenPoints:
         """Return a new session, in the settings that the training points have, too."""
-        letters = choose_settings(qubits_of(backend), settings.seed)
+        allocator = make_point_allocator(settings.allocator or DEFAULT_POINT_ALLOCATOR)
+        n_qubits, named = qubits_of(backend), settings.point_kernel
+        kernel = None if named is None else make_point_kernel(named, n_qubits)
+        letters = settings_for(kernel, allocator, n_qubits, settings.seed)
         return EvenPoints(self.rows, letters, self.total)
 
 

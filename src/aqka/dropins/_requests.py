@@ -13,6 +13,7 @@ from aqka._util.arrays import FloatArray, IntArray, as_array
 from aqka.backends import Backend
 from aqka.core.problem import Problem, as_targets
 from aqka.errors import InputError
+from aqka.sessions.point_contract import PointKernel
 
 
 class Settings(NamedTuple):
@@ -21,6 +22,7 @@ class Settings(NamedTuple):
     budget: int
     allocator: Any
     seed: int
+    point_kernel: str | PointKernel | None = None
 
 
 def labels_as_numbers(y: ArrayLike) -> NDArray[Any]:

@@ -17,12 +17,15 @@ from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.core.pairs import PairTable
 from aqka.dropins._known_pairs import KnownPairs
 from aqka.dropins._known_points import KnownPoints
+from aqka.dropins._point_states import new_states
 from aqka.dropins._purchases import Purchases
 from aqka.dropins._requests import MoreRequest, Settings, labels_as_numbers
 from aqka.errors import InputError, JobError
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
+from aqka.sessions.point_contract import PointKernel
+from aqka.sessions.point_kernels import as_point_kernel, check_point_kernel
 
 DESIGNS = ("pairs", "points")
 _alive: "WeakValueDictionary[str, ShotKernel]" = WeakValueDictionary()
@@ -42,7 +45,7 @@ class ShotKernel(Shown):
     are fitted to the counts, with most of a device's noise taken off. Above eight qubits it is
     another one: the Gaussian projected kernel exp(-γ Σ ‖ρ - σ‖²) of one-qubit reduced states, with
     a γ that the training points fix, by their leave-one-out error where there are labels and as 1
-    over the median squared distance where there are none.
+    over the median squared distance where there are none. ``point_kernel`` chooses another.
 
     Copies are itself, so that cloning a classifier gives it no fresh budget. A copy in another
     process shares the budget through ``directory``; without one it answers what it knows and
@@ -75,6 +78,10 @@ class ShotKernel(Shown):
     shots_per_point
         With ``design="points"``, of points outside the training kernel; None takes what a training
         point had on average. Better four times 2ⁿ or more of n qubits.
+    point_kernel
+        With ``design="points"``: which kernel is read out of the counts, a name from
+        :func:`~aqka.sessions.point_kernel_names` or what such a name stands for. Of a
+        ``"-linear"`` one a point with itself is not 1, and is measured, too.
 
     Examples
     --------
@@ -107,6 +114,7 @@ class ShotKernel(Shown):
         seed: int = 0,
         design: str = "pairs",
         shots_per_point: int | None = None,
+        point_kernel: str | PointKernel | None = None,
     ) -> None:
         self.test_budget = as_count(test_budget, "test_budget", minimum=0)
         self._labels = None if y is None else labels_as_numbers(y)
@@ -117,11 +125,13 @@ class ShotKernel(Shown):
             else _count_or_none(shots_per_point, "shots_per_point")
         )
         _check_allocator(design, allocator)
+        _check_kernel(design, point_kernel)
         self._settings = Settings(
-            as_count(budget, "budget"), allocator, as_count(seed, "seed", minimum=0)
+            *(as_count(budget, "budget"), allocator, as_count(seed, "seed", minimum=0)),
+            point_kernel,
         )
         self._purchases = Purchases(
-            KnownPairs() if design == "pairs" else KnownPoints(),
+            KnownPairs() if design == "pairs" else KnownPoints(point_kernel),
             _factory_of(backend),
             feature_map,
             self._settings,
@@ -284,6 +294,13 @@ def _check_design(design: str, shots_per_pair: Any, shots_per_point: Any) -> Non
             f"{wrong}={given!r} does not go with design={design!r}: pass {right}, or the other "
             "design."
         )
+
+
+def _check_kernel(design: str, point_kernel: str | PointKernel | None) -> None:
+    """Refuse what counts cannot be read as here, before the first shots are due."""
+    check_point_kernel(point_kernel, design)
+    if point_kernel is not None:
+        new_states(as_point_kernel(point_kernel))
 
 
 def _check_allocator(design: str, allocator: Any) -> None:

@@ -86,3 +86,24 @@ def distance_errors(
     variances = np.maximum(variances, second_order)
     np.fill_diagonal(variances, 0.0)
     return DistanceErrors(squared_distances(states), variances)
+
+
+def overlap_variances(
+    table: PointTable, states: ReducedStates, confusion: FloatArray | None = None
+) -> FloatArray:
+    """Return the variances of Σ Tr ρσ over the reduced states; 0 on the diagonal.
+
+    The overlap of two points is Σ w a b and a constant, so that its variance is
+    (wb)ᵀC_a(wb) + (wa)ᵀC_b(wa) + Tr WC_a WC_b. With the measured a and b each of the first two is
+    too large by the third, on average, which is taken off again.
+    """
+    covariances = expectation_covariances(table, states, confusion)
+    w = states.weights
+    sides = states.expectations * w
+    half = covariances * w[:, None]
+    flat, turned = half.reshape(table.n_points, -1), half.transpose(0, 2, 1)
+    traces = flat @ turned.reshape(table.n_points, -1).T
+    first = np.einsum("jo,iop,jp->ij", sides, covariances, sides, optimize=True)
+    variances = np.maximum(first + first.T - traces, traces)
+    np.fill_diagonal(variances, 0.0)
+    return np.asarray(variances)

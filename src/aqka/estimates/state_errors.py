@@ -13,6 +13,8 @@ from aqka.maths.product_bases import ProductBases
 from aqka.maths.state_errors import kernel_moments, overlap_variances, spreads, tangent_roots
 
 CALIBRATION_POINTS = 100
+MAX_BOOTSTRAP_OUTCOMES = 2**15
+"""Outcomes of all points and settings together, to which fifty fits take ten seconds or so."""
 LARGEST_VARIANCE = 0.25
 """Of any number between 0 and 1; where shots are few, the delta method knows no bounds."""
 
@@ -48,6 +50,11 @@ def kernel_errors(
     return bootstrap_kernel_errors(
         table, states, random, lambda fitted: fitted.behind(kernel_of).kernel()
     )
+
+
+def bootstrap_is_affordable(table: PointTable) -> bool:
+    """Return whether the bootstrap that errors of mixed states need takes seconds, not minutes."""
+    return bool(table.shots.size * 2**table.n_qubits <= MAX_BOOTSTRAP_OUTCOMES)
 
 
 def pure_kernel_errors(

@@ -74,6 +74,13 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         With ``design="points"``: shots of the training budget for a calibration of the device's
         readout, whose errors are then taken out of training and predictions; see
         :class:`~aqka.sessions.PointAcquisition`.
+    point_kernel
+        With ``design="points"``, or with a finished run of points as the backend: which kernel is
+        read out of the counts. ``"purified"``, the fidelity of fitted states with most of a
+        device's noise taken off; ``"device"``, the same with the noise, as pairs would have it;
+        ``"projected"`` or ``"projected-2"``, of one- or two-qubit reduced states, and with
+        ``"-linear"`` their mean overlap; or a :class:`~aqka.sessions.PointKernel`. None is
+        ``"purified"`` up to eight qubits and a projected kernel above.
     """
 
     def __init__(
@@ -92,6 +99,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         new_points: int | None = None,
         rate: float | None = None,
         calibration_shots: int = 0,
+        point_kernel: Any = None,
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -106,6 +114,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.new_points = new_points
         self.rate = rate
         self.calibration_shots = calibration_shots
+        self.point_kernel = point_kernel
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""
@@ -134,7 +143,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             self.rate,
             self.test_shots,
             self.calibration_shots,
-        ).with_ceiling(X.shape[1])
+            self.point_kernel,
+        )
         self.source_ = kernel_source(self.backend, X, purchase)
         training = self.source_.training(problem, on_round)
         self.problem_ = problem
@@ -148,7 +158,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         )
         self.head_ = training.fit(readout, problem)
         self.kernel_, self.kernel_variance_ = training.read(self.head_)
-        self.diagnostics_ = training.diagnose(problem, self.kernel_)
+        self.diagnostics_ = training.diagnose(problem, self.head_, self.kernel_variance_)
 
     def _test_points(self, X: Any, budget: int | None) -> tuple[NDArray[Any], int]:
         """Return points to predict by shots, and the shots for them."""

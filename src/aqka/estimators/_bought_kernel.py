@@ -23,6 +23,7 @@ from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DesignChoice, choose_design
+from aqka.sessions.point_contract import PointKernel
 from aqka.sessions.prediction import predict as predict_by_shots
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import Values, predict_values
@@ -50,6 +51,7 @@ class Purchase:
     rate: float | None = None
     test_shots: int | None = None
     calibration_shots: int = 0
+    point_kernel: str | PointKernel | None = None
     ceiling: Ceiling | None = None
 
     def quote(self, n_points: int, n_features: int) -> Quote:

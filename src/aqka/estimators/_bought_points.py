@@ -47,6 +47,7 @@ class BoughtPoints(BoughtKernel):
             *(problem, backend.n_qubits, shots + calibration, allocator),
             seed=purchase.seed,
             calibration_shots=calibration,
+            kernel=purchase.point_kernel,
         )
         session.design_choice = self.choice
         directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))

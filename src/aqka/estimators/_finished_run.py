@@ -20,6 +20,8 @@ from aqka.runs.export import calibration_in, point_table_of, table_of
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_contract import PointKernel
+from aqka.sessions.point_kernels import make_point_kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,15 @@ def confusion_of_run(run: Any) -> FloatArray | None:
     if isinstance(run, PointTable):
         return None
     return known_confusion(calibration_in(sound_history(_ledger(run))))
+
+
+def point_kernel_of_run(
+    run: Any, table: PointTable, named: str | PointKernel | None
+) -> PointKernel | None:
+    """Return the kernel to read a run of points as: the one named, or its session's own."""
+    if named is not None:
+        return make_point_kernel(named, table.n_qubits)
+    return run.kernel if isinstance(run, PointAcquisition) else None
 
 
 def _ledger(run: str | Path) -> Path:

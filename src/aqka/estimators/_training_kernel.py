@@ -87,7 +87,9 @@ class TrainingKernel:
         """Return the kernel and the variances of its entries."""
         return self.kernel, self.variance
 
-    def diagnose(self, problem: Problem, kernel: FloatArray | None = None) -> Diagnostics:
+    def diagnose(
+        self, problem: Problem, head: FittedHead, variance: FloatArray | None
+    ) -> Diagnostics:
         """Say whether adaptive shots are worth it on this kernel."""
         if self.table is None:
             return diagnose(problem.new_table(), problem, self.kernel)

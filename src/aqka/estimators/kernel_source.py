@@ -12,11 +12,17 @@ from aqka.errors import InputError
 from aqka.estimators._bought_kernel import BoughtKernel, Purchase
 from aqka.estimators._bought_points import BoughtPoints
 from aqka.estimators._finished_points import FinishedPoints
-from aqka.estimators._finished_run import FinishedRun, confusion_of_run, table_of_run
+from aqka.estimators._finished_run import (
+    FinishedRun,
+    confusion_of_run,
+    point_kernel_of_run,
+    table_of_run,
+)
 from aqka.estimators._given_kernel import GivenKernel
 from aqka.estimators._training_kernel import KernelSource
 from aqka.sessions.design import DESIGNS
 from aqka.sessions.point_acquisition import as_calibration_shots
+from aqka.sessions.point_kernels import check_point_kernel
 
 PRECOMPUTED = "precomputed"
 
@@ -38,15 +44,19 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
     purchase
         How to buy the kernel if it has to be.
     """
+    named = purchase.point_kernel
     if is_precomputed(backend):
+        _refuse_point_kernel(named, "backend='precomputed'")
         return GivenKernel(X)
     factory = as_factory(backend)
     if factory is not None:
         return _bought(factory, X, purchase)
     table = table_of_run(backend)
     if isinstance(table, PointTable):
-        return FinishedPoints(table, X, confusion_of_run(backend))
+        kernel = point_kernel_of_run(backend, table, named)
+        return FinishedPoints(table, X, confusion_of_run(backend), kernel)
     if table is not None:
+        _refuse_point_kernel(named, "a finished run of pairs")
         return FinishedRun(table, X)
     names = [*NAMES, PRECOMPUTED]
     near = did_you_mean(backend, names) if isinstance(backend, str) else ""
@@ -57,6 +67,14 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
     )
 
 
+def _refuse_point_kernel(named: object, where: str) -> None:
+    if named is not None:
+        raise InputError(
+            f"point_kernel says how counts of points are read, got {inert(repr(named), 100)} with "
+            f"{where}, where there are none; leave it out."
+        )
+
+
 def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> KernelSource:
     """Return pairs or points to be measured, as the design says."""
     if purchase.design not in DESIGNS:
@@ -64,9 +82,10 @@ def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> Ker
             f"design must be one of {', '.join(DESIGNS)}; got {inert(repr(purchase.design), 100)}."
         )
     as_calibration_shots(purchase.calibration_shots, purchase.design)
+    check_point_kernel(purchase.point_kernel, purchase.design)
     choice = None
     if purchase.design == "auto":  # settled first: the quote and the split are those of a design
         choice = BoughtKernel.chosen(factory, X, purchase)
         purchase = replace(purchase, design=choice.design)
     kind = BoughtPoints if purchase.design == "points" else BoughtKernel
-    return kind(factory, X, purchase, choice)
+    return kind(factory, X, purchase.with_ceiling(X.shape[1]), choice)

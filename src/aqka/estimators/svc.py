@@ -51,6 +51,7 @@ class QuantumSVC(QuantumClassifier):
         new_points: int | None = None,
         rate: float | None = None,
         calibration_shots: int = 0,
+        point_kernel: Any = None,
     ) -> None:
         super().__init__(
             feature_map,
@@ -65,6 +66,7 @@ class QuantumSVC(QuantumClassifier):
             new_points=new_points,
             rate=rate,
             calibration_shots=calibration_shots,
+            point_kernel=point_kernel,
         )
         self.C = C
 

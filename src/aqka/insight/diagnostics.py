@@ -1,6 +1,6 @@
 """Is adaptivity worth it? Concentration of the sensitivity, and the advice that follows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class Diagnostics:
     n_pairs
         Number of measurable pairs.
     shots_per_pair
-        Mean shots per pair so far.
+        Mean shots per pair so far; of points, what their shots are worth on every pair.
     estimated
         Whether all this is from noisy counts, not from an exact kernel.
     """
@@ -96,8 +96,28 @@ class Diagnostics:
         return f"{where}: on the border, leverage is the safer adaptive choice."
 
 
-def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = None) -> Diagnostics:
-    """Diagnose a kernel: what has been measured so far, or a given (true) one.
+def diagnose(
+    table: PairTable,
+    problem: Problem,
+    kernel: FloatArray | None = None,
+    variance: FloatArray | None = None,
+) -> Diagnostics:
+    """Diagnose a kernel: what has been measured so far, a given (true) one, or one with variances.
+
+    Parameters
+    ----------
+    table
+        The counts; an empty one where a kernel is given.
+    problem
+        What is learnt.
+    kernel
+        A true kernel, or with ``variance`` one that was not counted pair by pair, of points for
+        example.
+    variance
+        Of each entry of such a kernel, in place of K(1 - K) over the shots of a pair.
+
+    Notes
+    -----
 
     From counts the Gini is a weak hint: noise in |ĝ| pulls it toward 0.6. On the planted problem,
     whose exact kernel is above 0.95, counts give 0.5 to 0.65 up to 100 shots a pair at the
@@ -109,7 +129,13 @@ def diagnose(table: PairTable, problem: Problem, kernel: FloatArray | None = Non
     kernel = as_kernel(kernel, "kernel")
     k = table.condense(kernel)
     size = np.abs(table.condense(ridge_gradient(kernel, problem)))
-    return _diagnostics(table, size, np.sqrt(k * (1 - k)), estimated=False)
+    of_a_shot = np.maximum(k * (1 - k), 0.0)
+    if variance is None:
+        return _diagnostics(table, size, np.sqrt(of_a_shot), estimated=False)
+    noise = table.condense(np.asarray(variance, dtype=np.float64))
+    worth = float(np.mean(of_a_shot) / max(float(np.mean(noise)), 1e-300))
+    found = _diagnostics(table, size, np.sqrt(noise), estimated=True)
+    return replace(found, shots_per_pair=worth)
 
 
 def count_sensitivity(table: PairTable, problem: Problem, spectrum: Spectrum) -> FloatArray:

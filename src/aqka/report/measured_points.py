@@ -8,26 +8,35 @@ from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
 from aqka.estimates.projected import (
     ReducedStates,
+    linear_projected_kernel,
     median_gamma,
     readable_points,
     reduced_states,
 )
-from aqka.estimates.projected_errors import distance_errors
-from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_errors
+from aqka.estimates.projected_errors import distance_errors, overlap_variances
+from aqka.estimates.state_errors import (
+    bootstrap_is_affordable,
+    bootstrap_kernel_errors,
+    pure_kernel_errors,
+)
 from aqka.estimates.state_rank import RankTest, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf
-from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, ProjectedHead, StateHead
+from aqka.sessions.linear_points import LinearHead, LinearProjectedPoints, linear_meaning
+from aqka.sessions.point_contract import PointHead, PointKernel
+from aqka.sessions.point_heads import (
+    MEANINGS,
+    FidelityOfPoints,
+    ProjectedHead,
+    ProjectedPoints,
+    StateHead,
+    gaussian_meaning,
+)
+from aqka.sessions.point_kernels import default_point_kernel
 from aqka.study.rounds import MAX_ASSESSED_POINTS
 
 # Errors that take more than ten seconds or so are left out: those of pure states need 8ⁿ steps a
-# point, those of mixed ones fifty fits to all outcomes.
+# point, those of mixed ones a bootstrap.
 MAX_PURE_STEPS = 2**30
-MAX_MIXED_OUTCOMES = 2**15
-MEANINGS: dict[KernelOf, str] = {
-    "purified": "K̂ is the fidelity of states fitted to the counts, with most of a device's noise "
-    "taken off.",
-    "device": "K̂ is Tr ρσ of states fitted to the counts, with the device's noise.",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +81,10 @@ class MeasuredPoints:
 
 
 def measured_points(
-    table: PointTable, head: PointHead | None = None, confusion: FloatArray | None = None
+    table: PointTable,
+    head: PointHead | None = None,
+    confusion: FloatArray | None = None,
+    kernel: PointKernel | None = None,
 ) -> MeasuredPoints | None:
     """Return what the counts say; None while points have too few shots, or for too many points.
 
@@ -85,20 +97,37 @@ def measured_points(
         read as a head would read them.
     confusion
         Readout errors of a run without a head.
+    kernel
+        Which kernel a run without a head is read as; None for the default of its settings.
     """
     if table.n_points > MAX_ASSESSED_POINTS or not table.shots.any(axis=1).all():
         return None
     if isinstance(head, ProjectedHead):
         return _projected(table, head.states, head.gamma, head.confusion)
+    if isinstance(head, LinearHead):
+        return _linear(table, head.states, head.confusion)
     if isinstance(head, StateHead):
         fitted = head.states if head.rank == 1 else head.fit_points(table)
         return _fitted(table, fitted, head.tests, head.kernel_of)
-    if table.n_qubits > MAX_FIDELITY_QUBITS:
-        if len(readable_points(table)) < table.n_points:
-            return None
-        states = reduced_states(table, confusion=confusion)
-        return _projected(table, states, median_gamma(states), confusion)
-    return _fitted(table, *choose_rank(table, np.random.default_rng(0), confusion=confusion))
+    chosen = default_point_kernel(table.settings) if kernel is None else kernel
+    return _without_head(table, chosen.with_confusion(confusion))
+
+
+def _without_head(table: PointTable, kernel: PointKernel) -> MeasuredPoints | None:
+    """Return what the counts say, read as a kernel of ours; None where it cannot be read yet."""
+    if isinstance(kernel, FidelityOfPoints):
+        how = {"confusion": kernel.confusion, "kernel_of": kernel.kernel_of}
+        states, tests = choose_rank(table, np.random.default_rng(0), **how)  # type: ignore[arg-type]
+        return _fitted(table, states, tests, kernel.kernel_of)
+    if not isinstance(kernel, ProjectedPoints | LinearProjectedPoints):
+        return None
+    if len(readable_points(table, kernel.locality)) < table.n_points:
+        return None
+    reduced = reduced_states(table, kernel.locality, kernel.confusion)
+    if isinstance(kernel, LinearProjectedPoints):
+        return _linear(table, reduced, kernel.confusion)
+    gamma = median_gamma(reduced) if kernel.gamma is None else kernel.gamma
+    return _projected(table, reduced, gamma, kernel.confusion)
 
 
 def _fitted(
@@ -110,7 +139,7 @@ def _fitted(
     random, found = np.random.default_rng(0), None
     if states.rank == 1 and table.n_points * 8**table.n_qubits <= MAX_PURE_STEPS:
         found = pure_kernel_errors(table, states, random, kernel_of=kernel_of)
-    elif states.rank > 1 and table.shots.size * 2**table.n_qubits <= MAX_MIXED_OUTCOMES:
+    elif states.rank > 1 and bootstrap_is_affordable(table):
         found = bootstrap_kernel_errors(table, states, random, kernel)
     return MeasuredPoints(
         kernel(states),
@@ -128,8 +157,13 @@ def _projected(
 ) -> MeasuredPoints:
     found = distance_errors(table, states, confusion)
     kernel = np.exp(-gamma * np.maximum(found.distances, 0.0))
-    sentence = (
-        f"K̂ is the projected kernel exp(−γD) with γ = {gamma:.3g}: D is the squared distance of "
-        f"the {states.n_states} reduced states of two points."
-    )
-    return MeasuredPoints(kernel, gamma * kernel * np.sqrt(found.variances), False, [sentence])
+    errors = gamma * kernel * np.sqrt(found.variances)
+    return MeasuredPoints(kernel, errors, False, [gaussian_meaning(states, gamma)])
+
+
+def _linear(
+    table: PointTable, states: ReducedStates, confusion: FloatArray | None
+) -> MeasuredPoints:
+    kernel = linear_projected_kernel(states) / states.n_states
+    errors = np.sqrt(overlap_variances(table, states, confusion)) / states.n_states
+    return MeasuredPoints(kernel, errors, False, [linear_meaning(states)])

@@ -216,6 +216,13 @@ def _design_note(run: StudyRun) -> list[str]:
     return [inert(why, 300)] if isinstance(why, str) else []
 
 
+def _other_kernel_note(measured: MeasuredPoints | None, exact: ExactKernel | str) -> list[str]:
+    """Return that a projected kernel is not the one that is simulated, where one is."""
+    if measured is None or measured.is_fidelity or isinstance(exact, str):
+        return []
+    return ["The exact kernel shown beside it is the fidelity kernel, which is another one."]
+
+
 def _readout_note(session: PointAcquisition) -> list[str]:
     """Return what a calibration says of the readout, in a sentence."""
     confusion = session.confusion
@@ -233,7 +240,8 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
     feature_map = feature_map_of(run)
     exact, found = exact_kernel_of(run, feature_map), point_results(run, total=False)
     table = session.table
-    measured = measured_points(table, run.head if isinstance(run.head, PointHead) else None)
+    head = run.head if isinstance(run.head, PointHead) else None
+    measured = measured_points(table, head, session.confusion, session.kernel)
     empty = PointTable(table.n_points, table.settings)
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run)),
@@ -263,6 +271,7 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
             "Points were measured, not pairs: there is no comparison of allocators, and intervals "
             "count the new points' own shots.",
             *_why_unread(table, measured),
+            *_other_kernel_note(measured, exact),
             *_readout_note(session),
         ],
         measured=measured,

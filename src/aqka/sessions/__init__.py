@@ -4,8 +4,10 @@ from aqka.sessions.acquire import acquire
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.decisions import Decisions
 from aqka.sessions.design import DesignChoice, choose_design
+from aqka.sessions.linear_points import LinearProjectedPoints
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import FidelityOfPoints, PointHead, PointKernel, ProjectedPoints
+from aqka.sessions.point_kernels import make_point_kernel, point_kernel_names
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints, predict_points
 from aqka.sessions.prediction import PredictionSession, predict
 from aqka.sessions.prediction_result import Prediction
@@ -17,6 +19,7 @@ __all__ = [
     "Decisions",
     "DesignChoice",
     "FidelityOfPoints",
+    "LinearProjectedPoints",
     "PointAcquisition",
     "PointHead",
     "PointKernel",
@@ -31,6 +34,8 @@ __all__ = [
     "Values",
     "acquire",
     "choose_design",
+    "make_point_kernel",
+    "point_kernel_names",
     "predict",
     "predict_points",
     "predict_values",

@@ -26,6 +26,8 @@ from aqka.sessions.point_acquisition import (
     PointAcquisition,
     as_calibration_shots,
 )
+from aqka.sessions.point_contract import PointKernel
+from aqka.sessions.point_kernels import check_point_kernel
 
 
 @overload
@@ -59,6 +61,7 @@ def acquire(
     *,
     design: Literal["points"],
     calibration_shots: int = 0,
+    point_kernel: str | PointKernel | None = None,
     schedule: Schedule | None = None,
     seed: int = 0,
     directory: str | Path | None = None,
@@ -95,6 +98,7 @@ def acquire(
     design: str = "pairs",
     new_points: int = 0,
     calibration_shots: int = 0,
+    point_kernel: str | PointKernel | None = None,
     ridge: float = 0.01,
     C: float = DEFAULT_C,
     reading: str | Reading = FAIR,
@@ -127,6 +131,9 @@ def acquire(
         Of ``"auto"``: points to be predicted later on, out of budgets like this one.
     calibration_shots
         Of ``"points"``: shots of the budget for a calibration of the readout; see
+        :class:`~aqka.sessions.PointAcquisition`.
+    point_kernel
+        Of ``"points"``: which kernel will be read out of the counts, ``kernel`` of
         :class:`~aqka.sessions.PointAcquisition`.
     ridge, C, reading, true_kernel
         See :class:`~aqka.Problem`.
@@ -162,14 +169,23 @@ def acquire(
     if design not in DESIGNS:
         raise InputError(f"design must be one of {', '.join(DESIGNS)}; got {design!r}.")
     as_calibration_shots(calibration_shots, design)
+    check_point_kernel(point_kernel, design)
     choice = None
     if design == "auto":
         choice = _better_design(backend, problem.n_points, budget, new_points)
         design = choice.design
     session: Acquisition | PointAcquisition
     if design == "points":
-        session = _point_session(
-            backend, problem, budget, allocator, schedule, seed, calibration_shots
+        _check_points(backend, problem)
+        session = PointAcquisition(
+            problem,
+            backend.n_qubits or 0,
+            budget,
+            DEFAULT_POINT_ALLOCATOR if allocator is None else allocator,  # type: ignore[arg-type]
+            schedule,
+            seed=seed,
+            calibration_shots=calibration_shots,
+            kernel=point_kernel,
         )
     else:
         chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
@@ -207,15 +223,7 @@ def _pair_session(
     return Acquisition(problem, budget, allocator, schedule, seed)
 
 
-def _point_session(
-    backend: Backend,
-    problem: Problem,
-    budget: int,
-    allocator: Any,
-    schedule: Schedule | None,
-    seed: int,
-    calibration_shots: int,
-) -> PointAcquisition:
+def _check_points(backend: Backend, problem: Problem) -> None:
     if backend.n_qubits is None:
         raise InputError(
             f"design='points' needs a backend that prepares states, but {type(backend).__name__} "
@@ -226,9 +234,3 @@ def _point_session(
         raise InputError(
             f"y labels {problem.n_points} points, but the backend has {backend.shape[0]}."
         )
-    chosen = DEFAULT_POINT_ALLOCATOR if allocator is None else allocator
-    return PointAcquisition(
-        *(problem, backend.n_qubits, budget, chosen, schedule),
-        seed=seed,
-        calibration_shots=calibration_shots,
-    )

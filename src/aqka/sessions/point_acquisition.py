@@ -14,14 +14,14 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.core.settings import as_settings, choose_settings
+from aqka.core.settings import as_settings
 from aqka.errors import InputError
-from aqka.estimates.projected import least_shots
 from aqka.estimates.readout import known_confusion
 from aqka.runs.session import Session
 from aqka.sessions.checked_allocation import checked_allocation
 from aqka.sessions.design import DesignChoice
-from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, PointKernel
+from aqka.sessions.point_contract import PointHead, PointKernel
+from aqka.sessions.point_kernels import default_point_kernel, make_point_kernel, settings_for
 
 DEFAULT_POINT_ALLOCATOR = "even"
 
@@ -53,6 +53,11 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         qubits in 0, and all in 1. What is read of them tells the readout errors (``confusion``),
         which are taken out of the states; docs/explanation/points.md says how many are enough. 0
         corrects nothing.
+    kernel
+        Which kernel will be read out of the counts: a name from
+        :func:`~aqka.sessions.point_kernel_names`, or a :class:`~aqka.sessions.PointKernel`. The
+        settings are then its own where fewer will do: three for one-qubit reduced states. None is
+        the fidelity where there are at most eight qubits, and the projected kernel above.
 
     Attributes
     ----------
@@ -86,6 +91,7 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         settings: ArrayLike | None = None,
         seed: int = 0,
         calibration_shots: int = 0,
+        kernel: str | PointKernel | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
@@ -96,8 +102,11 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         if schedule is not None and not isinstance(schedule, Schedule):
             raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")
         self.schedule = schedule or self.allocator.schedule
-        chosen = choose_settings(n_qubits, self.seed) if settings is None else settings
-        self.table = PointTable(problem.n_points, as_settings(chosen))
+        named = None if kernel is None else make_point_kernel(kernel, n_qubits)
+        if settings is None:
+            settings = settings_for(named, self.allocator, n_qubits, self.seed)
+        self.table = PointTable(problem.n_points, as_settings(settings))
+        self.kernel = named or default_point_kernel(self.table.settings)
         if self.table.n_qubits != n_qubits:
             raise InputError(
                 f"settings must name {n_qubits} qubits, those of the feature map, got "
@@ -113,7 +122,7 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
                 f"budget must give every point a shot: {self.budget} shots for "
                 f"{problem.n_points} points{beside}; better {4 * 2 ** min(n_qubits, 12)} a point."
             )
-        least = least_shots(self.table.settings) if n_qubits > MAX_FIDELITY_QUBITS else 1
+        least = self.kernel.least_shots(self.table.settings)
         self._least_shots = least * problem.n_points
         if left < self._least_shots:
             raise InputError(
@@ -179,7 +188,7 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         """
         return known_confusion(self.calibration)
 
-    def fit(self, readout: Any = None, kernel: PointKernel | None = None) -> PointHead:
+    def fit(self, readout: Any = None, kernel: str | PointKernel | None = None) -> PointHead:
         """Train a head on what was measured.
 
         Parameters
@@ -187,12 +196,11 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         readout
             A name or a readout, as for pairs; None chooses the ridge by its leave-one-out error.
         kernel
-            Which kernel is read out of the counts: :class:`~aqka.sessions.FidelityOfPoints` or
-            :class:`~aqka.sessions.ProjectedPoints`. None is the first where there are at most
-            eight qubits, and the second above. Readout errors are those of the calibration where
-            there was one, unless it names others.
+            Which kernel is read out of the counts, by name or as one; None is the session's own.
+            Readout errors are those of the calibration where there was one, unless it names
+            others.
         """
-        chosen = kernel or PointKernel.default(self.table.n_qubits)
+        chosen = self.kernel if kernel is None else make_point_kernel(kernel, self.table.n_qubits)
         if self.calibration_shots:
             chosen = chosen.with_confusion(self._known_confusion())
         return chosen.fit(self.table, self.problem, readout)

@@ -5,17 +5,15 @@ where f(x) = Tr ρ(x)A with one matrix A whatever the number of training points,
 kernel of reduced states, for more qubits than a state can be fitted on.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.errors import InputError
+from aqka.core.settings import uniform_settings
 from aqka.estimates.projected import (
     ReducedStates,
     gaussian_projected_kernel,
@@ -29,75 +27,33 @@ from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations, observable
-from aqka.readouts import Readout, labels_of, make_readout
+from aqka.readouts import Readout, make_readout
 from aqka.readouts.projected_gamma import tuned_gamma
 from aqka.readouts.ridge_loo import RIDGE_GRID
+from aqka.sessions.point_contract import PointHead, PointKernel
 from aqka.sessions.state_fits import StateFits
+
+__all__ = [
+    "MAX_FIDELITY_QUBITS",
+    "MEANINGS",
+    "FidelityOfPoints",
+    "PointHead",
+    "PointKernel",
+    "ProjectedHead",
+    "ProjectedPoints",
+    "StateHead",
+    "gaussian_meaning",
+]
 
 MAX_FIDELITY_QUBITS = 8
 CALIBRATED_POINTS = 200
+MEANINGS: dict[KernelOf, str] = {
+    "purified": "K̂ is the fidelity of states fitted to the counts, with most of a device's noise "
+    "taken off.",
+    "device": "K̂ is Tr ρσ of states fitted to the counts, with the device's noise.",
+}
 RESAMPLES = 24
 """How often shots are drawn again: the relative error of a deviation is 1/sqrt(2 · 24)."""
-
-
-@dataclass(frozen=True, eq=False)
-class PointHead(ABC):
-    """A trained classifier or regressor of points.
-
-    Attributes
-    ----------
-    classes
-        The labels of a negative and of a positive f; or of each column.
-    regularisation
-        The ridge λ, or the C of an SVM, that was used.
-    settings
-        The Pauli settings that new points must be measured in.
-    """
-
-    classes: NDArray[Any]
-    regularisation: float
-    settings: NDArray[np.int64]
-
-    @abstractmethod
-    def decide(self, table: PointTable, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Return f of measured points and its standard deviation, a column per class above two.
-
-        The deviation is that of the points' own shots, the head taken as given; ``seed`` is that
-        of the counts it is calibrated with.
-        """
-
-    @abstractmethod
-    def kernel(self) -> FloatArray:
-        """Return the kernel of the training points that was learnt from."""
-
-    @property
-    def least_shots(self) -> int:
-        """Shots that a point needs before anything can be said of it."""
-        return 1
-
-    def labels(self, decision: FloatArray) -> NDArray[Any]:
-        """Return the classes that values of f stand for."""
-        return labels_of(decision, self.classes)
-
-
-class PointKernel(ABC):
-    """How counts of points are read as a kernel."""
-
-    @abstractmethod
-    def fit(self, table: PointTable, problem: Problem, readout: Any) -> PointHead:
-        """Train a head on counts; ``readout`` as for pairs, None for the ridge by leave-one-out."""
-
-    def with_confusion(self, confusion: FloatArray | None) -> "PointKernel":
-        """Return the kernel read with these readout errors, unless it has its own."""
-        raise InputError(
-            f"{type(self).__name__} must write with_confusion to read counts of a device whose "
-            "readout was calibrated; or leave calibration_shots out."
-        )
-
-    @staticmethod
-    def default(n_qubits: int) -> "PointKernel":
-        """Return the fidelity kernel up to eight qubits, the projected one above."""
-        return FidelityOfPoints() if n_qubits <= MAX_FIDELITY_QUBITS else ProjectedPoints()
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +106,11 @@ class StateHead(PointHead):
     def kernel(self) -> FloatArray:
         """Return the fidelities of the training points' states."""
         return self.states.kernel()
+
+    @property
+    def meaning(self) -> str:
+        """Whether a device's noise is in the kernel."""
+        return MEANINGS[self.kernel_of]
 
     def decide_states(self, states: FittedStates) -> FloatArray:
         """Return f of states: those fitted to counts, or exact ones of a simulation."""
@@ -291,6 +252,11 @@ class ProjectedHead(PointHead):
         return gaussian_projected_kernel(self.states, self.gamma, keep_noise=True)
 
     @property
+    def meaning(self) -> str:
+        """The kernel's formula, its width and its states."""
+        return gaussian_meaning(self.states, self.gamma)
+
+    @property
     def least_shots(self) -> int:
         """Two for each operator of a reduced state."""
         return least_shots(self.settings, self.states.locality)
@@ -319,6 +285,14 @@ class ProjectedPoints(PointKernel):
     gamma: float | None = None
     confusion: FloatArray | None = None
 
+    def settings(self, n_qubits: int) -> IntArray | None:
+        """Return all X, all Y and all Z for one-qubit states."""
+        return uniform_settings(n_qubits) if self.locality == 1 else None
+
+    def least_shots(self, settings: IntArray) -> int:
+        """Return two for each operator of a reduced state."""
+        return least_shots(settings, self.locality)
+
     def with_confusion(self, confusion: FloatArray | None) -> "ProjectedPoints":
         """Return the kernel read with these readout errors, unless it has its own."""
         return self if self.confusion is not None else replace(self, confusion=confusion)
@@ -341,6 +315,14 @@ class ProjectedPoints(PointKernel):
             gamma,
             self.confusion,
         )
+
+
+def gaussian_meaning(states: ReducedStates, gamma: float) -> str:
+    """Return what a Gaussian projected kernel is, in a sentence."""
+    return (
+        f"K̂ is the projected kernel exp(−γD) with γ = {gamma:.3g}: D is the squared distance of "
+        f"the {states.n_states} reduced states of two points."
+    )
 
 
 def _ridge_of_features(features: FloatArray, problem: Problem) -> tuple[FloatArray, float]:

@@ -82,6 +82,9 @@ C = 5.0                       # of the head svm
 seed = 0                      # of the allocation
 # calibration_shots = 0       # of design "points": shots of the training budget that tell the
                               # readout errors of a device, which are then taken out
+# point_kernel = "purified"   # of design "points": without a device's noise, or "device": with it;
+                              # projected, projected-2, projected-linear, projected-2-linear: of
+                              # one- or two-qubit reduced states
 """
 
 

@@ -104,6 +104,7 @@ def new_session(
             *(problem, n_qubits, budget, allocator, schedule),
             seed=method.seed,
             calibration_shots=method.calibration_shots,
+            kernel=method.point_kernel,
         )
     return Acquisition(problem, budget, method.allocator, schedule_of(study), method.seed)
 

@@ -149,6 +149,7 @@ def _results_of_points(
             "shots": table.total,
             "settings": table.n_settings,
             "shots_per_point": table.total / table.n_points,
+            "kernel": head.meaning if isinstance(head, PointHead) else None,
             "states": [test.sentence for test in tests],
             "confusion": None if session.confusion is None else session.confusion.tolist(),
         },

@@ -22,6 +22,7 @@ from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 from aqka.planning.quotes import MAX_ROUNDS
 from aqka.readouts import readout_names
+from aqka.sessions.point_kernels import point_kernel_names
 from aqka.study.backend_section import BackendSection
 from aqka.study.budget_section import BudgetSection, SentinelSection
 from aqka.study.mistakes import explain, known_name, refuse_secrets
@@ -163,6 +164,9 @@ class MethodSection(Section):
     calibration_shots
         Of ``points``: shots of the training budget for a calibration of the readout; see
         :class:`aqka.sessions.PointAcquisition`.
+    point_kernel
+        Of ``points``: which kernel is read out of the counts, a name from
+        :func:`aqka.sessions.point_kernel_names`; None takes the fidelity up to eight qubits.
     """
 
     design: Literal["pairs", "points", "auto"] = "pairs"
@@ -176,6 +180,7 @@ class MethodSection(Section):
     explore: Fraction | None = None
     seed: Seed = 0
     calibration_shots: Annotated[int, Field(ge=0, le=10**9, multiple_of=2)] = 0
+    point_kernel: str | None = None
 
     @field_validator("allocator")
     @classmethod
@@ -189,12 +194,22 @@ class MethodSection(Section):
     def _known_readout(cls, value: str | None) -> str | None:
         return value if value is None else known_name(value, readout_names(), "readout")
 
+    @field_validator("point_kernel")
+    @classmethod
+    def _known_kernel(cls, value: str | None) -> str | None:
+        return value if value is None else known_name(value, point_kernel_names(), "point_kernel")
+
     @model_validator(mode="after")
     def _consistent(self) -> "MethodSection":
         if self.readout is not None and (self.readout == "svm") != (self.head == "svm"):
             raise ValueError(f"readout {self.readout!r} does not train the head {self.head!r}")
         if self.calibration_shots and self.design != "points":
             raise ValueError("calibration_shots are for design = 'points'")
+        if self.point_kernel is not None and self.design != "points":
+            raise ValueError(
+                f"point_kernel {self.point_kernel!r} is for design = 'points', design is "
+                f"{self.design!r}"
+            )
         of_points = self.allocator in point_allocator_names()
         if of_points and self.design != "points":
             raise ValueError(f"allocator {self.allocator!r} is for design = 'points'")
