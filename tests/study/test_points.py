@@ -94,6 +94,23 @@ def test_new_points_cost_what_training_points_did(run, tmp_path):
     np.testing.assert_array_equal(again.prediction.f, found.prediction.f)
 
 
+def test_shots_of_new_points_are_for_each_point(run, tmp_path):
+    np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
+    assert predict_new_points(run, tmp_path / "new.npz", 40).budget == 120
+
+
+def test_a_run_without_test_shots_asks_for_those_of_a_point(tmp_path):
+    np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace("[method]", "test_shots = 0\n[method]"))
+    carry_out(prepare(path), tmp_path / "run", new=True)
+    with pytest.raises(InputError, match="how many shots a new point may take: --shots") as told:
+        predict_new_points(tmp_path / "run", tmp_path / "new.npz")
+    assert "--shots 100, which a training point got" in str(told.value)
+    assert "pair" not in str(told.value)
+    assert predict_new_points(tmp_path / "run", tmp_path / "new.npz", 50).budget == 150
+
+
 def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
     class Stopped(Exception):
         pass

@@ -15,6 +15,7 @@ from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.ceilings import make_ceiling
 from aqka.runs.driver import Run, replay
+from aqka.runs.history import History
 from aqka.sessions.value_prediction import Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
@@ -32,6 +33,7 @@ from aqka.study.method import new_session, reads_as_measured, with_begun_design
 from aqka.study.mitigated import fit_head
 from aqka.study.other_columns import Columns, other_columns
 from aqka.study.progress import read_begun_history
+from aqka.study.schema import Study
 from aqka.study.table_files import FORMATS, DataTable
 from aqka.study.tested_points import Tested, session_for, tested
 from aqka.study.value_scores import ValueScores
@@ -122,7 +124,7 @@ class NewPoints:
 def predict_new_points(
     directory: Path,
     data: Path,
-    shots_per_pair: int | None = None,
+    shots: int | None = None,
     on_start: Callable[[int, int], None] | None = None,
     *,
     confirm: Callable[[Backend, int, str], None] | None = None,
@@ -139,9 +141,10 @@ def predict_new_points(
         A .csv, .parquet or .npz file with the columns that the run was trained on; others are
         kept as they are, and the study's target scores the predictions. Of an .npz, the array ``X``
         with as many columns.
-    shots_per_pair
+    shots
         At most so many shots, on average, for each pair of a new and a training point; the
-        study's ``test_shots`` if None. The same points with the same number are bought once.
+        study's ``test_shots`` if None. Of a run of points, for each new point; what a training
+        point got if None. The same points with the same number are bought once.
     on_start
         Called with the numbers of points and of shots before the first shot.
     confirm
@@ -166,16 +169,7 @@ def predict_new_points(
     reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
     outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
     study = with_begun_design(study, history)
-    per_pair = study.budget.test_shots if shots_per_pair is None else shots_per_pair
-    if per_pair == 0:
-        raise InputError(
-            "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
-            "training point may take: --shots, for example --shots 100."
-        )
-    budget = len(features) * len(points.train) * per_pair
-    if study.method.design == "points":  # a new point gets what a training point got
-        trained = history.budget - (history.extent.calibration or 0)
-        budget = len(features) * (shots_per_pair or trained // len(points.train))
+    budget = len(features) * _shots_of_a_point(study, len(points.train), history, shots)
     session = new_session(study, points, history.budget, n_qubits_of(prepared))
     replay(session, history)
     head, noise = fit_head(study, session, history, n_qubits_of(prepared))
@@ -221,6 +215,25 @@ def predict_new_points(
     others, truth = _others_and_truth(data, prepared, len(features))
     mean = float(np.mean(points.train_labels)) if study.data.task == "regression" else 0.0
     return NewPoints(found, place, budget, used, clipped, others, truth, mean)
+
+
+def _shots_of_a_point(study: Study, n_train: int, history: History, shots: int | None) -> int:
+    """Return the shots that a new point may take, on average."""
+    wanted = study.budget.test_shots if shots is None else shots
+    by_points = study.method.design == "points"
+    assert history.budget is not None
+    trained = (history.budget - (history.extent.calibration or 0)) // n_train
+    if wanted == 0:
+        what, example = "a pair of a new and a training point", "--shots 100"
+        if by_points:
+            what, example = "a new point", f"--shots {trained}, which a training point got"
+        raise InputError(
+            f"the run was trained with test_shots = 0, so say how many shots {what} may take: "
+            f"--shots, for example {example}."
+        )
+    if by_points:  # unless it is said, a new point gets what a training point got
+        return trained if shots is None else shots
+    return n_train * wanted
 
 
 def _others_and_truth(
