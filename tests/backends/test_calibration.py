@@ -83,6 +83,10 @@ def test_on_tiles_every_tile_reads_both_reference_states(tmp_path):
     }
     assert backend.recover(plan, "t") == ticket
     assert len(Ticket.read(ticket).job_ids) == 1
+    # Also of a number of shots that cannot be divided among them.
+    odd = backend.submit(CalibrationPlan([0, 1], [499, 499], 2), "odd")
+    assert backend.tile_shots(odd).min() >= 499 // 3
+    assert backend.collect(odd).counts.sum() == 998
 
 
 def test_a_sampler_without_a_device_runs_it_as_it_is():

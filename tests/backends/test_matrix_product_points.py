@@ -3,7 +3,8 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 
-from aqka import InputError
+from aqka import InputError, StatevectorBackend
+from aqka.backends import MatrixProductBackend
 from aqka.backends._points.matrix_product import draw_by_matrix_product
 from aqka.backends.circuits import zz_feature_map
 from aqka.backends.zz import zz_states
@@ -67,3 +68,11 @@ def test_a_map_that_does_not_fit_is_refused():
     plan = even_plan([0], uniform_settings(3), 3)
     with pytest.raises(InputError, match="3 qubits of the plan"):
         draw_by_matrix_product(zz_feature_map(2), np.zeros((1, 2)), plan, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("kind", [MatrixProductBackend, StatevectorBackend])
+def test_more_shots_than_memory_holds_are_refused(kind):
+    backend = kind(np.full((2, 14), 0.1))
+    plan = even_plan([0, 1], uniform_settings(14), shots_per_point=10**12)
+    with pytest.raises(InputError, match=r"100,000,000 shots a round.*got 2,000,000,000,000"):
+        backend.collect(backend.submit(plan, "t"))

@@ -150,3 +150,24 @@ def test_a_read_only_copy_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         copy.counts[0] = 5
     np.testing.assert_array_equal(copy.dense([0]), table.dense([0]))
+
+
+def test_shots_are_drawn_again_with_replacement():
+    random = np.random.default_rng(0)
+    settings = np.array([[0, 0], [1, 2], [2, 1]])
+    plan = even_plan(range(5), settings, shots_per_point=40)
+    table = PointTable(5, settings)
+    counts = random.multinomial(plan.shots, [0.5, 0.3, 0.2, 0.0])
+    table.add(plan, OutcomeCounts.of_dense(counts))
+    draws = []
+    for _ in range(400):
+        again = table.resampled(random)
+        np.testing.assert_array_equal(again.shots_per_point, table.shots_per_point)
+        np.testing.assert_array_equal(again.shots, again.dense(range(5)).sum(axis=2))
+        draws.append(again.dense(range(5)))
+    p = table.dense(range(5)) / 40
+    # Each entry is binomial with its share of the point's shots, whatever its setting.
+    error = np.sqrt(40 * p * (1 - p) / 400)
+    assert np.all(np.abs(np.mean(draws, axis=0) - 40 * p) <= 5 * error)
+    np.testing.assert_allclose(np.var(draws, axis=0).sum(), (40 * p * (1 - p)).sum(), rtol=0.1)
+    assert PointTable(3, settings).resampled(random).total == 0

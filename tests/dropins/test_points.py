@@ -134,6 +134,15 @@ def test_a_backend_without_states_and_a_directory_of_pairs_are_refused(tmp_path)
         make(directory=tmp_path).matrix(X)
 
 
+def test_points_of_other_features_are_refused_before_a_shot(factory, tmp_path):
+    kernel = make(factory, directory=tmp_path)
+    train, spent = kernel.matrix(X), Counting.total()
+    with pytest.raises(InputError, match=r"as many features.*states of 2 qubits, got 3"):
+        kernel.matrix(np.ones((1, 3)), np.zeros((1, 3)))
+    assert Counting.total() == spent
+    np.testing.assert_array_equal(make(factory, directory=tmp_path).matrix(X), train)
+
+
 SCRIPT = """
 import sys
 import numpy as np
@@ -187,6 +196,24 @@ def test_a_paid_job_in_flight_is_fetched_not_sent_again(tmp_path, monkeypatch, l
     assert Counting.total() == kernel.shots_used == 20 * 512
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_points_whose_fit_is_interrupted_are_not_bought_again(factory, tmp_path, monkeypatch, kept):
+    kernel = make(factory, directory=tmp_path if kept else None)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for name, rows in (("add_training", X), ("add", TEST)):
+        with monkeypatch.context() as patched:
+            patched.setattr(FittedPoints, name, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                kernel.matrix(rows, X)
+        spent = Counting.total()
+        assert np.isfinite(kernel.matrix(rows, X)).all()
+        assert Counting.total() == kernel.shots_used == spent
+    np.testing.assert_array_equal(kernel.matrix(TEST, X), make().prepare(X).matrix(TEST, X))
+
+
 class LosesOnce(Counting):
     """Answers one request for new points with nonsense: its shots were run, and are lost."""
 
@@ -228,6 +255,10 @@ def test_above_eight_qubits_it_is_the_projected_kernel(factory):
     with pytest.raises(InputError, match=r"every point 25 shots.* 16 shots for 8 points"):
         make(factory, **settings | {"budget": 16}).matrix(points[:8])
     assert Counting.total() == 0
+    few = make(factory, **settings | {"budget": 8 * 25}, shots_per_point=24).prepare(points[:8])
+    with pytest.raises(InputError, match=r"shots_per_point must be at least 25 .* got 24"):
+        few.matrix(points[8:], points[:8])
+    assert Counting.total() == 8 * 25
     kernel = make(factory, **settings)
     train, block = kernel.matrix(points[:8]), kernel.matrix(points[8:], points[:8])
     # Var D = 4 Σ_q Σ_P (½ΔP)² (1 - P²) · 3/S for both points: at most 4 · D/2 · 2 · 3/S.
@@ -240,6 +271,20 @@ def test_above_eight_qubits_it_is_the_projected_kernel(factory):
     tuned = make(factory, **settings | {"y": np.arange(8) % 2}).matrix(points[:8])
     width = np.log(train[0, 1]) / np.log(tuned[0, 1])
     assert np.isclose(width, [0.25, 1, 4, 16]).any()
+
+
+def test_a_projected_kernel_whose_training_shots_were_lost_takes_its_width_from_the_points_it_has(
+    monkeypatch,
+):
+    monkeypatch.setattr(LosesOnce, "left", 1)
+    points = np.random.default_rng(0).uniform(0, 1, size=(8, 9))
+    options = {"y": None, "budget": 8 * 300, "shots_per_point": 300, "test_budget": 8 * 300}
+    kernel = make(BackendFactory(LosesOnce), **options)
+    with pytest.warns(RuntimeWarning, match="cannot be used"), pytest.raises(JobError):
+        kernel.matrix(points)
+    entries = kernel.matrix(points)[np.triu_indices(8, k=1)]
+    assert np.exp(-1.5) < np.median(entries) < np.exp(-0.7)  # 1/e, but for the noise that is kept
+    assert kernel.shots_used == 16 * 300
 
 
 def test_new_points_are_fitted_with_the_rank_that_the_training_points_chose():

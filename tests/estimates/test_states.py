@@ -145,6 +145,17 @@ def test_standard_errors_cover(n_qubits, shots):
     np.testing.assert_array_equal(errors.variance.diagonal(), 0.0)
 
 
+@pytest.mark.parametrize("n_qubits", [1, 2, 4])
+@pytest.mark.parametrize("shots", [1, 2, 6])
+def test_of_few_shots_no_error_is_beyond_what_numbers_between_0_and_1_can_have(n_qubits, shots):
+    states, settings = zz_states(points(12, n_qubits)), choose_settings(n_qubits, seed=0)
+    table = measured(states, settings, shots, seed=1)
+    errors = pure_kernel_errors(table, fit_states(table), np.random.default_rng(0))
+    assert np.all((errors.variance >= 0) & (errors.variance <= 0.25))
+    assert np.abs(errors.bias).max() <= 1
+    assert errors.variance.max() > 0.1  # and next to nothing is known
+
+
 def test_errors_of_new_points_against_old_ones_are_those_of_all_together():
     table = measured(zz_states(points(20, 3)), choose_settings(3, seed=0), 540, seed=0)
     old, new = table.subset(np.arange(12)), table.subset(np.arange(12, 20))

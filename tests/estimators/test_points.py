@@ -21,7 +21,8 @@ from aqka.backends.zz import zz_states
 from aqka.core import PointTable
 from aqka.estimators import _training_points
 from aqka.runs.audit import verify
-from aqka.sessions import PointAcquisition, predict_points
+from aqka.runs.export import outcomes
+from aqka.sessions import PointAcquisition, choose_design, predict_points
 
 
 def test_a_classifier_of_points_learns_with_shots_that_grow_with_their_number(moons):
@@ -77,6 +78,35 @@ def test_svc_and_regression_of_points(moons):
     assert ridge.score(X, target) > 0.8
 
 
+def test_values_of_new_points_take_one_round_for_there_is_nothing_to_settle(moons, tmp_path):
+    X, _, X_test, _ = moons
+    ridge = QuantumRidge(budget=60 * 400, design="points", directory=tmp_path)
+    found = ridge.fit(X, 3 + np.cos(X[:, 0])).prediction(X_test, budget=401 * len(X_test))
+    np.testing.assert_array_equal(found.shots, 401)
+    (folder,) = tmp_path.glob("predict-*")
+    assert set(outcomes(folder).round) == {0}
+    error = found.f - 3 - np.cos(X_test[:, 0])
+    assert np.mean(np.abs(error)) < 0.2
+
+
+def test_a_readout_that_is_named_is_the_one_that_reads(moons):
+    X, y, *_ = moons
+    settings = {"budget": 60 * 64, "design": "points"}
+    named = QuantumRidgeClassifier(**settings, readout="ridge-noise").fit(X, y)
+    assert named.get_params()["readout"] == "ridge-noise"
+    session = named.session_
+    by_noise, left_out = session.fit("ridge-noise"), session.fit("ridge-loo")
+    assert by_noise.regularisation != left_out.regularisation  # or nothing is shown
+    assert named.head_.regularisation == by_noise.regularisation
+    default = QuantumRidgeClassifier(**settings).fit(X, y)
+    assert default.get_params()["readout"] is None
+    assert default.head_.regularisation == session.fit().regularisation
+    numbers = np.arange(60).reshape(-1, 1)
+    for readout, head in (("ridge-noise", by_noise), (None, session.fit())):
+        finished = QuantumRidgeClassifier(backend=session, readout=readout).fit(numbers, y)
+        assert finished.head_.regularisation == head.regularisation
+
+
 def test_what_was_measured_is_not_bought_again(moons, tmp_path):
     X, y, X_test, _ = moons
 
@@ -115,6 +145,44 @@ def test_auto_takes_points_where_there_are_many_and_pairs_where_a_matrix_is_all_
     )
     few = QuantumRidgeClassifier(budget=600, design="auto").fit(X[:4], y[:4])
     assert not isinstance(few.session_, PointAcquisition)
+    few.set_params(backend="matrix-product").fit(X[:4], y[:4])  # which has no pairs
+    assert isinstance(few.session_, PointAcquisition)
+
+
+@pytest.mark.parametrize(
+    ("n_points", "better", "settings"),
+    [
+        (40, "points", {"budget": 4000, "new_points": 50}),
+        (40, "points", {"budget": 4000, "new_points": 50, "test_shots": 41}),
+        (40, "points", {"budget": 4000}),
+        (6, "points", {"budget": 3000, "new_points": 50}),
+        (6, "pairs", {"budget": 3000, "new_points": 1}),
+        (6, "pairs", {"budget": 3000, "new_points": 0}),
+        (4, "pairs", {"budget": "30 s"}),
+        (40, "points", {}),
+        (4, "pairs", {}),
+    ],
+)
+def test_auto_buys_what_the_better_design_buys(moons, n_points, better, settings):
+    X, y = moons[0][:n_points], moons[1][:n_points]
+    auto = QuantumRidgeClassifier(**settings, design="auto").fit(X, y)
+    named = QuantumRidgeClassifier(**settings, design=better).fit(X, y)
+    assert type(auto.session_) is type(named.session_)
+    assert auto.shots_used_ == named.shots_used_
+    assert auto.quote_ == named.quote_
+    assert auto.quote_ is None or auto.quote_.design == better
+
+
+def test_auto_says_why(moons):
+    X, y, *_ = moons
+    model = QuantumRidgeClassifier(budget=4000, new_points=50, design="auto").fit(X[:40], y[:40])
+    why = choose_design(40, 2, 4000, 50).reason
+    assert model.allocation_reason_.startswith(why)
+    assert model.session_.design_choice.reason == why
+    pairs = QuantumRidgeClassifier(budget=600, design="auto").fit(X[:4], y[:4])
+    assert pairs.allocation_reason_.startswith("Pairs, ")
+    named = QuantumRidgeClassifier(budget=600, design="points").fit(X[:4], y[:4])
+    assert named.session_.design_choice is None
 
 
 def test_bad_designs_are_named(moons):

@@ -2,14 +2,19 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aqka import CeilingError, InputError, Schedule, quote
 from aqka.backends.base import Workload
+from aqka.core import OutcomeCounts
+from aqka.core.settings import choose_settings
 from aqka.planning import Wish, make_ceiling
 from aqka.planning.device import HERON
+from aqka.sessions import PointPrediction
+from aqka.sessions.point_heads import PointHead
 from tests.planning.strategies import devices, schedules
 
 
@@ -103,6 +108,24 @@ def test_a_calibration_is_part_of_the_training_budget_whatever_comes_on_top():
     assert made.part("calibration").jobs == made.part("calibration").submissions == 1
     within = quote(20, 2600, wish=Wish(calibration_shots=600, design="points"))
     assert (within.shots, within.total_shots) == (2000, 2600)
+
+
+def test_predictions_of_points_are_quoted_with_the_rounds_that_they_take():
+    class Head(PointHead):
+        def decide(self, table, seed=0):
+            return np.zeros(table.n_points), np.ones(table.n_points)  # never settled
+
+        def kernel(self):
+            return np.eye(20)
+
+    session = PointPrediction(Head(np.array([0, 1]), 1.0, choose_settings(2, seed=0)), 10, 1000)
+    while not session.done:
+        plan = session.ask()
+        rows = np.arange(len(plan))
+        session.tell(OutcomeCounts(rows, np.zeros_like(rows), plan.shots))
+    made = quote(20, 3000, wish=Wish(new_points=10, design="points"))
+    part = made.part("predictions")
+    assert (part.shots, part.submissions, part.jobs) == (1000, session.round, session.round)
 
 
 @pytest.mark.parametrize("given", [None, 143])

@@ -54,6 +54,15 @@ def test_it_says_how_well_the_kernel_is_known(run):
     comparison_page([report, report])
 
 
+def test_shots_that_calibrated_the_readout_are_told(tmp_path):
+    acquire(
+        StatevectorBackend(X), Y, 3400, design="points", calibration_shots=400, directory=tmp_path
+    )
+    spent = words_by_question(run_report(tmp_path))["What was spent?"]
+    assert "3,000 of 3,000 shots on 30 training points" in spent
+    assert "400 more calibrated the readout." in spent
+
+
 def test_the_command_and_the_served_page_have_it(run, capsys):
     report_command([run], as_json=True)
     said = json.loads(capsys.readouterr().out)
@@ -97,6 +106,13 @@ def test_above_eight_qubits_the_projected_kernel_is_told(tmp_path):
     assert report.measured.equivalent_shots is None  # pairs do not measure it
     assert "projected kernel" in words_by_question(report)["How well is the kernel known?"]
     assert "96 settings of 9 qubits" in run_page(report)
+
+
+def test_points_with_too_few_shots_for_reduced_states_are_no_error():
+    table = PointTable(3, choose_settings(9, seed=0))
+    plan = even_plan([0, 1, 2], table.settings, shots_per_point=10)
+    table.add(plan, OutcomeCounts(np.arange(len(plan)), np.zeros(len(plan), int), plan.shots))
+    assert measured_points(table) is None
 
 
 def test_errors_of_mixed_states_and_what_is_too_much(monkeypatch):

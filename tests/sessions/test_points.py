@@ -342,6 +342,12 @@ def test_the_design_is_chosen_by_its_numbers():
         acquire(StatevectorBackend(X), Y, 8000, design="auto", new_points=100), PointAcquisition
     )
     assert acquire(MatrixBackend(np.eye(4)), [0, 0, 1, 1], 100, design="auto").table.total == 100
+    # Pairs promise more, but this backend has none.
+    only_points = MatrixProductBackend(X[:8])
+    assert isinstance(acquire(only_points, Y[:8], 100, design="auto"), PointAcquisition)
+    for name, wrong in {"budget": {"budget": "many"}, "new_points": {"new_points": "a"}}.items():
+        with pytest.raises(InputError, match=f"{name} must be a whole number"):
+            acquire(StatevectorBackend(X), Y, **{"budget": 100, "design": "auto"} | wrong)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from aqka.study.directory import prepare, read_run
 from aqka.study.new_points import predict_new_points
 from aqka.study.progress import progress
 from aqka.study.schema import parse_study
+from tests.cli.in_process import call
 
 STUDY = """
 [data]
@@ -94,21 +95,14 @@ def test_new_points_cost_what_training_points_did(run, tmp_path):
     np.testing.assert_array_equal(again.prediction.f, found.prediction.f)
 
 
-def test_shots_of_new_points_are_for_each_point(run, tmp_path):
-    np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
-    assert predict_new_points(run, tmp_path / "new.npz", 40).budget == 120
-
-
-def test_a_run_without_test_shots_asks_for_those_of_a_point(tmp_path):
-    np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
+def test_a_run_that_only_trained_predicts_with_what_a_training_point_got(tmp_path):
     path = write(tmp_path)
     path.write_text(path.read_text().replace("[method]", "test_shots = 0\n[method]"))
-    carry_out(prepare(path), tmp_path / "run", new=True)
-    with pytest.raises(InputError, match="how many shots a new point may take: --shots") as told:
-        predict_new_points(tmp_path / "run", tmp_path / "new.npz")
-    assert "--shots 100, which a training point got" in str(told.value)
-    assert "pair" not in str(told.value)
-    assert predict_new_points(tmp_path / "run", tmp_path / "new.npz", 50).budget == 150
+    run = carry_out(prepare(path), tmp_path / "run", new=True)
+    assert run.prediction is None
+    np.savez(tmp_path / "new.npz", X=np.zeros((2, 2)))
+    found = [predict_new_points(run.directory, tmp_path / "new.npz", shots) for shots in (None, 30)]
+    assert [one.budget for one in found] == [2 * 100, 2 * 30]
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
@@ -137,13 +131,25 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
 def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypatch):
     directory = tmp_path / "run"
     carry_out(prepare(write(tmp_path, design="auto")), directory, new=True)
-    assert json.loads((directory / "results.json").read_text())["design"] == "points"
+    found = json.loads((directory / "results.json").read_text())
+    assert found["design"] == "points"
+    assert found["design_reason"].startswith("Points: ")
+    assert found["design_reason"] in run_report(directory).notes
 
     def refuse(*arguments):
         raise AssertionError("a begun run must not choose again")
 
     monkeypatch.setattr(module, "choose_design", refuse)
     carry_out(read_run(directory), directory, new=False)
+    again = json.loads((directory / "results.json").read_text())
+    assert again["design_reason"] == found["design_reason"]
+
+
+def test_a_run_says_at_its_start_why_points_are_measured(tmp_path, monkeypatch, capsys):
+    study, directory = write(tmp_path, design="auto"), tmp_path / "run"
+    _, _, told = call(monkeypatch, capsys, "run", study, "--output", directory)
+    assert "2,400 shots for 24 points in 1 submissions" in told
+    assert json.loads((directory / "results.json").read_text())["design_reason"] in told
 
 
 @pytest.mark.parametrize("backend", ["aer", "ibm"])

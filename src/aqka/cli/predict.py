@@ -31,7 +31,7 @@ def predict(
             min=1,
             max=10**6,
             help="At most so many shots, on average, for each pair of a new and a training "
-            "point; default: the study's test_shots. Of a run of points: for each new point; "
+            "point; default: the study's test_shots. Of a run of points, for each new point; "
             "default: what a training point got.",
         ),
     ] = None,

@@ -235,16 +235,19 @@ def _write_report(done: "StudyRun", errors: Console) -> "list[tuple[RunReport, P
 
 
 def _announce(quote: "Quote", test_shots: int, directory: Path, errors: Console) -> None:
-    errors.print(
-        f"{inert(directory, 300)}: {quote.shots:,} shots for {quote.n_pairs:,} pairs of "
-        f"{quote.n_points} points in {quote.submissions} submissions, then at most "
-        f"{test_shots:,} for predictions. {quote.split}".rstrip(),
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
-    for sentence in quote.warnings:
-        errors.print(f"Warning: {sentence}", highlight=False, markup=False, soft_wrap=True)
+    from aqka.study.directory import read_results
+
+    pairs = f"{quote.n_pairs:,} pairs of " if quote.design == "pairs" else ""
+    why = read_results(directory).get("design_reason")  # written before the first shot
+    sentences = [
+        f"{inert(directory, 300)}: {quote.shots:,} shots for {pairs}{quote.n_points} points in "
+        f"{quote.submissions} submissions, then at most {test_shots:,} for predictions. "
+        f"{quote.split}".rstrip(),
+        *([] if why is None else [inert(why, 300)]),
+        *(f"Warning: {sentence}" for sentence in quote.warnings),
+    ]
+    for sentence in sentences:
+        errors.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -114,13 +114,17 @@ class PointTable(Shown):
 
         With their settings, for in many a setting has a single shot.
         """
-        cells, outcomes = (np.repeat(column, self.counts) for column in (self.cells, self.outcomes))
-        shots, point = self.shots_per_point, cells // self.n_settings
-        first = np.cumsum(shots) - shots
-        drawn = first[point] + (random.random(len(cells)) * shots[point]).astype(np.int64)
+        point = self.cells // self.n_settings
+        entries = np.bincount(point, minlength=self.n_points)
+        most = max(1, entries.max(initial=0))
+        # Aligned to the right: what rounding leaves over goes to the last, which is a real one.
+        place = np.arange(len(point)) - np.cumsum(entries)[point] + most
+        chances = np.zeros((self.n_points, most))
+        chances[point, place] = self.counts / self.shots_per_point[point]
+        drawn = random.multinomial(self.shots_per_point, chances)[point, place]
         again = PointTable(self.n_points, self.settings)
-        np.add.at(again.shots.reshape(-1), cells[drawn], 1)
-        again._merge(cells[drawn], outcomes[drawn], np.ones(len(cells), dtype=np.int64))
+        np.add.at(again.shots.reshape(-1), self.cells, drawn)
+        again._merge(self.cells, self.outcomes, drawn)
         return again
 
     def dense(self, points: ArrayLike) -> IntArray:

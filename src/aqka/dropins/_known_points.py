@@ -11,6 +11,7 @@ from aqka.dropins._point_requests import PointsRequest, PointsTraining
 from aqka.dropins._point_states import FittedPoints, PointStates, ReducedPoints
 from aqka.dropins._requests import Request
 from aqka.errors import InputError
+from aqka.estimates.projected import least_shots
 from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS
 
 
@@ -23,6 +24,7 @@ class KnownPoints(Known):
         super().__init__()
         self._places: dict[int, int] = {}  # of a point's number, where its state stands
         self._states: PointStates | None = None
+        self._n_qubits: int | None = None
 
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         """Return a kernel, with NaN for what is unknown."""
@@ -53,8 +55,13 @@ class KnownPoints(Known):
         return PointsRequest(points[first] + 0.0, shots)  # -0.0 is 0.0
 
     def check(self, request: Request, session: Any) -> None:
-        """Refuse what reduced states could not be read from, before it is measured."""
-        n_qubits, n_settings = session.table.n_qubits, session.table.n_settings
+        """Refuse what could not be read, or not with the known points, before it is measured."""
+        n_qubits = session.table.n_qubits
+        if self._n_qubits not in (None, n_qubits):
+            raise InputError(
+                f"X must have as many features as the points that are known: theirs are states of "
+                f"{self._n_qubits} qubits, got {n_qubits}; make another kernel for these."
+            )
         if n_qubits <= MAX_FIDELITY_QUBITS:
             return
         if self._states is None and not isinstance(request, PointsTraining):
@@ -62,17 +69,17 @@ class KnownPoints(Known):
                 f"points of {n_qubits} qubits have a projected kernel, whose width is taken from "
                 "the training points: ask for their kernel first, or call prepare(X, y)."
             )
-        shots = session.budget // len(request.rows)
-        if shots < n_settings:
+        shots, least = session.budget // len(request.rows), least_shots(session.table.settings)
+        if shots < least:
             raise InputError(
-                f"points of {n_qubits} qubits are measured in {n_settings} settings and need a "
-                f"shot in each, {n_settings} a point, got {shots}; raise budget for training "
-                "points, shots_per_point for others."
+                f"shots_per_point must be at least {least} for points of {n_qubits} qubits, so "
+                f"that each qubit is measured twice in X, Y and Z, got {shots}."
             )
 
     def take(self, request: Request, session: Any) -> None:
         """Fit the states of a request's points, but for those whose shots were lost."""
         table = session.table
+        self._n_qubits = table.n_qubits
         if self._states is None:
             fitted = table.n_qubits <= MAX_FIDELITY_QUBITS
             self._states = FittedPoints() if fitted else ReducedPoints()

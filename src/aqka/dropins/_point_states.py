@@ -14,7 +14,7 @@ from aqka.core.points import PointTable
 from aqka.estimates.projected import (
     ReducedStates,
     median_gamma,
-    operator_values,
+    readable_points,
     reduced_states,
     squared_distances,
 )
@@ -94,7 +94,7 @@ class ReducedPoints(PointStates):
 
     def __init__(self) -> None:
         self._states: ReducedStates | None = None
-        self._gamma = 1.0
+        self._gamma: float | None = None
 
     def __len__(self) -> int:
         """Return how many points there are."""
@@ -102,8 +102,7 @@ class ReducedPoints(PointStates):
 
     def readable(self, table: PointTable) -> IntArray:
         """Return the points with two shots or more of each letter on each qubit."""
-        _, matching = operator_values(table, locality=1)
-        return np.flatnonzero((table.shots @ matching.T).min(axis=1) >= 2)
+        return readable_points(table)
 
     def add_training(self, table: PointTable, outputs: FloatArray | None) -> None:
         """Add the training points and choose the width by them, as ``ProjectedPoints`` does."""
@@ -115,8 +114,11 @@ class ReducedPoints(PointStates):
         self._append(states)
 
     def add(self, table: PointTable) -> None:
-        """Add other points."""
-        self._append(reduced_states(table))
+        """Add other points; the first of all where the training points lost their shots."""
+        states = reduced_states(table)
+        if self._gamma is None:
+            self._gamma = median_gamma(states)
+        self._append(states)
 
     def _append(self, new: ReducedStates) -> None:
         self._states = new if self._states is None else self._states.joined(new)
@@ -127,6 +129,7 @@ class ReducedPoints(PointStates):
         With the noise of both points, whichever is new: so an entry is the same in every block.
         """
         assert self._states is not None
+        assert self._gamma is not None
         noise = self._states.variances @ self._states.weights
         left, right = self._states.subset(rows), self._states.subset(cols)
         distances = squared_distances(left, right) + noise[rows][:, None] + noise[cols]

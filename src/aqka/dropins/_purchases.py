@@ -139,6 +139,8 @@ class Purchases:
         request, session, backend = errand
         self._broken_off = errand if folder is None else None
         drive(session, backend, folder)
+        # Who fits states may be interrupted: until all is known, the request is not finished.
+        self.known.take(request, session)
         self._broken_off = None
         if folder is not None:
             self._taken.add(folder.name)
@@ -147,7 +149,6 @@ class Purchases:
             self.test_things += request.count
         else:
             self.session = session
-        self.known.take(request, session)
 
     def _catch_up(self, directory: Path) -> None:
         """Take up requests of other processes and earlier runs; one that broke off is finished."""

@@ -123,6 +123,12 @@ def least_shots(settings: IntArray, locality: int = 1) -> int:
     return most
 
 
+def readable_points(table: PointTable, locality: int = 1) -> IntArray:
+    """Return the points that have reduced states: two shots or more for each operator."""
+    _, matching = operator_values(table, locality)
+    return np.flatnonzero((table.shots @ matching.T).min(axis=1) >= 2)
+
+
 Operator = tuple[tuple[int, ...], tuple[int, ...]]
 """Qubits and their letters."""
 

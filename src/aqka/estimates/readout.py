@@ -54,7 +54,15 @@ def known_confusion(calibration: CalibrationTable | None) -> FloatArray | None:
     """Return what a calibration shows; None without one, or until both states have been read."""
     if calibration is None or calibration.shots.min() == 0:
         return None
-    return confusion_matrices(calibration.answer, calibration.n_qubits)
+    try:
+        return confusion_matrices(calibration.answer, calibration.n_qubits)
+    except InputError as error:
+        zeros, ones = calibration.shots
+        raise InputError(
+            f"the calibration of the readout, {zeros} shots of all qubits in 0 and {ones} of all "
+            f"in 1, cannot be used: {error} Few shots can show this by chance: begin anew with "
+            "more calibration_shots, or without."
+        ) from error
 
 
 def as_confusion(confusion: ArrayLike, n_qubits: int) -> FloatArray:

@@ -13,6 +13,8 @@ from aqka.maths.product_bases import ProductBases
 from aqka.maths.state_errors import kernel_moments, overlap_variances, spreads, tangent_roots
 
 CALIBRATION_POINTS = 100
+LARGEST_VARIANCE = 0.25
+"""Of any number between 0 and 1; where shots are few, the delta method knows no bounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,8 @@ def pure_kernel_errors(
             f"states must be pure, got rank {states.rank}; use bootstrap_kernel_errors."
         )
     bias, variance = _moments(table, states, others)
-    return KernelErrors(bias, variance * _calibration(table, states, random, kernel_of))
+    calibration = _calibration(table, states, random, kernel_of)
+    return KernelErrors(bias, np.minimum(variance * calibration, LARGEST_VARIANCE))
 
 
 def _moments(
@@ -95,7 +98,7 @@ def _moments(
     if others is None:
         np.fill_diagonal(bias, 0.0)
         np.fill_diagonal(variance, 0.0)
-    return bias, variance
+    return np.clip(bias, -1.0, 1.0), np.minimum(variance, LARGEST_VARIANCE)
 
 
 def _contributions(
@@ -166,7 +169,7 @@ def bootstrap_kernel_errors(
     fitted = fit_states(drawn, truth.rank, confusion=truth.confusion)
     moments = _bootstrap_moments(drawn, fitted, random, kernel, replicates)
     calibration = _mean_square(kernel(fitted) - kernel(truth), *moments)
-    return KernelErrors(bias, variance * max(1.0, calibration))
+    return KernelErrors(bias, np.minimum(variance * max(1.0, calibration), LARGEST_VARIANCE))
 
 
 def _bootstrap_moments(

@@ -40,11 +40,13 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         block), or a finished run of pairs or points (its directory, session or table of counts),
         where X is one column of its point numbers.
     budget
-        Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``; None is 16
-        shots a pair. For training, or with ``new_points`` for training and predictions together.
+        Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``. For
+        training, or with ``new_points`` for training and predictions together. None is 16 shots a
+        pair, or 16 · 2ⁿ a point of n qubits (ten at most are counted).
     allocator, readout
-        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. An
-        allocator of None is the default: uniform shots.
+        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. None
+        is the default of the design: uniform shots, and the readout ``"ridge-noise"`` of pairs,
+        ``"ridge-loo"`` of points.
     test_shots
         Shots a point that ``predict`` may spend where it is given no budget. None takes exact
         entries from a simulator.
@@ -60,7 +62,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that
         shots grow with their number and new points cost what training points do; or ``"auto"``,
         which takes the one that :func:`~aqka.sessions.choose_design` predicts the smaller error
-        for, if as many points will be predicted as are trained on.
+        for, with ``new_points``, or as many as are trained on where none are told.
+        ``allocation_reason_`` says why.
     new_points
         Points that will be predicted out of ``budget``, which is split with a reason, or by
         ``test_shots``; ``quote_`` says how. It is then a ceiling too: a fit or a prediction that
@@ -79,7 +82,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         backend: Any = STATEVECTOR,
         budget: int | str | None = None,
         allocator: Any = None,
-        readout: Any = DEFAULT_READOUT,
+        readout: Any = None,
         *,
         test_shots: int | None = None,
         directory: str | Path | None = None,
@@ -110,8 +113,9 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = is_precomputed(self.backend)
         return tags
 
-    def _chosen_readout(self) -> Readout:
-        return make_readout(self.readout)
+    def _chosen_readout(self) -> Readout | None:
+        """Return the readout that was named; None leaves it to the design."""
+        return None if self.readout is None else make_readout(self.readout)
 
     def _fit_problem(
         self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
@@ -134,13 +138,14 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.source_ = kernel_source(self.backend, X, purchase)
         training = self.source_.training(problem, on_round)
         self.problem_ = problem
-        self.quote_ = None
-        if self.source_.takes_shots and self.budget is not None:
-            self.quote_ = purchase.quote(len(X), X.shape[1])
+        self.quote_ = self.source_.quote(training)
         self.session_, self.table_ = training.session, training.table
         self.ledger_path_ = training.ledger_path
         self.shots_used_ = training.shots
-        self.allocation_reason_ = training.reason
+        choice = self.source_.choice
+        self.allocation_reason_ = " ".join(
+            [*([] if choice is None else [choice.reason]), training.reason]
+        )
         self.head_ = training.fit(readout, problem)
         self.kernel_, self.kernel_variance_ = training.read(self.head_)
         self.diagnostics_ = training.diagnose(problem, self.kernel_)
@@ -153,7 +158,7 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _with_total_interval(self, found: Any) -> Any:
         """Return a prediction with intervals that count the training shots."""
-        readout = self._chosen_readout()
+        readout = self._chosen_readout() or make_readout(DEFAULT_READOUT)
         if isinstance(found, Prediction):
             return with_total_interval(found, self.session_, readout)
         if isinstance(found, ValuePrediction):

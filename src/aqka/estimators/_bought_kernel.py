@@ -22,6 +22,7 @@ from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
+from aqka.sessions.design import DesignChoice, choose_design
 from aqka.sessions.prediction import predict as predict_by_shots
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import Values, predict_values
@@ -52,10 +53,9 @@ class Purchase:
     ceiling: Ceiling | None = None
 
     def quote(self, n_points: int, n_features: int) -> Quote:
-        """Return what the budget buys, predictions of the new points among it."""
+        """Return what the budget buys by a settled design, new points' predictions among it."""
         budget = DEFAULT_SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
         given = budget if self.budget is None else self.budget
-        split = "points" if self.design == "points" else "pairs"
         per_pair = None
         if self.test_shots is not None:
             per_pair = -(-as_count(self.test_shots, "test_shots") // n_points)
@@ -63,7 +63,7 @@ class Purchase:
             self.new_points or 0,
             test_shots=per_pair,
             calibration_shots=self.calibration_shots,
-            design=split,
+            design=self.design,
         )
         qubits = max(n_features, 2)
         return quote(n_points, given, n_qubits=qubits, rate=self.rate, wish=wish)
@@ -71,6 +71,20 @@ class Purchase:
     def training_shots(self, n_points: int, n_features: int) -> int:
         """Return the budget as a number of shots for training."""
         return self.quote(n_points, n_features).shots
+
+    def choose_design(self, n_points: int, n_features: int, backend: Backend) -> DesignChoice:
+        """Return the better design for all that the budget is for.
+
+        Where no new points are told, as many are taken as there are for training, and the same
+        shots on top for them.
+        """
+        quoted = replace(self, design="pairs", test_shots=None).quote(n_points, n_features)
+        shots, new_points = quoted.total_shots, self.new_points
+        if new_points is None:
+            shots, new_points = 2 * quoted.shots, n_points
+        return choose_design(
+            *(n_points, backend.n_qubits, shots, new_points), measures_pairs=backend.measures_pairs
+        )
 
     def with_ceiling(self, n_features: int) -> "Purchase":
         """Return it with the budget as a ceiling, if that is for predictions too."""
@@ -89,7 +103,20 @@ class BoughtKernel(KernelSource):
     factory: BackendFactory
     X: NDArray[Any]
     purchase: Purchase
+    choice: DesignChoice | None = None
     takes_shots = True
+
+    @classmethod
+    def chosen(cls, factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> DesignChoice:
+        """Return the better design for these points; nothing is measured."""
+        backend = cls(factory, X, purchase)._backend(X[:2], columns=None)
+        return purchase.choose_design(len(X), X.shape[1], backend)
+
+    def quote(self, training: TrainingKernel) -> Quote | None:
+        """Return what the budget buys; None where none was given."""
+        if self.purchase.budget is None:
+            return None
+        return self.purchase.quote(len(self.X), self.X.shape[1])
 
     def training(self, problem: Problem, on_round: OnRound | None = None) -> TrainingKernel:
         """Spend the budget on the training pairs."""
@@ -97,6 +124,7 @@ class BoughtKernel(KernelSource):
         check_measures_pairs(backend)
         shots = purchase.training_shots(problem.n_points, self.X.shape[1])
         session, directory = self._session(problem, shots, backend)
+        session.design_choice = self.choice
         options: dict[str, Any] = {"ceiling": purchase.ceiling, "verbose": purchase.verbose}
         drive(session, backend, directory, on_round=on_round, **options)
         reason = session.allocator.explain(session.table, problem)

@@ -7,23 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, digest
+from aqka.backends import Backend
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._bought_kernel import BoughtKernel, own_directory
 from aqka.estimators._training_kernel import OnRound
 from aqka.estimators._training_points import TrainingPoints
+from aqka.planning.quotes import Quote
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.sessions.design import choose_design
-from aqka.sessions.point_acquisition import (
-    DEFAULT_POINT_ALLOCATOR,
-    PointAcquisition,
-    as_calibration_shots,
-)
-from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, StateHead
+from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
+from aqka.sessions.point_heads import PointHead, StateHead
 from aqka.sessions.point_prediction import PredictedPoints, predict_points
-from aqka.sessions.point_values import NEVER_SETTLED, values_of
+from aqka.sessions.point_values import NEVER_SETTLED, predict_point_values
 from aqka.sessions.value_prediction import Values
 
 SHOTS_PER_AMPLITUDE = 16
@@ -45,12 +42,13 @@ class BoughtPoints(BoughtKernel):
         shots = self._shots(problem.n_points, backend.n_qubits)
         given = purchase.allocator
         allocator = DEFAULT_POINT_ALLOCATOR if given in (None, DEFAULT_ALLOCATOR) else given
-        calibration = as_calibration_shots(purchase.calibration_shots)
+        calibration = purchase.calibration_shots
         session = PointAcquisition(
             *(problem, backend.n_qubits, shots + calibration, allocator),
             seed=purchase.seed,
             calibration_shots=calibration,
         )
+        session.design_choice = self.choice
         directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
         # Who looks at rounds sees the session of the design.
         look: Any = on_round
@@ -63,14 +61,11 @@ class BoughtPoints(BoughtKernel):
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingPoints(session.table, problem, reason, session, ledger_path)
 
-    def is_better_than_pairs(self) -> bool:
-        """Return what the law says, if as many points are predicted as are trained on."""
-        n_qubits = self._backend(self.X[:2], columns=None).n_qubits
-        n_points, budget = len(self.X), self.purchase.budget
-        if n_qubits is None or budget is None:
-            return n_qubits is not None and n_qubits <= MAX_FIDELITY_QUBITS
-        shots = self._shots(n_points, n_qubits)
-        return choose_design(n_points, n_qubits, 2 * shots, n_points).design == "points"
+    def quote(self, training: TrainingPoints) -> Quote | None:  # type: ignore[override]
+        """Return what the budget buys; None where none was given."""
+        if self.purchase.budget is None:
+            return None
+        return self.purchase.quote(len(self.X), training.table.n_qubits)
 
     def _shots(self, n_points: int, n_qubits: int) -> int:
         """Return the shots of the points, without those of a calibration."""
@@ -94,18 +89,20 @@ class BoughtPoints(BoughtKernel):
     ) -> PredictedPoints:
         """Measure new points and predict them."""
         backend = self._backend(X, columns=None)
-        identity = repr((backend.fingerprint(), shots, error_rate, _head_identity(head)))
-        how = self._how("predict", identity)
+        how = self._how("predict", _identity(backend, shots, error_rate, head))
         return predict_points(head, backend, shots, error_rate=error_rate, level=level, **how)
 
     def predict_values(  # type: ignore[override]
         self, head: PointHead, X: NDArray[Any], shots: int, level: float
     ) -> Values:
         """Measure new points evenly: no class is there to be settled."""
-        found = self.predict(head, X, shots, NEVER_SETTLED, level)
-        return values_of(found)
+        backend = self._backend(X, columns=None)
+        how = self._how("predict", _identity(backend, shots, NEVER_SETTLED, head))
+        return predict_point_values(head, backend, shots, level=level, **how)
 
 
-def _head_identity(head: PointHead) -> str:
+def _identity(backend: Backend, shots: int, error_rate: float, head: PointHead) -> str:
+    """Return what a prediction depends on, as a text."""
     numbers = head.operators if isinstance(head, StateHead) else head.alpha  # type: ignore[attr-defined]
-    return digest(np.asarray(numbers, dtype=np.complex128).view(np.float64))
+    head_digest = digest(np.asarray(numbers, dtype=np.complex128).view(np.float64))
+    return repr((backend.fingerprint(), shots, error_rate, head_digest))

@@ -9,13 +9,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.pairs import PairTable
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.insight.diagnostics import Diagnostics, diagnose
-from aqka.readouts import FittedHead, Readout
+from aqka.planning.quotes import Quote
+from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.sessions.acquisition import Acquisition
+from aqka.sessions.design import DesignChoice
 from aqka.sessions.value_prediction import Values
 
 OnRound = Callable[[Acquisition], None]
@@ -72,8 +75,9 @@ class TrainingKernel:
         """Shots that were bought for it."""
         return 0 if self.session is None else self.session.table.total
 
-    def fit(self, readout: Readout, problem: Problem) -> FittedHead:
-        """Train a head."""
+    def fit(self, readout: Readout | None, problem: Problem) -> FittedHead:
+        """Train a head; None is the default readout of pairs."""
+        readout = readout or make_readout(DEFAULT_READOUT)
         if self.table is None:
             return readout.fit_kernel(self.kernel, problem)
         landmarks = None if self.session is None else self.session.landmarks
@@ -95,6 +99,8 @@ class KernelSource(ABC):
 
     takes_shots: bool = False
     """Whether entries of test points can be bought."""
+    choice: DesignChoice | None = None
+    """What ``design="auto"`` took, and why."""
 
     @abstractmethod
     def training(self, problem: Problem, on_round: OnRound | None = None) -> Any:
@@ -103,6 +109,10 @@ class KernelSource(ABC):
 
         ``on_round`` is called after every round that is bought.
         """
+
+    def quote(self, training: Any) -> Quote | None:
+        """Return what the budget of a kernel buys that is bought under one."""
+        return None
 
     @abstractmethod
     def decide(self, head: Any, X: NDArray[Any], problem: Problem) -> FloatArray:

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.estimates.state_errors import pure_kernel_errors
 from aqka.insight.diagnostics import Diagnostics, diagnose
-from aqka.readouts import Readout, make_readout
+from aqka.readouts import Readout
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, PointKernel, StateHead
 
@@ -51,13 +50,12 @@ class TrainingPoints:
         """Shots that were bought for it."""
         return 0 if self.session is None else self.session.shots_spent
 
-    def fit(self, readout: Readout, problem: Problem) -> PointHead:
-        """Train a head; the default readout is that of points, for pairs have another noise."""
-        chosen = None if readout == make_readout(DEFAULT_READOUT) else readout
+    def fit(self, readout: Readout | None, problem: Problem) -> PointHead:
+        """Train a head; None is the default readout of points: leave-one-out."""
         if self.session is not None:
-            return self.session.fit(chosen)
+            return self.session.fit(readout)
         kernel = PointKernel.default(self.table.n_qubits).with_confusion(self.confusion)
-        return kernel.fit(self.table, problem, chosen)
+        return kernel.fit(self.table, problem, readout)
 
     def read(self, head: PointHead) -> tuple[FloatArray | None, FloatArray | None]:
         """Return the kernel that a head was trained on and, of pure states, its variances.

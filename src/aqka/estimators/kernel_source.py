@@ -1,5 +1,6 @@
 """Where an estimator's kernel comes from: the one place that looks at its ``backend``."""
 
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from aqka.estimators._finished_run import FinishedRun, confusion_of_run, table_o
 from aqka.estimators._given_kernel import GivenKernel
 from aqka.estimators._training_kernel import KernelSource
 from aqka.sessions.design import DESIGNS
+from aqka.sessions.point_acquisition import as_calibration_shots
 
 PRECOMPUTED = "precomputed"
 
@@ -61,14 +63,10 @@ def _bought(factory: BackendFactory, X: NDArray[Any], purchase: Purchase) -> Ker
         raise InputError(
             f"design must be one of {', '.join(DESIGNS)}; got {inert(repr(purchase.design), 100)}."
         )
-    if purchase.calibration_shots and purchase.design != "points":
-        raise InputError(
-            f"calibration_shots are for design='points', got {purchase.calibration_shots} with "
-            f"design={purchase.design!r}: readout errors of pairs are not corrected."
-        )
-    if purchase.design == "pairs":
-        return BoughtKernel(factory, X, purchase)
-    points = BoughtPoints(factory, X, purchase)
-    if purchase.design == "points" or points.is_better_than_pairs():
-        return points
-    return BoughtKernel(factory, X, purchase)
+    as_calibration_shots(purchase.calibration_shots, purchase.design)
+    choice = None
+    if purchase.design == "auto":  # settled first: the quote and the split are those of a design
+        choice = BoughtKernel.chosen(factory, X, purchase)
+        purchase = replace(purchase, design=choice.design)
+    kind = BoughtPoints if purchase.design == "points" else BoughtKernel
+    return kind(factory, X, purchase, choice)

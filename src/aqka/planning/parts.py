@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from aqka._util.arrays import as_count
 from aqka.planning.split import Split, split_shots
 from aqka.planning.usage import Usage
+from aqka.sessions.point_prediction import LOOKS
 from aqka.sessions.prediction import ROUNDS
 
 PREDICTIONS, SENTINELS, CALIBRATION = "predictions", "sentinels", "calibration"
@@ -54,7 +55,7 @@ class Wish:
     on_top
         Whether the budget is for training alone, and predictions and sentinels come on top of it.
     design
-        What a shot is spent on, for the split and the depth.
+        What a shot is spent on: of it depend the split, the depth and the rounds of predictions.
     """
 
     new_points: int = 0
@@ -91,7 +92,7 @@ class Wish:
         found = []
         execution, overhead = usage.execution_seconds, usage.device.job_overhead
         if split.predict:
-            rounds = min(ROUNDS, split.predict)
+            rounds = min(LOOKS if self.design == "points" else ROUNDS, split.predict)
             # At most: whatever the rounds' sizes, each begins at most one job that is not full.
             executions = usage.executions(split.predict)
             jobs = rounds + executions // usage.device.max_executions

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from aqka.insight.hindsight import Steering
 from aqka.planning.budget import duration
-from aqka.planning.parts import CALIBRATION
 from aqka.report.advice import advice
 from aqka.report.number_text import count_text, number_text, p_text, range_text
 from aqka.report.point_results import PointResults
@@ -39,7 +38,7 @@ def _spending(report: RunReport) -> str:
     text = _on_points(report) if report.measures_points else _on_pairs(report)
     if lost:
         text += f" {count_text(lost, 'round')} failed."
-    calibration = _calibration_shots(report)
+    calibration = report.calibration_shots
     if calibration:
         text += f" {calibration:,} more calibrated the readout."
     tested = report.point_results or report.values
@@ -50,11 +49,6 @@ def _spending(report: RunReport) -> str:
             f"{table.total + calibration + used:,} in all."
         )
     return text + _qpu_time(report) + _cost(report)
-
-
-def _calibration_shots(report: RunReport) -> int:
-    rows = (row for row in report.usage if row["figure"] == f"shots for {CALIBRATION}")
-    return next((int(row["actual"]) for row in rows), 0)
 
 
 def _on_points(report: RunReport) -> str:

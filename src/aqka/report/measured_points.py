@@ -6,7 +6,12 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
-from aqka.estimates.projected import ReducedStates, median_gamma, reduced_states
+from aqka.estimates.projected import (
+    ReducedStates,
+    median_gamma,
+    readable_points,
+    reduced_states,
+)
 from aqka.estimates.projected_errors import distance_errors
 from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_errors
 from aqka.estimates.state_rank import RankTest, choose_rank
@@ -69,7 +74,7 @@ class MeasuredPoints:
 def measured_points(
     table: PointTable, head: PointHead | None = None, confusion: FloatArray | None = None
 ) -> MeasuredPoints | None:
-    """Return what the counts say; None while points are without shots, or for too many of them.
+    """Return what the counts say; None while points have too few shots, or for too many points.
 
     Parameters
     ----------
@@ -89,6 +94,8 @@ def measured_points(
         fitted = head.states if head.rank == 1 else head.fit_points(table)
         return _fitted(table, fitted, head.tests, head.kernel_of)
     if table.n_qubits > MAX_FIDELITY_QUBITS:
+        if len(readable_points(table)) < table.n_points:
+            return None
         states = reduced_states(table, confusion=confusion)
         return _projected(table, states, median_gamma(states), confusion)
     return _fitted(table, *choose_rank(table, np.random.default_rng(0), confusion=confusion))

@@ -44,7 +44,7 @@ from aqka.study.progress import (
     read_begun_history,
     run_state,
 )
-from aqka.study.results import measured_spectrum
+from aqka.study.results import measured_spectrum, training_use
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     RoundSummary,
@@ -71,7 +71,9 @@ class RunReport:
     study_text, settings
         The study file, and its settings by name; empty of a run begun from Python.
     table, budget, rounds
-        Counts, shots that may be spent, and what happened round by round.
+        Counts, shots that may be spent on them, and what happened round by round.
+    calibration_shots
+        Shots beside these that calibrated the readout.
     labels, ids, data
         Classes of the training points, as text, empty where they are not recorded; what the
         user's file calls them; and a digest of the test points, by which two runs know that they
@@ -109,6 +111,7 @@ class RunReport:
     settings: dict[str, str]
     table: PairTable | PointTable
     budget: int
+    calibration_shots: int
     rounds: list[RoundSummary]
     labels: list[str]
     ids: list[str]
@@ -203,8 +206,14 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         bill=bill_of(run),
         circuit=run_circuit(run, feature_map),
         ledgers=run.audits,
-        notes=what_is_left_out(run, exact),
+        notes=[*_design_note(run), *what_is_left_out(run, exact)],
     )
+
+
+def _design_note(run: StudyRun) -> list[str]:
+    """Return why pairs or points were measured, where the study left it open."""
+    why = run.results.get("design_reason")
+    return [inert(why, 300)] if isinstance(why, str) else []
 
 
 def _readout_note(session: PointAcquisition) -> list[str]:
@@ -250,6 +259,7 @@ def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunR
         circuit=run_circuit(run, feature_map),
         ledgers=run.audits,
         notes=[
+            *_design_note(run),
             "Points were measured, not pairs: there is no comparison of allocators, and intervals "
             "count the new points' own shots.",
             *_why_unread(table, measured),
@@ -317,6 +327,7 @@ def _common(directory: Path, history: History, state: str, backend: str) -> dict
         "version": history.version,
         # A calibration is no part of what the figures of points add up to.
         "budget": (history.budget or 0) - (history.extent.calibration or 0),
+        "calibration_shots": training_use(history).get("calibration_shots", 0),
     }
 
 
@@ -393,7 +404,7 @@ def _why_unread(table: PointTable, measured: MeasuredPoints | None) -> list[str]
         return []
     if table.n_points > MAX_ASSESSED_POINTS:
         return [f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here."]
-    return ["Some points have no shots yet, so that there is no kernel to show."]
+    return ["Some points have no shots yet, or too few, so that there is no kernel to show."]
 
 
 def _eigenvalues(kernel: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import Allocator
 from aqka.allocators.points import PointAllocator
 from aqka.allocators.schedule import Schedule
@@ -20,8 +20,12 @@ from aqka.runs.driver import drive
 from aqka.runs.patience import Patience
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
-from aqka.sessions.design import DESIGNS, choose_design
-from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
+from aqka.sessions.design import DESIGNS, DesignChoice, choose_design
+from aqka.sessions.point_acquisition import (
+    DEFAULT_POINT_ALLOCATOR,
+    PointAcquisition,
+    as_calibration_shots,
+)
 
 
 @overload
@@ -117,7 +121,8 @@ def acquire(
         with a run in ``directory`` that the default of version 0.1.0 began.
     design
         What a shot is spent on: ``"pairs"`` (the paper's), ``"points"``, or ``"auto"``, which
-        takes what :func:`~aqka.sessions.choose_design` predicts the smaller error for.
+        takes what :func:`~aqka.sessions.choose_design` predicts the smaller error for;
+        ``design_choice.reason`` of the session says why.
     new_points
         Of ``"auto"``: points to be predicted later on, out of budgets like this one.
     calibration_shots
@@ -156,15 +161,11 @@ def acquire(
     backend = as_backend(backend)
     if design not in DESIGNS:
         raise InputError(f"design must be one of {', '.join(DESIGNS)}; got {design!r}.")
-    if calibration_shots and design != "points":
-        raise InputError(
-            f"calibration_shots are for design='points', got {calibration_shots} with "
-            f"design={design!r}: readout errors of pairs are not corrected."
-        )
+    as_calibration_shots(calibration_shots, design)
+    choice = None
     if design == "auto":
-        # A new point is taken to get the shots that a training point gets.
-        total = budget + budget * new_points // problem.n_points
-        design = choose_design(problem.n_points, backend.n_qubits, total, new_points).design
+        choice = _better_design(backend, problem.n_points, budget, new_points)
+        design = choice.design
     session: Acquisition | PointAcquisition
     if design == "points":
         session = _point_session(
@@ -173,8 +174,19 @@ def acquire(
     else:
         chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
         session = _pair_session(backend, problem, budget, chosen, schedule, seed)
+    session.design_choice = choice
     drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
     return session  # line 13: K̂ = c / s is session.table.estimate()
+
+
+def _better_design(backend: Backend, n_points: int, budget: int, new_points: int) -> DesignChoice:
+    """Return the design that promises the smaller error, of those that the backend can measure."""
+    shots, new = as_count(budget, "budget"), as_count(new_points, "new_points", minimum=0)
+    # A new point is taken to get the shots that a training point gets.
+    total = shots + shots * new // n_points
+    return choose_design(
+        n_points, backend.n_qubits, total, new, measures_pairs=backend.measures_pairs
+    )
 
 
 def _pair_session(

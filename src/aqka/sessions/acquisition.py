@@ -13,6 +13,7 @@ from aqka.errors import InputError
 from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.runs.session import Session
 from aqka.sessions.checked_allocation import checked_allocation
+from aqka.sessions.design import DesignChoice
 
 
 class Acquisition(Session[ShotPlan]):
@@ -32,6 +33,11 @@ class Acquisition(Session[ShotPlan]):
         Every draw comes from a generator seeded by (seed, round), so a session rebuilt from
         its recorded hits goes on bit for bit as the uninterrupted one.
 
+    Attributes
+    ----------
+    design_choice
+        Why pairs are measured, where ``design="auto"`` chose them; else None.
+
     Examples
     --------
     A lab that runs the circuits by hand:
@@ -44,6 +50,8 @@ class Acquisition(Session[ShotPlan]):
     >>> session.done, session.table.estimate()
     (True, array([0.2, 0.3, 0.9]))
     """
+
+    design_choice: DesignChoice | None = None
 
     def __init__(
         self,

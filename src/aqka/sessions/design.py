@@ -39,7 +39,12 @@ class DesignChoice:
 
 
 def choose_design(
-    n_points: int, n_qubits: int | None, budget: int, new_points: int = 0
+    n_points: int,
+    n_qubits: int | None,
+    budget: int,
+    new_points: int = 0,
+    *,
+    measures_pairs: bool = True,
 ) -> DesignChoice:
     """Return the design whose kernel has the smaller error, by the law of points.
 
@@ -53,6 +58,8 @@ def choose_design(
         Shots for training and prediction together.
     new_points
         Points to be predicted.
+    measures_pairs
+        Whether the backend can measure pairs at all.
 
     Notes
     -----
@@ -77,6 +84,11 @@ def choose_design(
     spread = KernelSpread.cautious(n_qubits or 1)
     # Where a pair is unlikely to get a shot at all, what is known of it is the mean.
     pair_error = float(np.sqrt(spread.shot_variance / max(shots_per_pair, 1.0)))
+    if not measures_pairs:
+        reason = f"Points, {_figure(shots_per_point)} shots each: the backend has no pairs."
+        return DesignChoice(
+            "points", reason, shots_per_pair, shots_per_point, None, pair_error, None
+        )
     if n_qubits is None or n_qubits > MAX_FIDELITY_QUBITS:
         why = (
             "the backend cannot prepare the state of a point"
@@ -84,7 +96,7 @@ def choose_design(
             else f"states of {n_qubits} qubits have too many numbers to be fitted (a projected "
             "kernel of points is another kernel, and a choice of yours)"
         )
-        reason = f"Pairs, {shots_per_pair:.2g} shots each: {why}."
+        reason = f"Pairs, {_figure(shots_per_pair)} shots each: {why}."
         return DesignChoice(
             "pairs", reason, shots_per_pair, shots_per_point, None, pair_error, None
         )
@@ -102,7 +114,12 @@ def choose_design(
 
 
 def _reason(design: str, points: int, per_pair: float, per_point: float, worth: float) -> str:
-    at_points = f"{per_point:.0f} shots for each of {points} points are worth {worth:.2g} on every"
+    each = f"{_figure(per_point)} shots for each of {points} points"
+    at_points = f"{each} are worth {_figure(worth)} on every pair"
     if design == "points":
-        return f"Points: {at_points} pair; pairs would get {per_pair:.2g} each."
-    return f"Pairs, {per_pair:.2g} shots each: {at_points} pair only."
+        return f"Points: {at_points}; pairs would get {_figure(per_pair)} each."
+    return f"Pairs, {_figure(per_pair)} shots each: {at_points} only."
+
+
+def _figure(shots: float) -> str:
+    return f"{shots:,.0f}" if shots >= 10 else f"{shots:.2g}"

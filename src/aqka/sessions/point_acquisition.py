@@ -20,6 +20,7 @@ from aqka.estimates.projected import least_shots
 from aqka.estimates.readout import known_confusion
 from aqka.runs.session import Session
 from aqka.sessions.checked_allocation import checked_allocation
+from aqka.sessions.design import DesignChoice
 from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, PointHead, PointKernel
 
 DEFAULT_POINT_ALLOCATOR = "even"
@@ -57,6 +58,8 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
     ----------
     table, calibration
         What was measured of the points, and of the reference states.
+    design_choice
+        Why points are measured, where ``design="auto"`` chose them; else None.
 
     Examples
     --------
@@ -70,6 +73,8 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
     (True, array([[1., 0.],
            [0., 1.]]))
     """
+
+    design_choice: DesignChoice | None = None
 
     def __init__(
         self,
@@ -109,7 +114,8 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
                 f"{problem.n_points} points{beside}; better {4 * 2 ** min(n_qubits, 12)} a point."
             )
         least = least_shots(self.table.settings) if n_qubits > MAX_FIDELITY_QUBITS else 1
-        if left < least * problem.n_points:
+        self._least_shots = least * problem.n_points
+        if left < self._least_shots:
             raise InputError(
                 f"budget must give every point {least} shots, so that each qubit is measured twice "
                 f"in X, Y and Z: {left} shots for {problem.n_points} points."
@@ -236,10 +242,10 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
     def _calibration_plan(self) -> CalibrationPlan:
         """Return what the calibration lacks; shots that it lost are bought again.
 
-        They are the points' then, of which every one keeps a shot.
+        They are the points' then, of which every one keeps the fewest that can be read.
         """
         lacking = self.calibration.missing(self.calibration_shots // N_REFERENCES)
-        most = max(0, (self.shots_left - self.problem.n_points) // N_REFERENCES)
+        most = max(0, (self.shots_left - self._least_shots) // N_REFERENCES)
         return lacking.cut_to(np.minimum(lacking.shots, most))
 
     def _allocate(self, shots: int) -> IntArray:
@@ -249,9 +255,14 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
         return checked_allocation(self.allocator, answer, table.n_points, shots)
 
 
-def as_calibration_shots(shots: int) -> int:
+def as_calibration_shots(shots: int, design: str = "points") -> int:
     """Return the shots of a calibration, half of them for each of its two circuits."""
     count = as_count(shots, "calibration_shots", minimum=0)
+    if count and design != "points":
+        raise InputError(
+            f"calibration_shots are for design='points', got {count} with design={design!r}: "
+            "readout errors of pairs are not corrected."
+        )
     if count % N_REFERENCES:
         raise InputError(
             f"calibration_shots must be even, for half of them go to each of two circuits; got "

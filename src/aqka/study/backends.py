@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
-from aqka._util.text import did_you_mean, inert
+from aqka._util.text import inert
 from aqka.backends import (
     AerBackend,
     Backend,
@@ -20,6 +20,7 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
+from aqka.backends.fake_devices import fake_device
 from aqka.backends.sampler import runs_here
 from aqka.backends.sentinel import SentinelBackend
 from aqka.backends.statevector import MAX_STATE_BYTES, MAX_STATE_QUBITS, MORE_QUBITS
@@ -213,7 +214,7 @@ def ibm_device(section: BackendSection) -> Any:
     """Return the device of a study: a fake one in this process, or one of IBM's service."""
     name = section.device
     if name is not None and name.startswith("fake_"):
-        return _fake_device(name)
+        return fake_device(name, "backend.device")
     client = require("qiskit_ibm_runtime", "ibm")
     try:
         # An instance or region of the study takes the place of the saved account's.
@@ -231,17 +232,3 @@ def ibm_device(section: BackendSection) -> Any:
             "QiskitRuntimeService.save_account(token=..., channel=...), or set QISKIT_IBM_TOKEN "
             "and QISKIT_IBM_CHANNEL; to try without an account set backend.device = 'fake_fez'."
         ) from None
-
-
-def _fake_device(name: str) -> Any:
-    provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
-    known: dict[str, Any] = {}
-    for device in vars(provider).values():
-        label = getattr(device, "backend_name", None)
-        if isinstance(device, type) and isinstance(label, str):
-            known[label] = device
-    if name not in known:
-        raise InputError(
-            f"backend.device {inert(name)!r} is no fake device.{did_you_mean(name, list(known))}"
-        )
-    return known[name]()

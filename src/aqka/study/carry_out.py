@@ -171,7 +171,7 @@ def carry_out(
         if new:
             # First of all, so that an account without the mode asked for leaves nothing behind.
             device.enter_context(backends)
-            start = _start(quoted, test_shots, backends) | {"run_id": new_run_id()}
+            start = _start(prepared, quoted, test_shots, backends) | {"run_id": new_run_id()}
             write_run(prepared, directory, start)
         device.enter_context(hold_run(directory))
         forget_cancel(directory)
@@ -226,7 +226,7 @@ def _spend(
         as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
         made = _predict(prepared, head, spending, directory, history, as_measured)
         backends.__exit__(None, None, None)  # billed while open; what is left needs no device
-        start = _start(spending.quoted, spending.test_shots, backends)
+        start = _start(prepared, spending.quoted, spending.test_shots, backends)
         results = start | {"run_id": history.run_id}
         results |= results_of(study, points, session, history, head, made, noise)
         results["quote_versus_actual"] = quote_versus_actual(spending.quoted, results["actual"])
@@ -279,14 +279,18 @@ def _predict(
         return Predicted(found, run.history(), run.end())
 
 
-def _start(quoted: Quote, test_shots: int, backends: StudyBackends) -> dict[str, Any]:
+def _start(
+    prepared: Prepared, quoted: Quote, test_shots: int, backends: StudyBackends
+) -> dict[str, Any]:
     """Return what the results hold before the first shot."""
+    why = prepared.design_reason
     return {
         "version": __version__,
         "backend": backends.train.name,
         "quote": asdict(quoted),
         "test_shots": test_shots,
         "design": quoted.design,
+        **({} if why is None else {"design_reason": why}),
         **circuit_facts(backends.train.circuit),
     }
 
@@ -311,14 +315,20 @@ def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> P
     if study.method.design != "auto":
         return prepared
     if stored is not None and stored.get("design") in ("pairs", "points"):
-        return replace(prepared, study=with_design(study, str(stored["design"])))
+        why = stored.get("design_reason")
+        return replace(
+            prepared,
+            study=with_design(study, str(stored["design"])),
+            design_reason=why if isinstance(why, str) else None,
+        )
     pairs = replace(prepared, study=with_design(study, "pairs"))
     quoted = study_quote(pairs)
     chosen = choose_design(
         *(len(prepared.points.train), n_qubits_of(prepared)),
         *(quoted.total_shots, len(prepared.points.test)),
     )
-    return replace(prepared, study=with_design(study, chosen.design))
+    settled = with_design(study, chosen.design)
+    return replace(prepared, study=settled, design_reason=chosen.reason)
 
 
 def _begun_session(prepared: Prepared, directory: Path) -> Acquisition | PointAcquisition | None:

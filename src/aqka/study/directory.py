@@ -57,6 +57,8 @@ class Prepared:
         Its feature map; None where the backend has the map itself.
     code
         Functions that its backend is made with, by their keys; only if the user allowed it.
+    design_reason
+        Why pairs or points are measured, where ``method.design`` is ``auto`` and settled.
     """
 
     study: Study
@@ -64,6 +66,7 @@ class Prepared:
     points: Points
     circuit: "QuantumCircuit | None"
     code: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    design_reason: str | None = None
 
 
 def n_qubits_of(prepared: Prepared) -> int:

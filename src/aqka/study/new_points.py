@@ -124,7 +124,7 @@ class NewPoints:
 def predict_new_points(
     directory: Path,
     data: Path,
-    shots: int | None = None,
+    shots_per_pair: int | None = None,
     on_start: Callable[[int, int], None] | None = None,
     *,
     confirm: Callable[[Backend, int, str], None] | None = None,
@@ -141,7 +141,7 @@ def predict_new_points(
         A .csv, .parquet or .npz file with the columns that the run was trained on; others are
         kept as they are, and the study's target scores the predictions. Of an .npz, the array ``X``
         with as many columns.
-    shots
+    shots_per_pair
         At most so many shots, on average, for each pair of a new and a training point; the
         study's ``test_shots`` if None. Of a run of points, for each new point; what a training
         point got if None. The same points with the same number are bought once.
@@ -169,7 +169,7 @@ def predict_new_points(
     reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
     outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
     study = with_begun_design(study, history)
-    budget = len(features) * _shots_of_a_point(study, len(points.train), history, shots)
+    budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots_per_pair)
     session = new_session(study, points, history.budget, n_qubits_of(prepared))
     replay(session, history)
     head, noise = fit_head(study, session, history, n_qubits_of(prepared))
@@ -217,23 +217,19 @@ def predict_new_points(
     return NewPoints(found, place, budget, used, clipped, others, truth, mean)
 
 
-def _shots_of_a_point(study: Study, n_train: int, history: History, shots: int | None) -> int:
-    """Return the shots that a new point may take, on average."""
-    wanted = study.budget.test_shots if shots is None else shots
-    by_points = study.method.design == "points"
+def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:
+    """Return the shots that a new point may take on average."""
     assert history.budget is not None
-    trained = (history.budget - (history.extent.calibration or 0)) // n_train
-    if wanted == 0:
-        what, example = "a pair of a new and a training point", "--shots 100"
-        if by_points:
-            what, example = "a new point", f"--shots {trained}, which a training point got"
+    if study.method.design == "points":
+        trained = history.budget - (history.extent.calibration or 0)
+        return asked or trained // n_train
+    per_pair = study.budget.test_shots if asked is None else asked
+    if per_pair == 0:
         raise InputError(
-            f"the run was trained with test_shots = 0, so say how many shots {what} may take: "
-            f"--shots, for example {example}."
+            "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
+            "training point may take: --shots, for example --shots 100."
         )
-    if by_points:  # unless it is said, a new point gets what a training point got
-        return trained if shots is None else shots
-    return n_train * wanted
+    return n_train * per_pair
 
 
 def _others_and_truth(

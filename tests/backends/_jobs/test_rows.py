@@ -157,3 +157,14 @@ def test_more_outcomes_than_asked_for_are_not_counted():
 def test_unreadable_layout():
     with pytest.raises(InputError, match="readable layout"):
         Layout.decode("nonsense")
+
+
+@pytest.mark.parametrize("shots", [499, 500, 521, 26, 2, 10_000_019])
+@pytest.mark.parametrize("tiles", [1, 2, 26])
+def test_on_all_tiles_the_copies_of_a_row_are_enough_for_most_of_them(shots, tiles):
+    """A prime number of shots among them, which no number of copies divides."""
+    layout = JobShape().layout([shots, shots], tiles, on_all_tiles=True)
+    chunks = layout.chunks()
+    assert sum(chunk.per_pair(chunk.row_shots(), 2) for chunk in chunks).tolist() == [shots] * 2
+    copies = sum(np.count_nonzero(chunk.pairs == 0) for chunk in chunks)
+    assert 2 * copies >= min(tiles, shots)

@@ -112,8 +112,9 @@ def test_on_a_device_both_designs_are_measured_through_its_noise():
     cell = {"task": TASK, "seed": 0, "levels": [2.0**16], "point_levels": [2**13]}
     for agreement in measure({**cell, "device": "fake_fez"})["agreement"].values():
         assert np.min(agreement) > 0.9  # the bias that is left of so many shots is small
-    with pytest.raises(InputError, match="device must be one of IBM's fake ones"):
-        measure({**cell, "device": "fez"})
+    for name in ("fez", "fake_provider_for_backend_v2"):  # in the same module, but no device
+        with pytest.raises(InputError, match="device must be one of IBM's fake ones"):
+            measure({**cell, "device": name})
 
 
 def test_the_page_tells_what_was_asked_and_draws_it(found, tmp_path):

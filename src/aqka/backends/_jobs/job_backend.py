@@ -16,7 +16,7 @@ from aqka.backends._jobs.tally import HitTally, OutcomeTally
 from aqka.backends._jobs.tickets import Ticket, part_name
 from aqka.backends._jobs.tiles_in_use import TilesInUse
 from aqka.backends._jobs.transpile import Preset
-from aqka.backends._tiles.deal import SPREAD, Deal
+from aqka.backends._tiles.deal import Deal
 from aqka.backends._tiles.sentinels import Sentinels
 from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
@@ -175,14 +175,10 @@ class JobBackend(Backend):
 
     def _layout(self, plan: Plan, n_tiles: int | None = None) -> Layout:
         """Return how a plan becomes rows of jobs, on so many tiles."""
-        shape, tiles, sentinels = (
-            self._shape_of_jobs(plan),
-            n_tiles or 1,
-            self._sentinels_beside(plan),
-        )
         # Each tile reads its bits with errors of its own, and points are measured on all of them.
-        spread = tiles if isinstance(plan, CalibrationPlan) else SPREAD
-        return shape.layout(plan.shots, tiles, sentinels, spread)
+        on_all_tiles = isinstance(plan, CalibrationPlan)
+        sentinels = self._sentinels_beside(plan)
+        return self._shape_of_jobs(plan).layout(plan.shots, n_tiles or 1, sentinels, on_all_tiles)
 
     def _sentinels_beside(self, plan: Plan) -> Sentinels | None:
         """Return what every tile measures beside a plan: nothing beside points or no shots."""

@@ -126,13 +126,14 @@ class JobShape:
         shots: ArrayLike,
         tiles: int = 1,
         sentinels: Sentinels | None = None,
-        spread: int = SPREAD,
+        on_all_tiles: bool = False,
     ) -> "Layout":
         """Return how a plan's shots are laid out, with so many rows side by side.
 
         Sentinels take rows of a job's quantum, for which room is left and which must not exceed
-        their shots. The shots of each of the plan's rows come from ``spread`` tiles at least, where
-        they can be divided.
+        their shots. The shots of each of the plan's rows come from several tiles where they can be
+        divided; ``on_all_tiles`` from nearly all of them, if need be with a second job for the rest
+        of the division.
         """
         counts = as_counts(shots, "shots")
         if counts.size and counts.min() < 0:
@@ -144,13 +145,17 @@ class JobShape:
             executions = max(executions - room, self.quantum or limit)
         if self.free_shots and tiles == 1 and counts.size and counts.max() <= limit:
             return Layout(counts, 0, executions, self.max_rows)
-        quantum = self.quantum or self._choose_quantum(counts, limit, tiles, spread)
+        quantum = self.quantum or self._choose_quantum(counts, limit, tiles, on_all_tiles)
         return Layout(counts, quantum, executions, self.max_rows, tiles)
 
-    def _choose_quantum(self, counts: IntArray, limit: int, tiles: int, spread: int) -> int:
+    def _choose_quantum(self, counts: IntArray, limit: int, tiles: int, on_all_tiles: bool) -> int:
         """Return the quantum that needs the fewest jobs, and of those the one of fewest rows."""
         quantum = _divisor_at_most(int(np.gcd.reduce(counts)) or 1, limit)
-        candidates = [spread_quantum(quantum, tiles, spread)]
+        quantum = spread_quantum(quantum, tiles, tiles if on_all_tiles else SPREAD)
+        fewest = int(counts[counts > 0].min(initial=limit))
+        if on_all_tiles and 2 * (fewest // quantum) < tiles:  # most would have none of its shots
+            quantum = max(1, fewest // tiles)
+        candidates = [quantum]
         if counts.sum() // candidates[0] > self.max_rows * tiles:
             while 2 * candidates[-1] <= min(limit, int(counts.max())):
                 candidates.append(2 * candidates[-1])

@@ -10,9 +10,13 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.points import MAX_DENSE_QUBITS
+from aqka.errors import InputError
 
 BATCH_PROBABILITIES = 2**20
 """Probabilities of a batch, which bounds its memory; draws depend on it."""
+
+MOST_SHOTS_ONE_BY_ONE = 10**8
+"""Of a plan whose every shot is drawn by itself: they take 5 GB."""
 
 Probabilities = Callable[[IntArray], FloatArray]
 """From rows of a plan to the probabilities of all their outcomes, a row each."""
@@ -22,6 +26,8 @@ def draw_outcomes(
     plan: OutcomePlan, probabilities: Probabilities, random: Generator
 ) -> OutcomeCounts:
     """Return outcomes of every row of a plan, drawn from its probabilities."""
+    if plan.n_qubits > MAX_DENSE_QUBITS:
+        check_shots_one_by_one(plan)
     parts = []
     for rows in _batches(plan):
         p = probabilities(rows)
@@ -35,6 +41,16 @@ def draw_outcomes(
                 for row, drawn in zip(rows, _by_shots(p, plan.shots[rows], random), strict=True)
             ]
     return _joined(parts)
+
+
+def check_shots_one_by_one(plan: OutcomePlan) -> None:
+    """Refuse more shots than can be drawn one by one, before the memory for them is taken."""
+    if plan.total > MOST_SHOTS_ONE_BY_ONE:
+        raise InputError(
+            f"budget must be at most {MOST_SHOTS_ONE_BY_ONE:,} shots a round where a simulator "
+            f"draws them one by one, as those of many qubits do; got {plan.total:,}; lower it, or "
+            "take more rounds."
+        )
 
 
 def count_bits(rows: IntArray, outcomes: IntArray) -> OutcomeCounts:

@@ -11,7 +11,7 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.threads import threads_for
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
-from aqka.backends._points.draw import count_bits
+from aqka.backends._points.draw import check_shots_one_by_one, count_bits
 from aqka.backends.circuits import as_data
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
@@ -50,6 +50,7 @@ def draw_by_matrix_product(
             f"each of {data.shape[1]} columns of X, got {feature_map.num_qubits} qubits and "
             f"{feature_map.num_parameters} parameters."
         )
+    check_shots_one_by_one(plan)
     none = np.zeros(0, dtype=np.int64)
     rows, outcomes = [none], [none]
     measured = np.unique(plan.points[plan.shots > 0])

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count
-from aqka._util.optional import require
 from aqka.backends import AerBackend, StatevectorBackend
+from aqka.backends.fake_devices import fake_device
 from aqka.core.pairs import PairTable
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
-from aqka.errors import InputError
 from aqka.estimates.rows import RowPrior
 from aqka.evaluation.compare.total_findings import BASELINE, OURS, POINTS, TotalFindings
 from aqka.evaluation.suite import SUITE, QuantumTask, half_of_suite
@@ -99,17 +98,6 @@ def _simulators(task: QuantumTask, seed: int, device: str | None) -> tuple[Simul
         return tuple(StatevectorBackend(feature_map=feature_map, **part) for part in parts)
     noise = fake_device(device)
     return tuple(AerBackend(feature_map=feature_map, noise=noise, **part) for part in parts)
-
-
-def fake_device(name: str) -> Any:
-    """Return IBM's fake device of a name such as ``fake_fez``."""
-    provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
-    label = name.title().replace("_", "")
-    if not label.startswith("Fake") or not hasattr(provider, label):
-        raise InputError(
-            f"device must be one of IBM's fake ones, such as 'fake_fez'; got {name!r}."
-        )
-    return getattr(provider, label)()
 
 
 def _drawn_table(kernel: FloatArray, level: float, random: Generator) -> PairTable:

@@ -28,8 +28,9 @@ def write_overview(reproductions: Sequence[Reproduction], path: Path) -> None:
     """Write one report of several experiments."""
     counts = count_verdicts(reproductions)
     total = sum(counts.values())
+    fairly = all(one.setup.protocol == "fair" for one in reproductions)
     lines = [
-        "# Reproduction of the paper's numbers",
+        "# Reproduction of the paper's numbers" + (", fairly" if fairly else ""),
         "",
         f"{total} claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) + ".",
         "",

@@ -1,30 +1,20 @@
 """The page that says what of the paper holds under which reading."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-
-import numpy as np
 
 from aqka.evaluation.paper_reading import LEVELS, LITERAL, PaperReading
 from aqka.evaluation.reproduce.claims import Judgement
 from aqka.evaluation.reproduce.few_seeds import LINEAR_DRAWS, OTHER_DRAWS
 from aqka.evaluation.reproduce.headlines import headline_fates, three_ways
-from aqka.evaluation.reproduce.reading_design import EXPERIMENTS, PROJECTED, ReadingDesign
+from aqka.evaluation.reproduce.reading_design import EXPERIMENTS, PROJECTED
 from aqka.evaluation.reproduce.reading_study import ReadingStudy
 from aqka.evaluation.reproduce.reading_verdicts import ClaimUnderReadings
+from aqka.evaluation.reproduce.readings_method import how_it_was_run, markdown_table
 
 PICTURE = "readings.png"
 RULES = "../explanation/verdict-rules.md"
-RULE_CHANGES: tuple[str, ...] = (
-    "with fewer than three seeds under a reading there is no verdict, added when an unfinished run "
-    "gave verdicts on one",
-    "before the finished run seeds were raised toward the standard error that is aimed at, and the "
-    "live experiment, now on the exact noisy kernel of its circuit, got all its switches",
-)
-"""What was changed in the rules since the first run, with the reason."""
-WANTED_ERROR = 1.5
-"""The standard error, in points, that the seeds are meant to reach."""
 
 
 def write_readings_page(study: ReadingStudy, path: Path, picture: bool) -> None:
@@ -44,7 +34,7 @@ def write_readings_page(study: ReadingStudy, path: Path, picture: bool) -> None:
         *_few_seeds(study),
         *_fails(study),
         *_all_claims(study),
-        *_how(study),
+        *how_it_was_run(study),
     ]
     path.write_text("\n".join(lines).rstrip() + "\n")
 
@@ -60,12 +50,6 @@ def _unfinished(study: ReadingStudy) -> list[str]:
         "protocol. The same command goes on.",
         "",
     ]
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    lines = [head, ["---"] * len(head), *escaped]
-    return [*("| " + " | ".join(line) + " |" for line in lines), ""]
 
 
 def _holds(judgement: Judgement) -> bool:
@@ -146,7 +130,7 @@ def _headlines(study: ReadingStudy) -> list[str]:
         for headline, fate in headline_fates(study).items()
     ]
     head = ["headline claim", "paper", "literal reading", "best reading", "fair protocol"]
-    return ["## Ten headline claims", "", *_table(head, rows)]
+    return ["## Ten headline claims", "", *markdown_table(head, rows)]
 
 
 def _by_experiment(study: ReadingStudy) -> list[str]:
@@ -158,7 +142,7 @@ def _by_experiment(study: ReadingStudy) -> list[str]:
         some = sum(bool(fate.holds_under) for fate in mine)
         rows.append([name, str(len(mine)), *counts, str(some)])
     head = ["experiment", "claims", "literal", "best reading", "fair", "under some reading"]
-    return ["## Claims that hold, by experiment", "", *_table(head, rows)]
+    return ["## Claims that hold, by experiment", "", *markdown_table(head, rows)]
 
 
 def _switches(study: ReadingStudy) -> list[str]:
@@ -175,7 +159,7 @@ def _switches(study: ReadingStudy) -> list[str]:
     if counts:
         rows.insert(1, ["`variance=projected`, `unseen=filled`", *map(str, counts)])
     head = ["changed alone", "claims of these experiments", "begin to hold", "hold no more"]
-    return ["## What each switch does", "", *_table(head, rows)]
+    return ["## What each switch does", "", *markdown_table(head, rows)]
 
 
 def _gained_and_lost(study: ReadingStudy, reading: PaperReading) -> tuple[int, int, int] | None:
@@ -208,7 +192,7 @@ def _gains(study: ReadingStudy) -> list[str]:
         "AQKA's gain over uniform on the synthetic task (N = 225, m = 10), in points, under the "
         "width of the kernel and the matrix that the variance term is taken from:",
         "",
-        *_table(head, rows),
+        *markdown_table(head, rows),
     ]
 
 
@@ -226,7 +210,7 @@ def _best(study: ReadingStudy) -> list[str]:
         "Chosen on the experiments with the full design, then run on all; it was chosen to agree, "
         "so its count flatters it.",
         "",
-        *_table(["switch", "level"], rows),
+        *markdown_table(["switch", "level"], rows),
         f"Against the literal reading the verdict changes on {len(changed)} claims:",
         "",
         *changed,
@@ -252,7 +236,7 @@ def _few_seeds(study: ReadingStudy) -> list[str]:
         f"From {LINEAR_DRAWS:,} draws of seeds, or {OTHER_DRAWS} where a claim's number is not a "
         "mean over seeds.",
         "",
-        *_table(["label", "claims"], [[label, str(counts[label])] for label in order]),
+        *markdown_table(["label", "claims"], [[label, str(counts[label])] for label in order]),
         "Not explained:" if unexplained else "No claim with stated seeds is left unexplained.",
         "",
         *unexplained,
@@ -277,7 +261,7 @@ def _all_claims(study: ReadingStudy) -> list[str]:
     lines = ["## Every claim", ""]
     for name in dict.fromkeys(fate.experiment for fate in study.fates):
         rows = [_claim_row(study, fate) for fate in study.fates if fate.experiment == name]
-        lines += [f"### {name}", "", *_table(head, rows)]
+        lines += [f"### {name}", "", *markdown_table(head, rows)]
     return lines
 
 
@@ -309,61 +293,3 @@ def _chances(fate: ClaimUnderReadings) -> str:
         return ""
     literal, largest = fate.chances.get(LITERAL, 0.0), max(fate.chances.values())
     return f"{100 * literal:.1f} % and {100 * largest:.1f} %"
-
-
-def _how(study: ReadingStudy) -> list[str]:
-    rows = []
-    for name, seeds in study.seeds.items():
-        design, errors = EXPERIMENTS[name], _errors(study, name)
-        rows.append(
-            [
-                name,
-                design.kind,
-                ", ".join(f"`{switch}`" for switch in design.reach),
-                str(len(design.readings())),
-                _seeds_of(seeds, design),
-                f"{np.median(errors):.1f} and {np.quantile(errors, 0.9):.1f}" if errors else "",
-            ]
-        )
-    errors = [error for name in study.seeds for error in _errors(study, name)]
-    reached = 100 * np.mean(np.array(errors) <= WANTED_ERROR) if errors else 100.0
-    minutes = {name: f"{seconds / 60:.0f}" for name, seconds in study.seconds.items()}
-    head = [
-        "experiment",
-        "design",
-        "switches changed",
-        "readings",
-        "seeds",
-        "SE in pts, median and 90 %",
-    ]
-    return [
-        "## How it was run",
-        "",
-        f"By the sweep engine with common random numbers. The standard error aimed at is "
-        f"{WANTED_ERROR} pts; {reached:.0f} % of the gains under the readings have it, the median "
-        f"is {np.median(errors) if errors else 0.0:.1f} pts. Fewer seeds make a verdict on a size "
-        "more lenient and one on a direction stricter, so shares say less where they are few. "
-        f"Processor time: {minutes['paper']} "
-        f"minutes for the paper's protocol, {minutes['fair']} for the fair one, "
-        f"{minutes['readings']} for the readings.",
-        "",
-        *_table(head, rows),
-        "Rules changed since the first run: " + ("; ".join(RULE_CHANGES) or "none") + ".",
-        "",
-    ]
-
-
-def _seeds_of(seeds: int, design: ReadingDesign) -> str:
-    fewer = "".join(f", panel {panel} {min(seeds, most)}" for panel, most in design.fewer)
-    return f"{seeds} of {design.seeds}{fewer}"
-
-
-def _errors(study: ReadingStudy, name: str) -> list[float]:
-    """Return the standard errors of an experiment's gains under all readings."""
-    return [
-        judgement.ours.error
-        for fate in study.fates
-        if fate.experiment == name and fate.claim.unit == "pts"
-        for judgement in fate.judgements.values()
-        if judgement.ours is not None and np.isfinite(judgement.ours.error)
-    ]
