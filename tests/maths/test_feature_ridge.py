@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
 
 from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.state_features import expectations, observable, overlap_kernel, state_features
@@ -36,14 +35,6 @@ def test_leave_one_out_residuals_are_those_of_refits(problem):
             inner = kernel[np.ix_(rest, rest)] + ridge * np.eye(len(rest))
             prediction = kernel[i, rest] @ np.linalg.solve(inner, y[rest])
             assert column[i] == pytest.approx(y[i] - prediction, rel=1e-7)
-
-
-def test_log_evidence_is_the_density_of_a_gaussian(problem):
-    features, kernel, y, _ = problem
-    evidence = FeatureSpectrum.of(features).log_evidence(y, RIDGES)
-    for value, ridge in zip(evidence, RIDGES, strict=True):
-        expected = multivariate_normal(cov=kernel + ridge * np.eye(len(y))).logpdf(y)
-        assert value == pytest.approx(expected, rel=1e-9)
 
 
 def random_states(rank, n_points, dimension, seed=0):

@@ -10,7 +10,9 @@ from sklearn.preprocessing import minmax_scale
 from aqka import InputError, JobError, MatrixBackend, StatevectorBackend, acquire
 from aqka.backends import MatrixProductBackend
 from aqka.core import OutcomeCounts, Problem
-from aqka.readouts import make_readout
+from aqka.estimates.states import FittedStates
+from aqka.readouts import Readout, make_readout
+from aqka.readouts.ridge_loo import RidgeLoo
 from aqka.runs.audit import verify
 from aqka.runs.driver import drive
 from aqka.runs.export import export, measurements, outcomes, point_table_of, table_of
@@ -61,13 +63,35 @@ def test_many_shots_give_the_head_of_the_exact_kernel():
     np.testing.assert_allclose(found.f, f, atol=0.1)
 
 
-def test_features_and_kernel_give_the_same_head():
+FEW_RIDGES = RidgeLoo(grid=(0.3, 3.0))
+
+
+@pytest.mark.parametrize("readout", [None, "ridge", "ridge-loo", FEW_RIDGES, "ridge-noise"])
+def test_features_give_the_head_of_a_kernel_that_is_never_formed(readout, monkeypatch):
     """40 points of 2 qubits: 16 features are fewer, and must make no difference."""
-    session = acquire(StatevectorBackend(X), Y, 40 * 300, design="points")
-    by_features, by_kernel = session.fit(kernel=PURE), session.fit("ridge-loo", kernel=PURE)
-    assert by_features.regularisation == by_kernel.regularisation
+    session = acquire(StatevectorBackend(X), Y, 40 * 300, design="points", ridge=0.2)
+    chosen, variances = make_readout(readout or "ridge-loo"), np.full((40, 40), 1e-3)
+    monkeypatch.setattr(FidelityOfPoints, "_variances", lambda *_: variances)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(chosen), "fit_features", Readout.fit_features)
+        by_kernel = session.fit(readout, kernel=PURE)
+
+    formed = []
+    monkeypatch.setattr(FittedStates, "kernel", lambda states: formed.append(len(states.vectors)))
+    by_features = session.fit(readout, kernel=PURE)
+    assert not formed
+    assert by_features.regularisation == pytest.approx(by_kernel.regularisation)
     # The kernel is projected: its zero eigenvalues are raised to 1e-6.
     np.testing.assert_allclose(by_features.operators, by_kernel.operators, atol=1e-3)
+
+
+def test_of_many_points_the_noise_is_that_of_some(monkeypatch):
+    """The ridge of ridge-noise follows from a mean, which 12 of 40 points know, too."""
+    session = acquire(StatevectorBackend(X), Y, 40 * 300, design="points")
+    states, _ = PURE._states(session.table)
+    whole = PURE._mean_variance(session.table, states)
+    monkeypatch.setattr("aqka.sessions.point_heads.VARIANCE_POINTS", 12)
+    assert whole / 2 < PURE._mean_variance(session.table, states) < 2 * whole
 
 
 @pytest.mark.parametrize("readout", ["svm", "auto", "ridge-kfold"])

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, digest
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.gates import ComplexArray
-from aqka.backends._points.draw import draw_outcomes
-from aqka.backends._points.pure import outcome_probabilities
+from aqka.backends._points.pure import draw_points
 from aqka.backends._qml.function_states import simulate_qfunc
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.fidelity import fidelities
@@ -127,10 +126,7 @@ class StatevectorBackend(ExactBackend):
         return self._kernel
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        states, letters = self.states(), plan.letters[plan.settings]
-        return draw_outcomes(
-            plan, lambda rows: outcome_probabilities(states[plan.points[rows]], letters[rows]), rng
-        )
+        return draw_points(plan, self.states(), rng)
 
     def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
         return plan.no_errors()

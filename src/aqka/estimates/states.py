@@ -67,6 +67,12 @@ class FittedStates:
     confusion: FloatArray | None = None
     noisy: "FittedStates | None" = None
 
+    @classmethod
+    def given(cls, vectors: ComplexArray) -> "FittedStates":
+        """Return states that were not fitted here, ranks × points × amplitudes."""
+        count = vectors.shape[1]
+        return cls(np.asarray(vectors), np.zeros(count), np.ones(count, dtype=np.bool_))
+
     @property
     def rank(self) -> int:
         """Vectors of a state: 1 for pure states."""

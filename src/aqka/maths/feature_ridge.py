@@ -63,16 +63,3 @@ class FeatureSpectrum:
         fitted = self.rotated @ ((self.rotated.T @ y)[:, None] * shrunk)
         hat = self.rotated**2 @ shrunk
         return np.asarray((y[:, None] - fitted) / (1.0 - hat))
-
-    def log_evidence(self, y: FloatArray, ridges: FloatArray) -> FloatArray:
-        """Return log N(y; 0, K + λI) for each ridge: the log evidence with noise variance λ."""
-        n_points = len(self.rotated)
-        projected = (self.rotated.T @ y)[:, None]
-        shrunk = 1.0 / (self.values[:, None] + ridges)
-        # yᵀ(K + λI)^{-1}y = (yᵀy - yᵀΦ(ΦᵀΦ + λI)^{-1}Φᵀy) / λ
-        quadratic = (y @ y - np.sum(projected**2 * shrunk, axis=0)) / ridges
-        rest = n_points - len(self.values)
-        log_determinant = np.sum(np.log(self.values[:, None] + ridges), axis=0) + rest * np.log(
-            ridges
-        )
-        return np.asarray(-0.5 * (quadratic + log_determinant + n_points * np.log(2 * np.pi)))

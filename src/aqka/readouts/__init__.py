@@ -1,9 +1,9 @@
 """Readouts: from a table of counts to a fitted head, one file each."""
 
 from aqka._util.registry import make, names
-from aqka.readouts._base import FittedHead, Readout, labels_of
+from aqka.readouts._base import FeatureHead, FittedHead, Readout, labels_of
 
-__all__ = ["FittedHead", "Readout", "labels_of", "make_readout", "readout_names"]
+__all__ = ["FeatureHead", "FittedHead", "Readout", "labels_of", "make_readout", "readout_names"]
 
 
 def readout_names() -> list[str]:

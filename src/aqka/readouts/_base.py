@@ -69,6 +69,22 @@ class FittedHead:
         return labels_of(decision, self.classes)
 
 
+@dataclass(frozen=True, eq=False)
+class FeatureHead:
+    """f(x) = φ(x)·w, of features whose inner products are the kernel.
+
+    Attributes
+    ----------
+    weights
+        w, one column per output.
+    regularisation
+        The ridge λ that was used.
+    """
+
+    weights: FloatArray
+    regularisation: float
+
+
 def labels_of(decision: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
     """Return the class of each decision value: by its sign, or by the largest of its columns.
 
@@ -105,3 +121,13 @@ class Readout(ABC):
         that make use of the noise call it.
         """
         return self.fit_kernel(kernel, problem)
+
+    def fit_features(
+        self, features: FloatArray, mean_variance: Callable[[], float], problem: Problem
+    ) -> FeatureHead | None:
+        """Train the head on features of fewer columns than points, so that K is never formed.
+
+        None, the default, says that the readout cannot do without the kernel. ``mean_variance`` is
+        that of a kernel entry, for readouts that make use of the noise.
+        """
+        return None

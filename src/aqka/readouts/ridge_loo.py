@@ -1,5 +1,6 @@
 """Kernel ridge regression with the ridge chosen by the closed-form leave-one-out error."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,12 +8,17 @@ import numpy as np
 from aqka._util.arrays import FloatArray, as_positive
 from aqka.core.problem import Problem
 from aqka.errors import InputError
+from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts._base import FittedHead, Readout
-from aqka.readouts.ridge import fit_ridge
+from aqka.readouts._base import FeatureHead, FittedHead, Readout
+from aqka.readouts.ridge import feature_ridge, fit_ridge
 
 RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
 """Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""
+
+
+Residuals = Callable[[FloatArray, FloatArray], FloatArray]
+"""From an output and some ridges to leave-one-out residuals, one column per ridge."""
 
 
 def check_grid(grid: tuple[float, ...]) -> None:
@@ -53,9 +59,18 @@ class RidgeLoo(Readout):
     def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
         """Project once, score every ridge, and solve with the best."""
         spectrum = Spectrum.of(kernel)
+        ridge = self._best(problem, lambda y, ridges: loo_residuals(spectrum, y, ridges))
+        return fit_ridge(spectrum, problem, ridge)
+
+    def fit_features(
+        self, features: FloatArray, mean_variance: Callable[[], float], problem: Problem
+    ) -> FeatureHead:
+        """Do the same without the kernel."""
+        spectrum = FeatureSpectrum.of(features)
+        return feature_ridge(spectrum, problem, self._best(problem, spectrum.loo_residuals))
+
+    def _best(self, problem: Problem, residuals: Residuals) -> float:
+        """Return the ridge with the smallest error over all outputs."""
         ridges = np.asarray(self.grid)
-        errors = sum(
-            np.mean(loo_residuals(spectrum, output, ridges) ** 2, axis=0)
-            for output in problem.outputs.T
-        )
-        return fit_ridge(spectrum, problem, float(ridges[np.argmin(errors)]))
+        errors = sum(np.mean(residuals(y, ridges) ** 2, axis=0) for y in problem.outputs.T)
+        return float(ridges[np.argmin(errors)])

@@ -11,10 +11,11 @@ from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
+from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts._base import FittedHead, Readout
-from aqka.readouts.ridge import fit_ridge
-from aqka.readouts.ridge_loo import loo_residuals
+from aqka.readouts._base import FeatureHead, FittedHead, Readout
+from aqka.readouts.ridge import feature_ridge, fit_ridge
+from aqka.readouts.ridge_loo import Residuals, loo_residuals
 
 LOWEST_RIDGE = 0.25  # in units of the noise
 TOLERANCE = 0.25  # in standard errors: errors nearer to the smallest than this count as equal
@@ -54,6 +55,14 @@ class RidgeNoise(Readout):
         spectrum = Spectrum.of(kernel)
         return _fit(spectrum, problem, -float(spectrum.measured[0]))
 
+    def fit_features(
+        self, features: FloatArray, mean_variance: Callable[[], float], problem: Problem
+    ) -> FeatureHead:
+        """Train without the kernel, whose entries have this variance on average."""
+        spectrum = FeatureSpectrum.of(features)
+        noise = float(2 * np.sqrt(mean_variance() * len(features)))
+        return feature_ridge(spectrum, problem, _choose(spectrum.loo_residuals, problem, noise))
+
 
 def noise_edge(table: PairTable) -> float:
     """Return where the spectrum of the shot noise ends: 2σ√N, σ² being the pairs' mean variance."""
@@ -70,6 +79,12 @@ def edge_of_variances(variances: FloatArray) -> float:
 
 
 def _fit(spectrum: Spectrum, problem: Problem, noise: float) -> FittedHead:
+    ridge = _choose(lambda y, ridges: loo_residuals(spectrum, y, ridges), problem, noise)
+    return fit_ridge(spectrum, problem, ridge)
+
+
+def _choose(residuals: Residuals, problem: Problem, noise: float) -> float:
+    """Return the smallest ridge that is as good as any, of those that the noise allows."""
     n_points = problem.n_points
     lowest = max(LOWEST_RIDGE * noise, SMALLEST_RIDGE)
     highest = 10.0 * max(n_points, lowest)
@@ -77,8 +92,8 @@ def _fit(spectrum: Spectrum, problem: Problem, noise: float) -> FittedHead:
     ridges = np.geomspace(lowest, highest, count)
     squared = np.zeros((n_points, count))
     for output in problem.outputs.T:
-        squared += loo_residuals(spectrum, output, ridges) ** 2
-    return fit_ridge(spectrum, problem, float(ridges[smallest_as_good(squared)]))
+        squared += residuals(output, ridges) ** 2
+    return float(ridges[smallest_as_good(squared)])
 
 
 def smallest_as_good(squared: FloatArray) -> int:

@@ -23,13 +23,11 @@ from aqka.estimates.projected import (
 from aqka.estimates.state_errors import kernel_errors
 from aqka.estimates.state_rank import RankTest, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf, StateFitter, draw_counts
-from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations, observable
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.projected_gamma import tuned_gamma
-from aqka.readouts.ridge_loo import RIDGE_GRID
 from aqka.sessions.point_contract import PointHead, PointKernel
 from aqka.sessions.state_fits import StateFits
 
@@ -52,6 +50,7 @@ MEANINGS: dict[KernelOf, str] = {
     "taken off.",
     "device": "K̂ is Tr ρσ of states fitted to the counts, with the device's noise.",
 }
+VARIANCE_POINTS = 200
 RESAMPLES = 24
 """How often shots are drawn again: the relative error of a deviation is 1/sqrt(2 · 24)."""
 
@@ -121,7 +120,7 @@ class StateHead(PointHead):
 
     def decide_exactly(self, vectors: ComplexArray) -> FloatArray:
         """Return f of exact pure states, one per row."""
-        return self.decide_states(_exact_states(vectors))
+        return self.decide_states(FittedStates.given(np.asarray(vectors)[None]))
 
     def fit_points(self, table: PointTable) -> FittedStates:
         """Return the states of new points, fitted as those of the training points were."""
@@ -175,15 +174,16 @@ class FidelityOfPoints(PointKernel):
     def fit(self, table: PointTable, problem: Problem, readout: Any) -> StateHead:
         """Fit the states, then the head on their kernel or, where it is smaller, their features."""
         states, tests = self._states(table)
-        kept = states.behind(self.kernel_of)
-        if readout is None and 4**table.n_qubits < problem.n_points:
-            weights, ridge = _ridge_of_features(kept.features(), problem)
-            operators = np.stack([observable(column) for column in weights.T])
-            intercept, regularisation = np.zeros(len(operators)), ridge
-        else:
-            head = _readout(readout).fit_noisy(
-                kept.kernel(), lambda: self._variances(table, states), problem
+        kept, chosen, found = states.behind(self.kernel_of), _readout(readout), None
+        if 4**table.n_qubits < problem.n_points:
+            found = chosen.fit_features(
+                kept.features(), lambda: self._mean_variance(table, states), problem
             )
+        if found is not None:
+            operators = np.stack([observable(column) for column in found.weights.T])
+            intercept, regularisation = np.zeros(len(operators)), found.regularisation
+        else:
+            head = chosen.fit_noisy(kept.kernel(), lambda: self._variances(table, states), problem)
             alpha = head.alpha.reshape(problem.n_points, -1)
             operators = np.einsum("kid,ic,kie->cde", kept.vectors, alpha, kept.vectors.conj())
             intercept, regularisation = np.reshape(head.intercept, -1), head.regularisation
@@ -204,16 +204,19 @@ class FidelityOfPoints(PointKernel):
         random = np.random.default_rng(0)  # the same counts give the same head
         return kernel_errors(table, states, random, self.kernel_of).variance
 
+    def _mean_variance(self, table: PointTable, states: FittedStates) -> float:
+        """Return the mean variance of an entry off the diagonal, over some of the points."""
+        count = min(table.n_points, VARIANCE_POINTS)
+        points = np.linspace(0, table.n_points - 1, count).astype(np.int64)
+        variances = self._variances(table.subset(points), states.subset(points))
+        return float((variances.sum() - np.trace(variances)) / (count * (count - 1)))
+
     def _states(self, table: PointTable) -> tuple[FittedStates, list[RankTest]]:
         if self.rank is not None:
             return self.fit_states(table, self.rank, None, self.confusion), []
         random = np.random.default_rng(0)
         return choose_rank(
-            table,
-            random,
-            confusion=self.confusion,
-            kernel_of=self.kernel_of,
-            fit=self.fit_states,
+            table, random, confusion=self.confusion, kernel_of=self.kernel_of, fit=self.fit_states
         )
 
 
@@ -325,20 +328,5 @@ def gaussian_meaning(states: ReducedStates, gamma: float) -> str:
     )
 
 
-def _ridge_of_features(features: FloatArray, problem: Problem) -> tuple[FloatArray, float]:
-    """Return the weights of the ridge with the smallest leave-one-out error, never forming K."""
-    spectrum, ridges = FeatureSpectrum.of(features), np.asarray(RIDGE_GRID)
-    errors = sum(
-        np.mean(spectrum.loo_residuals(output, ridges) ** 2, axis=0) for output in problem.outputs.T
-    )
-    ridge = float(ridges[np.argmin(errors)])
-    return spectrum.weights(problem.outputs, ridge), ridge
-
-
 def _readout(readout: Any) -> Readout:
     return make_readout("ridge-loo" if readout is None else readout)
-
-
-def _exact_states(vectors: ComplexArray) -> FittedStates:
-    count = len(vectors)
-    return FittedStates(np.asarray(vectors)[None], np.zeros(count), np.ones(count, dtype=np.bool_))

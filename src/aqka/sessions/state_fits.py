@@ -164,12 +164,6 @@ def _begin(
     (folder / f"{name}.begun").touch()
 
 
-def _states(vectors: ComplexArray) -> FittedStates:
-    """Return states to start from, whose likelihood nobody asks for."""
-    count = vectors.shape[1]
-    return FittedStates(np.asarray(vectors), np.zeros(count), np.ones(count, dtype=np.bool_))
-
-
 @stable_name("aqka.state_fits:fit_cell")
 def fit_cell(cell: Cell) -> Result:
     """Fit the states of some points and write them; no two cells share a point."""
@@ -179,9 +173,9 @@ def fit_cell(cell: Cell) -> Result:
     for name in COLUMNS[1:]:
         setattr(table, name, columns[name])
     errors = None if cell["confusion"] is None else np.array(cell["confusion"])
-    start = (
-        _states(np.load(folder / START, mmap_mode="r")[:, points]) if "started" in cell else None
-    )
+    start = None
+    if "started" in cell:
+        start = FittedStates.given(np.load(folder / START, mmap_mode="r")[:, points])
     fitted = fit_states(table.subset(points), int(cell["rank"]), start, errors)
     for file, values in (
         (VECTORS, fitted.vectors),
