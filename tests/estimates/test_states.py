@@ -9,6 +9,7 @@ from aqka import InputError
 from aqka.backends.zz import zz_kernel, zz_states
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
+from aqka.estimates import state_rank
 from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_errors
 from aqka.estimates.state_rank import choose_rank, deviance_test
 from aqka.estimates.states import FittedStates, draw_counts, fit_states
@@ -305,3 +306,17 @@ def test_points_without_shots_and_too_many_qubits_are_refused():
         fit_states(PointTable(2, choose_settings(2, seed=0)))
     with pytest.raises(InputError, match="projected kernel"):
         fit_states(PointTable(2, choose_settings(11, seed=0)))
+
+
+def test_a_climb_that_ends_early_is_no_gain_rather_than_a_loss(monkeypatch):
+    table = measured(zz_states(points(20, 2)), choose_settings(2, seed=0), 18, seed=0)
+
+    def ends_early(part, rank, *options, **named):
+        fitted = fit_states(part, rank, *options, **named)
+        lost = 0.0 if rank == 1 else 10.0
+        return replace(fitted, log_likelihood=fitted.log_likelihood - lost)
+
+    monkeypatch.setattr(state_rank, "fit_states", ends_early)
+    test = deviance_test(table, fit_states(table), 2, np.random.default_rng(0))
+    assert (test.deviance, test.expected) == (0, 0)
+    assert test.p_value == 0.5

@@ -100,7 +100,8 @@ def _sample(table: PointTable, states: FittedStates) -> tuple[PointTable, Fitted
 
 def _gains(table: PointTable, lower: FittedStates, higher: int) -> FloatArray:
     richer = fit_states(table, higher, lower, lower.confusion)
-    return 2 * (richer.log_likelihood - lower.log_likelihood)
+    # States of lower rank are among the richer ones: a loss is a climb that ended early.
+    return np.maximum(2 * (richer.log_likelihood - lower.log_likelihood), 0.0)
 
 
 def kernel_error_ratio(
