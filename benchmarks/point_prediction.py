@@ -20,8 +20,9 @@ from aqka.core.settings import uniform_settings
 from aqka.evaluation.compare.total import total_tasks
 from aqka.evaluation.suite import SUITE, QuantumTask
 from aqka.runs.driver import drive
+from aqka.sessions.gaussian_points import ProjectedPoints
 from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import FidelityOfPoints, PointHead, ProjectedPoints
+from aqka.sessions.point_heads import FidelityOfPoints, PointHead
 from aqka.sessions.point_prediction import predict_points
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import Cell, Result, stable_name

@@ -12,8 +12,8 @@ from aqka.dropins._point_requests import PointsRequest, PointsTraining
 from aqka.dropins._point_states import PointStates, new_states
 from aqka.dropins._requests import Request
 from aqka.errors import InputError
+from aqka.sessions.gaussian_points import ProjectedPoints
 from aqka.sessions.point_contract import PointKernel
-from aqka.sessions.point_heads import ProjectedPoints
 from aqka.sessions.point_kernels import as_point_kernel, default_point_kernel, make_point_kernel
 
 

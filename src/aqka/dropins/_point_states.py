@@ -24,9 +24,10 @@ from aqka.estimates.states import FittedStates
 from aqka.maths.product_bases import ComplexArray
 from aqka.maths.state_features import overlap_kernel
 from aqka.readouts.projected_gamma import tuned_gamma
+from aqka.sessions.gaussian_points import ProjectedPoints
 from aqka.sessions.linear_points import LinearProjectedPoints, mean_overlaps
 from aqka.sessions.point_contract import PointKernel
-from aqka.sessions.point_heads import FidelityOfPoints, ProjectedPoints
+from aqka.sessions.point_heads import FidelityOfPoints
 from aqka.sessions.point_kernels import point_kernel_names
 
 

@@ -21,15 +21,13 @@ from aqka.estimates.state_errors import (
 )
 from aqka.estimates.state_rank import RankTest, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf
+from aqka.sessions.gaussian_points import ProjectedHead, ProjectedPoints, gaussian_meaning
 from aqka.sessions.linear_points import LinearHead, LinearProjectedPoints, linear_meaning
 from aqka.sessions.point_contract import PointHead, PointKernel
 from aqka.sessions.point_heads import (
     MEANINGS,
     FidelityOfPoints,
-    ProjectedHead,
-    ProjectedPoints,
     StateHead,
-    gaussian_meaning,
 )
 from aqka.sessions.point_kernels import default_point_kernel
 from aqka.study.rounds import MAX_ASSESSED_POINTS

@@ -4,9 +4,11 @@ from aqka.sessions.acquire import acquire
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.decisions import Decisions
 from aqka.sessions.design import DesignChoice, choose_design
+from aqka.sessions.gaussian_points import ProjectedPoints
 from aqka.sessions.linear_points import LinearProjectedPoints
 from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import FidelityOfPoints, PointHead, PointKernel, ProjectedPoints
+from aqka.sessions.point_contract import PointHead, PointKernel
+from aqka.sessions.point_heads import FidelityOfPoints
 from aqka.sessions.point_kernels import make_point_kernel, point_kernel_names
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints, predict_points
 from aqka.sessions.prediction import PredictionSession, predict

@@ -1,14 +1,13 @@
 """The linear projected kernel of points: Tr ρσ of their reduced states (Huang et al. 2021)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.core.settings import uniform_settings
 from aqka.estimates.projected import (
     ReducedStates,
     least_shots,
@@ -17,7 +16,7 @@ from aqka.estimates.projected import (
 )
 from aqka.estimates.projected_errors import expectation_covariances
 from aqka.readouts import make_readout
-from aqka.sessions.point_contract import PointHead, PointKernel
+from aqka.sessions.point_contract import PointHead, ReducedStateKernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,35 +67,13 @@ class LinearHead(PointHead):
 
 
 @dataclass(frozen=True)
-class LinearProjectedPoints(PointKernel):
+class LinearProjectedPoints(ReducedStateKernel):
     """The linear projected kernel, the mean of Tr ρσ over reduced states, for any qubits.
 
     A point with itself is the mean purity of its reduced states, not 1.
-
-    Attributes
-    ----------
-    locality
-        Qubits of a reduced state, 1 or 2.
-    confusion
-        Readout errors from a calibration (``aqka.estimates.readout.confusion_matrices``).
     """
 
     has_unit_diagonal: ClassVar[bool] = False
-
-    locality: int = 1
-    confusion: FloatArray | None = None
-
-    def settings(self, n_qubits: int) -> IntArray | None:
-        """Return all X, all Y and all Z for one-qubit states."""
-        return uniform_settings(n_qubits) if self.locality == 1 else None
-
-    def least_shots(self, settings: IntArray) -> int:
-        """Return two for each operator of a reduced state."""
-        return least_shots(settings, self.locality)
-
-    def with_confusion(self, confusion: FloatArray | None) -> "LinearProjectedPoints":
-        """Return the kernel read with these readout errors, unless it has its own."""
-        return self if self.confusion is not None else replace(self, confusion=confusion)
 
     def fit(self, table: PointTable, problem: Problem, readout: Any) -> LinearHead:
         """Reduce the states, and fit the head on their overlaps."""

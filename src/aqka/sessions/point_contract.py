@@ -1,8 +1,8 @@
 """The contract of a kernel of points, and of the head that is trained on it."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
+from aqka.core.settings import uniform_settings
 from aqka.errors import InputError
+from aqka.estimates.projected import least_shots
 from aqka.readouts import labels_of
 
 
@@ -83,3 +85,31 @@ class PointKernel(ABC):
             f"{type(self).__name__} must write with_confusion to read counts of a device whose "
             "readout was calibrated; or leave calibration_shots out."
         )
+
+
+@dataclass(frozen=True)
+class ReducedStateKernel(PointKernel):
+    """A kernel of the reduced states of points, for any number of qubits.
+
+    Attributes
+    ----------
+    locality
+        Qubits of a reduced state, 1 or 2.
+    confusion
+        Readout errors from a calibration (``aqka.estimates.readout.confusion_matrices``).
+    """
+
+    locality: int = 1
+    confusion: FloatArray | None = field(default=None, kw_only=True)
+
+    def settings(self, n_qubits: int) -> IntArray | None:
+        """Return all X, all Y and all Z for one-qubit states."""
+        return uniform_settings(n_qubits) if self.locality == 1 else None
+
+    def least_shots(self, settings: IntArray) -> int:
+        """Return two for each operator of a reduced state."""
+        return least_shots(settings, self.locality)
+
+    def with_confusion(self, confusion: FloatArray | None) -> Self:
+        """Return the kernel read with these readout errors, unless it has its own."""
+        return self if self.confusion is not None else replace(self, confusion=confusion)

@@ -9,9 +9,10 @@ from aqka.allocators.points.even import Even
 from aqka.core.settings import choose_settings
 from aqka.errors import InputError
 from aqka.estimates.states import MAX_STATE_QUBITS
+from aqka.sessions.gaussian_points import ProjectedPoints
 from aqka.sessions.linear_points import LinearProjectedPoints
 from aqka.sessions.point_contract import PointKernel
-from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, FidelityOfPoints, ProjectedPoints
+from aqka.sessions.point_heads import MAX_FIDELITY_QUBITS, FidelityOfPoints
 
 NAMED: dict[str, PointKernel] = {
     "purified": FidelityOfPoints("purified"),
@@ -56,7 +57,7 @@ def make_point_kernel(kernel: str | PointKernel, n_qubits: int) -> PointKernel:
     Examples
     --------
     >>> make_point_kernel("projected-2", n_qubits=10)
-    ProjectedPoints(locality=2, gamma=None, confusion=None)
+    ProjectedPoints(locality=2, confusion=None, gamma=None)
     """
     made = as_point_kernel(kernel)
     most = MAX_FIDELITY_QUBITS if isinstance(kernel, str) else MAX_STATE_QUBITS
