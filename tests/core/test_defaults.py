@@ -24,6 +24,8 @@ from aqka.study.schema import MethodSection, parse_study
 
 KEEPING = (acquire, QuantumRidge, QuantumRidgeClassifier, QuantumSVC, ShotKernel)
 """Entrances that keep runs: named is no allocator, so that one of 0.1.0 can go on with its own."""
+OF_BOTH_DESIGNS = (QuantumRidge, QuantumRidgeClassifier)
+"""Estimators whose readout, where none is named, is the design's: of pairs the default one."""
 ENTRANCES = (
     acquire,
     Acquisition,
@@ -43,6 +45,7 @@ DEFAULTS = {"allocator": DEFAULT_ALLOCATOR, "readout": DEFAULT_READOUT, "C": DEF
 def test_signatures_agree(entrance):
     parameters = signature(entrance).parameters
     expected = DEFAULTS | ({"allocator": None} if entrance in KEEPING else {})
+    expected |= {"readout": None} if entrance in OF_BOTH_DESIGNS else {}
     shared = expected.keys() & parameters.keys()
     assert shared
     assert {name: parameters[name].default for name in shared} == {n: expected[n] for n in shared}
@@ -71,3 +74,13 @@ def test_studies_agree():
 def test_problems_have_one_ridge():
     assert signature(acquire).parameters["ridge"].default == Problem([0, 1]).ridge
     assert MethodSection.model_fields["ridge"].default == Problem([0, 1]).ridge
+
+
+@pytest.mark.parametrize("estimator", OF_BOTH_DESIGNS)
+def test_a_readout_that_is_not_named_is_the_default_of_pairs(estimator):
+    y = np.array([0.0, 1.0, 1.0, 0.0])
+    plain, named = (
+        estimator(budget=200, readout=readout).fit(POINTS, y) for readout in (None, DEFAULT_READOUT)
+    )
+    assert plain.head_.regularisation == named.head_.regularisation
+    np.testing.assert_array_equal(plain.head_.alpha, named.head_.alpha)
