@@ -29,8 +29,8 @@ from aqka.sweep.store import Cell, Result, stable_name
 
 FIDELITY, PROJECTED, NOISY, CLASSES = "fidelity", "projected", "fidelity, noise", "three classes"
 SHOTS = {
-    FIDELITY: (32, 128, 512, 2048),
-    PROJECTED: (32, 128, 512),
+    FIDELITY: (32, 128, 512),
+    PROJECTED: (128, 512),
     NOISY: (128, 512),
     CLASSES: (128, 512),
 }

@@ -77,13 +77,26 @@ class Results:
         self.rows = list(rows)
         self.protocol = protocol
         self.seconds = list(seconds)
+        self._groups: dict[str, dict[Any, list[Row]]] = {}
 
     def where(self, **conditions: Any) -> "Results":
         """Return the rows that meet all conditions: a value, or a function that says yes."""
-        kept = [row for row in self.rows if all(_meets(row, *item) for item in conditions.items())]
+        rest = dict(conditions)
+        exact = next((name for name, wanted in rest.items() if not callable(wanted)), None)
+        rows = self.rows if exact is None else self._rows_with(exact, rest.pop(exact))
+        kept = [row for row in rows if all(_meets(row, *item) for item in rest.items())]
         if not kept:
             raise MissingError(f"no row with {_describe(conditions)}")
         return Results(kept, self.protocol, self.seconds)
+
+    def _rows_with(self, column: str, wanted: Any) -> list[Row]:
+        """Return the rows with a value, from groups made once: many claims ask for them."""
+        if column not in self._groups:
+            groups: dict[Any, list[Row]] = {}
+            for row in self.rows:
+                groups.setdefault(row.get(column), []).append(row)
+            self._groups[column] = groups
+        return self._groups[column].get(wanted, [])
 
     def unique(self, column: str) -> list[Any]:
         """Return the distinct values of a column, sorted; rows without it do not count."""

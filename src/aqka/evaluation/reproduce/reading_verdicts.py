@@ -1,7 +1,7 @@
 """What holds under which reading of the paper: the verdicts, by the rules written before."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -76,7 +76,12 @@ def judge(claim: Claim, results: Results, fewest: int) -> Judgement:
     """Return the verdict on a claim, if there are at least so many seeds."""
     if len(results.unique("seed")) < fewest:
         return Judgement(claim, None, "not testable here", f"Fewer than {fewest} seeds are there.")
-    return claim.judge(results)
+    # Why a number differs is told for the literal reading alone.
+    return claim.judge(results) if claim.ours is None else _unexplained(claim).judge(results)
+
+
+def _unexplained(claim: Claim) -> Claim:
+    return replace(claim, because=lambda _: "")
 
 
 def judge_all(
