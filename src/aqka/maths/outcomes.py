@@ -1,4 +1,9 @@
-"""The outcomes that points showed, and the linear map from the states' probabilities to theirs."""
+"""The outcomes that points showed, and the linear map from the states' probabilities to theirs.
+
+That map holds the readout errors. A confusion matrix C_q has the probability to read r where the
+bit of qubit q is t in row r and column t, so its columns sum to 1. Qubits err independently: the
+probabilities of the bitstrings that are read are ⊗C_q applied to the true ones.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -6,7 +11,6 @@ from functools import cached_property
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.maths.readout import confuse
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +33,7 @@ class SeenOutcomes:
     point
         Point of each entry.
     confusion
-        A 2 × 2 matrix for each qubit (:mod:`aqka.maths.readout`); None for none.
+        A 2 × 2 matrix for each qubit (:mod:`aqka.maths.outcomes`); None for none.
     """
 
     n_points: int
@@ -78,3 +82,22 @@ class SeenOutcomes:
     def sum(self, values: FloatArray) -> FloatArray:
         """Return the sum of ``values`` over the entries of each point."""
         return np.asarray(np.bincount(self.point, values, self.n_points), dtype=np.float64)
+
+
+def confuse(probabilities: FloatArray, confusion: FloatArray) -> FloatArray:
+    """Return ⊗C_q applied to the last axis, of 2^n outcomes: what is read.
+
+    Qubit by qubit, so that 2^n outcomes cost n 2^n steps. With the transposed matrices it is the
+    transposed map.
+
+    Examples
+    --------
+    >>> confuse(np.array([1.0, 0.0, 0.0, 0.0]), np.array([np.eye(2), [[0.9, 0.2], [0.1, 0.8]]]))
+    array([0.9, 0. , 0.1, 0. ])
+    """
+    shape = probabilities.shape
+    result = probabilities
+    for qubit, matrix in enumerate(confusion):
+        halves = result.reshape(-1, 2, 2**qubit)
+        result = np.stack([row[0] * halves[:, 0] + row[1] * halves[:, 1] for row in matrix], axis=1)
+    return result.reshape(shape)
