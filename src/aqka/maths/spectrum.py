@@ -1,4 +1,4 @@
-"""One eigendecomposition of a kernel that serves projection, solves and scores; the Nyström formula."""
+"""One eigendecomposition of a kernel for projection, solves and scores; the Nyström formula."""
 
 from dataclasses import dataclass
 
