@@ -15,7 +15,7 @@ The terms of second order matter: at K = 0 the first one vanishes.
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.maths.outcomes import confuse
+from aqka.maths.likelihood import confuse
 from aqka.maths.product_bases import ComplexArray, ProductBases
 
 HELD = 1e6

@@ -103,7 +103,7 @@ def derivative_bound(order: int, y: FloatArray, ridge: float) -> float:
 def lipschitz_constant(y: FloatArray, ridge: float) -> float:
     """Return L_a with |â_p - a_p| ≤ L_a ‖K̂ - K‖_op for every pair (Thm 2, corrected).
 
-    Steps 1 and 3 of its proof: from |g_p| ≤ 2‖y‖²/λ and |dg_p| ≤ 6‖y‖²/λ² per unit of operator norm:
+    In steps 1 and 3 of its proof |g_p| ≤ 2‖y‖²/λ and |dg_p| ≤ 6‖y‖²/λ² per unit of operator norm:
     L_a = ‖y‖⁴ (6 + 4λ) / λ³, for kernels that are positive semi-definite with entries in [0, 1].
     """
     return float(y @ y) ** 2 * (6 + 4 * ridge) / ridge**3
