@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from aqka._util.optional import require
-from aqka._util.secrets import without_secrets
+from aqka._util.text import without_secrets
 from aqka.backends._jobs.ibm import EXTRA
 from aqka.backends.job_service import JobService
 from aqka.backends.job_states import JobState
