@@ -3,7 +3,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from aqka import Problem
 from aqka.insight.cross_validation import cross_validated_accuracy
-from aqka.maths.folds import split_folds
+from aqka.maths.metrics import split_folds
 from aqka.readouts import make_readout
 from tests.conftest import make_kernel, make_labels
 

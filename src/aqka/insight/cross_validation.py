@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import BoolArray, FloatArray
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.maths.folds import split_folds
+from aqka.maths.metrics import split_folds
 from aqka.readouts import Readout
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.errors import InputError
-from aqka.maths.folds import FOLDS, Fold
+from aqka.maths.metrics import FOLDS, Fold
 
 REPEATS = 2  # the error of more hardly shrinks, see standard_error
 

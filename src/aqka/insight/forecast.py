@@ -14,7 +14,7 @@ from aqka.backends.matrix import MatrixBackend
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
 from aqka.core.target_scale import TargetScale
 from aqka.insight.fold_scores import FoldScores, has_classes, score_folds
-from aqka.maths.folds import Fold
+from aqka.maths.metrics import Fold
 from aqka.sessions import acquire, predict, predict_values
 
 SMALLEST_BUDGET = 2

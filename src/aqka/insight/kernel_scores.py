@@ -10,7 +10,7 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.insight.fold_scores import has_classes, score
-from aqka.maths.folds import Fold
+from aqka.maths.metrics import Fold
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import labels_of, make_readout
 from aqka.readouts.ridge_loo import RIDGE_GRID, loo_residuals

@@ -32,7 +32,7 @@ from aqka.insight.phase_maps import FeatureMap
 from aqka.insight.projected_kernel import projected_kernels
 from aqka.insight.scan import RANGES, REPS, Candidate, Scan, scan
 from aqka.insight.verdict import Evidence, Verdict, decide
-from aqka.maths.folds import FOLDS, Fold
+from aqka.maths.metrics import FOLDS, Fold
 
 MAX_POINTS = 200
 MIN_POINTS = 10

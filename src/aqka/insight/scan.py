@@ -19,7 +19,7 @@ from aqka.insight.fold_scores import (
 from aqka.insight.forecast import Spending, measure_evenly
 from aqka.insight.kernel_scores import KernelHead
 from aqka.insight.phase_maps import ComplexArray, FeatureMap, map_states
-from aqka.maths.folds import Fold
+from aqka.maths.metrics import Fold
 
 QUARTER = np.pi / 4
 RANGES: tuple[tuple[float, float], ...] = tuple(

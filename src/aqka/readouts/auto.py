@@ -11,7 +11,7 @@ from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
-from aqka.maths.folds import split_folds
+from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts._base import FittedHead, Readout
 from aqka.readouts._sparse import sparse_coefficients
