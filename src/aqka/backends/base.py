@@ -153,6 +153,7 @@ class Backend(ABC):
 
         A run calls it before it submits, with what its ceiling leaves. The default ignores it.
         """
+        return
 
     @property
     def rep_delay(self) -> float | None:
