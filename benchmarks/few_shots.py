@@ -28,8 +28,7 @@ from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states, outcome_probabilities
 from aqka.evaluation.compare.total import total_tasks
 from aqka.evaluation.suite import SUITE, QuantumTask
-from aqka.maths.likelihood import maximise_likelihood, spectral_start
-from aqka.maths.outcomes import SeenOutcomes
+from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.readouts import make_readout
 

@@ -15,10 +15,8 @@ from aqka.backends.zz import zz_kernel, zz_states
 from aqka.core import PAPER, Landmarks, PairTable, ShotPlan
 from aqka.evaluation.reproduce.experiments import heatmap, hyperparameters
 from aqka.evaluation.reproduce.experiments.scaling import ANCHORS
-from aqka.maths.nystrom import reconstruct
-from aqka.maths.sensitivity import krr_gauss_newton, krr_squared_gradient
-from aqka.maths.spectrum import Spectrum, project_psd
-from aqka.maths.svm import solve_dual
+from aqka.maths.sensitivity import krr_gauss_newton, krr_squared_gradient, solve_dual
+from aqka.maths.spectrum import Spectrum, project_psd, reconstruct
 from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     derivative_bound,

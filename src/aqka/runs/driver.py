@@ -18,8 +18,7 @@ from typing import Any, Self
 
 from aqka._util.arrays import IntArray
 from aqka._util.progress_bar import ProgressBar, progress_bar
-from aqka._util.secrets import without_secrets
-from aqka._util.text import inert
+from aqka._util.text import inert, without_secrets
 from aqka.backends import Backend
 from aqka.core.plans import Plan
 from aqka.errors import CancelledError, CeilingError, InputError, JobError, LedgerError

@@ -11,10 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aqka._util.arrays import MAX_COUNT, IntArray
-from aqka._util.limits import MAX_PAIRS, MAX_POINTS
-from aqka._util.secrets import without_secrets
-from aqka._util.text import inert
+from aqka._util.arrays import MAX_COUNT, MAX_PAIRS, MAX_POINTS, IntArray
+from aqka._util.text import inert, without_secrets
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts

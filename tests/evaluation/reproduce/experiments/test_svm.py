@@ -6,7 +6,7 @@ from aqka import Problem
 from aqka.core import PairTable
 from aqka.evaluation.reproduce.experiments.svm import SvmOracle, svm_task
 from aqka.evaluation.tasks import ad_hoc
-from aqka.maths.svm import solve_dual
+from aqka.maths.sensitivity import solve_dual
 
 
 def test_the_svm_oracle_scores_by_the_true_dual():

@@ -29,9 +29,8 @@ from aqka.evaluation.reproduce.measured_kernel import (
 from aqka.evaluation.results import Estimate, Results, highest, lowest
 from aqka.evaluation.spending import EXACT, MAJORITY, baseline_rows, rows_per_pair
 from aqka.evaluation.tasks import Task, plant
-from aqka.maths.sensitivity import svm_gradient
+from aqka.maths.sensitivity import solve_dual, svm_gradient
 from aqka.maths.spectrum import project_psd
-from aqka.maths.svm import solve_dual
 from aqka.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
