@@ -25,12 +25,12 @@ from aqka._util.text import inert
 from aqka.errors import LedgerError
 from aqka.runs.head import (
     GENESIS,
-    NO_ENTRY,
     Head,
     KnownHead,
     confirm_head,
     head_path,
     lost_end,
+    make_head,
     read_head,
     write_head,
 )

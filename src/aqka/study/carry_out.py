@@ -17,7 +17,7 @@ from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quotes import Quote, quote
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
-from aqka.runs.driver import Run, new_run_id
+from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions.acquisition import Acquisition
@@ -269,7 +269,7 @@ def _predict(
         spending.ceiling,
         cancel=lambda: cancelled_jobs(directory),
     )
-    with Run(session, backend, spend, {"parent": history.run_id}) as run:
+    with Run(session, backend, spend, part_of(history.run_id, PREDICTIONS_NAME)) as run:
         run.spend()
         found = tested(session, points, as_measured=as_measured)
         return Predicted(found, run.history(), run.end())
