@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import preflight
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.errors import InputError
 from aqka.insight.fold_scores import repeated_folds, score_folds
 from aqka.insight.forecast import Spending, forecast, measure_evenly

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aqka.backends import StatevectorBackend
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.errors import InputError
 from aqka.sweep.tiled_kernel import tiled_kernel
 

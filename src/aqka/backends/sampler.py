@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
 from aqka.backends._jobs.job_backend import JobBackend
+from aqka.backends._jobs.programs import choose_target
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.transpile import choose_target
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.errors import InputError, JobError

@@ -120,7 +120,7 @@ def compare_total(
     """Run points against pairs, write the page, and print what was asked and found."""
     from dataclasses import asdict
 
-    from aqka.backends.fake_devices import fake_device
+    from aqka.backends.runtime import fake_device
     from aqka.evaluation.compare.run_count import count_run, runs_so_far
     from aqka.evaluation.compare.total import (
         LEVELS,

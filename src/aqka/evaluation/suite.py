@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends import StatevectorBackend
-from aqka.backends.fidelity import fidelities
+from aqka.backends.statevector import fidelities
 from aqka.errors import InputError
 from aqka.evaluation.suite_data import SOURCES, choose
 from aqka.evaluation.suite_maps import CIRCUITS, CLASSICAL

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray
 from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
-from aqka.backends.matrix import MatrixBackend
+from aqka.backends.simulated import MatrixBackend
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
 from aqka.core.target_scale import TargetScale
 from aqka.insight.fold_scores import FoldScores, has_classes, score_folds

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import as_count
 from aqka._util.files import open_atomically
-from aqka.backends.fidelity import fidelities
+from aqka.backends.statevector import fidelities
 from aqka.errors import InputError
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import Cell, Result, stable_name
@@ -40,7 +40,7 @@ def tiled_kernel(
     ----------
     states
         States, one per row, such as ``StatevectorBackend(X, feature_map).states()`` of any
-        feature map, or ``aqka.backends.zz.zz_states(X)``.
+        feature map, or ``aqka.backends.statevector.zz_states(X)``.
     path
         Where the kernel goes: a file ending in ``.npy``. Beside it stand the states and
         the list of finished tiles; with them, calling again after a crash only computes the
@@ -58,7 +58,7 @@ def tiled_kernel(
     Examples
     --------
     >>> import tempfile
-    >>> from aqka.backends.zz import zz_states
+    >>> from aqka.backends.statevector import zz_states
     >>> states = zz_states(np.array([[0.1, 0.2], [1.0, 2.0]]))
     >>> tiled_kernel(states, tempfile.mkdtemp() + "/kernel.npy", workers=1).round(3)
     array([[1.   , 0.028],

@@ -8,19 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.dealt_rows import DealtRows
-from aqka.backends._jobs.outcomes import packed_bits
+from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
+from aqka.backends._jobs.programs import Preset, SentCircuits, plan_values
 from aqka.backends._jobs.rows import Chunk, JobShape, Layout
-from aqka.backends._jobs.sent_circuits import SentCircuits, plan_values
-from aqka.backends._jobs.tally import HitTally, OutcomeTally
 from aqka.backends._jobs.tickets import Ticket, part_name
-from aqka.backends._jobs.tiles_in_use import TilesInUse
-from aqka.backends._jobs.transpile import Preset
-from aqka.backends._tiles.deal import Deal
-from aqka.backends._tiles.sentinels import Sentinels
+from aqka.backends._tiles.deal import Deal, Sentinels
+from aqka.backends._tiles.in_use import TilesInUse
 from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
-from aqka.backends.tile_watch import TileHits
+from aqka.backends.diagonal import TileHits
 from aqka.backends.tiles import TileRule, Tiling
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan

@@ -8,7 +8,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.evaluation.protocols import task_choices
 from aqka.evaluation.results import Row
 from aqka.evaluation.spending import exact_decision, n_pairs, session_row, spend
