@@ -294,10 +294,10 @@ class RuntimeBackend(JobBackend):
         """Of a job that is not found nobody can say that it was not; a local one costs nothing."""
         return not self._service.is_local and (job is None or was_run(job))
 
-    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
+    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
         local = self._service.is_local
-        self._usage[ticket] = 0.0 if local else qpu_seconds(list(jobs.values()))
-        for job_id in jobs:
+        self._usage[ticket] = 0.0 if local else qpu_seconds(jobs)
+        for job_id in counted:
             self._service.forget(job_id)
 
 

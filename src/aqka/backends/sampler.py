@@ -175,8 +175,8 @@ class SamplerBackend(JobBackend):
                 "plan anew when the cause is mended."
             ) from error
 
-    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
-        for job_id in jobs:
+    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
+        for job_id in counted:
             self._pending_jobs.pop(job_id, None)
 
 

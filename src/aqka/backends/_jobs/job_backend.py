@@ -155,8 +155,8 @@ class JobBackend(Backend):
         """Wait for the job and return its result, or raise a JobError."""
 
     @abstractmethod
-    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
-        """Record what all jobs of a ticket used, those that failed too, and let go of them."""
+    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
+        """Record what a ticket's jobs used, failed ones too; let go of those that were counted."""
 
     def _was_run(self, job: Any | None) -> bool:
         """Return whether a job without a result was run, and so is paid for; None: not found.
@@ -258,7 +258,8 @@ class JobBackend(Backend):
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)
         tally = OutcomeTally() if parsed.points else HitTally(len(parsed.layout.shots))
-        jobs: dict[str, Any] = {}
+        jobs: list[Any] = []
+        counted: list[str] = []
         shots = np.zeros_like(parsed.layout.shots)
         failed: JobError | None = None
         lost = 0
@@ -266,6 +267,7 @@ class JobBackend(Backend):
             job_id, job, result = parsed.job_ids[k], None, None
             try:
                 job = self._job(job_id)
+                jobs.append(job)
                 result = self._result(job)
                 self._count(tally, result, parsed, chunk, k, ticket)
             except JobError as error:
@@ -273,14 +275,12 @@ class JobBackend(Backend):
                 if result is not None or self._was_run(job):
                     lost += int(chunk.row_shots().sum())
                 continue
-            finally:
-                if job is not None:
-                    jobs[job_id] = job
+            counted.append(job_id)
             shots += chunk.per_pair(chunk.row_shots(), len(shots))
-        self._finish(ticket, jobs)
+        self._finish(ticket, jobs, counted)
         if failed is not None:
             raise JobError(
-                str(failed), (shots, tally.answer()) if shots.any() else None, lost
+                str(failed), (shots, tally.answer()) if counted else None, lost
             ) from failed
         return tally.answer()
 
