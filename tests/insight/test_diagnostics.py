@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
+from aqka_research.benchmarks.agreement import ridge_parts
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aqka import InputError, MatrixBackend, Problem, acquire, diagnose
 from aqka.core import PairTable
-from aqka.evaluation.tasks import planted_sparse
+from aqka.demo.tasks import planted_sparse
 from aqka.insight.diagnostics import Diagnostics, effective_support, gini
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.theory import cauchy_schwarz_ratio, planted_ceiling
-from benchmarks.agreement import ridge_parts
 from tests.conftest import make_kernel, make_labels
 
 

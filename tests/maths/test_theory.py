@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from aqka_research.benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -37,7 +38,6 @@ from aqka.maths.theory import (
     variance_weights,
     warmup_concentration,
 )
-from benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 
 
