@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from aqka_research.reproduce.experiments import experiment_names, make_experiment
 from sphinx.application import Sphinx
 
 from aqka.cli.app import app as cli
 from aqka.cli.research import COMMANDS, research_command
 from aqka.report.glossary import GLOSSARY
+from aqka_research.reproduce.experiments import experiment_names, make_experiment
 
 
 def commands() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 import numpy as np
-from aqka_research.common_shots import COMMON, CommonShots
 
 from aqka.core.plans import ShotPlan
+from aqka_research.common_shots import COMMON, CommonShots
 
 KERNEL = np.array([[1.0, 0.3, 0.8], [0.3, 1.0, 0.0], [0.8, 0.0, 1.0]])
 

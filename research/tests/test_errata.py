@@ -6,9 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aqka_research.benchmarks.agreement import ridge_parts, small_problem
-from aqka_research.reproduce.experiments import heatmap, hyperparameters
-from aqka_research.reproduce.experiments.scaling import ANCHORS
 from scipy.stats import unitary_group
 
 from aqka import MatrixBackend, Schedule, acquire
@@ -16,10 +13,8 @@ from aqka.allocators.schedule import ONE_SHOT
 from aqka.allocators.targets import kkt_targets
 from aqka.backends.zz import zz_kernel, zz_states
 from aqka.core import PAPER, Landmarks, PairTable, ShotPlan
-from aqka.maths.nystrom import reconstruct
-from aqka.maths.sensitivity import krr_gauss_newton, krr_squared_gradient
-from aqka.maths.spectrum import Spectrum, project_psd
-from aqka.maths.svm import solve_dual
+from aqka.maths.sensitivity import krr_gauss_newton, krr_squared_gradient, solve_dual
+from aqka.maths.spectrum import Spectrum, project_psd, reconstruct
 from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     derivative_bound,
@@ -34,6 +29,9 @@ from aqka.maths.theory import (
     svm_variance_weights,
 )
 from aqka.planning.quotes import quote
+from aqka_research.benchmarks.agreement import ridge_parts, small_problem
+from aqka_research.reproduce.experiments import heatmap, hyperparameters
+from aqka_research.reproduce.experiments.scaling import ANCHORS
 from tests.conftest import make_kernel, make_labels
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "errata.md"

@@ -1,9 +1,5 @@
 import numpy as np
 import pytest
-from aqka_research.paper_arms import FixedTarget, SharedAqka, TrueBernoulli, arm_as_read
-from aqka_research.paper_reading import LITERAL, PaperReading
-from aqka_research.protocols import reading_of
-from aqka_research.read_runs import forget_runs, read_run
 
 from aqka.allocators.aqka import Aqka, ridge_gradient
 from aqka.allocators.aqka_oracle import AqkaOracle
@@ -17,6 +13,10 @@ from aqka.core.problem import Problem
 from aqka.core.reading import PAPER
 from aqka.demo.tasks import planted_sparse
 from aqka.maths.spectrum import project_psd
+from aqka_research.paper_arms import FixedTarget, SharedAqka, TrueBernoulli, arm_as_read
+from aqka_research.paper_reading import LITERAL, PaperReading
+from aqka_research.protocols import reading_of
+from aqka_research.read_runs import forget_runs, read_run
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
-from aqka_research.paper_reading import LEVELS, LITERAL, PaperReading, is_reading
 
 from aqka.errors import InputError
+from aqka_research.paper_reading import LEVELS, LITERAL, PaperReading, is_reading
 
 
 def test_names_go_there_and_back_for_every_switch():

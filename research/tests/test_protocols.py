@@ -1,9 +1,9 @@
 import pytest
-from aqka_research.reproduce.reproduction import set_up
-from aqka_research.spending import all_rows
 
 from aqka.demo.tasks import planted_sparse
 from aqka.errors import InputError
+from aqka_research.reproduce.reproduction import set_up
+from aqka_research.spending import all_rows
 
 
 def test_protocols_differ_and_unknown_ones_are_refused(tmp_path):

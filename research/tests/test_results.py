@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from aqka_research.results import Estimate, MissingError, Results, highest, lowest
 from scipy.stats import sem
+
+from aqka_research.results import Estimate, MissingError, Results, highest, lowest
 
 RNG = np.random.default_rng(8)
 ROWS = [

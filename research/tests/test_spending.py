@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from aqka_research.spending import all_rows, baseline_rows
-from aqka_research.tasks import ad_hoc
 
 from aqka.demo.tasks import planted_sparse
+from aqka_research.spending import all_rows, baseline_rows
+from aqka_research.tasks import ad_hoc
 
 
 def test_rows_measure_what_they_say():

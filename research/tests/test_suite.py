@@ -5,11 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+
+from aqka.errors import InputError
 from aqka_research.suite import SUITE, QuantumTask, half_of_suite
 from aqka_research.suite_data import choose
 from aqka_research.suite_maps import CIRCUITS, CLASSICAL
-
-from aqka.errors import InputError
 
 
 @pytest.fixture(scope="module")

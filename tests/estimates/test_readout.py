@@ -17,7 +17,7 @@ from aqka.estimates.readout import confusion_matrices
 from aqka.estimates.state_errors import pure_kernel_errors
 from aqka.estimates.state_rank import choose_rank
 from aqka.estimates.states import draw_counts, fit_states
-from aqka.maths.readout import confuse
+from aqka.maths.likelihood import confuse
 from aqka.maths.state_errors import ProductBases, tangent_roots
 from tests.estimates.points import probabilities
 

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aqka_research.benchmarks.point_law import ry_cz_map
 from qiskit.quantum_info import DensityMatrix, state_fidelity
 from scipy.optimize import minimize
 
@@ -15,6 +14,7 @@ from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_err
 from aqka.estimates.state_rank import choose_rank, deviance_test
 from aqka.estimates.states import FittedStates, draw_counts, fit_states
 from aqka.maths.product_bases import ProductBases
+from aqka_research.benchmarks.point_law import ry_cz_map
 from tests.estimates.points import measured, probabilities
 
 

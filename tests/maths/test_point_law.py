@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from aqka_research.benchmarks.point_law import MAPS, exact_entries, mean_squared_error, worth
 
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
@@ -12,6 +11,7 @@ from aqka.maths.point_law import (
     kernel_error,
     state_fidelity,
 )
+from aqka_research.benchmarks.point_law import MAPS, exact_entries, mean_squared_error, worth
 from tests.estimates.points import measured
 
 SEED = 7  # none that the benchmark uses

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from aqka_research.benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -15,9 +14,9 @@ from aqka.maths.sensitivity import (
     krr_gradient,
     krr_remainder,
     krr_squared_gradient,
+    solve_dual,
 )
 from aqka.maths.spectrum import Spectrum, project_psd
-from aqka.maths.svm import solve_dual
 from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     delta_variance,
@@ -38,6 +37,7 @@ from aqka.maths.theory import (
     variance_weights,
     warmup_concentration,
 )
+from aqka_research.benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 
 

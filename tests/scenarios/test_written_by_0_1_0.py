@@ -6,10 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aqka_research.compare import comparison
-from aqka_research.compare.comparison import compare
-from aqka_research.reproduce.experiments import experiment_names, make_experiment
-from aqka_research.reproduce.reproduction import reproduce, set_up
 
 from aqka import LedgerError, MatrixBackend, QuantumRidgeClassifier, Schedule, acquire, predict
 from aqka._util.arrays import digest
@@ -24,6 +20,10 @@ from aqka.study.carry_out import carry_out
 from aqka.study.directory import read_run
 from aqka.sweep import store as sweep_store
 from aqka.sweep import workers as sweep_workers
+from aqka_research.compare import comparison
+from aqka_research.compare.comparison import compare
+from aqka_research.reproduce.experiments import experiment_names, make_experiment
+from aqka_research.reproduce.reproduction import reproduce, set_up
 from tests.conftest import make_labels
 
 WRITTEN = Path(__file__).parents[1] / "fixtures" / "written_by_0_1_0"

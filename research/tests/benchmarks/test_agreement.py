@@ -1,6 +1,7 @@
 """Every formula against something independent: the checks live in the benchmarks."""
 
 import pytest
+
 from aqka_research.benchmarks.agreement import CHECKS
 
 

@@ -1,6 +1,7 @@
 """The bill of Iris against the figures one gets by hand."""
 
 import pytest
+
 from aqka_research.benchmarks.iris import NEW, PAIRS, TRAIN, bill
 
 

@@ -2,10 +2,10 @@
 
 import json
 
-from aqka_research.compare.comparison import METHODS
 from typer.testing import CliRunner
 
 from aqka.cli.app import app
+from aqka_research.compare.comparison import METHODS
 
 
 def test_the_command_writes_its_page(tmp_path):

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 import typer
-from aqka_research.commands.stopping import STOPPED_SWEEP, keeping_finished_cells
 
 from aqka.cli.stopping import this_command
+from aqka_research.commands.stopping import STOPPED_SWEEP, keeping_finished_cells
 
 
 def test_a_stopped_sweep_repeats_the_command(monkeypatch, capsys):

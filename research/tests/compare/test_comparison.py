@@ -2,6 +2,8 @@ import json
 
 import numpy as np
 import pytest
+
+from aqka.errors import InputError
 from aqka_research.compare.comparison import (
     FIXED,
     METHODS,
@@ -17,8 +19,6 @@ from aqka_research.compare.run_count import count_path, count_run, runs_so_far
 from aqka_research.compare.tasks import TASKS
 from aqka_research.results import Results
 from aqka_research.suite import half_of_suite
-
-from aqka.errors import InputError
 
 OTHER = "aqka + ridge-noise"  # any that is neither ours nor the baseline
 

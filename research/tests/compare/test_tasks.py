@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from aqka_research.compare.tasks import TASKS
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+
+from aqka.errors import InputError
 from aqka_research.compare.total import _simulators, compare_totals, measure, total_tasks
 from aqka_research.compare.total_findings import (
     AUTO,
@@ -14,8 +16,6 @@ from aqka_research.compare.total_findings import (
 )
 from aqka_research.compare.total_page import asked_lines, auto_losses, means, write_totals
 from aqka_research.suite import SUITE
-
-from aqka.errors import InputError
 
 TASK = "iris, RY-CZ 2 qubits, 60 points, half width, 50% positive"
 LEVELS, POINT_LEVELS = [1.0, 8.0, 512.0], [8, 64, 2048]

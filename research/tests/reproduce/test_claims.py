@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from aqka_research.reproduce.claims import (
     Claim,
     above,

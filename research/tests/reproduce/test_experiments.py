@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from aqka_research.reproduce.experiments import experiment_names, make_experiment
 from aqka_research.reproduce.reproduction import reproduce, set_up
 from aqka_research.spending import EXACT, MAJORITY

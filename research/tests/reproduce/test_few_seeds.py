@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from scipy.stats import norm
+
 from aqka_research.reproduce.claims import Claim, at_least, at_most, within
 from aqka_research.reproduce.few_seeds import chance_of_paper
 from aqka_research.results import Estimate, Results, lowest
-from scipy.stats import norm
 
 SEEDS = 400
 

@@ -2,6 +2,14 @@
 
 import numpy as np
 import pytest
+from qiskit_ibm_runtime import fake_provider
+from typer.testing import CliRunner
+
+from aqka import InputError
+from aqka.backends import AerBackend
+from aqka.backends.runtime import RuntimeBackend
+from aqka.cli.app import app
+from aqka.testing.fake_runtime import FakeRuntime
 from aqka_research.reproduce import measured_kernel as module
 from aqka_research.reproduce.measured_kernel import (
     MeasuredKernel,
@@ -11,14 +19,6 @@ from aqka_research.reproduce.measured_kernel import (
     measure_kernel,
     measured_kernel,
 )
-from qiskit_ibm_runtime import fake_provider
-from typer.testing import CliRunner
-
-from aqka import InputError
-from aqka.backends import AerBackend
-from aqka.backends.runtime import RuntimeBackend
-from aqka.cli.app import app
-from aqka.testing.fake_runtime import FakeRuntime
 
 POINTS = 6
 

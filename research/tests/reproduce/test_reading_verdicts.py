@@ -1,4 +1,5 @@
 import pytest
+
 from aqka_research.paper_reading import LITERAL, PaperReading
 from aqka_research.reproduce.claims import Claim, Judgement, within
 from aqka_research.reproduce.reading_verdicts import ClaimUnderReadings, best_reading

@@ -16,8 +16,7 @@ import typer
 from filelock import Timeout
 
 from aqka._util.files import AlreadyHeldError
-from aqka._util.secrets import without_secrets
-from aqka._util.text import inert
+from aqka._util.text import inert, without_secrets
 from aqka.errors import CancelledError, CeilingError, JobError, TransientError
 
 BAD_INPUT = 2

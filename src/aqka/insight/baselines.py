@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.insight.fold_scores import Predict, has_classes
-from aqka.maths.folds import Fold
+from aqka.maths.metrics import Fold
 
 INNER_FOLDS = 3
 LEARNING_RATE = 0.2  # of boosting

@@ -1,7 +1,6 @@
 """What a backend answers is checked before anything is written or believed."""
 
-from aqka._util.secrets import without_secrets
-from aqka._util.text import inert
+from aqka._util.text import inert, without_secrets
 from aqka.core.plans import Answer, Plan
 from aqka.errors import InputError, JobError
 

@@ -16,8 +16,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from aqka._util.arrays import IntArray
-from aqka._util.secrets import without_secrets
-from aqka._util.text import inert
+from aqka._util.text import inert, without_secrets
 from aqka.backends import Backend
 from aqka.core.plans import Plan
 from aqka.errors import CancelledError, CeilingError, InputError, JobError, LedgerError

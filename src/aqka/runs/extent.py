@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aqka._util.arrays import MAX_COUNT
-from aqka._util.limits import MAX_PAIRS, MAX_POINTS
+from aqka._util.arrays import MAX_COUNT, MAX_PAIRS, MAX_POINTS
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.pairs import Diagonal
 from aqka.core.plans import Plan, ShotPlan

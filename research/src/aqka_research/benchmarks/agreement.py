@@ -11,9 +11,14 @@ from scipy.optimize import LinearConstraint, minimize
 from aqka._util.arrays import FloatArray
 from aqka.allocators.targets import kkt_targets
 from aqka.core import PairTable, ShotPlan
-from aqka.maths.sensitivity import krr_gauss_newton, krr_gradient, krr_remainder, svm_gradient
+from aqka.maths.sensitivity import (
+    krr_gauss_newton,
+    krr_gradient,
+    krr_remainder,
+    solve_dual,
+    svm_gradient,
+)
 from aqka.maths.spectrum import Spectrum
-from aqka.maths.svm import solve_dual
 from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     delta_variance,

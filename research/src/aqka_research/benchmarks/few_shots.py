@@ -27,8 +27,7 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states, outcome_probabilities
-from aqka.maths.likelihood import maximise_likelihood, spectral_start
-from aqka.maths.outcomes import SeenOutcomes
+from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.readouts import make_readout
 from aqka_research.compare.total import total_tasks

@@ -23,8 +23,8 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
-from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.product_bases import ProductBases
+from aqka.maths.spectrum import FeatureSpectrum
 from aqka.maths.state_features import expectations, observable
 from aqka.readouts.ridge_loo import RIDGE_GRID
 from aqka.sessions.state_fits import fit_states_on_all_cores

@@ -16,8 +16,8 @@ from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.estimates.readout import confusion_matrices
 from aqka.estimates.states import fit_states
+from aqka.maths.likelihood import confuse
 from aqka.maths.product_bases import ProductBases
-from aqka.maths.readout import confuse
 
 N_POINTS = 30
 SEEDS = range(4)

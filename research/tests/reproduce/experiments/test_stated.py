@@ -1,6 +1,7 @@
 """The forms of claims, and the notes, on rows small enough to check by hand."""
 
 import pytest
+
 from aqka_research.reproduce.claims import above
 from aqka_research.reproduce.experiments._notes import levels_note
 from aqka_research.reproduce.experiments._stated import (

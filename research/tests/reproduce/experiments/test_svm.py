@@ -1,12 +1,12 @@
 """The SVM's oracle and its labels."""
 
 import numpy as np
-from aqka_research.reproduce.experiments.svm import SvmOracle, svm_task
-from aqka_research.tasks import ad_hoc
 
 from aqka import Problem
 from aqka.core import PairTable
-from aqka.maths.svm import solve_dual
+from aqka.maths.sensitivity import solve_dual
+from aqka_research.reproduce.experiments.svm import SvmOracle, svm_task
+from aqka_research.tasks import ad_hoc
 
 
 def test_the_svm_oracle_scores_by_the_true_dual():

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from aqka_research.reproduce.experiments import _theory_checks as checks
 
 from aqka.demo.tasks import planted_sparse
+from aqka_research.reproduce.experiments import _theory_checks as checks
 
 
 def by_method(rows):

@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
-from aqka_research.reproduce.experiments._two_arms import (
-    arm_rows,
-    exact_device,
-    fake_device,
-    online_task,
-)
 from scipy.stats import chi2
 
 from aqka import MatrixBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.backends.zz import zz_kernel
 from aqka.core.plans import ShotPlan
+from aqka_research.reproduce.experiments._two_arms import (
+    arm_rows,
+    exact_device,
+    fake_device,
+    online_task,
+)
 
 
 def test_points_belong_to_the_task():

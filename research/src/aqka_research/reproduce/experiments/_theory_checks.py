@@ -18,9 +18,9 @@ from aqka.maths.sensitivity import (
     krr_gradient,
     krr_remainder,
     krr_squared_gradient,
+    solve_dual,
 )
 from aqka.maths.spectrum import project_psd
-from aqka.maths.svm import solve_dual
 from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     delta_variance,

@@ -15,9 +15,8 @@ from aqka.allocators.uniform import Uniform
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task, plant
-from aqka.maths.sensitivity import svm_gradient
+from aqka.maths.sensitivity import solve_dual, svm_gradient
 from aqka.maths.spectrum import project_psd
-from aqka.maths.svm import solve_dual
 from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.protocols import task_choices
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most, below

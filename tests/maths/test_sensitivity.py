@@ -6,8 +6,8 @@ import pytest
 from aqka.backends.zz import zz_states
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
-from aqka.maths.point_sensitivity import loss_variances, prediction_variances
 from aqka.maths.product_bases import ProductBases
+from aqka.maths.sensitivity import loss_variances, prediction_variances
 from aqka.maths.spectrum import Spectrum
 from aqka.maths.state_errors import tangent_roots
 from tests.estimates.points import measured

@@ -5,12 +5,16 @@ import pytest
 from scipy.linalg import sqrtm
 
 from aqka.errors import InputError
-from aqka.insight.concentration import concentration, effective_rank
-from aqka.insight.fold_scores import repeated_folds
-from aqka.insight.geometric_difference import KernelPair, nearest_plain_kernel
-from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import map_states
-from aqka.insight.projected_kernel import one_qubit_states, projected_kernels
+from aqka.insight.exact_kernels import (
+    KernelPair,
+    concentration,
+    effective_rank,
+    map_states,
+    nearest_plain_kernel,
+    one_qubit_states,
+    projected_kernels,
+)
+from aqka.insight.fold_scores import KernelHead, repeated_folds
 from aqka.readouts.ridge_loo import RIDGE_GRID
 
 

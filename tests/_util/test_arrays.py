@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from aqka._util.threads import FEWEST_ROWS, threads_for
+from aqka._util.arrays import FEWEST_ROWS, threads_for
 
 
 def numpy_threads():

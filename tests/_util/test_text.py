@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from aqka._util.secrets import REMOVED, without_secrets
+from aqka._util.text import REMOVED, without_secrets
 
 KEY = "fAkE0key-aQ9_zT4bN7mX2cV6wL8rJ1sD5hG3kP0yU9i"  # as long as IBM's
 TOKEN = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJmYWtlIjoidG9rZW4ifQ.c2lnbmF0dXJlLW9mLW5vdGhpbmc"
