@@ -1,14 +1,18 @@
-"""A hard limit on what runs may use, checked before every submission."""
+"""How a session's budget is spent: where its ledger is, what limits it, who watches it."""
 
 import math
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
 
 from aqka.backends.base import Backend, Workload
-from aqka.errors import CeilingError
+from aqka.errors import CeilingError, TransientError
 from aqka.runs.history import RecordedRound
 
 NOTHING = Workload(shots=0, executions=0, jobs=0)
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -100,3 +104,61 @@ class Ceiling:
             f"was submitted, and what was measured is kept. This round needs a ceiling of {now} "
             f"in all, and to finish takes about {in_all}"
         )
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to bear with a failing backend.
+
+    Attributes
+    ----------
+    attempts
+        Tries of a step that fails for a passing reason.
+    first_wait
+        Seconds before the second try; each later wait is twice as long.
+    failed_rounds
+        Rounds in a row that may fail before the run stops. It can be resumed.
+    """
+
+    attempts: int = 6
+    first_wait: float = 2.0
+    failed_rounds: int = 3
+
+    def call(self, step: Callable[[], Answer]) -> Answer:
+        """Return what ``step`` returns, repeating it while it fails for a passing reason."""
+        for attempt in range(self.attempts - 1):
+            try:
+                return step()
+            except TransientError:
+                time.sleep(self.first_wait * 2**attempt)
+        return step()
+
+
+@dataclass(frozen=True)
+class Spend:
+    """How to spend a session's budget; passed as one thing to whatever spends shots.
+
+    Attributes
+    ----------
+    directory
+        Where the ledger is kept; a run that it holds is resumed. None keeps nothing.
+    ceiling
+        What may be used in all, by this and every other run that shares it. A round that does not
+        fit is not submitted, and a CeilingError says what it would need.
+    patience
+        How long to bear with a failing backend.
+    on_round
+        Called with the session after every round.
+    verbose
+        Show progress: in a terminal, in a notebook, else as lines on the standard error.
+    cancel
+        Called before every submission. Returns the jobs that were cancelled to stop the run, or
+        None to go on.
+    """
+
+    directory: str | Path | None = None
+    ceiling: Ceiling | None = None
+    patience: Patience = Patience()
+    on_round: Callable[[Any], None] | None = None
+    verbose: bool = False
+    cancel: Callable[[], list[str] | None] | None = None
