@@ -6,11 +6,9 @@ import pytest
 from aqka import preflight
 from aqka.backends.statevector import zz_kernel
 from aqka.errors import InputError
-from aqka.insight.fold_scores import repeated_folds, score_folds
-from aqka.insight.forecast import Spending, forecast, measure_evenly
-from aqka.insight.kernel_scores import KernelHead
+from aqka.insight.fold_scores import KernelHead, repeated_folds, score_folds
 from aqka.insight.preflight import count_steps, default_candidates
-from aqka.insight.scan import Candidate, scan
+from aqka.insight.scan import Candidate, Spending, forecast, measure_evenly, scan
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka._util.threads import threads_for
+from aqka._util.arrays import FloatArray, IntArray, digest, threads_for
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
 from aqka.backends._drawing import check_shots_one_by_one, count_bits

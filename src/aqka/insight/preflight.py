@@ -16,21 +16,24 @@ from aqka.backends.statevector import fidelities
 from aqka.core.defaults import DEFAULT_C
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
-from aqka.insight.concentration import Concentration, concentration
+from aqka.insight.exact_kernels import (
+    Concentration,
+    FeatureMap,
+    GeometricDifference,
+    concentration,
+    nearest_plain_kernel,
+    projected_kernels,
+)
 from aqka.insight.fold_scores import (
     FoldScores,
+    KernelHead,
     folds_a_repetition,
     metric_names,
     repeated_folds,
     score_folds,
     subsample,
 )
-from aqka.insight.forecast import Spending, forecast
-from aqka.insight.geometric_difference import GeometricDifference, nearest_plain_kernel
-from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import FeatureMap
-from aqka.insight.projected_kernel import projected_kernels
-from aqka.insight.scan import RANGES, REPS, Candidate, Scan, scan
+from aqka.insight.scan import RANGES, REPS, Candidate, Scan, Spending, forecast, scan
 from aqka.insight.verdict import Evidence, Verdict, decide
 from aqka.maths.metrics import FOLDS, Fold
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
-from aqka._util.threads import threads_for
+from aqka._util.arrays import FloatArray, threads_for
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior

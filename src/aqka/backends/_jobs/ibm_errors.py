@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from aqka._util.optional import require
-from aqka._util.secrets import without_secrets
+from aqka._util.text import without_secrets
 from aqka.backends.base import JobState
 from aqka.backends.job_service import EXTRA, JobService
 from aqka.errors import JobError, TransientError
