@@ -116,7 +116,9 @@ def _best_settings(
         return {}
     splitter = StratifiedKFold(min(INNER_FOLDS, fewest)) if classes else KFold(INNER_FOLDS)
     stages = sorted(grid.get("n_estimators", []))
-    settings = list(ParameterGrid({k: v for k, v in grid.items() if k != "n_estimators"}))
+    settings: list[dict[str, float]] = list(
+        ParameterGrid({k: v for k, v in grid.items() if k != "n_estimators"})
+    )
     scores: list[list[float]] = []
     for kept, held in splitter.split(X, y):
         inside, outside = _standardised(X[kept], X[held])
