@@ -6,13 +6,13 @@ from sklearn.kernel_ridge import KernelRidge
 
 from aqka import InputError, MatrixBackend, Problem, acquire, diagnose
 from aqka.core import PairTable
-from aqka.evaluation.tasks import planted_sparse
+from aqka.demo.tasks import planted_sparse
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, effective_support, gini
 from aqka.maths.metrics import split_folds
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.theory import cauchy_schwarz_ratio, planted_ceiling
 from aqka.readouts import make_readout
-from benchmarks.agreement import ridge_parts
+from aqka_research.benchmarks.agreement import ridge_parts
 from tests.conftest import make_kernel, make_labels
 
 

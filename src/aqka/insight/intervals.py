@@ -136,7 +136,7 @@ def with_total_interval(
     Examples
     --------
     >>> from aqka import MatrixBackend, acquire, predict
-    >>> from aqka.evaluation.tasks import planted_sparse
+    >>> from aqka.demo.tasks import planted_sparse
     >>> task = planted_sparse(40, 10, 4, seed=3)
     >>> session = acquire(MatrixBackend(task.kernel), task.y, 20_000)
     >>> found = predict(session.fit(), MatrixBackend(task.test_kernel, rectangular=True), 10_000)

@@ -251,7 +251,7 @@ def predict(
     Examples
     --------
     >>> from aqka import MatrixBackend, acquire
-    >>> from aqka.evaluation.tasks import planted_sparse
+    >>> from aqka.demo.tasks import planted_sparse
     >>> task = planted_sparse(60, 40, 4, seed=3, largest_class=0.7)
     >>> head = acquire(MatrixBackend(task.kernel), task.y, 20_000).fit()
     >>> test = MatrixBackend(task.test_kernel, rectangular=True)

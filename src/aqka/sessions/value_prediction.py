@@ -208,7 +208,7 @@ def predict_values(
     Examples
     --------
     >>> from aqka import MatrixBackend, acquire
-    >>> from aqka.evaluation.tasks import planted_sparse
+    >>> from aqka.demo.tasks import planted_sparse
     >>> task = planted_sparse(60, 40, 4, seed=3)
     >>> head = acquire(MatrixBackend(task.kernel), task.y, 50_000).fit()
     >>> test = MatrixBackend(task.test_kernel, rectangular=True)
