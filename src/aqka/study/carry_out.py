@@ -333,7 +333,7 @@ def _begun_session(prepared: Prepared, directory: Path) -> Acquisition | PointAc
     A budget of QPU time buys another number of shots when a device was recalibrated meanwhile,
     and the quote that says how many it bought may be lost.
     """
-    history = read_begun_history(directory, write=True)
+    history = read_begun_history(directory)
     if history is None or history.budget is None:
         return None
     return new_session(prepared.study, prepared.points, history.budget, n_qubits_of(prepared))

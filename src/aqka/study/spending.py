@@ -38,8 +38,7 @@ def prediction_shots(study: Study, points: Points, quoted: Quote, directory: Pat
     by_pairs = study.method.design == "pairs"
     if by_pairs and study.budget.total is None:  # a quote of 0.1.0 has no parts
         return len(points.test) * len(points.train) * study.budget.test_shots
-    ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
-    begun = begun_history(ledger) if ledger.exists() else None
+    begun = begun_history(directory / PREDICTIONS_NAME / LEDGER_NAME)
     if begun is not None and begun.budget is not None:
         return begun.budget
     part = quoted.part(PREDICTIONS)
