@@ -13,9 +13,8 @@ from aqka.core.defaults import FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.parts import Wish
-from aqka.planning.quotes import Quote, quote
+from aqka.planning.device import make_ceiling
+from aqka.planning.quotes import Quote, Wish, quote
 from aqka.readouts import FittedHead
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME

@@ -14,8 +14,7 @@ from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
-from aqka.planning.parts import PREDICTIONS
-from aqka.planning.quotes import Quote
+from aqka.planning.quotes import PREDICTIONS, Quote
 from aqka.study.carry_out import study_quote
 from aqka.study.data import Points, encode, load_table, split_points
 from aqka.study.directory import Prepared

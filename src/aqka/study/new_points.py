@@ -13,7 +13,7 @@ from aqka._util.text import inert, read_number
 from aqka.backends import Backend
 from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
-from aqka.planning.ceilings import make_ceiling
+from aqka.planning.device import make_ceiling
 from aqka.runs.driver import Run, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend

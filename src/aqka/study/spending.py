@@ -7,9 +7,8 @@ from aqka._util.text import inert
 from aqka.backends.base import Workload
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.parts import PREDICTIONS, Wish
-from aqka.planning.quotes import Quote
+from aqka.planning.device import make_ceiling
+from aqka.planning.quotes import PREDICTIONS, Quote, Wish
 from aqka.runs.audit import begun_history
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.spend import Ceiling
