@@ -19,7 +19,6 @@ from aqka.study.new_points import predict_new_points
 from tests.cli.in_process import call
 from tests.study.helpers import small, write_study
 
-WRITTEN_BY_0_1_0 = Path(__file__).parents[1] / "fixtures" / "written_by_0_1_0" / "study"
 HEAD = head_path(Path(LEDGER_NAME)).name
 LEDGER_FILES = (LEDGER_NAME, HEAD)
 COMMANDS = ("status", "report", "resume", "predict")
@@ -301,22 +300,11 @@ def test_a_sound_run_is_believed(runs, run, command, monkeypatch, capsys):
     assert call(monkeypatch, capsys, command, *arguments)[0] == 0
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_run_of_the_first_version_is_believed(runs, tmp_path, command, monkeypatch, capsys):
-    run = shutil.copytree(WRITTEN_BY_0_1_0 / "finished", tmp_path / "run")
-    expected = scores(run)
-    arguments = (run, runs["new"]) if command == "predict" else (run,)
-    assert call(monkeypatch, capsys, command, *arguments)[0] == 0
-    assert scores(run) == expected
-
-
-def test_a_ledger_of_the_first_version_is_not_taken_for_a_newer_one(
-    runs, run, bought, monkeypatch, capsys
-):
-    """It has no seal and no head; the files beside it say that there were both."""
-    shutil.copy(WRITTEN_BY_0_1_0 / "finished" / LEDGER_NAME, run / LEDGER_NAME)
-    for command in COMMANDS:
-        check_refused(run, runs["new"], command, bought, monkeypatch, capsys)
-    (run / HEAD).unlink()
+def test_a_ledger_that_knows_no_files_is_refused(runs, run, bought, monkeypatch, capsys):
+    """As it would be if a run begun from Python took the place of the study's."""
+    begun_from_python = run.parent / "python"
+    session_of(begun_from_python)
+    for name in (LEDGER_NAME, HEAD):
+        shutil.copy(begun_from_python / name, run / name)
     for command in COMMANDS:
         check_refused(run, runs["new"], command, bought, monkeypatch, capsys)
