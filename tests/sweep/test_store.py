@@ -2,9 +2,6 @@
 
 import json
 
-from aqka.sweep import cells as sweep_cells
-from aqka.sweep import store as sweep_store
-from aqka.sweep import workers as sweep_workers
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import to_json
 from tests.sweep import cell_functions
