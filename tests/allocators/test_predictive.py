@@ -3,7 +3,7 @@ import pytest
 
 from aqka import MatrixBackend, acquire
 from aqka.allocators.predictive import Predictive, half_uniform
-from aqka.evaluation.tasks import planted_sparse
+from aqka.demo.tasks import planted_sparse
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
 from tests.conftest import make_kernel, make_labels

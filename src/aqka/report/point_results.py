@@ -7,8 +7,7 @@ import numpy as np
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.insight.intervals import with_total_interval
-from aqka.maths.metrics import balanced_accuracy, share_interval
-from aqka.maths.paired import PairedShares, compare_shares
+from aqka.maths.metrics import PairedShares, balanced_accuracy, compare_shares, share_interval
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.point_prediction import PredictedPoints
 from aqka.sessions.prediction_result import Prediction, leading_margin, normal_quantile
