@@ -7,6 +7,7 @@ from typing import Any
 from aqka._util.arrays import as_count
 from aqka._util.text import did_you_mean
 from aqka.allocators.schedule import Schedule
+from aqka.backends.base import Backend
 from aqka.errors import InputError
 from aqka.planning.budget import Budget, Money, Shots, as_budget, needed_rate
 from aqka.planning.split import costs_of
@@ -169,6 +170,13 @@ class Usage:
     tiles: int = 1
     schedule: Schedule = field(default_factory=Schedule)
 
+    @classmethod
+    def on(cls, backend: Backend, design: str, n_qubits: int = 4) -> "Usage":
+        """Return that of a backend: its depth, tiles and ``rep_delay`` where it says them."""
+        costs = costs_of(design)
+        depth = costs.device_depth(backend) or costs.zz_depth(max(2, n_qubits))
+        return cls(HERON.with_rep_delay(backend.rep_delay), depth, backend.n_tiles)
+
     @property
     def execution_seconds(self) -> float:
         """QPU time of one execution."""
@@ -209,6 +217,7 @@ def make_ceiling(
     rate: float | None = None,
     device: DeviceModel = HERON,
     design: str = "pairs",
+    execution_seconds: float | None = None,
 ) -> Ceiling:
     """Return a hard limit on shots, QPU time or money, for all runs that it is passed to.
 
@@ -223,6 +232,8 @@ def make_ceiling(
         As in :func:`aqka.quote`.
     design
         ``"pairs"`` or ``"points"``, which the depth depends on where none is given.
+    execution_seconds
+        QPU time of one execution where it is known, such as a quote's; else by depth and device.
 
     Examples
     --------
@@ -239,12 +250,14 @@ def make_ceiling(
     seconds = None if isinstance(budget, Shots) else getattr(budget, "seconds", 0.0)
     if isinstance(budget, Money):
         seconds = budget.amount / needed_rate(budget, rate) * 60
-    depth = costs_of(design).zz_depth(n_qubits) if depth is None else depth
+    if execution_seconds is None:
+        depth = costs_of(design).zz_depth(n_qubits) if depth is None else depth
+        execution_seconds = device.execution_seconds(depth)
     return Ceiling(
         shots=budget.count if isinstance(budget, Shots) else None,
         seconds=seconds,
         job_seconds=device.job_overhead,
-        execution_seconds=device.execution_seconds(depth),
+        execution_seconds=execution_seconds,
         max_executions=device.max_executions,
         words=str(limit) if isinstance(limit, str) else "",
     )

@@ -48,7 +48,9 @@ def study_ceiling(study: Study, quoted: Quote, given: str | None = None) -> Ceil
     limit = own if given is None else given
     if limit is None:
         return None
-    return make_ceiling(str(limit), depth=quoted.depth, rate=study.budget.rate)
+    return make_ceiling(
+        str(limit), execution_seconds=quoted.execution_seconds, rate=study.budget.rate
+    )
 
 
 def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote:
