@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError, JobError, LedgerError, StatevectorBackend
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.dropins import ShotKernel, _purchases, shot_kernel
 from aqka.runs import Patience
 from aqka.runs.audit import verify

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -194,12 +195,13 @@ class KernelHead:
     svm
         Whether it is an SVM, which needs classes.
     C
-        Of the SVM.
+        The SVM's C.
     """
 
     y: NDArray[Any]
     svm: bool = False
     C: float = DEFAULT_C
+    _problems: dict[bytes, tuple[Problem, float]] = field(default_factory=dict, init=False)
 
     def predict(
         self, kernel: FloatArray, fold: Fold, rows: FloatArray | None = None
@@ -229,16 +231,20 @@ class KernelHead:
         best = max(kernels, key=lambda kernel: self.judge(kernel, fold.kept))
         return self.predict(best, fold)
 
-    @property
+    @cached_property
     def _classes(self) -> bool:
         return has_classes(self.y)
 
     def _problem(self, points: IntArray) -> tuple[Problem, float]:
-        targets = self.y[points]
-        if self._classes:
-            return Problem(targets, C=self.C), 0.0
-        centre = float(targets.mean())  # a ridge head has no intercept
-        return Problem(targets - centre, C=self.C), centre
+        """Return what is learnt from some points; a scan asks for the same few again and again."""
+        key = points.tobytes()
+        if key not in self._problems:
+            targets = self.y[points]
+            # A ridge head has no intercept.
+            centre = 0.0 if self._classes else float(targets.mean())
+            made = Problem(targets if self._classes else targets - centre, C=self.C)
+            self._problems[key] = made, centre
+        return self._problems[key]
 
     def _answers(self, values: FloatArray, problem: Problem, centre: float) -> NDArray[Any]:
         return labels_of(values, problem.classes) if self._classes else values + centre

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray
 from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
-from aqka.backends.built_in_maps import DEFAULT_REPS
-from aqka.backends.fidelity import fidelities
-from aqka.backends.matrix import MatrixBackend
+from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.backends.simulated import MatrixBackend
+from aqka.backends.statevector import fidelities
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
 from aqka.core.target_scale import TargetScale
 from aqka.insight.exact_kernels import ComplexArray, FeatureMap, map_states
@@ -243,7 +243,8 @@ def scan(
     kernel that needs more than there are does not win.
     """
     n_folds = folds_a_repetition(folds, len(y))
-    everything = np.arange(len(y))
+    classes, everything = has_classes(y), np.arange(len(y))
+    not_held = [np.setdiff1d(everything, fold.held) for fold in folds]
     scores, inside = [], np.empty((len(candidates), len(folds)))
     for number, candidate in enumerate(candidates):
         kernel = rows = candidate.kernel()
@@ -251,8 +252,8 @@ def scan(
             kernel, rows = measure_evenly(kernel, spending, np.random.default_rng(number))
         values = []
         for k, fold in enumerate(folds):
-            values.append(score(y[fold.held], head.predict(kernel, fold, rows), has_classes(y)))
-            inside[number, k] = head.judge(kernel, np.setdiff1d(everything, fold.held))
+            values.append(score(y[fold.held], head.predict(kernel, fold, rows), classes))
+            inside[number, k] = head.judge(kernel, not_held[k])
         name = ", ".join(f"{key} = {value}" for key, value in candidate.settings.items())
         scores.append(FoldScores(name, np.array(values), n_folds))
         if on_candidate is not None:

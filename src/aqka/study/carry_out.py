@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
-from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.circuits import fidelity_circuit
+from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quotes import Quote, quote

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from aqka._util.text import inert
-from aqka.backends.job_states import JobState, job_ids_of
+from aqka.backends.base import JobState, job_ids_of
 from aqka.core.pairs import PairTable
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable

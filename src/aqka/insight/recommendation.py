@@ -10,7 +10,7 @@ MATERIAL = 0.05  # a budget that costs less of the score than this is enough
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Recommendation:
     """What to do.
 
     Attributes
@@ -30,7 +30,7 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a verdict rests on; all scores are of the same folds.
+    """What a recommendation rests on; all scores are of the same folds.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Evidence:
         return max(self.plain, key=lambda model: float(model.means[0]))
 
 
-def decide(found: Evidence) -> Verdict:
+def recommend(found: Evidence) -> Recommendation:
     """Return what to do. The first rule that holds decides; "clearly" is by two standard errors.
 
     1. Neither the user's kernel nor the best settings (nested) are clearly better than guessing:
@@ -110,13 +110,13 @@ def decide(found: Evidence) -> Verdict:
     return _buy(found)
 
 
-def _nothing_learns(found: Evidence) -> Verdict:
+def _nothing_learns(found: Evidence) -> Recommendation:
     plain = found.best_plain
     if difference(plain, found.guessing).clear:
         remedy = f"{plain.name} has {_text(plain)} without a shot"
     else:
         remedy = "no plain model is either, so look at the data first"
-    return Verdict(
+    return Recommendation(
         "don't",
         f"Don't buy: neither this kernel ({found.metric} {_text(found.own)}) nor the best of "
         f"{found.n_tried} settings ({_text(found.nested)}) is clearly better than guessing "
@@ -124,14 +124,14 @@ def _nothing_learns(found: Evidence) -> Verdict:
     )
 
 
-def _plain_is_better(found: Evidence) -> Verdict:
+def _plain_is_better(found: Evidence) -> Recommendation:
     plain = found.best_plain
     gap = difference(plain, found.winner)
     if gap.clear:
         others = f"and than the best of {found.n_tried} settings ({_text(found.winner)}; {gap})"
     else:
         others = f"and no others of {found.n_tried} settings are better with these shots"
-    return Verdict(
+    return Recommendation(
         "don't",
         f"Don't buy: {plain.name} has a {found.metric} of {_text(plain)} without a shot, clearly "
         f"more than this kernel even if exact ({_text(found.own)}), {others}.",
@@ -139,11 +139,11 @@ def _plain_is_better(found: Evidence) -> Verdict:
     )
 
 
-def _other_settings(found: Evidence) -> Verdict:
+def _other_settings(found: Evidence) -> Recommendation:
     gain = difference(found.nested, found.own_scanned)
     plain = found.best_plain
     where = "" if found.forecast is None else "at this budget "
-    return Verdict(
+    return Recommendation(
         "change",
         f"Change this first: {settings_text(found.changes)}; {where}the {found.metric} is then "
         f"{_text(found.nested)} instead of {_text(found.own_scanned)} ({gain}, choosing among "
@@ -152,9 +152,9 @@ def _other_settings(found: Evidence) -> Verdict:
     )
 
 
-def _larger_budget(found: Evidence) -> Verdict:
+def _larger_budget(found: Evidence) -> Recommendation:
     assert found.forecast is not None
-    return Verdict(
+    return Recommendation(
         "change",
         f"Change this first: raise the budget, or take fewer training points; exact, the kernel "
         f"has a {found.metric} of {_text(found.own)}, with these shots {_text(found.forecast)} "
@@ -162,18 +162,18 @@ def _larger_budget(found: Evidence) -> Verdict:
     )
 
 
-def _buy(found: Evidence) -> Verdict:
+def _buy(found: Evidence) -> Recommendation:
     plain = found.best_plain
     gap = difference(found.own, plain)
     reached = "" if found.forecast is None else f", with these shots {_text(found.forecast)}"
     if gap.clear:
-        return Verdict(
+        return Recommendation(
             "buy",
             f"Buy: the kernel's {found.metric} of {_text(found.own)}{reached} is clearly better "
             f"than any plain model's ({plain.name}: {_text(plain)}; {gap}).",
             found.changes,
         )
-    return Verdict(
+    return Recommendation(
         "buy",
         f"Buy only to study this kernel: it learns ({found.metric} {_text(found.own)}{reached}) "
         f"but is not clearly better than {plain.name}, which has {_text(plain)} without a shot "

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka.insight.fold_scores import FoldScores
-from aqka.insight.verdict import Evidence, decide
+from aqka.insight.recommendation import Evidence, recommend
 
 WOBBLE = 0.01 * np.array([1, -1] * 5)[:, None]
 
@@ -59,13 +59,13 @@ def evidence(own=0.9, best=0.9, plain=0.9, forecast=None, guess=0.5, changes=Non
     ],
 )
 def test_the_first_rule_that_holds_decides(found, decision, words):
-    verdict = decide(found)
-    assert verdict.decision == decision
-    assert words in verdict.sentence
-    assert verdict.sentence.count(". ") == 0  # one sentence
+    advice = recommend(found)
+    assert advice.decision == decision
+    assert words in advice.sentence
+    assert advice.sentence.count(". ") == 0  # one sentence
 
 
 def test_a_difference_within_its_error_decides_nothing():
     noisy = evidence(own=0.9, plain=0.9)
     noisy.plain[0].values[:] = 0.95 + 0.1 * np.array([1, -1] * 5)[:, None]
-    assert decide(noisy).decision == "buy"
+    assert recommend(noisy).decision == "buy"

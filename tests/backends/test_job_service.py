@@ -3,7 +3,8 @@ import qiskit_ibm_runtime
 from qiskit_ibm_runtime.api.exceptions import RequestsApiError
 from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError
 
-from aqka.backends._jobs import execution_mode, ibm
+from aqka.backends import job_service
+from aqka.backends._jobs import ibm
 
 
 def ibm_service(monkeypatch, session_error=None, batch_error=None):
@@ -31,12 +32,12 @@ OPEN_PLAN = RequestsApiError(
 
 def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
     modes = ("session", "batch")
-    assert execution_mode.open_best(ibm_service(monkeypatch), modes) == ("session", "session")
-    assert execution_mode.open_best(ibm_service(monkeypatch, OPEN_PLAN), modes) == (
+    assert job_service.open_best(ibm_service(monkeypatch), modes) == ("session", "session")
+    assert job_service.open_best(ibm_service(monkeypatch, OPEN_PLAN), modes) == (
         "batch",
         "batch",
     )
-    assert execution_mode.open_best(ibm_service(monkeypatch, OPEN_PLAN, OPEN_PLAN), modes) == (
+    assert job_service.open_best(ibm_service(monkeypatch, OPEN_PLAN, OPEN_PLAN), modes) == (
         "job",
         None,
     )
@@ -47,4 +48,4 @@ def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
 )
 def test_other_errors_of_ibm_do_not_fall_back(monkeypatch, error):
     with pytest.raises(type(error)):
-        execution_mode.open_best(ibm_service(monkeypatch, error), ("session", "batch"))
+        job_service.open_best(ibm_service(monkeypatch, error), ("session", "batch"))

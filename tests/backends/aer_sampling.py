@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka._util.optional import require
-from aqka.backends._noisy.noise_table import noise_digest
+from aqka.backends._drawing import as_numbers, count_bits
+from aqka.backends._noisy.models import noise_digest
 from aqka.backends._noisy.noisy_circuit import NoisyCircuit, Transpiled
-from aqka.backends._points.draw import as_numbers, count_bits
-from aqka.backends._points.reference_circuit import reference_angles
-from aqka.backends.circuits import circuit_digest
+from aqka.backends.circuits import circuit_digest, reference_angles
 from aqka.backends.simulated import SimulatedBackend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
