@@ -36,7 +36,7 @@ from aqka.runs.head import (
 )
 
 LEDGER_NAME = "ledger.sqlite"  # in a run's directory
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 1
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
 # What JSON, zlib and NumPy raise on content that no ledger of ours has.
 UNREADABLE = (
@@ -249,10 +249,10 @@ class Ledger:
         kind = connection.execute("SELECT type FROM sqlite_master WHERE name = 'entries'")
         if application != APPLICATION_ID or kind.fetchone() != ("table",):
             raise LedgerError(f"{self.path} is a database of another program, not a ledger.")
-        if version > SCHEMA_VERSION:
+        if version != SCHEMA_VERSION:
             raise LedgerError(
                 f"{self.path} has schema version {version}, this aqka knows {SCHEMA_VERSION}; "
-                "open it with the newer aqka that wrote it."
+                "open it with the aqka that wrote it."
             )
 
     @contextmanager
