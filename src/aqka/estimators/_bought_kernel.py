@@ -7,9 +7,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_count, text_digest
+from aqka.allocators import make_allocator
 from aqka.backends.base import Backend, as_backend, check_measures_pairs
 from aqka.backends.factory import BackendFactory
-from aqka.core.defaults import FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
@@ -21,7 +21,6 @@ from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DesignChoice, choose_design
 from aqka.sessions.point_contract import PointKernel
 from aqka.sessions.prediction import predict as predict_by_shots
@@ -125,30 +124,17 @@ class BoughtKernel(KernelSource):
         purchase, backend = self.purchase, self._backend(self.X, columns=None)
         check_measures_pairs(backend)
         shots = purchase.training_shots(problem.n_points, self.X.shape[1])
-        session, directory = self._session(problem, shots, backend)
+        session = Acquisition(
+            problem, shots, make_allocator(purchase.allocator), seed=purchase.seed
+        )
+        identity = repr(fingerprint(session, backend))
+        directory = own_directory(purchase.directory, "fit", identity)
         session.design_choice = self.choice
         spend = Spend(directory, purchase.ceiling, on_round=on_round, verbose=purchase.verbose)
         drive(session, backend, spend)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)
-
-    def _session(
-        self, problem: Problem, shots: int, backend: Backend
-    ) -> tuple[Acquisition, Path | None]:
-        """Return a new session and its folder; without an allocator, one of 0.1.0's if begun."""
-        purchase = self.purchase
-
-        def with_folder(allocator: Any) -> tuple[Acquisition, Path | None]:
-            session = Acquisition(problem, shots, allocator, seed=purchase.seed)
-            identity = repr(fingerprint(session, backend))
-            return session, own_directory(purchase.directory, "fit", identity)
-
-        if purchase.allocator is None and purchase.directory is not None:
-            first, folder = with_folder(FIRST_DEFAULT)
-            if folder is not None and folder.exists():
-                return first, folder
-        return with_folder(chosen_allocator(purchase.allocator))
 
     def decide(self, head: FittedHead, X: NDArray[Any], problem: Problem) -> FloatArray:
         """Return f of a simulator's exact entries."""
