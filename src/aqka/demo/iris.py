@@ -8,8 +8,9 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
-from aqka.planning.device import HERON, IBM_LIST_PRICES, zz_depth
-from aqka.planning.usage import price
+from aqka.planning.budget import IBM_LIST_PRICES, price
+from aqka.planning.device import HERON
+from aqka.planning.split import zz_depth
 from aqka.readouts import labels_of, make_readout
 from aqka.sessions.acquire import acquire
 from aqka.sessions.point_heads import FidelityOfPoints
