@@ -13,9 +13,9 @@ from aqka.backends.factory import BackendFactory
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.parts import Wish
-from aqka.planning.quotes import Quote, quote
+from aqka.planning.device import make_ceiling
+from aqka.planning.quotes import Quote, Wish, quote
+from aqka.planning.split import costs_of
 from aqka.readouts import FittedHead
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
@@ -57,12 +57,13 @@ class Purchase:
         """Return what the budget buys by a settled design, new points' predictions among it."""
         budget = DEFAULT_SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
         given = budget if self.budget is None else self.budget
-        per_pair = None
+        per_unit = None
         if self.test_shots is not None:
-            per_pair = -(-as_count(self.test_shots, "test_shots") // n_points)
+            of_a_point = costs_of(self.design).new_units(n_points, 1)
+            per_unit = -(-as_count(self.test_shots, "test_shots") // of_a_point)
         wish = Wish(
             self.new_points or 0,
-            test_shots=per_pair,
+            test_shots=per_unit,
             calibration_shots=self.calibration_shots,
             design=self.design,
         )
