@@ -12,8 +12,6 @@ from aqka.sessions.prediction import ROUNDS
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-    from aqka.backends.base import Backend
-
 # Squared error of f that a shot on every training pair leaves, in units of that of a shot on every
 # pair of a new and a training point. To first order it is |(K + λI)⁻¹ k|² for a new row k, the
 # share of directions that the ridge lets through. docs/explanation/prediction.md measures it.
@@ -64,10 +62,6 @@ class PairCosts:
 
         return max(1, int(fidelity_circuit(feature_map).depth()))
 
-    def device_depth(self, backend: "Backend") -> int | None:
-        """Return the depth of the circuit on its device; None where nothing is transpiled."""
-        return None if backend.circuit is None else max(1, int(backend.circuit.depth()))
-
     def units(self, n_points: int, n_pairs: int) -> tuple[int, str]:
         """Return how many units are measured for training, and how that number comes about."""
         measured = n_pairs > n_points * (n_points - 1) // 2
@@ -102,16 +96,11 @@ class PointCosts(PairCosts):
 
     def zz_depth(self, n_qubits: int) -> int:
         """Return the depth of the ZZ map and a rotation."""
-        return _half_and_rotation(zz_depth(n_qubits))
+        return -(-zz_depth(n_qubits) // 2) + ROTATION_LAYERS
 
     def map_depth(self, feature_map: "QuantumCircuit") -> int:
         """Return the depth of another map and a rotation."""
         return max(1, int(feature_map.depth())) + ROTATION_LAYERS
-
-    def device_depth(self, backend: "Backend") -> int | None:
-        """Return the depth on a device, whose backend holds the fidelity circuit."""
-        depth = super().device_depth(backend)
-        return None if depth is None else _half_and_rotation(depth)
 
     def units(self, n_points: int, n_pairs: int) -> tuple[int, str]:
         """Return the number of points."""
@@ -132,10 +121,6 @@ class PointCosts(PairCosts):
             "new points get the same shots each."
         )
         return n_train / (n_train + n_new), reason
-
-
-def _half_and_rotation(fidelity_depth: int) -> int:
-    return -(-fidelity_depth // 2) + ROTATION_LAYERS
 
 
 _COSTS: dict[str, PairCosts] = {"pairs": PairCosts(), "points": PointCosts()}
