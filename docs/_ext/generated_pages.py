@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 
 from aqka.cli.app import app as cli
 from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
-from aqka.report.glossary import GLOSSARY
+from aqka.report.words import GLOSSARY
 
 
 def commands() -> dict[str, Any]:

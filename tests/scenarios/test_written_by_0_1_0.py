@@ -139,7 +139,7 @@ def test_a_finished_study_has_its_report(written):
     report = run_report(written / "study" / "finished")
     stored = json.loads((written / "study" / "finished" / "results.json").read_text())
     assert report.state == "finished"
-    assert report.point_results.accuracy == stored["results"]["accuracy"]
+    assert report.tested.score == stored["results"]["accuracy"]
     assert all(audit.sound for audit in report.ledgers.values())
 
 
