@@ -4,9 +4,8 @@ import pytest
 from aqka import InputError, MatrixBackend, Problem, acquire
 from aqka.allocators import make_allocator
 from aqka.allocators.targets import raise_to_floor
-from aqka.maths.sensitivity import soft_support, svm_gradient
+from aqka.maths.sensitivity import soft_support, solve_dual, svm_gradient
 from aqka.maths.spectrum import project_psd
-from aqka.maths.svm import solve_dual
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from tests.allocators.tables import measured_table

@@ -10,7 +10,6 @@ from qiskit_ibm_runtime.fake_provider import FakeFez
 from aqka import InputError, MatrixBackend, QuantumRidgeClassifier, acquire
 from aqka.backends import (
     AerBackend,
-    AerSamplingBackend,
     MatrixProductBackend,
     PennylaneBackend,
     RuntimeBackend,
@@ -19,14 +18,15 @@ from aqka.backends import (
     depolarising_noise,
 )
 from aqka.backends._jobs.tickets import Ticket
-from aqka.backends.built_in_maps import built_in_map
 from aqka.backends.circuits import zz_feature_map
+from aqka.backends.feature_maps import built_in_map
 from aqka.backends.sentinel import SentinelBackend
 from aqka.core import OutcomeCounts, PointPlan, ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.testing import check_point_backend
 from aqka.testing.fake_runtime import FakeRuntime
+from tests.backends.aer_sampling import AerSamplingBackend
 from tests.estimates.points import basis_change
 
 X = np.random.default_rng(7).normal(size=(3, 3))
@@ -104,7 +104,8 @@ def test_many_qubits_are_drawn_shot_by_shot():
 def sampled_and_exact(noise, points):
     exact = AerBackend(points, noise=noise)
     which, settings = np.indices((len(points), len(LETTERS))).reshape(2, -1)
-    p = exact._probabilities(which, LETTERS[settings]).reshape(len(points), len(LETTERS), -1)
+    plan = PointPlan(which, settings, np.ones_like(which), LETTERS)
+    p = exact._probabilities(plan, np.arange(len(plan))).reshape(len(points), len(LETTERS), -1)
     np.testing.assert_allclose(p.sum(axis=2), 1.0)
     return exact, p
 
@@ -179,7 +180,7 @@ def test_one_transpiled_circuit_and_one_job_serve_all_points_and_settings(tmp_pa
     assert len(Ticket.read(ticket).job_ids) == 1
     assert service.submissions == 1
     plan.checked(backend.collect(ticket))
-    point, pair = backend._circuits.point.circuit, backend.circuit
+    point, pair = RuntimeBackend(service, X, design="points").circuit, backend.circuit
     assert 2 * point.num_nonlocal_gates() == pair.num_nonlocal_gates()
     assert point.depth() < 0.7 * pair.depth()
 

@@ -17,7 +17,7 @@ from tests.report.runs import (
     say_everywhere,
 )
 
-HARMLESS_TEXT = "x" * len(HOSTILE_TEXT)
+HARMLESS_TEXT = "X" * len(HOSTILE_TEXT)
 
 
 class Anatomy(HTMLParser):

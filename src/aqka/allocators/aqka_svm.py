@@ -9,16 +9,15 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.maths.sensitivity import combine_outputs, svm_gradient
+from aqka.maths.sensitivity import SvmSolution, combine_outputs, solve_dual, svm_gradient
 from aqka.maths.spectrum import project_psd
-from aqka.maths.svm import SvmSolution, solve_dual
 
 
 @dataclass(frozen=True)
 class AqkaSvm(TargetFill):
     """s* ∝ |η_i η_j| sqrt(K̂(1-K̂)), from the envelope theorem (Prop. 4, Eq. 49)."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.aqka_svm.AqkaSvm"
+    ledger_name: ClassVar[str] = "aqka-svm"
 
     def check(self, problem: Problem) -> None:
         """Require classes."""

@@ -5,15 +5,14 @@ from typing import ClassVar
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_svm import AqkaSvm
-from aqka.maths.sensitivity import soft_support
-from aqka.maths.svm import SvmSolution
+from aqka.maths.sensitivity import SvmSolution, soft_support
 
 
 @dataclass(frozen=True)
 class AqkaSvmSoft(AqkaSvm):
     """The dual coefficients replaced by softmax(η / τ), τ = 1/γ (Appendix A.6, mend (i))."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.aqka_svm_soft.AqkaSvmSoft"
+    ledger_name: ClassVar[str] = "aqka-svm-soft"
 
     def weights(self, solution: SvmSolution) -> FloatArray:
         """Return the soft support, flatter the thinner the margin."""

@@ -55,6 +55,9 @@ class SamplerBackend(JobBackend):
         map and a calibration.
     seed
         Hits of simulators depend on it and on the tag, and which tile runs which row.
+    design
+        ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
+        and tiled now, and told of as ``circuit``; plans of the other kind run as well.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class SamplerBackend(JobBackend):
         jobs: JobShape | None = None,
         tiles: TileRule | int | str = 1,
         seed: int = 0,
+        design: str = "pairs",
     ) -> None:
         primitives = require("qiskit.primitives", "qiskit")
         seed = as_count(seed, "seed", minimum=0)
@@ -102,7 +106,7 @@ class SamplerBackend(JobBackend):
         self._pending_jobs: dict[str, Any] = {}
         target = choose_target(target_backend, optimization_level, initial_layout)
         shape, rule = jobs or JobShape(), as_tile_rule(tiles)
-        super().__init__(X, feature_map, columns, target, shape, rule, seed)
+        super().__init__(X, feature_map, columns, target, shape, rule, seed, design)
 
     @property
     def replayable(self) -> bool:
@@ -175,8 +179,8 @@ class SamplerBackend(JobBackend):
                 "plan anew when the cause is mended."
             ) from error
 
-    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
-        for job_id in jobs:
+    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
+        for job_id in counted:
             self._pending_jobs.pop(job_id, None)
 
 

@@ -24,6 +24,7 @@ from aqka.dropins._request_folders import folders, load, save
 from aqka.dropins._requests import MoreRequest, Request, Settings, TrainingRequest
 from aqka.errors import InputError, LedgerError
 from aqka.runs.driver import drive
+from aqka.runs.spend import Spend
 
 LOCK_NAME = "kernel.lock"
 
@@ -100,7 +101,7 @@ class Purchases:
 
     def carry_out(self, request: Request) -> None:
         """Measure a new request; the caller holds :meth:`alone`."""
-        errand = self._errand(request, None)
+        errand = self._errand(request)
         self.known.check(request, errand.session)
         folder = None if self._directory is None else save(self._directory, request)
         try:
@@ -128,17 +129,17 @@ class Purchases:
                 self._catch_up(self._directory)
                 yield
 
-    def _errand(self, request: Request, folder: Path | None) -> Errand:
+    def _errand(self, request: Request) -> Errand:
         backend = self._factory(
             request.rows, self._feature_map, columns=request.columns, seed=self._settings.seed
         )
-        return Errand(request, request.session(self._settings, backend, folder), backend)
+        return Errand(request, request.session(self._settings, backend), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:
         """Run a request to its end and take up what it found."""
         request, session, backend = errand
         self._broken_off = errand if folder is None else None
-        drive(session, backend, folder)
+        drive(session, backend, Spend(folder))
         # Who fits states may be interrupted: until all is known, the request is not finished.
         self.known.take(request, session)
         self._broken_off = None
@@ -158,7 +159,7 @@ class Purchases:
                 continue
             if isinstance(request, TrainingRequest):
                 self._check_labels(request, folder)
-            self._finish(self._errand(request, folder), folder)
+            self._finish(self._errand(request), folder)
 
     def _check_process(self) -> None:
         """Refuse to buy for a copy in another process, which no directory joins to the original."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aqka.maths.paired import compare_shares
+from aqka.maths.metrics import compare_shares
 from aqka.report.chart import Chart, Scale
 from aqka.report.charts import accuracy_axes, accuracy_band, lorenz_curve
 from aqka.report.rivals import LEVEL, Rival

@@ -25,7 +25,7 @@ from aqka.estimates.state_errors import (
 )
 from aqka.estimates.state_rank import RankTest, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf
-from aqka.insight.redraw import noise_floor
+from aqka.insight.hindsight import noise_floor
 from aqka.sessions.gaussian_points import ProjectedHead, ProjectedPoints, gaussian_meaning
 from aqka.sessions.linear_points import LinearHead, LinearProjectedPoints, linear_meaning
 from aqka.sessions.point_contract import PointHead, PointKernel

@@ -7,24 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray
-from aqka.backends.built_in_maps import DEFAULT_REPS
-from aqka.backends.fidelity import fidelities
+from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.backends.statevector import fidelities
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
+from aqka.insight.exact_kernels import MAX_QUBITS, FeatureMap, map_states
 from aqka.insight.fold_scores import (
     FoldScores,
+    KernelHead,
     difference,
     metric_names,
     repeated_folds,
     score_folds,
     subsample,
 )
-from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import MAX_QUBITS, FeatureMap, map_states
-from aqka.maths.folds import Fold
-from aqka.maths.metrics import share_interval
-from aqka.maths.paired import PairedShares, compare_shares
+from aqka.maths.metrics import Fold, PairedShares, compare_shares, share_interval
 from aqka.readouts import make_readout
 from aqka.report.words import p_text
 from aqka.study.value_scores import ValueScores

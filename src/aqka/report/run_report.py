@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, digest, text_digest
+from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import BUILT_IN_MAPS
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
@@ -22,9 +22,9 @@ from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
 from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
+from aqka.insight.exact_kernels import FeatureMap
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
-from aqka.insight.phase_maps import FeatureMap
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import FittedHead
 from aqka.readouts.ridge_noise import RidgeNoise
@@ -220,7 +220,6 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         "rate": rate,
         "sentinel_shots": sentinels,
     }
-    ids = None if points.origin is None else points.origin.train_ids
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run)),
         measured=training.measured,
@@ -231,7 +230,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         tested=tested,
         rivals=_rivals(run, tested, exact),
         exact=exact,
-        ids=_names(ids, len(points.train)),
+        ids=_names(points.origin.train_ids),
         labels=[inert(label) for label in points.train_labels],
         data=_test_digest(run),
         study_text=run.text,
@@ -381,7 +380,7 @@ def _class_results(run: StudyRun, training: Training) -> ClassResults | None:
     classes, counts = np.unique(points.train_labels, return_counts=True)
     low, high = (getattr(found, name, None) for name in ("total_low", "total_high"))
     return ClassResults(
-        ids=_test_names(points),
+        ids=_names(points.origin.test_ids),
         truth=[inert(label) for label in truth],
         predicted=[inert(label) for label in labels],
         right=truth == labels,
@@ -407,7 +406,7 @@ def _value_results(run: StudyRun, training: Training) -> ValueResults | None:
     points, found = run.points, training.widen(run.values)
     mean = float(points.train_labels.mean())
     return ValueResults(
-        ids=_test_names(points),
+        ids=_names(points.origin.test_ids),
         truth=points.test_labels,
         value=found.f,
         low=found.low,
@@ -438,7 +437,7 @@ def _rivals(run: StudyRun, tested: Tested | None, exact: ExactKernel) -> list[Ri
 def _columns(points: Points) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the user's own columns, or the features where a run does not keep these."""
     origin = points.origin
-    if origin is None or origin.train_columns is None or origin.test_columns is None:
+    if origin.train_columns is None or origin.test_columns is None:
         return points.train, points.test
     return origin.train_columns, origin.test_columns
 
@@ -478,8 +477,7 @@ def _notes(run: StudyRun, training: Training, exact: ExactKernel) -> list[str]:
         notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
     elif not training.measured.is_fidelity:
         notes.append("The exact kernel shown is the fidelity kernel, not the projected one.")
-    origin = run.points.origin
-    if origin is None or origin.train_columns is None:
+    if run.points.origin.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")
     predictions = run.audits.get("predictions")
     if run.session.done and predictions is not None and not predictions.sound:
@@ -496,22 +494,16 @@ def _backend_name(run: StudyRun) -> str:
 
 
 def _test_digest(run: StudyRun) -> str:
-    """Return a digest of the test points: by their names in the user's file, where it has them.
+    """Return a digest of the test points by their names in the user's file.
 
     What circuits are given differs with the feature map, which runs are compared by.
     """
     points, labels = run.points, repr(run.points.test_labels.tolist())
-    if points.origin is None:
-        return f"{digest(points.test)} {text_digest(labels)}"
     return text_digest(f"{run.study.data.source} {points.origin.test_ids} {labels}")
 
 
-def _test_names(points: Points) -> list[str]:
-    return _names(None if points.origin is None else points.origin.test_ids, len(points.test))
-
-
-def _names(ids: list[str] | None, count: int) -> list[str]:
-    return [f"point {k}" for k in range(count)] if ids is None else [inert(name) for name in ids]
+def _names(ids: list[str]) -> list[str]:
+    return [inert(name) for name in ids]
 
 
 def _settings(study: dict[str, Any]) -> dict[str, str]:

@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.maths.metrics import share_interval
-from aqka.maths.paired import PairedShares, compare_shares
+from aqka.maths.metrics import PairedShares, compare_shares, share_interval
 from aqka.report.rivals import LEVEL, Rival, rmse_interval
 from aqka.report.words import capital, p_text, range_text
 from aqka.study.value_scores import ValueScores

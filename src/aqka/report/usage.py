@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import built_in_map
-from aqka.insight.phase_maps import FeatureMap
+from aqka.backends.feature_maps import built_in_map
+from aqka.insight.exact_kernels import FeatureMap
+from aqka.planning.budget import price
 from aqka.planning.device import HERON
 from aqka.planning.quotes import Quote
-from aqka.planning.usage import price
 from aqka.report.words import count_text
 from aqka.runs.audit import Audit
 from aqka.study.data import Points

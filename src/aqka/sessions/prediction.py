@@ -12,10 +12,9 @@ from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.readouts import FittedHead
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
-from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.spend import Ceiling, Patience, Spend
 from aqka.sessions.block_sessions import check_columns, check_head, milestones
 from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
@@ -171,8 +170,8 @@ class PredictionSession(Session[ShotPlan]):
     def result(self, level: float = 0.9, *, as_measured: bool = False) -> Prediction:
         """Return what is known so far; points that are not settled are flagged.
 
-        ``as_measured`` reads f = Σ α_j K̂_j + b as version 0.1.0 did, without what the training rows
-        say about rows (``aqka.estimates.rows``); what is settled does not depend on it.
+        ``as_measured`` reads f = Σ α_j K̂_j + b without what the training rows say about rows
+        (``aqka.estimates.rows``); what is settled does not depend on it.
         """
         settled, level = self.test.settled, check_level(level)
         found = prediction_of(self.head, self.table, settled, level, as_measured=as_measured)
@@ -252,7 +251,7 @@ def predict(
     Examples
     --------
     >>> from aqka import MatrixBackend, acquire
-    >>> from aqka.evaluation.tasks import planted_sparse
+    >>> from aqka.demo.tasks import planted_sparse
     >>> task = planted_sparse(60, 40, 4, seed=3, largest_class=0.7)
     >>> head = acquire(MatrixBackend(task.kernel), task.y, 20_000).fit()
     >>> test = MatrixBackend(task.test_kernel, rectangular=True)
@@ -269,5 +268,6 @@ def predict(
         head, backend.shape[0], budget, error_rate=error_rate, rounds=rounds, seed=seed
     )
     check_columns(head, backend)
-    drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
+    spend = Spend(directory, ceiling, patience or Patience(), on_round, verbose)
+    drive(session, backend, spend)
     return session.result(level)

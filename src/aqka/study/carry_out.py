@@ -10,16 +10,16 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
-from aqka.backends.built_in_maps import DEFAULT_REPS
-from aqka.backends.circuits import fidelity_circuit
+from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quotes import Quote, quote
+from aqka.planning.split import costs_of
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
+from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.design import choose_design
 from aqka.sessions.point_acquisition import PointAcquisition
@@ -43,7 +43,6 @@ from aqka.study.directory import (
 from aqka.study.method import (
     new_session,
     problem_of,
-    reads_as_measured,
     schedule_of,
     with_design,
 )
@@ -69,17 +68,14 @@ def study_quote(
 ) -> Quote:
     """Return what the study's budget buys; refuse one too small to learn from.
 
-    ``depth`` is that of the transpiled fidelity circuit and ``tiles`` how many of it run side by
-    side, where they are known.
+    ``depth`` is that of the transpiled circuit that a shot runs and ``tiles`` how many of it run
+    side by side, where they are known.
     """
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
     section = study.feature_map
     is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
     if depth is None and circuit is not None and not is_paper_map:
-        plain = circuit.decompose(reps=3)
-        by_points = study.method.design == "points"  # whose map may have no U†
-        depth = 2 * int(plain.depth()) if by_points else int(fidelity_circuit(plain).depth())
-        depth = max(1, depth)
+        depth = costs_of(study.method.design).map_depth(circuit.decompose(reps=3))
     budget = study.budget
     quoted = quote(
         len(points.train),
@@ -112,7 +108,7 @@ def quote_on_device(prepared: Prepared) -> tuple[Quote, StudyBackends]:
         *(prepared.study.backend, prepared.points, prepared.circuit, prepared.code),
         *(prepared.study.sentinels, prepared.study.method.design),
     )
-    return study_quote(prepared, _depth(backends), tiles=backends.n_tiles), backends
+    return _quote_on(prepared, backends), backends
 
 
 def carry_out(
@@ -158,13 +154,13 @@ def carry_out(
     )
     quoted = None if stored is None else stored_quote(stored)
     if quoted is None:
-        quoted = study_quote(prepared, _depth(backends), tiles=backends.n_tiles)
+        quoted = _quote_on(prepared, backends)
     limit = study_ceiling(study, quoted, ceiling)
     quoted = check_ceiling(quoted, limit, new=new)
     # Made before anything is opened or written, so that what cannot work is refused.
     training = quoted.shots + study.method.calibration_shots
     session = new_session(study, points, training, n_qubits_of(prepared))
-    test_shots = prediction_shots(study, points, quoted, directory)
+    test_shots = prediction_shots(quoted, directory)
     if confirm is not None and backends.train.is_paid:
         confirm(quoted, backends.train.name)
     with ExitStack() as device:
@@ -209,21 +205,19 @@ def _spend(
     run_id = read_results(directory).get("run_id")
     begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
     look = None if on_round is None else lambda _: on_round()
-    with Run(
-        session,
-        backends.train,
+    spend = Spend(
         directory,
+        spending.ceiling,
         on_round=look,
-        begin_with=begin_with,
-        ceiling=spending.ceiling,
-        cancelled=lambda: cancelled_jobs(directory),
-    ) as train:
+        cancel=lambda: cancelled_jobs(directory),
+    )
+    with Run(session, backends.train, spend, begin_with) as train:
         train.spend()
         history = train.history()
         if history.sealed is None and spending.test_shots:
             train.seal(begin_predictions(directory))
         head, noise = fit_head(study, session, history, n_qubits_of(prepared))
-        as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+        as_measured = noise is not None and noise.applied
         made = _predict(prepared, head, spending, directory, history, as_measured)
         backends.__exit__(None, None, None)  # billed while open; what is left needs no device
         start = _start(prepared, spending.quoted, spending.test_shots, backends)
@@ -266,14 +260,12 @@ def _predict(
     if backend is None or budget == 0:
         return None
     session = session_for(study, head, len(points.test), budget, study.method.seed)
-    with Run(
-        session,
-        backend,
+    spend = Spend(
         directory / PREDICTIONS_NAME,
-        begin_with={"parent": history.run_id},
-        ceiling=spending.ceiling,
-        cancelled=lambda: cancelled_jobs(directory),
-    ) as run:
+        spending.ceiling,
+        cancel=lambda: cancelled_jobs(directory),
+    )
+    with Run(session, backend, spend, {"parent": history.run_id}) as run:
         run.spend()
         found = tested(session, points, as_measured=as_measured)
         return Predicted(found, run.history(), run.end())
@@ -295,10 +287,11 @@ def _start(
     }
 
 
-def _depth(backends: StudyBackends) -> int | None:
-    """Return the depth of the transpiled circuit, of a backend that transpiles."""
-    circuit = backends.train.circuit
-    return None if circuit is None else max(1, int(circuit.depth()))
+def _quote_on(prepared: Prepared, backends: StudyBackends) -> Quote:
+    """Return the quote for the circuit, the tiles and the delays of the device."""
+    depth = costs_of(prepared.study.method.design).device_depth(backends.train)
+    device = HERON.with_rep_delay(backends.train.rep_delay)
+    return study_quote(prepared, depth, device, backends.n_tiles)
 
 
 def stored_quote(results: dict[str, Any]) -> Quote | None:

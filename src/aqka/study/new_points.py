@@ -13,9 +13,10 @@ from aqka._util.text import inert, read_number
 from aqka.backends import Backend
 from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
-from aqka.planning.ceilings import make_ceiling
+from aqka.planning.device import Usage, make_ceiling
 from aqka.runs.driver import Run, replay
 from aqka.runs.history import History
+from aqka.runs.spend import Spend
 from aqka.sessions.value_prediction import Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
@@ -29,7 +30,7 @@ from aqka.study.directory import (
     same_device,
 )
 from aqka.study.encoding import Encoding
-from aqka.study.method import new_session, reads_as_measured, with_begun_design
+from aqka.study.method import new_session, with_begun_design
 from aqka.study.mitigated import fit_head
 from aqka.study.other_columns import Columns, other_columns
 from aqka.study.progress import read_begun_history
@@ -187,29 +188,19 @@ def predict_new_points(
         on_start(len(features), budget)
     limit = None
     if ceiling is not None:
-        depth = None if made.test.circuit is None else max(1, int(made.test.circuit.depth()))
+        usage = Usage.on(made.test, study.method.design, n_qubits_of(prepared))
         limit = make_ceiling(
-            ceiling,
-            n_qubits=max(2, n_qubits_of(prepared)),
-            depth=depth,
-            rate=study.budget.rate,
-            design=study.method.design,
+            ceiling, execution_seconds=usage.execution_seconds, rate=study.budget.rate
         )
     # A seed of their own: simulated hits must not repeat those of other points.
     prediction = session_for(study, head, len(features), budget, int(name[:7], 16))
     with hold_run(directory), made:
         forget_cancel(directory)
-        with Run(
-            prediction,
-            made.test,
-            place,
-            begin_with={"parent": history.run_id},
-            ceiling=limit,
-            cancelled=lambda: cancelled_jobs(directory),
-        ) as run:
+        spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
+        with Run(prediction, made.test, spend, {"parent": history.run_id}) as run:
             run.spend()
             used = run.history().qpu_seconds
-    as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+    as_measured = noise is not None and noise.applied
     found = tested(prediction, points, as_measured=as_measured)
     clipped = int(outside.any(axis=1).sum())
     others, truth = _others_and_truth(data, prepared, len(features))

@@ -7,12 +7,11 @@ from aqka._util.text import inert
 from aqka.backends.base import Workload
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.parts import PREDICTIONS, Wish
-from aqka.planning.quotes import Quote
+from aqka.planning.device import make_ceiling
+from aqka.planning.quotes import PREDICTIONS, Quote, Wish
 from aqka.runs.audit import begun_history
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.spend import Ceiling
 from aqka.study.data import Points
 from aqka.study.schema import Study
 from aqka.study.seal import PREDICTIONS_NAME
@@ -33,11 +32,8 @@ def wish_of(study: Study, points: Points) -> Wish:
     )
 
 
-def prediction_shots(study: Study, points: Points, quoted: Quote, directory: Path) -> int:
+def prediction_shots(quoted: Quote, directory: Path) -> int:
     """Return the shots that predictions may take; those that a begun run promised its ledger."""
-    by_pairs = study.method.design == "pairs"
-    if by_pairs and study.budget.total is None:  # a quote of 0.1.0 has no parts
-        return len(points.test) * len(points.train) * study.budget.test_shots
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
     begun = begun_history(ledger) if ledger.exists() else None
     if begun is not None and begun.budget is not None:
@@ -52,7 +48,9 @@ def study_ceiling(study: Study, quoted: Quote, given: str | None = None) -> Ceil
     limit = own if given is None else given
     if limit is None:
         return None
-    return make_ceiling(str(limit), depth=quoted.depth, rate=study.budget.rate)
+    return make_ceiling(
+        str(limit), execution_seconds=quoted.execution_seconds, rate=study.budget.rate
+    )
 
 
 def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote:

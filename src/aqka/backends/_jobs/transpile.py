@@ -10,7 +10,6 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-
 DEFAULT_LEVEL = 1
 
 

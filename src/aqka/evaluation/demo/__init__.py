@@ -1,1 +1,0 @@
-"""Several allocators side by side."""
