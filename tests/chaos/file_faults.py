@@ -1,7 +1,7 @@
 """Every file operation of a short run in turn is killed, torn or fails; then the run is resumed.
 
-``python -m tests.chaos.file_faults`` tries them all and prints an account; ``--sample 20`` tries so
-many of each kind of run but studies. Nothing may be lost, bought twice, or refused though it is sound.
+``python -m tests.chaos.file_faults`` tries them all and prints an account. Nothing may be lost,
+bought twice, or refused though it is sound.
 """
 
 import argparse
@@ -143,7 +143,7 @@ def sweep(name, play, home, sample=None, seed=0):
 
 @cache
 def world():
-    """The kinds of runs by name; made in the process that forks, so that children import nothing."""
+    """The kinds of runs by name; made in the process that forks: children import nothing."""
     from aqka import BackendFactory, Schedule, StatevectorBackend, acquire, predict
     from aqka.dropins import ShotKernel
     from aqka.runs import driver
@@ -248,7 +248,9 @@ def world():
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.file_faults", description=__doc__)
-    parser.add_argument("--sample", type=int, help="so many operations of each kind of run but studies")
+    parser.add_argument(
+        "--sample", type=int, help="so many operations of each kind of run but studies"
+    )
     parser.add_argument("--study-sample", type=int, help="so many of studies, which take longer")
     parser.add_argument("--kind", action="append", help="only this kind of run")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
