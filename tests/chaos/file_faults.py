@@ -24,6 +24,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 MODES = {"kill": 1, "tear": 2, "fail": 3, "full": 4}  # as in file_faults.c
+MAKING = 60  # operations until the first entry stands
 CLEAN = ("LedgerError", "InputError", "OSError")  # what a process may say of a failing disk
 
 
@@ -111,7 +112,10 @@ def sweep(name, play, home, sample=None, seed=0):
         if mode not in ("tear", "full") or kind in ("w" if mode == "tear" else "cwtm")
     ]
     if sample is not None and sample < len(cases):
-        chosen = np.random.default_rng(seed).choice(len(cases), sample, replace=False)
+        # Half of them while files are made, which has the most windows.
+        early = np.array([number <= MAKING for _, number in cases])
+        chance = np.where(early, 0.5 / early.sum(), 0.5 / (~early).sum())
+        chosen = np.random.default_rng(seed).choice(len(cases), sample, replace=False, p=chance)
         cases = [cases[k] for k in sorted(chosen)]
     account = Counter(operations=len(kinds), cases=len(cases))
     failures = []
