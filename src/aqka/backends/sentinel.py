@@ -101,6 +101,20 @@ class SentinelBackend(Backend):
         count = len(self._points)
         return {f"{count}|{ticket}": used for ticket, used in self.backend.usage.items()}
 
+    def limit_seconds(self, seconds: float | None) -> None:
+        """Limit the wrapped backend, whose shots include the sentinels'."""
+        self.backend.limit_seconds(seconds)
+
+    @property
+    def rep_delay(self) -> float | None:
+        """The wrapped backend's."""
+        return self.backend.rep_delay
+
+    @property
+    def n_tiles(self) -> int:
+        """The wrapped backend's."""
+        return self.backend.n_tiles
+
     @property
     def name(self) -> str:
         """Name of the wrapped backend."""
