@@ -41,7 +41,7 @@ def map_states(
         ``"zz"`` (linear), ``"zz-full"`` or ``"z"``, as in Qiskit's library; or whatever
         :class:`~aqka.StatevectorBackend` takes.
     repetitions
-        Of a map that is given by its name.
+        Repetitions of a map that is given by its name.
 
     Examples
     --------
@@ -281,7 +281,7 @@ class KernelPair:
     def training_error(self, ridge: float) -> float:
         """Return g_tra = λ sqrt(‖√K_Q (K_C + λI)^{-2} √K_Q‖): what stays unlearned.
 
-        Of targets that the quantum kernel fits with norm √N; a plain kernel of low rank leaves
+        For targets that the quantum kernel fits with norm √N; a plain kernel of low rank leaves
         much, however small its g_gen is.
         """
         return self._norm(ridge / (self.values + ridge))
