@@ -103,12 +103,12 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    _sync_directory(path.parent)
+    sync(path.parent)
 
 
-def _sync_directory(directory: Path) -> None:
-    """Make a rename last through a power cut."""
-    handle = os.open(directory, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Write a file to the disk, or in a directory what was renamed."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
