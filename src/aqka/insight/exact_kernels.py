@@ -87,7 +87,7 @@ def _phase_states(
         phase = 2 * (np.pi - angles[:, j]) * (np.pi - angles[:, k])
         exponent += np.outer(phase, bits[:, j] ^ bits[:, k])
     phases = np.exp(1j * exponent)
-    states = phases / 2 ** (n_qubits / 2)  # the first Hadamards spread |0…0⟩ evenly
+    states: ComplexArray = phases / 2 ** (n_qubits / 2)  # the first Hadamards spread |0…0⟩ evenly
     for _ in range(repetitions - 1):
         states = _hadamards(states, n_qubits) * phases
     return states
