@@ -51,7 +51,7 @@ def _settings(found: "Preflight") -> Table:
 
 def _sentences(found: "Preflight") -> list[str]:
     kernel, geometric = found.concentration, found.geometric
-    shots = "" if found.forecast is None else ", as the same shots on every pair show them"
+    shots = "" if found.evidence.forecast is None else ", as the same shots on every pair show them"
     sentences = [
         f"Models learn from {found.n_train} points each time{_fewer(found)}.",
         f"Settings are scored on the same folds{shots}; the best of many is flattered, here by "

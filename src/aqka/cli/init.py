@@ -50,7 +50,7 @@ def init(
         typer.echo(
             f"The best of {len(found.scan.candidates)} settings are in it; expect a "
             f"{found.metrics[0]} of about {nested.means[0]:.2f} ± {nested.errors[0]:.2f} "
-            f"(guessing: {found.guessing.means[0]:.2f})."
+            f"(guessing: {found.evidence.guessing.means[0]:.2f})."
         )
     typer.echo(f"{name} is written; edit it, then: aqka check {quoted} && aqka run {quoted}")
 

@@ -79,7 +79,7 @@ def resume(
 
     prepared = read_run(run, allow_code=allow_code)
     # As a writer: a kill may have left the ledger so that only a writer can open it.
-    history = read_begun_history(run, write=True)
+    history = read_begun_history(run)
     if history is None or not has_results(run, history):
         _carry_out(prepared, run, new=False, as_json=as_json, yes=yes, ceiling=ceiling)
     elif as_json:

@@ -17,7 +17,7 @@ from aqka.planning.quotes import Quote, quote
 from aqka.planning.split import costs_of
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
-from aqka.runs.driver import Run, new_run_id
+from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions.acquisition import Acquisition
@@ -265,7 +265,7 @@ def _predict(
         spending.ceiling,
         cancel=lambda: cancelled_jobs(directory),
     )
-    with Run(session, backend, spend, {"parent": history.run_id}) as run:
+    with Run(session, backend, spend, part_of(history.run_id, PREDICTIONS_NAME)) as run:
         run.spend()
         found = tested(session, points, as_measured=as_measured)
         return Predicted(found, run.history(), run.end())
@@ -329,7 +329,7 @@ def _begun_session(prepared: Prepared, directory: Path) -> Acquisition | PointAc
     A budget of QPU time buys another number of shots when a device was recalibrated meanwhile,
     and the quote that says how many it bought may be lost.
     """
-    history = read_begun_history(directory, write=True)
+    history = read_begun_history(directory)
     if history is None or history.budget is None:
         return None
     return new_session(prepared.study, prepared.points, history.budget, n_qubits_of(prepared))

@@ -19,7 +19,7 @@ from aqka._util.lock_list import any_locked
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
-from aqka.runs.head import NO_ENTRY, write_head
+from aqka.runs.head import make_head
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.backend_section import BackendSection
 from aqka.study.circuit_files import load_circuit
@@ -132,7 +132,7 @@ def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> N
                 # As QPY whatever it came as, so that resuming needs neither a reader nor code.
                 write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
             # Of no entry yet, so that a run whose ledger is lost does not look as if it had none.
-            write_head(draft / LEDGER_NAME, NO_ENTRY)
+            make_head(draft / LEDGER_NAME)
             os.replace(draft, directory)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)

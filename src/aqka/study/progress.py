@@ -221,20 +221,15 @@ def _lacks_report(directory: Path) -> bool:
 
 
 def _predictions(directory: Path) -> History | None:
-    """Return what the ledger of the predictions says; None where it does not say anything."""
-    path = directory / PREDICTIONS_NAME / LEDGER_NAME
-    try:
-        return begun_history(path) if path.exists() else None
-    except LedgerError:
-        return None  # told by 'aqka ledger verify' and by the report
+    """Return what the ledger of the predictions says; None where they have not begun."""
+    return begun_history(directory / PREDICTIONS_NAME / LEDGER_NAME)
 
 
 def open_jobs(directory: Path, training: History) -> list[str]:
     """Return the ids of the jobs that a run waits for: of its training, or of its predictions."""
-    ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
     history = training
-    if training.finished and ledger.exists():
-        history = begun_history(ledger) or training
+    if training.finished:
+        history = _predictions(directory) or training
     return job_ids_of(history.ticket) if history.ticket else []
 
 
@@ -274,18 +269,15 @@ def progress(directory: Path) -> Progress:
     return ProgressReader(directory).look()
 
 
-def read_begun_history(directory: Path, *, write: bool = False) -> History | None:
-    """Return what a run's ledger says, if its files can be believed; None if it has not begun.
-
-    Opened to ``write``, a ledger that a kill left in the middle of a write is mended first.
-    """
+def read_begun_history(directory: Path) -> History | None:
+    """Return what a run's ledger says, if its files can be believed; None if it has not begun."""
     path = directory / LEDGER_NAME
     while True:
         head = read_head(path)  # before the ledger, which is made after it
         if not path.exists() or path.stat().st_size == 0:
             _check_never_begun(directory, head)
             return None
-        history = begun_history(path, write=write)
+        history = begun_history(path)
         if history is None:
             return None
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aqka._util.text import inert
 from aqka.errors import LedgerError
-from aqka.runs.head import NO_ENTRY, read_head, write_head
+from aqka.runs.head import make_head, read_head
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 
@@ -38,8 +38,8 @@ def begin_predictions(directory: Path) -> dict[str, str]:
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
     try:
         ledger.parent.mkdir(exist_ok=True)
-        if not ledger.exists() and read_head(ledger) is None:
-            write_head(ledger, NO_ENTRY)
+        if read_head(ledger) is None:
+            make_head(ledger)
     except OSError as error:
         raise LedgerError(
             f"cannot write in {inert(ledger.parent, 300)}: {error.strerror}; free some space and "

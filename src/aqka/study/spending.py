@@ -34,8 +34,7 @@ def wish_of(study: Study, points: Points) -> Wish:
 
 def prediction_shots(quoted: Quote, directory: Path) -> int:
     """Return the shots that predictions may take; those that a begun run promised its ledger."""
-    ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
-    begun = begun_history(ledger) if ledger.exists() else None
+    begun = begun_history(directory / PREDICTIONS_NAME / LEDGER_NAME)
     if begun is not None and begun.budget is not None:
         return begun.budget
     part = quoted.part(PREDICTIONS)
