@@ -7,7 +7,7 @@ import resource
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -22,7 +22,7 @@ from aqka.backends.split_circuit import split_circuit
 from aqka.cli import run as cli_run
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import JobError
-from aqka.runs import Patience, driver
+from aqka.runs import driver, spend
 from aqka.study import backends as study_backends
 from aqka.study import carry_out
 from aqka.testing.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime, _FakeSampler
@@ -102,14 +102,13 @@ class RunKind:
     @contextmanager
     def entered(self, place: Place, run_id: str = "the-run", lies: float = 0.0) -> Iterator[None]:
         """Put the backend in place, in this process."""
-        quick = partial(Patience, attempts=3, first_wait=0.001)
         with ExitStack() as stack:
             # Jobs are tagged with the run's name, on which a fake service's outcomes depend.
             for module in (driver, carry_out):
                 stack.enter_context(mock.patch.object(module, "new_run_id", return_value=run_id))
             # The report has a command of its own.
             stack.enter_context(mock.patch.object(cli_run, "_write_report", return_value=[]))
-            stack.enter_context(mock.patch.object(driver, "Patience", quick))
+            stack.enter_context(mock.patch.object(spend, "time"))
             stack.enter_context(contextmanager(self.world)(place, run_id, lies))
             yield
 

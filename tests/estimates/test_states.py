@@ -14,7 +14,7 @@ from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_err
 from aqka.estimates.state_rank import choose_rank, deviance_test
 from aqka.estimates.states import FittedStates, draw_counts, fit_states
 from aqka.maths.product_bases import ProductBases
-from benchmarks.point_law import ry_cz_map
+from aqka_research.benchmarks.point_law import ry_cz_map
 from tests.estimates.points import measured, probabilities
 
 

@@ -37,7 +37,7 @@ from aqka.maths.theory import (
     variance_weights,
     warmup_concentration,
 )
-from benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
+from aqka_research.benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 
 

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from aqka import MatrixBackend, acquire
-from aqka._util.limits import MAX_PAIRS, MAX_POINTS
+from aqka._util.arrays import MAX_PAIRS, MAX_POINTS
 from aqka.core.blocks import BlockTable
 from aqka.core.pairs import PairTable
 from aqka.errors import InputError

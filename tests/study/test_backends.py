@@ -1,6 +1,7 @@
 """Studies on every backend, with feature maps of every kind."""
 
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -200,7 +201,7 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     path = write_study(tmp_path / "ok", **ON_A_SERVICE)
     service.next_job = "reply lost"
-    monkeypatch.setattr("aqka.runs.patience.Patience.first_wait", 0.0)
+    monkeypatch.setattr("aqka.runs.spend.time", Mock())
     finish(path)
     run = path.parent / "run"
     write_report(collect([run]), run / "report.html")

@@ -96,7 +96,7 @@ def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
 
 def test_the_example_learns_with_its_budget(tmp_path):
     from aqka.insight.fold_scores import repeated_folds, subsample
-    from aqka.insight.forecast import forecast
+    from aqka.insight.scan import forecast
 
     check = StudyCheck.of(parse_study(example()), tmp_path)
     chosen = subsample(check.y, 200)

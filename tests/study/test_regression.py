@@ -14,7 +14,7 @@ from aqka import InputError
 from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.fidelity import fidelities
 from aqka.core.target_scale import TargetScale
-from aqka.insight.phase_maps import map_states
+from aqka.insight.exact_kernels import map_states
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.report.verdict import decide

@@ -140,12 +140,30 @@ class Backend(ABC):
         return {}
 
     @property
-    def usage(self) -> Mapping[str, float]:
-        """QPU seconds of tickets that were collected, as far as the service tells.
+    def usage(self) -> Mapping[str, float | None]:
+        """QPU seconds of each ticket that :meth:`collect` has returned or failed.
 
-        NaN says that it could not be asked. The default knows of none.
+        Jobs that failed or were cancelled count with what they used. None says that the service
+        could not tell. The default knows of no ticket.
         """
         return {}
+
+    def limit_seconds(self, seconds: float | None) -> None:
+        """Let no later submission run longer than this many QPU seconds; None lifts the limit.
+
+        A run calls it before it submits, with what its ceiling leaves. The default ignores it.
+        """
+        return
+
+    @property
+    def rep_delay(self) -> float | None:
+        """Seconds that the device waits before each execution; None: it does not say."""
+        return None
+
+    @property
+    def n_tiles(self) -> int:
+        """How many copies of :attr:`circuit` run side by side."""
+        return 1
 
     @property
     def name(self) -> str:

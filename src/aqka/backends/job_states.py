@@ -17,11 +17,14 @@ class JobState:
         The service's word, such as ``QUEUED``, ``RUNNING``, ``DONE`` or ``CANCELLED``.
     queue_position
         Its place in the queue, where the service tells.
+    seconds
+        QPU seconds that it used, where the service tells.
     """
 
     job_id: str
     state: str = NOT_ASKED
     queue_position: int | None = None
+    seconds: float | None = None
 
 
 def job_ids_of(ticket: str) -> list[str]:

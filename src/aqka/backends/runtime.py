@@ -82,8 +82,8 @@ class RuntimeBackend(JobBackend):
     Attributes
     ----------
     usage
-        QPU seconds of each collected ticket; IBM may report 0 until it has settled a job, and
-        NaN says that it could not be asked.
+        QPU seconds of each collected ticket, jobs that failed included; IBM may report 0 until it
+        has settled a job, and None says that it could not tell.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class RuntimeBackend(JobBackend):
         self._service = _service_of(backend, check_options(options))
         self._mode = ExecutionMode()
         self._doubtful_keys: set[str] = set()
-        self._usage: dict[str, float] = {}
+        self._usage: dict[str, float | None] = {}
         shape, rule = jobs or JobShape(free_shots=self._service.is_local), as_tile_rule(tiles)
         target = choose_target(
             self._service.target, optimization_level, initial_layout, pass_manager
@@ -142,7 +142,7 @@ class RuntimeBackend(JobBackend):
         return self._service.is_local
 
     @property
-    def usage(self) -> dict[str, float]:
+    def usage(self) -> dict[str, float | None]:
         """QPU seconds of the tickets that were collected."""
         return self._usage
 

@@ -92,7 +92,7 @@ class SentinelBackend(Backend):
         return self.backend.replayable
 
     @property
-    def usage(self) -> dict[str, float]:
+    def usage(self) -> dict[str, float | None]:
         """QPU seconds of the wrapped backend's tickets."""
         count = len(self._points)
         return {f"{count}|{ticket}": used for ticket, used in self.backend.usage.items()}

@@ -59,7 +59,7 @@ class TileSentinelBackend(SentinelBackend):
         self._collected_shots: dict[str, IntArray] = {}
 
     @property
-    def usage(self) -> dict[str, float]:
+    def usage(self) -> dict[str, float | None]:
         """QPU seconds of the wrapped backend's tickets."""
         return {f"0|{ticket}": used for ticket, used in self.backend.usage.items()}
 

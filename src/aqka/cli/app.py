@@ -6,18 +6,15 @@ from typing import Annotated, NoReturn
 import typer
 
 from aqka._util.text import inert
-from aqka.cli import ledger, run
-from aqka.cli.bench import bench
+from aqka.cli import ledger, research, run
 from aqka.cli.cancel import cancel
 from aqka.cli.check import check
-from aqka.cli.compare import compare
 from aqka.cli.demo import demo
 from aqka.cli.doctor import doctor
 from aqka.cli.init import init
 from aqka.cli.plan import plan
 from aqka.cli.predict import predict
 from aqka.cli.report import report
-from aqka.cli.reproduce import reproduce
 from aqka.cli.serve import serve
 from aqka.cli.stopping import DISK_FULL, exit_code
 from aqka.cli.tiles import tiles
@@ -25,6 +22,7 @@ from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
 
 app = typer.Typer(
+    cls=research.Commands,
     help="Quantum-kernel learning under a shot budget.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -43,10 +41,8 @@ app.command(epilog="Example: aqka report runs/first")(report)
 app.command(epilog="Example: aqka serve runs")(serve)
 app.command(epilog="Example: aqka predict runs/first new.csv --output labels.csv")(predict)
 app.add_typer(ledger.app, name="ledger")
-app.command(epilog="Example: aqka reproduce synthetic --quick")(reproduce)
-app.command(epilog="Example: aqka compare --quick")(compare)
 app.command(epilog="Example: aqka doctor")(doctor)
-app.command(epilog="Example: aqka bench")(bench)
+research.add_to(app)
 
 
 def _print_version(wanted: bool) -> None:

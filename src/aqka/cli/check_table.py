@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
-from aqka.insight.verdict import settings_text
+from aqka.insight.recommendation import settings_text
 
 if TYPE_CHECKING:
     from aqka.insight.preflight import Preflight
@@ -63,7 +63,7 @@ def _sentences(found: "Preflight") -> list[str]:
         f"{geometric.value:.1f}; far below {geometric.largest:.1f} a plain kernel can learn "
         "whatever this one can.",
         "",
-        inert(found.verdict.sentence, limit=None),
+        inert(found.recommendation.sentence, limit=None),
     ]
     return sentences
 

@@ -16,8 +16,7 @@ import typer
 from filelock import Timeout
 
 from aqka._util.files import AlreadyHeldError
-from aqka._util.secrets import without_secrets
-from aqka._util.text import inert
+from aqka._util.text import inert, without_secrets
 from aqka.errors import CancelledError, CeilingError, JobError, TransientError
 
 BAD_INPUT = 2
@@ -29,8 +28,6 @@ BUSY, DISK_FULL = 5, 6
 CEILING_REACHED = 7
 """Exit code of a run that stopped because its next round does not fit under the ceiling."""
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-STOPPED_SWEEP = 130
-"""Exit code of a sweep that Ctrl-C stopped, as shells have it."""
 
 
 def this_command() -> str:
@@ -78,17 +75,6 @@ def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
             raise
         # Only the kind of error is told: its text may repeat a token.
         _leave(directory, f"IBM's service refused ({type(error).__name__})", FAILED, again)
-
-
-@contextmanager
-def keeping_finished_cells() -> Iterator[None]:
-    """Turn Ctrl-C in a sweep into its exit code, and say how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        words = "Stopped; what is finished is kept. To go on:"
-        typer.echo(f"\n{words}\n  {this_command()}", err=True)
-        raise typer.Exit(STOPPED_SWEEP) from None
 
 
 @contextmanager

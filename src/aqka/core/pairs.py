@@ -6,8 +6,7 @@ from typing import Literal, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_counts
-from aqka._util.limits import MAX_POINTS
+from aqka._util.arrays import MAX_POINTS, BoolArray, FloatArray, IntArray, as_count, as_counts
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.core.tables import UnitTable
 from aqka.errors import InputError

@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka._util.threads import threads_for
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, threads_for
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable

@@ -15,8 +15,7 @@ from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
 from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
-from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
-from aqka.insight.redraw import noise_floor
+from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, noise_floor, steering
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead
 from aqka.readouts.ridge_noise import RidgeNoise

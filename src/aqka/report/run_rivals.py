@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from aqka.insight.phase_maps import FeatureMap
+from aqka.insight.exact_kernels import FeatureMap
 from aqka.report.exact_kernel import ExactKernel, exact_kernel
 from aqka.report.point_results import PointResults
 from aqka.report.rivals import Rival, plain_predictions, rivals

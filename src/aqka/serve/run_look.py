@@ -7,7 +7,7 @@ from typing import Any
 
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
-from aqka.runs.extent import Extent
+from aqka.runs.entries import Extent
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.serve.job_states import JobState, job_states
 from aqka.study.carry_out import stored_quote

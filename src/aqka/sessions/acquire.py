@@ -14,6 +14,7 @@ from aqka.core.reading import FAIR, Reading
 from aqka.designs import Design
 from aqka.designs.resolve import resolve
 from aqka.runs.driver import drive
+from aqka.runs.spend import Spend
 from aqka.sessions.training import Training
 
 
@@ -58,6 +59,10 @@ def acquire(
         Warm-up, rounds and exploration; the allocator's own by default.
     seed : int, default=0
         Of every draw.
+    **spend
+        The fields of :class:`~aqka.runs.Spend`. With ``directory`` a run survives a crash at any
+        instant: calling again with the same arguments goes on where it stopped, and a finished run
+        is returned without a shot.
 
     Examples
     --------
@@ -96,5 +101,5 @@ def acquire(
         n_qubits=backend.n_qubits,
     )
     session.reason = choice.reason
-    drive(session, backend, **spend)
+    drive(session, backend, Spend(**spend))
     return session  # line 13: K̂ = c / s is session.table.estimate()

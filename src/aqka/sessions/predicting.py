@@ -15,6 +15,7 @@ from aqka.designs._base import normal_quantile
 from aqka.errors import InputError
 from aqka.readouts import Decided, FittedHead
 from aqka.runs.driver import drive
+from aqka.runs.spend import Spend
 from aqka.runs.session import Session
 
 
@@ -268,6 +269,9 @@ def predict(
         Level of the intervals.
     seed : int, default=0
         Of every draw.
+    **spend
+        The fields of :class:`~aqka.runs.Spend`; the directory must be another than the training
+        run's.
 
     Returns
     -------
@@ -288,5 +292,5 @@ def predict(
     check_level(level)
     session = Predicting(head, backend.shape[0], budget, stop=stop, seed=seed)
     head.estimate.design.new_backend_shape(backend, head)
-    drive(session, backend, **spend)
+    drive(session, backend, Spend(**spend))
     return session.result(level)

@@ -17,9 +17,9 @@ from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quotes import Quote, quote
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
+from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.design import choose_design
 from aqka.sessions.point_acquisition import PointAcquisition
@@ -209,15 +209,13 @@ def _spend(
     run_id = read_results(directory).get("run_id")
     begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
     look = None if on_round is None else lambda _: on_round()
-    with Run(
-        session,
-        backends.train,
+    spend = Spend(
         directory,
+        spending.ceiling,
         on_round=look,
-        begin_with=begin_with,
-        ceiling=spending.ceiling,
-        cancelled=lambda: cancelled_jobs(directory),
-    ) as train:
+        cancel=lambda: cancelled_jobs(directory),
+    )
+    with Run(session, backends.train, spend, begin_with) as train:
         train.spend()
         history = train.history()
         if history.sealed is None and spending.test_shots:
@@ -266,14 +264,12 @@ def _predict(
     if backend is None or budget == 0:
         return None
     session = session_for(study, head, len(points.test), budget, study.method.seed)
-    with Run(
-        session,
-        backend,
+    spend = Spend(
         directory / PREDICTIONS_NAME,
-        begin_with={"parent": history.run_id},
-        ceiling=spending.ceiling,
-        cancelled=lambda: cancelled_jobs(directory),
-    ) as run:
+        spending.ceiling,
+        cancel=lambda: cancelled_jobs(directory),
+    )
+    with Run(session, backend, spend, {"parent": history.run_id}) as run:
         run.spend()
         found = tested(session, points, as_measured=as_measured)
         return Predicted(found, run.history(), run.end())

@@ -9,7 +9,7 @@ from typing import Any
 from aqka._util.files import read_text, write_atomically
 from aqka._util.text import inert
 from aqka.errors import InputError
-from aqka.insight.verdict import settings_text
+from aqka.insight.recommendation import settings_text
 from aqka.study.schema import MAX_STUDY_BYTES, Study, parse_study
 
 HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]\s*(#.*)?$")

@@ -16,6 +16,7 @@ from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.ceilings import make_ceiling
 from aqka.runs.driver import Run, replay
 from aqka.runs.history import History
+from aqka.runs.spend import Spend
 from aqka.sessions.value_prediction import Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
@@ -199,14 +200,8 @@ def predict_new_points(
     prediction = session_for(study, head, len(features), budget, int(name[:7], 16))
     with hold_run(directory), made:
         forget_cancel(directory)
-        with Run(
-            prediction,
-            made.test,
-            place,
-            begin_with={"parent": history.run_id},
-            ceiling=limit,
-            cancelled=lambda: cancelled_jobs(directory),
-        ) as run:
+        spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
+        with Run(prediction, made.test, spend, {"parent": history.run_id}) as run:
             run.spend()
             used = run.history().qpu_seconds
     as_measured = reads_as_measured(history) or (noise is not None and noise.applied)

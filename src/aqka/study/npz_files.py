@@ -8,8 +8,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aqka._util.arrays import MAX_CELLS, MAX_FILE_BYTES, MAX_ROWS, MAX_UNPACKED_BYTES
 from aqka._util.files import check_file
-from aqka._util.limits import MAX_CELLS, MAX_FILE_BYTES, MAX_ROWS, MAX_UNPACKED_BYTES
 from aqka._util.text import inert
 from aqka.errors import InputError
 from aqka.study.table_size import too_large

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from aqka._util.arrays import MAX_CELLS, MAX_FILE_BYTES
 from aqka._util.files import read_text
-from aqka._util.limits import MAX_CELLS, MAX_FILE_BYTES
 from aqka.errors import InputError
 from aqka.study.npz_files import read_arrays
 from aqka.study.parquet_files import column_batches, read_header

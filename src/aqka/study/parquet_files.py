@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from aqka._util.arrays import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS, MAX_UNPACKED_BYTES
 from aqka._util.files import check_file
-from aqka._util.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS, MAX_UNPACKED_BYTES
 from aqka._util.text import inert
 from aqka.errors import InputError
 from aqka.study.table_size import too_large

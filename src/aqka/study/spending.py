@@ -11,8 +11,8 @@ from aqka.planning.ceilings import make_ceiling
 from aqka.planning.parts import PREDICTIONS, Wish
 from aqka.planning.quotes import Quote
 from aqka.runs.audit import begun_history
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.spend import Ceiling
 from aqka.study.data import Points
 from aqka.study.schema import Study
 from aqka.study.seal import PREDICTIONS_NAME

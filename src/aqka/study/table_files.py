@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS, FloatArray
 from aqka._util.files import read_text
-from aqka._util.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS
 from aqka._util.text import did_you_mean, inert, is_encodable, read_number
 from aqka.errors import InputError
 from aqka.study.npz_files import read_arrays

@@ -1,6 +1,6 @@
 """The words for a table that is too large to be read."""
 
-from aqka._util.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS
+from aqka._util.arrays import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS
 from aqka.errors import InputError
 
 

@@ -160,7 +160,7 @@ class JobBackend(Backend):
 
     @abstractmethod
     def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
-        """Record what is worth keeping of finished jobs, whose hits are safe, and let go."""
+        """Record what all jobs of a ticket used, those that failed too, and let go of them."""
 
     def _was_run(self, job: Any | None) -> bool:
         """Return whether a job without a result was run, and so is paid for; None: not found.
@@ -277,11 +277,15 @@ class JobBackend(Backend):
                 if result is not None or self._was_run(job):
                     lost += int(chunk.row_shots().sum())
                 continue
-            jobs[job_id] = job
+            finally:
+                if job is not None:
+                    jobs[job_id] = job
             shots += chunk.per_pair(chunk.row_shots(), len(shots))
         self._finish(ticket, jobs)
         if failed is not None:
-            raise JobError(str(failed), (shots, tally.answer()) if jobs else None, lost) from failed
+            raise JobError(
+                str(failed), (shots, tally.answer()) if shots.any() else None, lost
+            ) from failed
         return tally.answer()
 
     def _count(

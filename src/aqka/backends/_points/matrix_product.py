@@ -7,8 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray
-from aqka._util.threads import threads_for
+from aqka._util.arrays import FloatArray, IntArray, threads_for
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
 from aqka.backends._points.draw import check_shots_one_by_one, count_bits
