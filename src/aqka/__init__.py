@@ -11,19 +11,19 @@ from aqka.allocators import allocator_names
 from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
 from aqka.core import Problem
+from aqka.designs import Pairs, Points
 from aqka.errors import CeilingError, InputError, JobError, LedgerError, TransientError
 from aqka.insight import diagnose
 from aqka.insight.preflight import preflight
 from aqka.planning import quote
 from aqka.readouts import readout_names
-from aqka.sessions import Acquisition, Prediction, acquire, predict
+from aqka.sessions import Prediction, Training, Values, acquire, predict
 from aqka.version import __version__
 
 if TYPE_CHECKING:
     from aqka.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
 
 __all__ = [
-    "Acquisition",
     "Backend",
     "BackendFactory",
     "CeilingError",
@@ -31,6 +31,8 @@ __all__ = [
     "JobError",
     "LedgerError",
     "MatrixBackend",
+    "Pairs",
+    "Points",
     "Prediction",
     "Problem",
     "QuantumRidge",
@@ -38,7 +40,9 @@ __all__ = [
     "QuantumSVC",
     "Schedule",
     "StatevectorBackend",
+    "Training",
     "TransientError",
+    "Values",
     "__version__",
     "acquire",
     "allocator_names",

@@ -145,9 +145,15 @@ def as_kernel(matrix: ArrayLike, name: str, *, square: bool = True) -> FloatArra
     return np.asarray(np.clip(kernel, 0.0, 1.0))
 
 
-def digest(array: FloatArray) -> str:
-    """Return a short digest of an array's shape and values."""
+def digest(array: NDArray[Any]) -> str:
+    """Return a short digest of an array's shape and values, the same on any processor.
+
+    Fractions count to 24 bits: the last bits of what was computed differ between processors, and a
+    run that costs shots must be found again on another one.
+    """
     content = np.ascontiguousarray(array)
+    if content.dtype.kind == "f":
+        content = content.astype(np.float32) + np.float32(0.0)  # -0.0 is 0.0
     return hashlib.sha256(str(content.shape).encode() + content.tobytes()).hexdigest()[:16]
 
 

@@ -1,4 +1,6 @@
-"""Allocators, one file each; the file's name is the allocator's name."""
+"""Allocators: which pair or point gets how many shots; the class's name is the allocator's."""
+
+from typing import Any
 
 from aqka._util.registry import make, names
 from aqka.allocators._base import Allocation, Allocator, TargetFill
@@ -17,6 +19,6 @@ def allocator_names() -> list[str]:
     return names(__name__, Allocator)
 
 
-def make_allocator(allocator: str | Allocator) -> Allocator:
+def make_allocator(allocator: str | Allocator[Any]) -> Allocator[Any]:
     """Return the allocator of that name with its defaults, or the given one."""
     return make(__name__, Allocator, allocator)  # type: ignore[type-abstract]

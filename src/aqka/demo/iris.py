@@ -146,7 +146,7 @@ class _Split:
 
     def exact(self) -> float:
         kernel = StatevectorBackend(self.X).kernel()
-        head = make_readout("ridge-loo").fit_kernel(kernel, self.problem)
+        head = make_readout("ridge-loo").fit(KernelEstimate(kernel), self.problem)
         return self._score(head.decision_function(self.block))
 
     def runs(self) -> "list[IrisRun]":

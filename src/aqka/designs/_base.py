@@ -173,6 +173,12 @@ class Design(ABC, Generic[TableType]):
     def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend of new points that does not fit the head."""
 
+    @abstractmethod
+    def decide_known(
+        self, head: FittedHead, table: TableType, rows: IntArray, columns: IntArray
+    ) -> FloatArray:
+        """Return f of some points of a finished run, by a head trained on others of them."""
+
     def least_shots(self, table: TableType) -> int:
         """Return the shots that a unit needs before anything can be read."""
         return 0

@@ -14,11 +14,13 @@ from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks, Plan, ShotPlan
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
+from aqka.core.reading import FAIR
 from aqka.designs._base import Design, Never, NewPoints, Settle, Stop, doubling
 from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
+from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.rows import RowPrior, RowReading
-from aqka.maths.spectrum import Spectrum, reconstruct
+from aqka.maths.spectrum import Spectrum
 from aqka.readouts import Decided, Estimate, FittedHead
 
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
@@ -109,18 +111,16 @@ def row_prior(head: FittedHead) -> RowPrior:
 class PairEstimate(KernelEstimate):
     """The kernel from counts of pairs, completed where the allocator left rows to reconstruct."""
 
-    def __init__(self, table: PairTable, problem: Problem, landmarks: Landmarks | None) -> None:
-        kernel = problem.reading.kernel(table)
-        if landmarks is not None:
-            kernel = reconstruct(kernel, landmarks, problem.ridge)
+    def __init__(
+        self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
+    ) -> None:
         self.table = table
         self._completed = landmarks is not None
-        super().__init__(kernel)
+        super().__init__(estimate_kernel(table, problem, landmarks))
 
     @cached_property
     def _variances(self) -> FloatArray:
-        prior = KernelPrior.of(self.table)
-        return prior.variance(prior.posterior_mean(self.table), self.table.shots)
+        return KernelPrior.of(self.table).variances(self.table)
 
     @property
     def variance(self) -> FloatArray:
@@ -192,6 +192,12 @@ class Pairs(Design[PairTable]):
                 f"the head was trained on {len(head.alpha)} points, so the backend must have that "
                 f"many columns, one row per test point; its shape is {backend.shape}."
             )
+
+    def decide_known(
+        self, head: FittedHead, table: PairTable, rows: IntArray, columns: IntArray
+    ) -> FloatArray:
+        """Return f from the entries between the points; one without shots reads the mean."""
+        return head.decision_function(FAIR.kernel(table)[np.ix_(rows, columns)])
 
     def facts(self, table: PairTable) -> dict[str, str]:
         """Return nothing: the problem says it all."""

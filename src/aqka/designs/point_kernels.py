@@ -40,6 +40,7 @@ from aqka.estimates.states import (
     StateFitter,
     draw_counts,
 )
+from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations
@@ -232,6 +233,15 @@ class StateEstimate(PointEstimate):
         if mixed or table.n_points > MOST_POINTS_OF_A_VARIANCE:
             return None
         return self._variances(table, self.fitted)
+
+    def rough_variance(self) -> FloatArray:
+        """Return the variances, by the law of points where they are not computed."""
+        if self.variance is not None:
+            return self.variance
+        kernel, table = self.kernel, self.table
+        spread = KernelSpread.of(kernel[np.triu_indices_from(kernel, k=1)])
+        worth = equivalent_pair_shots(table.n_qubits, table.total / table.n_points, spread)
+        return np.maximum(kernel * (1 - kernel), 0.0) / max(worth, 1e-12)
 
     def mean_variance(self) -> float:
         """Return the mean variance of an entry off the diagonal, over some of the points."""

@@ -149,6 +149,12 @@ class Points(Design[PointTable]):
         """Refuse a backend that cannot prepare states."""
         qubits_of(backend)
 
+    def decide_known(
+        self, head: FittedHead, table: PointTable, rows: IntArray, columns: IntArray
+    ) -> FloatArray:
+        """Return f from the points' own counts."""
+        return head.decide(table.subset(rows)).f
+
     def least_shots(self, table: PointTable) -> int:
         """Return the shots that a point needs before it can be read."""
         return self.kernel_for(table).least_shots(table.settings)

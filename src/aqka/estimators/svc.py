@@ -47,11 +47,9 @@ class QuantumSVC(QuantumClassifier):
         directory: str | Path | None = None,
         seed: int = 0,
         verbose: bool = False,
-        design: str = "pairs",
+        design: Any = "auto",
         new_points: int | None = None,
         rate: float | None = None,
-        calibration_shots: int = 0,
-        point_kernel: Any = None,
     ) -> None:
         super().__init__(
             feature_map,
@@ -65,12 +63,10 @@ class QuantumSVC(QuantumClassifier):
             design=design,
             new_points=new_points,
             rate=rate,
-            calibration_shots=calibration_shots,
-            point_kernel=point_kernel,
         )
         self.C = C
 
-    def _chosen_readout(self) -> Readout:
+    def _chosen_readout(self, default: str) -> Readout:
         return Svm()
 
     def _make_problem(self, y: NDArray[np.int64]) -> Problem:

@@ -15,6 +15,7 @@ from aqka.backends.fidelity import fidelities
 from aqka.backends.matrix import MatrixBackend
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
 from aqka.core.target_scale import TargetScale
+from aqka.designs import Never
 from aqka.insight.exact_kernels import ComplexArray, FeatureMap, map_states
 from aqka.insight.fold_scores import (
     FoldScores,
@@ -25,7 +26,7 @@ from aqka.insight.fold_scores import (
     score_folds,
 )
 from aqka.maths.metrics import Fold
-from aqka.sessions import acquire, predict, predict_values
+from aqka.sessions import acquire, predict
 
 SMALLEST_BUDGET = 2
 
@@ -109,7 +110,7 @@ def _buy_and_predict(
     budget = block.size * spending.test_shots
     if scale is None:
         return predict(head, backend, budget).labels
-    return predict_values(head, backend, budget).in_units(scale.spread, scale.centre).f
+    return predict(head, backend, budget, stop=Never()).in_units(scale.spread, scale.centre).f
 
 
 def measure_evenly(

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from aqka._util.arrays import as_count
+from aqka.designs import Pairs, Settle, as_design
 from aqka.planning.split import Split, split_shots
 from aqka.planning.usage import Usage
-from aqka.sessions.point_prediction import LOOKS
-from aqka.sessions.prediction import ROUNDS
 
 PREDICTIONS, SENTINELS, CALIBRATION = "predictions", "sentinels", "calibration"
 
@@ -92,7 +91,7 @@ class Wish:
         found = []
         execution, overhead = usage.execution_seconds, usage.device.job_overhead
         if split.predict:
-            rounds = min(LOOKS if self.design == "points" else ROUNDS, split.predict)
+            rounds = min((as_design(self.design) or Pairs()).looks(Settle()), split.predict)
             # At most: whatever the rounds' sizes, each begins at most one job that is not full.
             executions = usage.executions(split.predict)
             jobs = rounds + executions // usage.device.max_executions

@@ -32,23 +32,23 @@ class RidgeNoise(Readout):
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Choose the ridge by the noise of the estimate, and solve."""
         spectrum = estimate.spectrum()
-        ridge = _choose(spectrum, problem, _noise_edge(estimate, spectrum))
+        ridge = ridge_above_noise(spectrum, problem, estimate.mean_variance())
         return fit_ridge(self, estimate, spectrum, problem, ridge)
 
 
-def _noise_edge(estimate: Estimate, spectrum: Spectrum | FeatureSpectrum) -> float:
-    """Return where the spectrum of the shot noise ends: 2σ√N, σ² the mean variance of an entry.
+def ridge_above_noise(
+    spectrum: Spectrum | FeatureSpectrum, problem: Problem, variance: float | None
+) -> float:
+    """Return the smallest ridge that is as good as any, of those that the noise allows.
 
-    Where that is unknown, the most negative eigenvalue measures it.
+    ``variance`` is the mean of an entry. The spectrum of the shot noise ends at 2σ√N; where the
+    variance is unknown, the most negative eigenvalue measures that.
     """
-    variance = estimate.mean_variance()
-    if variance is not None:
-        return float(2 * np.sqrt(variance * spectrum.n_points))
-    return max(0.0, -float(spectrum.measured[0]))
-
-
-def _choose(spectrum: Spectrum | FeatureSpectrum, problem: Problem, noise: float) -> float:
-    """Return the smallest ridge that is as good as any, of those that the noise allows."""
+    noise = (
+        -float(spectrum.measured[0])
+        if variance is None
+        else float(2 * np.sqrt(variance * spectrum.n_points))
+    )
     lowest = max(LOWEST_RIDGE * noise, SMALLEST_RIDGE)
     highest = 10.0 * max(problem.n_points, lowest)
     count = 1 + round(RIDGES_PER_DECADE * np.log10(highest / lowest))

@@ -76,7 +76,32 @@ def acquire(
     >>> session.table.shots_per_point
     array([100, 100, 100])
     """
-    problem = y if isinstance(y, Problem) else Problem(y, ridge, C, reading, true_kernel)  # type: ignore[arg-type]
+    session = new_training(
+        backend,
+        y if isinstance(y, Problem) else Problem(y, ridge, C, reading, true_kernel),  # type: ignore[arg-type]
+        budget,
+        allocator,
+        design=design,
+        new_points=new_points,
+        schedule=schedule,
+        seed=seed,
+    )
+    drive(session, backend, Spend(**spend))
+    return session  # line 13: K̂ = c / s is session.table.estimate()
+
+
+def new_training(
+    backend: Backend,
+    problem: Problem,
+    budget: int,
+    allocator: str | Allocator[Any] | None = None,
+    *,
+    design: str | Design[Any] = "auto",
+    new_points: int | None = None,
+    schedule: Schedule | None = None,
+    seed: int = 0,
+) -> Training:
+    """Return the session of :func:`acquire` before its first shot."""
     backend, shots = as_backend(backend), as_count(budget, "budget")
     n_points = problem.n_points
     new = n_points if new_points is None else as_count(new_points, "new_points", minimum=0)
@@ -101,5 +126,4 @@ def acquire(
         n_qubits=backend.n_qubits,
     )
     session.reason = choice.reason
-    drive(session, backend, Spend(**spend))
-    return session  # line 13: K̂ = c / s is session.table.estimate()
+    return session

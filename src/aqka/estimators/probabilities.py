@@ -5,24 +5,16 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from aqka._util.arrays import FloatArray
-from aqka.maths.metrics import split_folds
-from aqka.maths.spectrum import FeatureSpectrum, Spectrum
+from aqka.core.problem import Problem
+from aqka.readouts import FittedHead
 
 
-def held_out_decisions(kernel: FloatArray, y: FloatArray, ridge: float) -> FloatArray:
-    """Return the decision values of points that ridge regression has not seen; y has columns."""
-    decisions = np.empty_like(y)
-    for kept, held in split_folds(len(y)):
-        alpha = Spectrum.of(kernel[np.ix_(kept, kept)]).solve(y[kept], ridge)
-        decisions[held] = kernel[np.ix_(held, kept)] @ alpha
-    return decisions
-
-
-def left_out_decisions(features: FloatArray, y: FloatArray, ridge: float) -> FloatArray:
-    """Return the same from features instead of a kernel, each point left out by itself."""
-    spectrum, ridges = FeatureSpectrum.of(features), np.array([ridge])
-    residuals = [spectrum.loo_residuals(output, ridges)[:, 0] for output in y.T]
-    return np.asarray(y - np.stack(residuals, axis=1))
+def left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:
+    """Return the decision value of each point by a ridge that has not seen it, in columns."""
+    assert head.spectrum is not None, "a ridge keeps its decomposition"
+    ridge = np.array([head.regularisation])
+    residuals = [head.spectrum.loo_residuals(y, ridge)[:, 0] for y in problem.outputs.T]
+    return np.asarray(problem.outputs - np.stack(residuals, axis=1))
 
 
 def score_per_class(decision: FloatArray) -> FloatArray:
