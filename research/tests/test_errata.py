@@ -11,7 +11,7 @@ from scipy.stats import unitary_group
 from aqka import MatrixBackend, Schedule, acquire
 from aqka.allocators.schedule import ONE_SHOT
 from aqka.allocators.targets import kkt_targets
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core import PAPER, Landmarks, PairTable, ShotPlan
 from aqka.maths.sensitivity import krr_gauss_newton, krr_squared_gradient, solve_dual
 from aqka.maths.spectrum import Spectrum, project_psd, reconstruct

@@ -15,7 +15,7 @@ Y = np.arange(8) % 2
 
 
 def test_a_log_gets_a_line_a_round(capsys):
-    session = acquire(MatrixBackend(make_kernel(8)), make_labels(8), 1000, "auto", verbose=True)
+    session = acquire(MatrixBackend(make_kernel(8)), make_labels(8), 1000, "aqka", verbose=True)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == session.round > 1
     assert lines[0].endswith("of 1,000 shots, 1 round")

@@ -14,8 +14,9 @@ from unittest import mock
 import numpy as np
 from qiskit.providers.fake_provider import GenericBackendV2
 
-from aqka.backends._jobs import sent_circuits, tiles_in_use
-from aqka.backends._tiles.shape import shape_of
+from aqka.backends._jobs import programs
+from aqka.backends._tiles import in_use
+from aqka.backends._tiles.places import shape_of
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
 from aqka.backends.split_circuit import split_circuit
@@ -199,7 +200,7 @@ def device():
 def service(place, run_id, lies):
     """IBM's service, with jobs on disk that outlive every process."""
 
-    def transpile(circuit, target, transpile=sent_circuits.transpile_circuit):
+    def transpile(circuit, target, transpile=programs.transpile_circuit):
         key = circuit_digest(circuit)
         if key not in TRANSPILED:
             TRANSPILED[key] = circuit, transpile(circuit, target)
@@ -225,7 +226,7 @@ def service(place, run_id, lies):
 
     with (
         mock.patch.object(study_backends, "ibm_device", ibm_device),
-        mock.patch.object(sent_circuits, "transpile_circuit", transpile),
+        mock.patch.object(programs, "transpile_circuit", transpile),
         mock.patch.object(FakeRuntime, "accept", accept),
         mock.patch.object(FakeJob, "result", result),
     ):
@@ -253,7 +254,7 @@ def run_by_service(outside):
 def tiled_service(place, run_id, lies):
     """The same with tiles; the places are searched for once, by the parent of all processes."""
 
-    def find(circuit, device, rule, find=tiles_in_use.find_tiles):
+    def find(circuit, device, rule, find=in_use.find_tiles):
         key = circuit_digest(circuit), rule
         if key not in FOUND:
             FOUND[key] = find(circuit, device, rule)
@@ -268,7 +269,7 @@ def tiled_service(place, run_id, lies):
         return run(self, pubs, shots=shots)
 
     with (
-        mock.patch.object(tiles_in_use, "find_tiles", find),
+        mock.patch.object(in_use, "find_tiles", find),
         mock.patch.object(_FakeSampler, "run", run),
         contextmanager(service)(place, run_id, lies),
     ):

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError, JobError, LedgerError, StatevectorBackend
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.dropins import ShotKernel, _purchases, shot_kernel
 from aqka.runs import Patience
 from aqka.runs.audit import verify
@@ -150,7 +150,7 @@ def test_a_request_beyond_the_budget_is_refused_before_its_first_shot(factory, t
 
 def test_prepare_makes_cross_validation_free(factory):
     kernel = make(factory, y=None, allocator="aqka").prepare(X, Y)
-    assert "Aqka" in kernel.session_.allocator.describe()  # which needs the labels
+    assert "aqka" in kernel.session_.allocator.describe()  # which needs the labels
     scores = cross_val_score(SVC(kernel=kernel.matrix), X, Y, cv=4)
     assert scores.shape == (4,)
     assert Counting.total() == 19_000

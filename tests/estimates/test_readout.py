@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from aqka import InputError
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable

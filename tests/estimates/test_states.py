@@ -6,7 +6,7 @@ from qiskit.quantum_info import DensityMatrix, state_fidelity
 from scipy.optimize import minimize
 
 from aqka import InputError
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.estimates import state_rank

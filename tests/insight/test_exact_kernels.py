@@ -24,7 +24,7 @@ def rbf(X, gamma):
 
 @pytest.mark.parametrize("name", ["zz", "zz-full", "z"])
 def test_states_are_those_of_the_circuits_that_a_study_runs(name):
-    from aqka.backends.built_in_maps import built_in_map
+    from aqka.backends.feature_maps import built_in_map
 
     X = np.random.default_rng(0).uniform(-1, 4, (6, 3))
     for reps in (1, 2, 3):

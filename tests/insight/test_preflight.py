@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import preflight
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.errors import InputError
 from aqka.insight.fold_scores import KernelHead, repeated_folds, score_folds
 from aqka.insight.preflight import count_steps, default_candidates

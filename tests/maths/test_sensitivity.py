@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.maths.product_bases import ProductBases

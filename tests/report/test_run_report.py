@@ -16,7 +16,6 @@ from aqka.study.directory import prepare
 from tests.conftest import make_kernel, make_labels
 from tests.report.helpers import words_by_question
 from tests.report.runs import finished_run, interrupted_run, with_quick_readout
-from tests.scenarios.test_written_by_0_1_0 import WRITTEN
 from tests.study.helpers import small, write_study
 
 
@@ -63,16 +62,6 @@ def test_a_damaged_ledger_is_refused(tmp_path, ledger):
         side.unlink()
     with pytest.raises(LedgerError, match="not a database"):
         run_report(run)
-
-
-def test_of_a_run_of_0_1_0_a_damaged_ledger_of_predictions_is_told(tmp_path):
-    """Its files are not sealed, and what else it says can be believed."""
-    run = shutil.copytree(WRITTEN / "study" / "finished", tmp_path / "run")
-    (run / "predictions" / "ledger.sqlite").write_bytes(b"nothing")
-    found = run_report(run)
-    assert not found.ledgers["predictions"].sound
-    assert found.point_results is None
-    assert "NOT sound" in run_page(found)
 
 
 def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, monkeypatch):

@@ -81,7 +81,7 @@ def test_without_components_the_columns_stay(tmp_path):
 def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
     from qiskit import qpy
 
-    from aqka.backends.built_in_maps import built_in_map
+    from aqka.backends.feature_maps import built_in_map
 
     with (tmp_path / "map.qpy").open("wb") as stream:
         qpy.dump(built_in_map("zz", 2), stream)

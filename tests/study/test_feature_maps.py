@@ -4,7 +4,7 @@ import pytest
 from qiskit.quantum_info import Statevector
 
 from aqka import InputError
-from aqka.backends.built_in_maps import built_in_map
+from aqka.backends.feature_maps import built_in_map
 from aqka.study.circuit_files import read_circuit
 from aqka.study.directory import prepare
 from aqka.study.feature_maps import as_qpy

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka.backends import AerBackend, depolarising_noise
-from aqka.backends.mitigation import estimate_depolarising, mitigate_depolarising
+from aqka.backends.diagonal import estimate_depolarising, mitigate_depolarising
 from aqka.report.run_report import run_report
 from aqka.runs.export import table_of
 from aqka.runs.history import History, RecordedRound

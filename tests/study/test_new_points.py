@@ -9,7 +9,7 @@ import pytest
 
 from aqka import InputError
 from aqka._util.text import spreadsheet_cell
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.cli import app as cli
 from aqka.errors import JobError
 from aqka.runs.export import table_of

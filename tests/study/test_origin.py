@@ -65,7 +65,6 @@ def test_a_large_table_is_kept_without_its_columns(monkeypatch):
     assert set(kept.arrays()) == {"train_ids", "test_ids"}
     again = Origin.of_arrays(kept.arrays(), (4, 2), 3)
     assert again.train_ids == kept.train_ids
-    assert Origin.of_arrays({}, (4, 2), 3) is None  # a run of 0.1.0
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from aqka import InputError
-from aqka.backends.built_in_maps import DEFAULT_REPS
-from aqka.backends.fidelity import fidelities
+from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.backends.statevector import fidelities
 from aqka.core.target_scale import TargetScale
 from aqka.insight.exact_kernels import map_states
 from aqka.report.run_page import run_page

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from aqka import LedgerError, MatrixBackend, acquire
 from aqka.backends.simulated import SimulatedBackend
 from aqka.runs import audit
 from aqka.runs.head import head_path
@@ -19,7 +20,6 @@ from aqka.study.new_points import predict_new_points
 from tests.cli.in_process import call
 from tests.study.helpers import small, write_study
 
-WRITTEN_BY_0_1_0 = Path(__file__).parents[1] / "fixtures" / "written_by_0_1_0" / "study"
 HEAD = head_path(Path(LEDGER_NAME)).name
 LEDGER_FILES = (LEDGER_NAME, HEAD)
 COMMANDS = ("status", "report", "resume", "predict")
@@ -301,22 +301,13 @@ def test_a_sound_run_is_believed(runs, run, command, monkeypatch, capsys):
     assert call(monkeypatch, capsys, command, *arguments)[0] == 0
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_run_of_the_first_version_is_believed(runs, tmp_path, command, monkeypatch, capsys):
-    run = shutil.copytree(WRITTEN_BY_0_1_0 / "finished", tmp_path / "run")
-    expected = scores(run)
-    arguments = (run, runs["new"]) if command == "predict" else (run,)
-    assert call(monkeypatch, capsys, command, *arguments)[0] == 0
-    assert scores(run) == expected
-
-
-def test_a_ledger_of_the_first_version_is_not_taken_for_a_newer_one(
+def test_the_ledger_of_a_run_begun_from_python_is_not_taken_for_the_studys(
     runs, run, bought, monkeypatch, capsys
 ):
-    """It has no seal and no head; the files beside it say that there were both."""
-    shutil.copy(WRITTEN_BY_0_1_0 / "finished" / LEDGER_NAME, run / LEDGER_NAME)
-    for command in COMMANDS:
-        check_refused(run, runs["new"], command, bought, monkeypatch, capsys)
-    (run / HEAD).unlink()
+    acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=run.parent / "python")
+    take(*LEDGER_FILES)(run, run.parent / "python")
+    bought.clear()
+    with pytest.raises(LedgerError, match=r"was not begun by the study\.toml"):
+        progress.progress(run)
     for command in COMMANDS:
         check_refused(run, runs["new"], command, bought, monkeypatch, capsys)

@@ -125,7 +125,7 @@ def test_a_circuit_of_any_kind_runs_on_a_pennylane_device():
     from qiskit.circuit import ParameterVector
 
     from aqka.backends import PennylaneBackend
-    from aqka.backends._qml.from_circuit import GATES, as_pennylane_function
+    from aqka.backends._qml import GATES, as_pennylane_function
 
     x = ParameterVector("x", 2)
     circuit = QuantumCircuit(3)

@@ -8,7 +8,7 @@ import distributed
 import numpy as np
 import pytest
 
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core import Problem
 from aqka.core.settings import choose_settings
 from aqka.errors import InputError

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends import StatevectorBackend
-from aqka.backends.fidelity import fidelities
+from aqka.backends.statevector import fidelities
 from aqka.demo.tasks import Task, plant
 from aqka.errors import InputError
 from aqka_research.suite_data import SOURCES, choose

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
-from aqka.backends.job_states import JobState
+from aqka.backends.base import JobState
 from aqka.planning.budget import duration
 from aqka.study.progress import Progress
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.errors import InputError
 
 

@@ -10,8 +10,6 @@ from aqka.designs.point_kernels import MAX_FIDELITY_QUBITS
 from aqka.maths.point_law import label_shots
 from aqka.readouts import Readout, make_readout
 
-DEFAULT_ALLOCATOR = "uniform"
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -69,10 +67,9 @@ def resolve(
         chosen, reason = better_design(
             n_points, n_qubits, budget, new_points, measures_pairs=measures_pairs
         )
-    made = make_allocator(DEFAULT_ALLOCATOR if allocator is None else allocator)
     return Choice(
         chosen,
-        made.over(chosen.unit),
+        make_allocator(allocator).over(chosen.unit),
         make_readout(chosen.default_readout if readout is None else readout),
         reason,
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.built_in_maps import DEFAULT_REPS, check_map_name
+from aqka.backends.feature_maps import DEFAULT_REPS, check_map_name
 from aqka.backends.statevector import StatevectorBackend
 from aqka.errors import InputError
 

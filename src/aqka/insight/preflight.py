@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka._util.shown import Shown
-from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.backends.circuits import as_data
-from aqka.backends.fidelity import fidelities
+from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.backends.statevector import fidelities
 from aqka.core.defaults import DEFAULT_C
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray
 from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
-from aqka.backends.built_in_maps import DEFAULT_REPS
-from aqka.backends.fidelity import fidelities
-from aqka.backends.matrix import MatrixBackend
+from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.backends.simulated import MatrixBackend
+from aqka.backends.statevector import fidelities
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
 from aqka.core.target_scale import TargetScale
 from aqka.designs import Never

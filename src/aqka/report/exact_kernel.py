@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.built_in_maps import DEFAULT_REPS
-from aqka.backends.fidelity import fidelities
+from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.backends.statevector import fidelities
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.insight.baselines import guessing

@@ -17,8 +17,7 @@ def what_is_left_out(run: StudyRun, exact: ExactKernel | str) -> list[str]:
     notes = []
     if isinstance(exact, str):
         notes.append(f"The exact kernel is not simulated: {exact}.")
-    origin = run.points.origin
-    if origin is None or origin.train_columns is None:
+    if run.points.origin.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")
     if not is_small(run):
         notes.append(

@@ -124,7 +124,7 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
     truth = np.array([str(label) for label in points.test_labels])
     labels = np.array([str(label) for label in found.labels])
     return PointResults(
-        ids=_names(None if points.origin is None else points.origin.test_ids, len(points.test)),
+        ids=[inert(name) for name in points.origin.test_ids],
         truth=[inert(label) for label in truth],
         predicted=[inert(label) for label in labels],
         right=truth == labels,
@@ -143,12 +143,8 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
 
 
 def train_ids(points: Points) -> list[str]:
-    """Return what the user's file calls the training points; a run of 0.1.0 does not know."""
-    return _names(None if points.origin is None else points.origin.train_ids, len(points.train))
-
-
-def _names(ids: list[str] | None, count: int) -> list[str]:
-    return [f"point {k}" for k in range(count)] if ids is None else [inert(name) for name in ids]
+    """Return what the user's file calls the training points."""
+    return [inert(name) for name in points.origin.train_ids]
 
 
 def _majority_is_right(points: Points) -> BoolArray:

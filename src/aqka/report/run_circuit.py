@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import BUILT_IN_MAPS, built_in_map
+from aqka.backends.feature_maps import BUILT_IN_MAPS, built_in_map
 from aqka.errors import InputError
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.report.number_text import count_text

@@ -29,17 +29,7 @@ def usage_of(run: StudyRun) -> list[dict[str, Any]]:
             "test_qpu_seconds": predictions.qpu_seconds,
             "test_wall_seconds": _prediction_seconds(run),
         }
-    rows = quote_versus_actual(quoted, actual)
-    most = run.results.get("test_shots")
-    # A quote of 0.1.0 is of the training kernel alone.
-    if not quoted.parts and predictions is not None and isinstance(most, int):
-        rows.append(
-            {"figure": "shots for predictions", "quoted": most, "actual": predictions.shots}
-        )
-        if predictions.qpu_seconds is not None:
-            used = predictions.qpu_seconds
-            rows.append({"figure": "QPU seconds for predictions", "quoted": None, "actual": used})
-    return rows
+    return quote_versus_actual(quoted, actual)
 
 
 def _prediction_seconds(run: StudyRun) -> float:

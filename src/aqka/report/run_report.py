@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, digest, text_digest
+from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.text import inert
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
@@ -365,13 +365,11 @@ def _steering(run: StudyRun, noise_head: FittedHead | None) -> Steering | None:
 
 
 def _test_digest(run: StudyRun) -> str:
-    """Return a digest of the test points: by their names in the user's file, where it has them.
+    """Return a digest of the test points by their names in the user's file.
 
     What circuits are given differs with the feature map, which runs are compared by.
     """
     points, labels = run.points, repr(run.points.test_labels.tolist())
-    if points.origin is None:
-        return f"{digest(points.test)} {text_digest(labels)}"
     return text_digest(f"{run.study.data.source} {points.origin.test_ids} {labels}")
 
 

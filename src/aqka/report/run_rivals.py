@@ -37,6 +37,6 @@ def plain_predictions_of(run: StudyRun) -> tuple[dict[str, NDArray[Any]], int]:
     """Return what plain models predict for a run's test points, and how many points taught them."""
     points, origin = run.points, run.points.origin
     train, test = points.train, points.test
-    if origin is not None and origin.train_columns is not None and origin.test_columns is not None:
+    if origin.train_columns is not None and origin.test_columns is not None:
         train, test = origin.train_columns, origin.test_columns
     return plain_predictions(train, test, points.train_labels)

@@ -70,9 +70,8 @@ def value_results(run: StudyRun, *, total: bool) -> ValueResults | None:
         found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
     mean = float(points.train_labels.mean())
     plain, n_plain = plain_predictions_of(run)
-    names = points.origin.test_ids if points.origin is not None else map(str, range(len(found.f)))
     return ValueResults(
-        ids=[inert(name) for name in names],
+        ids=[inert(name) for name in points.origin.test_ids],
         truth=points.test_labels,
         value=found.f,
         low=found.low,

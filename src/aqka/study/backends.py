@@ -20,11 +20,10 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
-from aqka.backends.fake_devices import fake_device
+from aqka.backends.runtime import fake_device
 from aqka.backends.sampler import runs_here
-from aqka.backends.sentinel import SentinelBackend
+from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
 from aqka.backends.statevector import MAX_STATE_BYTES, MAX_STATE_QUBITS, MORE_QUBITS
-from aqka.backends.tile_sentinel import TileSentinelBackend
 from aqka.errors import InputError
 from aqka.study.backend_section import BackendSection
 from aqka.study.budget_section import SentinelSection

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
-from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.circuits import fidelity_circuit
+from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.errors import InputError
 from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.quotes import Quote, quote
@@ -43,7 +43,6 @@ from aqka.study.directory import (
 from aqka.study.method import (
     new_session,
     problem_of,
-    reads_as_measured,
     schedule_of,
     with_design,
 )
@@ -164,7 +163,7 @@ def carry_out(
     # Made before anything is opened or written, so that what cannot work is refused.
     training = quoted.shots + study.method.calibration_shots
     session = new_session(study, points, training, n_qubits_of(prepared))
-    test_shots = prediction_shots(study, points, quoted, directory)
+    test_shots = prediction_shots(quoted, directory)
     if confirm is not None and backends.train.is_paid:
         confirm(quoted, backends.train.name)
     with ExitStack() as device:
@@ -221,7 +220,7 @@ def _spend(
         if history.sealed is None and spending.test_shots:
             train.seal(begin_predictions(directory))
         head, noise = fit_head(study, session, history, n_qubits_of(prepared))
-        as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+        as_measured = noise is not None and noise.applied
         made = _predict(prepared, head, spending, directory, history, as_measured)
         backends.__exit__(None, None, None)  # billed while open; what is left needs no device
         start = _start(prepared, spending.quoted, spending.test_shots, backends)

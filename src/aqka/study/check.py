@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.built_in_maps import BUILT_IN_MAPS
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending

@@ -35,7 +35,7 @@ class Points:
     encoding
         What made them features, for points that come later.
     origin
-        What the user's file calls them, and their columns; None of a run of 0.1.0.
+        What the user's file calls them, and their columns.
     """
 
     train: FloatArray
@@ -43,7 +43,7 @@ class Points:
     train_labels: NDArray[Any]
     test_labels: NDArray[Any]
     encoding: Encoding
-    origin: Origin | None = None
+    origin: Origin
 
     @property
     def majority_accuracy(self) -> float:

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from aqka._util.files import as_json, inside, read_bytes, write_atomically
 from aqka._util.lock_list import any_locked
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import BUILT_IN_MAPS
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.head import NO_ENTRY, write_head
 from aqka.runs.ledger import LEDGER_NAME
@@ -26,7 +26,6 @@ from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points, encode, load_table
 from aqka.study.encoding import ARRAYS, Encoding
 from aqka.study.feature_maps import as_qpy, feature_map, n_features
-from aqka.study.method import as_begun
 from aqka.study.npz_files import read_arrays
 from aqka.study.origin import ARRAYS as ORIGIN_ARRAYS
 from aqka.study.origin import Origin
@@ -180,8 +179,7 @@ def read_run(directory: Path, *, allow_code: bool = False) -> Prepared:
             f"{inert(directory, 300)} has no {STUDY_NAME}: the run was begun from Python. Call "
             "acquire() again with the same arguments to go on."
         )
-    read, text = load_study(directory / STUDY_NAME)
-    study = as_begun(read, directory)
+    study, text = load_study(directory / STUDY_NAME)
     circuit: QuantumCircuit | None = None
     if study.feature_map.map in BUILT_IN_MAPS:
         circuit = feature_map(study, directory, allow_code=False)
@@ -279,7 +277,7 @@ def _as_npz(points: Points) -> bytes:
         "train_labels": points.train_labels,
         "test_labels": points.test_labels,
         **points.encoding.arrays(),
-        **({} if points.origin is None else points.origin.arrays()),
+        **points.origin.arrays(),
     }
     np.savez_compressed(stream, **arrays)
     return stream.getvalue()

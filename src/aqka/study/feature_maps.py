@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from aqka._util.files import inside
 from aqka._util.optional import require
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map
-from aqka.backends.map_checks import check_feature_map
+from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map, check_feature_map
 from aqka.errors import InputError
 from aqka.study.circuit_files import load_circuit
 from aqka.study.own_code import load_function

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from aqka.backends.job_states import JobState
+from aqka.backends.base import JobState
 from aqka.backends.runtime import ask_service
 from aqka.errors import InputError, JobError, TransientError
 from aqka.study import backends

@@ -1,7 +1,6 @@
 """A study's settings as the objects they stand for."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -9,13 +8,12 @@ from numpy.typing import NDArray
 from aqka.allocators import make_allocator
 from aqka.allocators.points import make_point_allocator
 from aqka.allocators.schedule import Schedule
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT, FIRST_DEFAULT
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.core.target_scale import TargetScale
 from aqka.readouts import Readout, make_readout
 from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
 from aqka.study.data import Points
 from aqka.study.schema import Study
@@ -68,25 +66,10 @@ def readout_of(study: Study) -> Readout:
 
 
 def readout_name(study: Study) -> str:
-    """Return the name of a study's readout; the first default's allocator has its own."""
-    method = study.method
-    if method.head == "svm":
+    """Return the name of a study's readout."""
+    if study.method.head == "svm":
         return "svm"
-    first = method.allocator == FIRST_DEFAULT
-    return method.readout or (FIRST_DEFAULT if first else DEFAULT_READOUT)
-
-
-def as_begun(study: Study, directory: Path) -> Study:
-    """Return the study of a run with the allocator that it was begun with.
-
-    A study that names none is not always of the default: one of version 0.1.0 goes on with its.
-    """
-    if "allocator" in study.method.model_fields_set:
-        return study
-    if chosen_allocator(None, directory) != make_allocator(FIRST_DEFAULT):
-        return study
-    method = study.method.model_copy(update={"allocator": FIRST_DEFAULT})
-    return study.model_copy(update={"method": method})
+    return study.method.readout or DEFAULT_READOUT
 
 
 def new_session(
@@ -107,11 +90,3 @@ def new_session(
             kernel=method.point_kernel,
         )
     return Acquisition(problem, budget, method.allocator, schedule_of(study), method.seed)
-
-
-def reads_as_measured(history: History) -> bool:
-    """Return whether a run takes measured test entries for exact ones.
-
-    Version 0.1.0 did, whose ledgers hold no digests of files; its runs keep their labels.
-    """
-    return history.files is None

@@ -5,8 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from aqka.backends.drift import check_drift
-from aqka.backends.mitigation import Depolarising, estimate_depolarising, mitigate_depolarising
+from aqka.backends.diagonal import (
+    Depolarising,
+    check_drift,
+    estimate_depolarising,
+    mitigate_depolarising,
+)
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.readouts import FittedHead
@@ -30,7 +34,7 @@ class Mitigation:
         Sentinel shots in all.
     survival, standard_error
         Probability that the state is kept, and its error; see
-        :class:`~aqka.backends.mitigation.Depolarising`.
+        :class:`~aqka.backends.diagonal.Depolarising`.
     drift
         P-value of the test that all rounds saw the same noise; small if it drifts.
     applied

@@ -30,7 +30,7 @@ from aqka.study.directory import (
     same_device,
 )
 from aqka.study.encoding import Encoding
-from aqka.study.method import new_session, reads_as_measured, with_begun_design
+from aqka.study.method import new_session, with_begun_design
 from aqka.study.mitigated import fit_head
 from aqka.study.other_columns import Columns, other_columns
 from aqka.study.progress import read_begun_history
@@ -204,7 +204,7 @@ def predict_new_points(
         with Run(prediction, made.test, spend, {"parent": history.run_id}) as run:
             run.spend()
             used = run.history().qpu_seconds
-    as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+    as_measured = noise is not None and noise.applied
     found = tested(prediction, points, as_measured=as_measured)
     clipped = int(outside.any(axis=1).sum())
     others, truth = _others_and_truth(data, prepared, len(features))

@@ -13,7 +13,7 @@ MAX_KEPT_CELLS = 10**6  # numbers of the user's table that a run keeps: 8 MB
 NAMES = ("train_ids", "test_ids")
 COLUMNS = ("train_columns", "test_columns")
 ARRAYS = (*NAMES, *COLUMNS)
-"""What an origin is stored as; a run of 0.1.0 has none of it, one of a large table no columns."""
+"""What an origin is stored as; a large table leaves its columns out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +58,8 @@ class Origin:
     @classmethod
     def of_arrays(
         cls, arrays: dict[str, NDArray[Any]], sizes: tuple[int, int], width: int
-    ) -> "Origin | None":
-        """Return a stored origin, checked: the file may be anyone's. None where there is none."""
-        if not set(ARRAYS) & set(arrays):
-            return None
+    ) -> "Origin":
+        """Return a stored origin, checked: the file may be anyone's."""
         refusal = InputError(
             "data.npz does not hold the names of a run's points; restore it from a copy of the run."
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from aqka._util.text import inert
-from aqka.backends.job_states import JobState, job_ids_of
+from aqka.backends.base import JobState, job_ids_of
 from aqka.core.pairs import PairTable
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
@@ -22,7 +22,7 @@ from aqka.study.directory import (
     read_points,
     read_results,
 )
-from aqka.study.method import as_begun, class_labels_of, problem_of, readout_of, schedule_of
+from aqka.study.method import class_labels_of, problem_of, readout_of, schedule_of
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     Assess,
@@ -111,8 +111,7 @@ class ProgressReader:
         self._study: Study | None = None  # a run begun from Python has none
         self._assess: Assess | None = None
         if (directory / STUDY_NAME).exists():
-            study, _ = load_study(directory / STUDY_NAME)
-            self._study = as_begun(study, directory)
+            self._study, _ = load_study(directory / STUDY_NAME)
             points = read_points(directory)
             if len(points.train) <= MAX_ASSESSED_POINTS:
                 problem = problem_of(self._study, points)
@@ -240,13 +239,9 @@ def open_jobs(directory: Path, training: History) -> list[str]:
 
 
 def check_extent(history: History) -> None:
-    """Refuse a ledger that does not say which pairs it is of."""
-    if history.extent.pauli is not None:
-        if history.extent.points is None:
-            raise LedgerError("this is the ledger of a prediction; see 'aqka ledger show'.")
-        return
-    if history.extent.points is None or history.extent.diagonal is None or history.budget is None:
-        raise LedgerError("this ledger was begun by an older aqka; see 'aqka ledger show'.")
+    """Refuse the ledger of a prediction, which is no run of its own."""
+    if history.predicts:
+        raise LedgerError("this is the ledger of a prediction; see 'aqka ledger show'.")
 
 
 def empty_point_table(history: History) -> PointTable:
@@ -271,12 +266,7 @@ def has_results(directory: Path, history: History) -> bool:
     """Return whether a run has written its results, and they are its own."""
     if not (directory / STUDY_NAME).exists():
         return history.finished  # a run begun from Python ends with its ledger
-    if history.files is not None:
-        return is_complete(directory, history)
-    try:
-        return history.finished and isinstance(read_results(directory).get("results"), dict)
-    except InputError:
-        raise InputError(f"{RESULTS_NAME} is damaged; resume the run to write it anew.") from None
+    return is_complete(directory, history)
 
 
 def progress(directory: Path) -> Progress:
@@ -313,7 +303,7 @@ def _check_files(directory: Path, history: History) -> None:
     """Refuse files that are not those of the ledger beside them."""
     check_seal(directory, history)
     named = read_results(directory).get("run_id", history.run_id)
-    if named != history.run_id:  # results of 0.1.0 have no name
+    if named != history.run_id:  # until the run has ended they have no name
         raise LedgerError(
             f"{inert(directory / LEDGER_NAME, 300)} belongs to run {inert(history.run_id)}, the "
             f"results beside it to {inert(named)}; restore the directory from a copy."
@@ -321,16 +311,8 @@ def _check_files(directory: Path, history: History) -> None:
 
 
 def _check_never_begun(directory: Path, head: Head | None) -> None:
-    """Refuse a run that has lost its ledger; 0.1.0 made the ledger with the first shot.
-
-    Every run begins with results that say what was quoted, and all but those of 0.1.0 with a head.
-    """
-    stored = read_results(directory)
-    if head is None:
-        begun = not stored or "run_id" in stored or "results" in stored
-    else:
-        begun = head.certain > 0
-    if begun:
+    """Refuse a run that has lost its ledger: every run begins with a head of no entry."""
+    if head is None or head.certain > 0:
         raise LedgerError(
             f"{inert(directory, 300)} has lost its {LEDGER_NAME}, with the shots that were paid "
             "for. Restore it from a copy; nothing was bought again."

@@ -84,7 +84,7 @@ def results_of(
         },
         "sentinels": None if noise is None else noise.facts(),
         "actual": _actual(study, history, made, 0 if noise is None else noise.shots),
-        "test_ids": None if points.origin is None else points.origin.test_ids,
+        "test_ids": points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
 
@@ -155,7 +155,7 @@ def _results_of_points(
         },
         "sentinels": None,
         "actual": _actual(study, history, made, 0),
-        "test_ids": None if points.origin is None else points.origin.test_ids,
+        "test_ids": points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
 
@@ -216,7 +216,7 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
     """Return what was quoted and what was used, a row per figure; None where it is unknown.
 
     First the training kernel, then everything: predictions, sentinels and calibration too, which
-    are quoted at most. A quote of 0.1.0 has the training kernel alone.
+    are quoted at most.
 
     Examples
     --------

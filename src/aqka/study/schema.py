@@ -16,7 +16,7 @@ from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
 from aqka.allocators.points import point_allocator_names
-from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError

@@ -2,7 +2,7 @@
 
 What a run begins with is sealed in the ledger's first entry, what it ends with in the last one;
 each digest is written before the file it is of. That there are predictions is sealed before the
-first of their shots. A ledger of 0.1.0 has none of it, and is believed.
+first of their shots.
 """
 
 import hashlib
@@ -57,7 +57,12 @@ def final_digests(results: bytes, predictions_end: str | None) -> dict[str, str]
 def check_seal(directory: Path, history: History) -> None:
     """Refuse a run one of whose files is another one than its ledger knows."""
     if history.files is None:
-        return
+        if (directory / STUDY_NAME).exists():
+            raise LedgerError(
+                f"{LEDGER_NAME} in {inert(directory, 300)} was not begun by the {STUDY_NAME} "
+                "beside it: it knows none of its files. Restore the directory from a copy."
+            )
+        return  # a run begun from Python is its ledger alone
     now = digest_files(directory)
     for name, digest in history.files.items():
         if name != RESULTS_NAME and now.get(name) != digest:

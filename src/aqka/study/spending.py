@@ -33,11 +33,8 @@ def wish_of(study: Study, points: Points) -> Wish:
     )
 
 
-def prediction_shots(study: Study, points: Points, quoted: Quote, directory: Path) -> int:
+def prediction_shots(quoted: Quote, directory: Path) -> int:
     """Return the shots that predictions may take; those that a begun run promised its ledger."""
-    by_pairs = study.method.design == "pairs"
-    if by_pairs and study.budget.total is None:  # a quote of 0.1.0 has no parts
-        return len(points.test) * len(points.train) * study.budget.test_shots
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
     begun = begun_history(ledger) if ledger.exists() else None
     if begun is not None and begun.budget is not None:

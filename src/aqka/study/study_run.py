@@ -20,7 +20,7 @@ from aqka.sessions.value_prediction import Values
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
-from aqka.study.method import as_begun, new_session, reads_as_measured, with_begun_design
+from aqka.study.method import new_session, with_begun_design
 from aqka.study.mitigated import fit_head
 from aqka.study.schema import Study, load_study
 from aqka.study.seal import MAP_NAME, PREDICTIONS_NAME, STUDY_NAME
@@ -62,7 +62,7 @@ class StudyRun:
 def load_study_run(directory: Path, history: History) -> StudyRun:
     """Read a run of a study, finished or not; ``history`` is that of its own ledger."""
     read, text = load_study(directory / STUDY_NAME)
-    study = with_begun_design(as_begun(read, directory), history)
+    study = with_begun_design(read, history)
     points = read_points(directory)
     assert history.budget is not None
     n_qubits = _n_qubits(study, directory)
@@ -80,7 +80,7 @@ def load_study_run(directory: Path, history: History) -> StudyRun:
             audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
         if isinstance(made, History) and made.sound and made.finished:
             head, noise = fit_head(study, session, history, n_qubits)
-            as_measured = reads_as_measured(history) or (noise is not None and noise.applied)
+            as_measured = noise is not None and noise.applied
             found = _replay_prediction(head, made, points, study, as_measured)
     return StudyRun(
         directory=directory,

@@ -18,7 +18,7 @@ from time import perf_counter
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable

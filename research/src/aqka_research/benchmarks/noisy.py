@@ -1,4 +1,4 @@
-"""Noisy kernels: both routes beside Qiskit Machine Learning's kernel on Aer, in one run."""
+"""Noisy kernels beside Qiskit Machine Learning's kernel on Aer, in one run."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +11,6 @@ from threadpoolctl import threadpool_limits
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.aer import AerBackend, depolarising_noise
-from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.backends.circuits import zz_feature_map
 from aqka.core import ShotPlan
 from aqka_research.benchmarks.bars import Bar, fastest
@@ -59,7 +58,7 @@ def reference_seconds() -> float:
     return seconds(lambda: kernel.evaluate(X))
 
 
-def run(backend: AerBackend | AerSamplingBackend, plan: ShotPlan) -> None:
+def run(backend: AerBackend, plan: ShotPlan) -> None:
     """Run all shots of a plan."""
     backend.collect(backend.submit(plan, "benchmark"))
 
@@ -77,7 +76,6 @@ def _measure() -> list[Bar]:
     whole = seconds(lambda: run(AerBackend(X, noise=noise), plan), repeats=5)
     ready = [AerBackend(X, noise=noise) for _ in range(5)]
     compiled = min(seconds(partial(run, backend, plan)) for backend in ready)
-    sampled = seconds(lambda: run(AerSamplingBackend(X, noise=noise), plan))
     large = data(30, 8)
     eight = seconds(lambda: run(AerBackend(large, noise=noise), every_pair(30)), repeats=3)
     what = f"{POINTS} points, {QUBITS} qubits, 1 %/4 % depolarising, {SHOTS} shots a pair"
@@ -94,12 +92,6 @@ def _measure() -> list[Bar]:
             f"{compiled * 1e3:.0f} ms, {reference / compiled:,.0f} × faster",
             "≥ 1,000 ×",
             reference / compiled >= 1000,
-        ),
-        Bar(
-            f"{what}: Aer's sampler",
-            f"{sampled:.1f} s, {reference / sampled:,.0f} × faster",
-            "≥ 10 ×",
-            reference / sampled >= 10,
         ),
         Bar(
             "30 points, 8 qubits: exact noisy kernel, transpiling included",

@@ -9,7 +9,7 @@ and four seeds.
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable

@@ -7,7 +7,7 @@ import numpy as np
 
 from aqka import Acquisition, MatrixBackend, Problem, acquire
 from aqka._util.arrays import FloatArray
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse

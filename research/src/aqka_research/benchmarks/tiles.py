@@ -11,10 +11,10 @@ from qiskit_ibm_runtime.fake_provider import FakeFez, FakeMarrakesh, FakeTorino
 
 from aqka._util.arrays import FloatArray
 from aqka.backends import AerBackend, JobShape, RuntimeBackend, StatevectorBackend
-from aqka.backends._noisy.device_noise import used_qubits
+from aqka.backends._noisy.models import used_qubits
 from aqka.backends._tiles.deal import Deal
 from aqka.backends._tiles.places import Place, find_places
-from aqka.backends.mitigation import mitigate_depolarising
+from aqka.backends.diagonal import mitigate_depolarising
 from aqka.backends.tiles import Tiling, find_tiles
 from aqka_research.benchmarks.tables import MEASURED, table
 

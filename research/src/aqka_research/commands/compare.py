@@ -124,7 +124,7 @@ def compare_total(
     """Run points against pairs, write the page, and print what was asked and found."""
     from dataclasses import asdict
 
-    from aqka.backends.fake_devices import fake_device
+    from aqka.backends.runtime import fake_device
     from aqka_research.compare.run_count import count_run, runs_so_far
     from aqka_research.compare.total import (
         LEVELS,

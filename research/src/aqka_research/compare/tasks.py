@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka_research.tasks import planted_zz
 

@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count
 from aqka.backends import AerBackend, StatevectorBackend
-from aqka.backends.fake_devices import fake_device
+from aqka.backends.runtime import fake_device
 from aqka.core.pairs import PairTable
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable

@@ -6,7 +6,7 @@ from scipy.stats import chi2
 
 from aqka import MatrixBackend
 from aqka.backends.runtime import RuntimeBackend
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.core.plans import ShotPlan
 from aqka_research.reproduce.experiments._two_arms import (
     arm_rows,

@@ -8,9 +8,8 @@ from typing import Any
 
 from aqka._util.optional import require
 from aqka._util.text import without_secrets
-from aqka.backends._jobs.ibm import EXTRA
-from aqka.backends.job_service import JobService
-from aqka.backends.job_states import JobState
+from aqka.backends.base import JobState
+from aqka.backends.job_service import EXTRA, JobService
 from aqka.errors import JobError, TransientError
 
 LOST = ("CANCELLED", "ERROR")

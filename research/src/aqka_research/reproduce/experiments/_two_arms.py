@@ -8,7 +8,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends import Backend
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.demo.tasks import Task, plant
 from aqka_research.protocols import task_choices
 from aqka_research.results import Row
