@@ -70,7 +70,7 @@ class Allocator(ABC, Generic[TableType]):
             )
         return self
 
-    def check(self, problem: Problem) -> None:  # noqa: B027
+    def check(self, problem: Problem) -> None:
         """Raise an InputError if the problem lacks something; called before the first shot."""
 
     def explain(self, table: TableType, problem: Problem) -> str:

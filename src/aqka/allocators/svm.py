@@ -9,7 +9,13 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.maths.sensitivity import SvmSolution, combine_outputs, soft_support, solve_dual, svm_gradient
+from aqka.maths.sensitivity import (
+    SvmSolution,
+    combine_outputs,
+    soft_support,
+    solve_dual,
+    svm_gradient,
+)
 from aqka.maths.spectrum import project_psd
 
 

@@ -52,7 +52,7 @@ class BackendFactory:
         self.backend_class = backend_class
         self.options = options
 
-    def __call__(self, X: Any, feature_map: Any, *, columns: Any, seed: int) -> Backend:
+    def __call__(self, X: Any, feature_map: Any, *, columns: Any, seed: int, design: str = "pairs") -> Backend:
         """Make the backend of a kernel of X with itself, or of X by ``columns``."""
         given = {"feature_map": feature_map} | self.options
         made: Backend = self.backend_class(X=X, columns=columns, seed=seed, **given)

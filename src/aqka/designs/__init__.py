@@ -1,5 +1,7 @@
 """Designs: what a shot is spent on, pairs of points or points."""
 
+from typing import Any
+
 from aqka._util.text import did_you_mean, inert
 from aqka.designs._base import Design, Never, NewPoints, Settle, Stop
 from aqka.designs.pairs import KernelEstimate, PairEstimate, Pairs
@@ -44,7 +46,7 @@ def design_names() -> list[str]:
     return [AUTO, *_NAMED]
 
 
-def as_design(design: "str | Design") -> "Pairs | Points | None":
+def as_design(design: "str | Design[Any]") -> "Pairs | Points | None":
     """Return the design of that name, or the given one; None for ``"auto"``."""
     if isinstance(design, Pairs | Points):
         return design

@@ -15,7 +15,7 @@ from aqka.core.plans import Landmarks, Plan, ShotPlan
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR
-from aqka.designs._base import Design, Never, NewPoints, Settle, Stop, doubling
+from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling
 from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
@@ -181,8 +181,10 @@ class Pairs(Design[PairTable]):
         self, head: FittedHead, n_points: int, budget: int, stop: Stop, seed: int
     ) -> NewPoints:
         """Return new points whose pairs with the training points are to be measured."""
-        kind = NewPairsSettled if isinstance(stop, Settle) else NewPairsValued
-        return kind(head, n_points, budget, stop, self.looks(stop), seed)
+        how = (head, n_points, budget, self.looks(stop), seed)
+        if isinstance(stop, Settle):
+            return NewPairsSettled(*how, error_rate=stop.error_rate)
+        return NewPairsValued(*how)
 
     def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend whose columns are not the head's training points."""
@@ -221,9 +223,7 @@ class _NewPairs(NewPoints):
 
     table: BlockTable
 
-    def __init__(
-        self, head: FittedHead, n_points: int, budget: int, stop: Stop, looks: int, seed: int
-    ) -> None:
+    def __init__(self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int) -> None:
         self.head, self.seed = head, seed
         self.table = BlockTable(as_count(n_points, "n_points"), len(head.alpha))
         rounds = min(looks, budget)
@@ -262,15 +262,13 @@ class NewPairsValued(_NewPairs):
     |α_j| sqrt(K_j (1 - K_j)) (as in Prop. 1); each round fills toward that, with K as known so far.
     """
 
-    def __init__(
-        self, head: FittedHead, n_points: int, budget: int, stop: Never, looks: int, seed: int
-    ) -> None:
+    def __init__(self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int) -> None:
         if np.asarray(head.alpha).ndim != 1:
             raise InputError(
                 f"head has {np.asarray(head.alpha).shape[1]} outputs, one for each of its classes; "
                 "predict them with stop=Settle()."
             )
-        super().__init__(head, n_points, budget, stop, looks, seed)
+        super().__init__(head, n_points, budget, looks, seed)
 
     def plan(self, round: int, spent: int, left: int) -> ShotPlan:
         """Fill toward the shares that leave the least error."""
@@ -297,16 +295,22 @@ class NewPairsSettled(_NewPairs):
     """
 
     def __init__(
-        self, head: FittedHead, n_points: int, budget: int, stop: Settle, looks: int, seed: int
+        self,
+        head: FittedHead,
+        n_points: int,
+        budget: int,
+        looks: int,
+        seed: int,
+        error_rate: float,
     ) -> None:
-        super().__init__(head, n_points, budget, stop, looks, seed)
+        super().__init__(head, n_points, budget, looks, seed)
         self._alpha, self._intercept = coefficients_per_class(head)
         # The last points share what the others leave, so twice the mean is still worth a bet.
         self.test = WinnerTest(
             self._alpha,
             self._intercept,
             n_points,
-            stop.error_rate,
+            error_rate,
             (self.milestones[0] / n_points, 2 * budget / n_points),
         )
         self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed

@@ -221,12 +221,12 @@ class StateEstimate(PointEstimate):
         self.states = fitted.behind(kernel.kernel_of)
 
     @cached_property
-    def kernel(self) -> FloatArray:  # type: ignore[override]
+    def kernel(self) -> FloatArray:
         """The fidelities of the training points' states."""
         return self.states.kernel()
 
     @cached_property
-    def variance(self) -> FloatArray | None:  # type: ignore[override]
+    def variance(self) -> FloatArray | None:
         """Variance of each entry; None for very many points, or where a bootstrap takes minutes."""
         table = self.table
         mixed = self.fitted.rank > 1 and not bootstrap_is_affordable(table)
@@ -329,7 +329,7 @@ class StateEstimate(PointEstimate):
     @property
     def n_read(self) -> int:
         """Points whose states are known."""
-        return self.states.vectors.shape[1]
+        return int(self.states.vectors.shape[1])
 
     def extended(self, table: PointTable) -> Self:
         """Return it with more states, of the rank that the training points have."""
@@ -401,13 +401,13 @@ class Projected(PointKernel):
         """Reduce the states; the width of a Gaussian follows from the labels, if there are any."""
         states, kernel = self.reduce(table), self
         if self.form == "gaussian" and self.gamma is None:
-            gamma = median_gamma(states) if problem is None else tuned_gamma(states, problem.outputs)
+            gamma = (
+                median_gamma(states) if problem is None else tuned_gamma(states, problem.outputs)
+            )
             kernel = replace(self, gamma=gamma)
         return ReducedEstimate(kernel, table, design, states, self.describe())
 
-    def reduce(
-        self, table: PointTable, otherwise: ReducedStates | None = None
-    ) -> ReducedStates:
+    def reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
         """Return the reduced states of points."""
         return reduced_states(table, self.locality, self.confusion, otherwise)
 
@@ -441,7 +441,7 @@ class ReducedEstimate(PointEstimate):
         return super().identity.replace(self.kernel_of_points.describe(), self._named)
 
     @cached_property
-    def kernel(self) -> FloatArray:  # type: ignore[override]
+    def kernel(self) -> FloatArray:
         """The kernel of the measured states, noise included, which is a ridge."""
         return self._between(self.states, None)
 
@@ -460,7 +460,9 @@ class ReducedEstimate(PointEstimate):
         """The kernel's formula, its width and its states."""
         kernel, count = self.kernel_of_points, self.states.n_states
         if kernel.form == "linear":
-            return f"K̂ is the linear projected kernel: the mean of Tr ρσ over {count} reduced states."
+            return (
+                f"K̂ is the linear projected kernel: the mean of Tr ρσ over {count} reduced states."
+            )
         return (
             f"K̂ is the projected kernel exp(−γD) with γ = {kernel.gamma:.3g}: D is the squared "
             f"distance of the {count} reduced states of two points."

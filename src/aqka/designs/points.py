@@ -230,9 +230,7 @@ class NewStates(NewPoints):
         self.milestones = sorted({max(least, int(end)) for end in ends})
         self.settled: BoolArray = np.zeros(self.table.n_points, dtype=np.bool_)
         self._quantile = (
-            normal_quantile(1 - 2 * stop.error_rate / looks)
-            if isinstance(stop, Settle)
-            else np.inf
+            normal_quantile(1 - 2 * stop.error_rate / looks) if isinstance(stop, Settle) else np.inf
         )
         self._decided: Decided | None = None
 

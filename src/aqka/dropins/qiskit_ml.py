@@ -40,7 +40,7 @@ class AqkaKernel(ShotKernel, BaseKernel):
     >>> X = np.random.default_rng(0).uniform(0, 3, size=(12, 2))
     >>> y = np.arange(12) % 2
     >>> kernel = AqkaKernel(
-    ...     feature_map=zz_feature_map(2), budget=4500, test_budget=2000, y=y[:10]
+    ...     feature_map=zz_feature_map(2), budget=4500, test_budget=2000, y=y[:10], design="pairs"
     ... )
     >>> classes = QSVC(quantum_kernel=kernel).fit(X[:10], y[:10]).predict(X[10:])
     >>> kernel.shots_used  # 2 × 10 test pairs at 100

@@ -16,7 +16,6 @@ from aqka.core.settings import LETTERS
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
 
-
 PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 """X, Y and Z."""
 

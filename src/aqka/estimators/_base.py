@@ -149,6 +149,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _with_total_interval(self, found: Any) -> Any:
         """Return a prediction with intervals that count the training shots."""
+        if self.session_ is None:
+            raise InputError("total: this kernel was not bought here, so its shots are unknown.")
         readout = self._chosen_readout(self.session_.design.default_readout)
         return with_total_interval(found, self.session_, readout)
 

@@ -210,7 +210,7 @@ class BoughtKernel(KernelSource):
 
     @property
     def _qubits(self) -> int:
-        return max(self.X.shape[1], 2)
+        return max(int(self.X.shape[1]), 2)
 
     def _shared_ceiling(self) -> Ceiling | None:
         """Return the budget as a ceiling, if it is for predictions too."""
@@ -266,12 +266,12 @@ class BoughtKernel(KernelSource):
         """Return how to spend; each fit and prediction has a folder, named by its inputs."""
         directory = self.purchase.directory
         if directory is not None:
-            directory = Path(directory) / f"{what}-{text_digest(repr(fingerprint(session, backend)))}"
+            directory = (
+                Path(directory) / f"{what}-{text_digest(repr(fingerprint(session, backend)))}"
+            )
         return Spend(directory, self._ceiling, verbose=self.purchase.verbose)
 
-    def _backend(
-        self, X: NDArray[Any], columns: NDArray[Any] | None, design: str
-    ) -> Backend:
+    def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None, design: str) -> Backend:
         purchase = self.purchase
         columns = columns if design == "pairs" else None
         return as_backend(

@@ -77,7 +77,10 @@ def steering(
     rng = np.random.default_rng(seed)
     chances = hit_chances(table, problem, spectrum=head.spectrum)
     redrawn = (redraw_counts(table, chances, rng) for _ in range(repetitions))
-    others = [_ratios(other, RidgeNoise().fit(PairEstimate(other, problem), problem))[0] for other in redrawn]
+    others = [
+        _ratios(other, RidgeNoise().fit(PairEstimate(other, problem), problem))[0]
+        for other in redrawn
+    ]
     return Steering(ratio, float(np.sqrt(np.mean((np.array(others) - ratio) ** 2))), best)
 
 

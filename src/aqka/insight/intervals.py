@@ -176,9 +176,7 @@ def _reach(
     return np.asarray(quantile * np.sqrt(variance))
 
 
-def _check_head(
-    prediction: Values, session: Training, readout: Readout
-) -> None:
+def _check_head(prediction: Values, session: Training, readout: Readout) -> None:
     """Refuse a session or a readout that the prediction's head did not come from."""
     again = session.fit(readout)
     if not np.array_equal(again.alpha, prediction.head.alpha):

@@ -15,8 +15,8 @@ from aqka.designs._base import normal_quantile
 from aqka.errors import InputError
 from aqka.readouts import Decided, FittedHead
 from aqka.runs.driver import drive
-from aqka.runs.spend import Spend
 from aqka.runs.session import Session
+from aqka.runs.spend import Spend
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

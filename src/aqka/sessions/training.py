@@ -98,7 +98,8 @@ class Training(Session[Plan]):
         choice = resolve(
             design, allocator, n_points=problem.n_points, n_qubits=n_qubits, budget=self.budget
         )
-        self.design, self.allocator = choice.design, choice.allocator
+        self.design: Design[Any] = choice.design
+        self.allocator = choice.allocator
         if schedule is not None and not isinstance(schedule, Schedule):
             raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")
         self.schedule = schedule or self.allocator.schedule
@@ -229,7 +230,7 @@ class Training(Session[Plan]):
                 RuntimeWarning,
                 stacklevel=3,
             )
-        return chosen.read(self.table, self.problem, self.landmarks, confusion)  # type: ignore[arg-type]
+        return chosen.read(self.table, self.problem, self.landmarks, confusion)
 
     def fit(
         self, readout: str | Readout | None = None, design: str | Design[Any] | None = None
