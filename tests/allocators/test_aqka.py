@@ -4,7 +4,7 @@ import pytest
 from aqka import Problem
 from aqka.allocators import make_allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.shofar import Shofar
+from aqka.allocators.baselines import Shofar
 from aqka.maths.spectrum import EIGENVALUE_FLOOR, project_psd
 from tests.allocators.tables import measured_table
 from tests.conftest import make_kernel, make_labels

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aqka import Acquisition, InputError, Problem, Schedule
+from aqka import Training, InputError, Problem, Schedule
 from aqka.allocators import make_allocator
 from aqka.allocators.nystrom import Nystrom
 from tests.allocators.tables import measured_table
@@ -25,9 +25,9 @@ def test_nystrom_measures_only_landmark_rows(name):
 
 def test_nystrom_refuses_rounds_and_impossible_counts():
     with pytest.raises(InputError, match="rounds must be 1 for Nystrom"):
-        Acquisition(Problem(make_labels(6)), 100, "nystrom", Schedule(rounds=2))
+        Training(Problem(make_labels(6)), 100, "nystrom", Schedule(rounds=2))
     with pytest.raises(InputError, match="landmarks must lie between 1 and 6, got 7"):
-        Acquisition(Problem(make_labels(6)), 100, Nystrom(landmarks=7))
+        Training(Problem(make_labels(6)), 100, Nystrom(landmarks=7))
     for wrong in (2.5, True, "3", 0):
         with pytest.raises(InputError, match="landmarks must be a whole number"):
             Nystrom(landmarks=wrong)

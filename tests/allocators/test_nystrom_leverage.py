@@ -1,7 +1,7 @@
 import numpy as np
 
 from aqka import Problem
-from aqka.allocators.nystrom_leverage import NystromLeverage
+from aqka.allocators.nystrom import NystromLeverage
 from tests.allocators.tables import measured_table
 from tests.conftest import make_labels
 

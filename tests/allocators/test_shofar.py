@@ -1,7 +1,7 @@
 import numpy as np
 
 from aqka import Problem
-from aqka.allocators.shofar import Shofar
+from aqka.allocators.baselines import Shofar
 from aqka.maths.spectrum import Spectrum
 from tests.allocators.tables import measured_table
 from tests.conftest import make_kernel, make_labels

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aqka import (
-    Acquisition,
+    Training,
     MatrixBackend,
     Problem,
     QuantumRidge,
@@ -28,8 +28,8 @@ FIT_BOTH = (QuantumRidge, QuantumRidgeClassifier)
 """Estimators whose readout, where none is named, is the design's: of pairs the default one."""
 ENTRANCES = (
     acquire,
-    Acquisition,
-    Acquisition.fit,
+    Training,
+    Training.fit,
     Problem,
     QuantumRidge,
     QuantumRidgeClassifier,

@@ -70,7 +70,7 @@ def test_tuned_ridges_grow_with_the_noise(readout):
     chosen = []
     for shots in (2, 20_000):
         upper = np.triu(rng.binomial(shots, smooth) / shots, 1)
-        chosen.append(readout.fit_kernel(upper + upper.T + np.eye(60), problem).regularisation)
+        chosen.append(readout.fit(KernelEstimate(upper + upper.T + np.eye(60)), problem).regularisation)
     assert chosen[0] > chosen[1]
 
 

@@ -148,4 +148,4 @@ def test_a_noisier_kernel_of_points_gets_a_larger_ridge(readout):
     assert noisy.regularisation > 2 * good.regularisation
     plain = make_readout("ridge-loo")
     same = plain.fit_noisy(task.kernel, lambda: pytest.fail("it makes no use of them"), problem)
-    assert same.regularisation == plain.fit_kernel(task.kernel, problem).regularisation
+    assert same.regularisation == plain.fit(KernelEstimate(task.kernel), problem).regularisation

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aqka import Acquisition, InputError, MatrixBackend, Problem, Schedule, acquire, allocator_names
+from aqka import Training, InputError, MatrixBackend, Problem, Schedule, acquire, allocator_names
 from aqka.allocators import make_allocator
 from aqka.core import FAIR, PAPER, PairTable, ShotPlan
 from aqka.readouts import make_readout
@@ -17,7 +17,7 @@ def answered(session, kernel):
 
 
 def test_algorithm_1_has_a_warm_up_and_four_rounds(kernel, labels):
-    session = Acquisition(Problem(labels), 1000, "aqka")
+    session = Training(Problem(labels), 1000, "aqka")
     totals = []
     while not session.done:
         session.tell(answered(session, kernel))
@@ -32,12 +32,12 @@ def test_a_session_rebuilt_from_its_hits_goes_on_bit_for_bit(kernel, labels):
             session.ask()
             session.tell(answer)
 
-    whole = Acquisition(Problem(labels), 1000, "aqka", seed=3)
+    whole = Training(Problem(labels), 1000, "aqka", seed=3)
     hits = []
     while not whole.done:
         hits.append(answered(whole, kernel))
         whole.tell(hits[-1])
-    resumed = Acquisition(Problem(labels), 1000, "aqka", seed=3)
+    resumed = Training(Problem(labels), 1000, "aqka", seed=3)
     play(resumed, hits[:3])
     np.testing.assert_array_equal(resumed.ask().shots, session_after(labels, hits[:3]).ask().shots)
     play(resumed, hits[3:])
@@ -46,7 +46,7 @@ def test_a_session_rebuilt_from_its_hits_goes_on_bit_for_bit(kernel, labels):
 
 
 def session_after(labels, hits):
-    session = Acquisition(Problem(labels), 1000, "aqka", seed=3)
+    session = Training(Problem(labels), 1000, "aqka", seed=3)
     for answer in hits:
         session.ask()
         session.tell(answer)
@@ -71,7 +71,7 @@ def test_runs_with_other_seeds_are_independent_on_one_backend(kernel, labels):
 
 
 def test_tell_and_ask_out_of_turn_change_nothing(kernel, labels):
-    session = Acquisition(Problem(labels), budget=100)
+    session = Training(Problem(labels), budget=100)
     with pytest.raises(InputError, match=r"call ask\(\) first"):
         session.tell([1])
     hits = answered(session, kernel)
@@ -90,7 +90,7 @@ def test_tell_and_ask_out_of_turn_change_nothing(kernel, labels):
 @pytest.mark.parametrize("budget", [0, -5, 1.5, 10.0, "100", None, True, float("nan")])
 def test_a_budget_is_a_positive_whole_number(budget, labels):
     with pytest.raises(InputError, match="budget must be a whole number of at least 1"):
-        Acquisition(Problem(labels), budget)
+        Training(Problem(labels), budget)
 
 
 @pytest.mark.parametrize(
@@ -189,24 +189,24 @@ def test_a_measured_diagonal_unseen_in_practice_reads_one():
 def test_tags_name_the_run_and_the_round(labels):
     tags = set()
     for arguments in ({}, {"ridge": 0.02}, {"reading": "paper"}, {"C": 1.0}):
-        session = Acquisition(Problem(labels, **arguments), 100)
+        session = Training(Problem(labels, **arguments), 100)
         tags.add(session.tag)
         plan = session.ask()
         session.tell(np.zeros_like(plan.shots))
         tags.add(session.tag)
-    tags.add(Acquisition(Problem(-labels + np.eye(12)[0] * 2 * labels), 100).tag)
-    tags.add(Acquisition(Problem(labels), 100, schedule=Schedule(rounds=2)).tag)
+    tags.add(Training(Problem(-labels + np.eye(12)[0] * 2 * labels), 100).tag)
+    tags.add(Training(Problem(labels), 100, schedule=Schedule(rounds=2)).tag)
     assert len(tags) == 10
 
 
 def test_a_plan_cannot_be_changed_after_it_was_asked(labels):
-    plan = Acquisition(Problem(labels), 100).ask()
+    plan = Training(Problem(labels), 100).ask()
     with pytest.raises(ValueError, match="read-only"):
         plan.shots[0] += 500
 
 
 def test_a_cut_round_is_told_and_its_rest_is_spent_later(labels):
-    session = Acquisition(Problem(labels), 1000, "aqka")
+    session = Training(Problem(labels), 1000, "aqka")
     plan = session.ask()
     done = plan.shots // 2
     with pytest.raises(InputError, match="shots must be"):
@@ -222,7 +222,7 @@ def test_a_cut_round_is_told_and_its_rest_is_spent_later(labels):
 
 @pytest.mark.parametrize("name", ["nystrom", "nystrom-leverage", "hybrid"])
 def test_landmarks_hold_when_a_round_is_cut(name, labels):
-    session = Acquisition(Problem(labels), 1000, name)
+    session = Training(Problem(labels), 1000, name)
     if session.rounds_total == 2:
         session.tell(np.zeros_like(session.ask().shots))
     plan = session.ask()
@@ -249,7 +249,7 @@ def test_what_is_no_backend_problem_or_schedule_is_named(kernel, labels):
     with pytest.raises(InputError, match="schedule must be a Schedule, got str"):
         acquire(MatrixBackend(kernel), labels, 100, schedule="fast")
     with pytest.raises(InputError, match="problem must be a Problem, got list"):
-        Acquisition([1, -1], 100)
+        Training([1, -1], 100)
     with pytest.raises(InputError, match="reading must be one of"):
         Problem(labels, reading=["paper"])
     with pytest.raises(InputError, match="unseen must be one of"):
@@ -264,7 +264,7 @@ def test_budgets_beyond_memory_are_spent_exactly(budget, kernel, labels):
         )
         assert session.table.total == budget
     with pytest.raises(InputError, match=r"at most 2\*\*50"):
-        Acquisition(Problem(labels), 2**50 + 1)
+        Training(Problem(labels), 2**50 + 1)
 
 
 @pytest.mark.parametrize("allocator", allocator_names())
@@ -273,7 +273,7 @@ def test_plans_of_multiples_of_a_quantum_spend_the_budget_exactly(
     allocator, budget, kernel, labels
 ):
     schedule = replace(make_allocator(allocator).schedule, quantum=8)
-    session = Acquisition(Problem(labels, true_kernel=kernel), budget, allocator, schedule)
+    session = Training(Problem(labels, true_kernel=kernel), budget, allocator, schedule)
     rests = []
     while not session.done:
         rests.append(session.ask().shots % 8)

@@ -13,7 +13,7 @@ from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.export import measurements, table_of
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.sessions.prediction import PredictionSession, predict
+from aqka.sessions import Predicting, predict
 
 TRAIN, TEST = 12, 6
 
@@ -54,7 +54,7 @@ def play(session, block, rounds=None):
 def test_a_budget_is_never_exceeded_and_ends_early_only_when_all_is_settled(
     n_test, n_train, n_classes, budget, rounds, seed
 ):
-    session = PredictionSession(
+    session = Predicting(
         make_head(n_train, n_classes, seed), n_test, budget, rounds=rounds, seed=seed
     )
     block = make_block(n_test, n_train, seed)
@@ -75,9 +75,9 @@ def test_a_budget_is_never_exceeded_and_ends_early_only_when_all_is_settled(
 @given(st.integers(2, 3), st.integers(0, 8), st.integers(0, 3))
 def test_a_session_rebuilt_from_its_hits_goes_on_bit_for_bit(n_classes, cut, seed):
     head, block = make_head(n_classes=n_classes), make_block()
-    whole = PredictionSession(head, TEST, 3000, rounds=9, seed=seed)
+    whole = Predicting(head, TEST, 3000, rounds=9, seed=seed)
     hits = play(whole, block)
-    again = PredictionSession(head, TEST, 3000, rounds=9, seed=seed)
+    again = Predicting(head, TEST, 3000, rounds=9, seed=seed)
     for told in hits[:cut]:
         again.take_up(again.ask())
         again.tell(told)
@@ -90,7 +90,7 @@ def test_a_session_rebuilt_from_its_hits_goes_on_bit_for_bit(n_classes, cut, see
 
 def test_shots_follow_alpha_times_the_deviation_once_it_is_known():
     head, block = make_head(), make_block(1)
-    session = PredictionSession(head, 1, 10**6, rounds=3, error_rate=1e-300)
+    session = Predicting(head, 1, 10**6, rounds=3, error_rate=1e-300)
     first = session.ask()
     size = np.abs(head.alpha)
     assert np.abs(first.shots - first.total * size[first.cols] / size.sum()).max() <= 2
@@ -103,7 +103,7 @@ def test_of_several_classes_shots_go_where_the_leaders_differ():
     # Classes 0 and 1 are close and differ in the first point only, class 2 is far behind.
     alpha = np.array([[1.0, 0.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, -5.0]])
     head = FittedHead(alpha, np.zeros(3), np.eye(3), 0.1, np.array(list("abc")))
-    session = PredictionSession(head, 1, 30_000, error_rate=1e-300)
+    session = Predicting(head, 1, 30_000, error_rate=1e-300)
     play(session, np.array([[0.1, 0.5, 0.5]]))
     shots = session.table.shots[0]
     assert shots[0] > 3 * shots[1:].max()
@@ -139,13 +139,13 @@ def test_a_head_without_coefficients_is_settled_by_its_intercept():
 
 def test_a_round_cut_short_counts_for_the_estimate_but_not_for_the_test():
     head, block = make_head(), make_block()
-    session = PredictionSession(head, TEST, 6000)
+    session = Predicting(head, TEST, 6000)
     plan = session.ask()
     half = plan.shots // 2
     session.tell(np.minimum(answer(plan, block, 0), half), half)
     assert session.table.total == half.sum()
     assert not session.test._log_wealth.any()
-    uncut = PredictionSession(head, TEST, 6000)
+    uncut = Predicting(head, TEST, 6000)
     play(uncut, block, rounds=2)
     play(session, block, rounds=1)
     assert session.table.total == uncut.table.total
@@ -155,7 +155,7 @@ def test_a_round_cut_short_counts_for_the_estimate_but_not_for_the_test():
 
 
 def test_a_foreign_plan_counts_for_the_estimate_but_not_for_the_test():
-    session = PredictionSession(make_head(), TEST, 6000)
+    session = Predicting(make_head(), TEST, 6000)
     plan = session.ask()
     session.take_up(type(plan)(plan.rows[::-1], plan.cols[::-1], plan.shots))
     session.tell(plan.shots * 0)
@@ -260,7 +260,7 @@ def test_bad_input_is_refused_with_a_remedy(change, message):
 
 
 def test_ask_and_tell_out_of_turn_change_nothing():
-    session = PredictionSession(make_head(), TEST, 100)
+    session = Predicting(make_head(), TEST, 100)
     with pytest.raises(InputError, match=r"call ask\(\) first"):
         session.tell([1])
     plan = session.ask()

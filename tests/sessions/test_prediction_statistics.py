@@ -14,9 +14,9 @@ from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
-from aqka.sessions.prediction import PredictionSession, predict
+from aqka.sessions import Predicting, predict
 from aqka.sessions.prediction_result import estimate, read_block
-from aqka.sessions.sequential_test import draw_shots
+from aqka.designs.sequential_test import draw_shots
 
 FALSE_ALARM = 1e-6
 
@@ -81,7 +81,7 @@ def test_of_three_classes_a_wrong_winner_is_rarer_than_the_error_rate():
 def test_the_bets_have_a_mean_of_at_most_one():
     # The wealth itself, against f = 0: its mean over many points, within 5 standard errors.
     head, block = one_point(np.array([1.0, -1.0, 0.5, -0.5]), np.array([0.3, 0.3, 0.1, 0.1]), 4000)
-    session = PredictionSession(head, 4000, 4000 * 40, rounds=4, error_rate=1e-9)
+    session = Predicting(head, 4000, 4000 * 40, rounds=4, error_rate=1e-9)
     backend = MatrixBackend(block, rectangular=True, seed=2)
     while not session.done:
         session.tell(backend.collect(backend.submit(session.ask(), session.tag)))

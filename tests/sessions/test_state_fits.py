@@ -13,7 +13,7 @@ from aqka.core.settings import choose_settings
 from aqka.estimates import states
 from aqka.estimates.states import fit_states
 from aqka.sessions import FidelityOfPoints, state_fits
-from aqka.sessions.state_fits import StateFits, fit_states_on_all_cores
+from aqka.designs.state_fits import StateFits, fit_states_on_all_cores
 from tests.estimates.points import measured
 
 SETTINGS = choose_settings(2, seed=0)

@@ -14,7 +14,7 @@ from aqka.demo.tasks import Task
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import labels_of, make_readout
 from aqka.sessions.acquire import acquire
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka_research.paper_arms import arm_as_read
 from aqka_research.paper_reading import PaperReading, is_reading
 from aqka_research.protocols import reading_of
@@ -85,7 +85,7 @@ def spend(
     seed: int,
     schedule: Schedule | None = None,
     backend: Backend | None = None,
-) -> Acquisition:
+) -> Training:
     """Spend a budget of shots on a backend, or else simulated on the task's exact kernel.
 
     Under a reading of the paper shots are common random numbers, drawn from the kernel of the
@@ -111,7 +111,7 @@ def spend(
 
 
 def session_row(
-    task: Task, session: Acquisition, exact: FloatArray, readout: str | None = None
+    task: Task, session: Training, exact: FloatArray, readout: str | None = None
 ) -> Row:
     """Return how well the session's head does on the test points, and what share of pairs it saw.
 

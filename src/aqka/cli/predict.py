@@ -114,7 +114,7 @@ def _write_predictions(found: "NewPoints", output: Path) -> None:
 
 def _as_csv(found: "NewPoints") -> str:
     from aqka.cli.predictions_table import cell_text, one_column_per_class
-    from aqka.sessions.value_prediction import Values
+    from aqka.sessions import Values
 
     # A value is one number, and only classes have several.
     classes: Any = [] if isinstance(found.prediction, Values) else found.prediction.head.classes

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aqka._util.text import inert
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Values
 from aqka.study.new_points import NewPoints
 
 SHOWN_POINTS = 20

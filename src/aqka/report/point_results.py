@@ -8,7 +8,7 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.insight.intervals import with_total_interval
 from aqka.maths.metrics import PairedShares, balanced_accuracy, compare_shares, share_interval
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sessions.point_prediction import PredictedPoints
 from aqka.sessions.prediction_result import Prediction, leading_margin, normal_quantile
 from aqka.study.data import Points
@@ -114,7 +114,7 @@ def point_results(run: StudyRun, *, total: bool) -> PointResults | None:
         value, reach = found.leading()
     else:
         if total:
-            assert isinstance(run.session, Acquisition)
+            assert isinstance(run.session, Training)
             readout = readout_of(run.study)
             found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
         wide = found

@@ -32,7 +32,7 @@ from aqka.report.value_results import ValueResults, value_results
 from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in
 from aqka.runs.history import History
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead
 from aqka.study.directory import check_directory, is_held
@@ -166,7 +166,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
     if isinstance(run.session, PointAcquisition):
         return _points_report(run, run.session, state)
-    assert isinstance(run.session, Acquisition)
+    assert isinstance(run.session, Training)
     assert not isinstance(run.head, PointHead)
     table, problem = run.session.table, run.session.problem
     points = run.points
@@ -381,8 +381,8 @@ def _falling_eigenvalues(run: StudyRun, measured: Spectrum) -> FloatArray:
     return _eigenvalues(estimate_kernel(session.table, session.problem, session.landmarks))
 
 
-def _of_pairs(run: StudyRun) -> Acquisition:
-    assert isinstance(run.session, Acquisition)
+def _of_pairs(run: StudyRun) -> Training:
+    assert isinstance(run.session, Training)
     return run.session
 
 

@@ -12,7 +12,7 @@ from aqka.report.point_results import REDRAWN_TRAININGS
 from aqka.report.run_rivals import plain_predictions_of
 from aqka.report.value_rivals import ValueRival, rival_words, value_rivals
 from aqka.report.verdict import Verdict
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.method import readout_of
 from aqka.study.study_run import StudyRun
@@ -66,7 +66,7 @@ def value_results(run: StudyRun, *, total: bool) -> ValueResults | None:
         return None
     if total and isinstance(found, ValuePrediction):  # of points it is not known
         readout = readout_of(run.study)
-        assert isinstance(run.session, Acquisition)
+        assert isinstance(run.session, Training)
         found = with_total_interval(found, run.session, readout, repetitions=REDRAWN_TRAININGS)
     mean = float(points.train_labels.mean())
     plain, n_plain = plain_predictions_of(run)

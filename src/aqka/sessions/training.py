@@ -98,7 +98,8 @@ class Training(Session[Plan]):
         choice = resolve(
             design, allocator, n_points=problem.n_points, n_qubits=n_qubits, budget=self.budget
         )
-        self.design: Design[Any] = choice.design
+        design_: Design[Any] = choice.design
+        self.design = design_
         self.allocator = choice.allocator
         if schedule is not None and not isinstance(schedule, Schedule):
             raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")

@@ -20,13 +20,13 @@ from aqka.runs.audit import Audit
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
 from aqka.runs.spend import Ceiling, Spend
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sessions.design import choose_design
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.point_prediction import PredictedPoints
-from aqka.sessions.prediction_result import Prediction
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Prediction
+from aqka.sessions import Values
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.chip import count_tiles
@@ -200,7 +200,7 @@ def _spend(
     prepared: Prepared,
     directory: Path,
     spending: Spending,
-    session: Acquisition | PointAcquisition,
+    session: Training | PointAcquisition,
     on_round: Callable[[], None] | None,
 ) -> StudyRun:
     """Spend both budgets, and write the results down: the seal first, then the file."""
@@ -326,7 +326,7 @@ def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> P
     return replace(prepared, study=settled, design_reason=chosen.reason)
 
 
-def _begun_session(prepared: Prepared, directory: Path) -> Acquisition | PointAcquisition | None:
+def _begun_session(prepared: Prepared, directory: Path) -> Training | PointAcquisition | None:
     """Return a session with the shots that a begun run has promised its ledger.
 
     A budget of QPU time buys another number of shots when a device was recalibrated meanwhile,

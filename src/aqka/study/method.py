@@ -13,7 +13,7 @@ from aqka.core.problem import Problem
 from aqka.core.target_scale import TargetScale
 from aqka.readouts import Readout, make_readout
 from aqka.runs.history import History
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
 from aqka.study.data import Points
 from aqka.study.schema import Study
@@ -74,7 +74,7 @@ def readout_name(study: Study) -> str:
 
 def new_session(
     study: Study, points: Points, budget: int, n_qubits: int
-) -> Acquisition | PointAcquisition:
+) -> Training | PointAcquisition:
     """Return the training session of a study whose design is settled, before its first shot.
 
     ``budget`` is for all that training takes, a calibration included.
@@ -89,4 +89,4 @@ def new_session(
             calibration_shots=method.calibration_shots,
             kernel=method.point_kernel,
         )
-    return Acquisition(problem, budget, method.allocator, schedule_of(study), method.seed)
+    return Training(problem, budget, method.allocator, schedule_of(study), method.seed)

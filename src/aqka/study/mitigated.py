@@ -15,7 +15,7 @@ from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead
 from aqka.study.method import readout_of
@@ -81,7 +81,7 @@ def sentinel_shots(history: History) -> int:
 
 
 def fit_head(
-    study: Study, session: Acquisition | PointAcquisition, history: History, n_qubits: int
+    study: Study, session: Training | PointAcquisition, history: History, n_qubits: int
 ) -> tuple[FittedHead | PointHead, Mitigation | None]:
     """Train the study's head on what was measured, and say what the sentinels saw."""
     readout = readout_of(study)
@@ -95,7 +95,7 @@ def fit_head(
     kernel = mitigate_depolarising(measured, found.survival, n_qubits, clip=False)
     # Without noise the diagonal is 1, which is what a known one reads already.
     np.fill_diagonal(kernel, 1.0)
-    head = readout.fit_kernel(kernel, session.problem)
+    head = readout.fit(KernelEstimate(kernel), session.problem)
     noise = Depolarising(found.survival, found.standard_error, n_qubits)
     return for_noisy_rows(head, noise), found
 

@@ -17,7 +17,7 @@ from aqka.planning.ceilings import make_ceiling
 from aqka.runs.driver import Run, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.data import READERS

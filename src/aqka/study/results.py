@@ -17,10 +17,10 @@ from aqka.planning.quotes import Quote
 from aqka.planning.usage import price
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead, StateHead
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Values
 from aqka.study.data import Points
 from aqka.study.method import class_labels_of, readout_of
 from aqka.study.mitigated import Mitigation
@@ -48,7 +48,7 @@ class Predicted(NamedTuple):
 def results_of(
     study: Study,
     points: Points,
-    session: Acquisition | PointAcquisition,
+    session: Training | PointAcquisition,
     history: History,
     head: FittedHead | PointHead,
     made: Predicted | None,
@@ -160,7 +160,7 @@ def _results_of_points(
     }
 
 
-def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum:
+def measured_spectrum(session: Training, head: FittedHead | None) -> Spectrum:
     """Return the spectrum of the kernel as a session's problem reads its counts.
 
     A head that was fitted to the counts has it, unless it completed rows from landmarks.

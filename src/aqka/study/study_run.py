@@ -11,12 +11,12 @@ from aqka.runs.driver import check_parent, replay
 from aqka.runs.head import read_head
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints
-from aqka.sessions.prediction_result import Prediction
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Prediction
+from aqka.sessions import Values
 from aqka.study.circuit_files import load_circuit
 from aqka.study.data import Points
 from aqka.study.directory import read_points, read_results
@@ -50,7 +50,7 @@ class StudyRun:
     study: Study
     text: str
     points: Points
-    session: Acquisition | PointAcquisition
+    session: Training | PointAcquisition
     history: History
     head: FittedHead | PointHead | None
     prediction: Prediction | PredictedPoints | None

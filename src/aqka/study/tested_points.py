@@ -5,13 +5,13 @@ from aqka.readouts import FittedHead
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.point_prediction import PointPrediction, PredictedPoints
 from aqka.sessions.point_values import PointValueSession
-from aqka.sessions.prediction import PredictionSession
-from aqka.sessions.prediction_result import Prediction
+from aqka.sessions import Predicting
+from aqka.sessions import Prediction
 from aqka.sessions.value_prediction import Values, ValueSession
 from aqka.study.data import Points
 from aqka.study.schema import Study
 
-TestSession = PredictionSession | ValueSession | PointPrediction
+TestSession = Predicting | ValueSession | PointPrediction
 Tested = Prediction | Values | PredictedPoints
 
 
@@ -25,12 +25,12 @@ def session_for(
         return kind(head, n_points, budget, seed=seed)
     if of_values:
         return ValueSession(head, n_points, budget, seed=seed)
-    return PredictionSession(head, n_points, budget, seed=seed)
+    return Predicting(head, n_points, budget, seed=seed)
 
 
 def tested(session: TestSession, points: Points, *, as_measured: bool) -> Tested:
     """Return what a session found; values are in the units of the study's target."""
-    if isinstance(session, PredictionSession):
+    if isinstance(session, Predicting):
         return session.result(as_measured=as_measured)
     if isinstance(session, PointPrediction) and not isinstance(session, PointValueSession):
         return session.result()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka import Acquisition, MatrixBackend, Problem, acquire
+from aqka import Training, MatrixBackend, Problem, acquire
 from aqka._util.arrays import FloatArray
 from aqka.backends.statevector import zz_kernel
 from aqka.core.blocks import BlockTable
@@ -52,7 +52,7 @@ def digits(n_train: int = 100, n_test: int = 40, seed: int = 0) -> Task:
     )
 
 
-def train_equally(task: Task, shots_a_pair: int = TRAINING_SHOTS, seed: int = 0) -> Acquisition:
+def train_equally(task: Task, shots_a_pair: int = TRAINING_SHOTS, seed: int = 0) -> Training:
     """Return a session that spent its shots equally on the training pairs."""
     n_pairs = len(task.y) * (len(task.y) - 1) // 2
     backend = MatrixBackend(task.kernel, seed=seed)
