@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from aqka.planning.budget import price
 from aqka.planning.device import HERON
 from aqka.planning.quotes import Quote
-from aqka.planning.usage import price
 from aqka.runs.audit import Audit
 
 
