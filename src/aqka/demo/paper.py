@@ -12,8 +12,7 @@ from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import labels_of
-from aqka.sessions.acquire import acquire
-from aqka.sessions import Training
+from aqka.sessions import Training, acquire
 
 TASKS: tuple[Callable[[int], Task], ...] = (
     lambda seed: planted_sparse(seed=seed, largest_class=0.7),
