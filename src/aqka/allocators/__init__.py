@@ -20,7 +20,7 @@ def allocator_names() -> list[str]:
     return names(__name__, Allocator)
 
 
-def make_allocator(allocator: str | Allocator[Any] | None) -> Allocator[Any]:
+def make_allocator(allocator: str | Allocator | None) -> Allocator:
     """Return the allocator of that name with its defaults, or the given one; None is the default.
 
     Examples

@@ -46,7 +46,7 @@ def design_names() -> list[str]:
     return [AUTO, *_NAMED]
 
 
-def as_design(design: "str | Design[Any]") -> "Pairs | Points | None":
+def as_design(design: "str | Design") -> "Pairs | Points | None":
     """Return the design of that name, or the given one; None for ``"auto"``."""
     if isinstance(design, Pairs | Points):
         return design

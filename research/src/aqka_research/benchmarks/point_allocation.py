@@ -90,7 +90,7 @@ def _acquire(problem: _Problem, name: str, budget: int, random: np.random.Genera
     p = np.abs(ProductBases(settings).amplitudes(problem.states)) ** 2
     p /= p.sum(axis=2, keepdims=True)
     allocator, table = make_allocator(name).over("point"), PointTable(len(p), settings)
-    labels = Problem(problem.y)  # type: ignore[arg-type]
+    labels = Problem(problem.y)
     for end in allocator.schedule.milestones(budget):
         shots = allocator.ask(table, labels, end - table.total, random).shots
         plan = _spread_over_settings(shots, settings)

@@ -12,7 +12,7 @@ from aqka.backends.statevector import zz_kernel
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
-from aqka.designs import KernelEstimate
+from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
 from aqka.sessions import predict
@@ -73,7 +73,9 @@ def measure_equally(task: Task, shots_a_pair: int, seed: int) -> BlockTable:
 def spend(head: FittedHead, task: Task, shots: float, error_rate: float, seed: int) -> Prediction:
     """Return the prediction of one budget, in shots a pair."""
     backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
-    return predict(head, backend, int(shots * task.test_kernel.size), error_rate=error_rate)
+    budget, stop = int(shots * task.test_kernel.size), Settle(error_rate)
+    found: Prediction = predict(head, backend, budget, stop=stop)
+    return found
 
 
 @dataclass(frozen=True)
