@@ -1,7 +1,5 @@
 """Allocators: which pair or point gets how many shots; the class's name is the allocator's."""
 
-from typing import Any
-
 from aqka._util.registry import make, names
 from aqka.allocators._base import Allocation, Allocator, TargetFill
 from aqka.core.defaults import DEFAULT_ALLOCATOR

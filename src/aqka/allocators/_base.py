@@ -68,7 +68,7 @@ class Allocator(ABC):
             )
         return self
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: Problem) -> None:  # noqa: B027
         """Raise an InputError if the problem lacks something; called before the first shot."""
 
     def explain(self, table: Any, problem: Problem) -> str:

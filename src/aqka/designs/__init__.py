@@ -1,7 +1,5 @@
 """Designs: what a shot is spent on, pairs of points or points."""
 
-from typing import Any
-
 from aqka._util.text import did_you_mean, inert
 from aqka.designs._base import Design, Never, NewPoints, Settle, Stop
 from aqka.designs.pairs import KernelEstimate, PairEstimate, Pairs

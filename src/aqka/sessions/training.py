@@ -111,12 +111,13 @@ class Training(Session[Plan]):
             )
         self.allocator.check(problem)
         # Line 2: s ← 0, c ← 0.
-        self.table: Any = self.design.training_table(
+        table: Any = self.design.training_table(
             problem, n_qubits, self.seed, self.allocator.steers
         )
-        self.calibration = self.design.new_calibration(self.table)
+        self.table = table
+        self.calibration = self.design.new_calibration(table)
         self._calibration_rounds = 0
-        self._least_shots = self.design.least_shots(self.table) * problem.n_points
+        self._least_shots = self.design.least_shots(table) * problem.n_points
         self._check_budget()
         self.landmarks: Landmarks | None = None
         reserved = self.design.calibration_shots
