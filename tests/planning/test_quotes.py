@@ -176,9 +176,8 @@ def test_usage_on_a_backend_is_that_of_its_circuit_tiles_and_delay(design):
     X = np.array([[0.1, 0.2], [0.3, 0.4]])
     device = Device(X)
     usage = Usage.on(device, design)
-    fidelity = device.circuit.depth()
-    expected = fidelity if design == "pairs" else math.ceil(fidelity / 2) + 5
-    assert (usage.depth, usage.tiles, usage.device.rep_delay) == (expected, 7, 1e-3)
+    assert usage.depth == device.circuit.depth()
+    assert (usage.tiles, usage.device.rep_delay) == (7, 1e-3)
     simulated = Usage.on(StatevectorBackend(X), design, n_qubits=2)
     assert simulated == Usage(HERON, {"pairs": 65, "points": 38}[design], 1)
     part = prediction_part(100, design, usage)

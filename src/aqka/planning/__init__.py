@@ -3,7 +3,7 @@
 from aqka.planning.budget import parse_budget
 from aqka.planning.device import DeviceModel, make_ceiling
 from aqka.planning.quotes import Quote, QuotePart, Wish, quote
-from aqka.planning.split import Split, split_budget, split_shots
+from aqka.planning.split import Split, split_budget
 
 __all__ = [
     "DeviceModel",
@@ -15,5 +15,4 @@ __all__ = [
     "parse_budget",
     "quote",
     "split_budget",
-    "split_shots",
 ]

@@ -147,6 +147,11 @@ HERON = DeviceModel()
 """IBM's Heron devices."""
 
 
+def circuit_depth(backend: Backend) -> int | None:
+    """Return the depth of a backend's transpiled circuit; None where it transpiles nothing."""
+    return None if backend.circuit is None else max(1, int(backend.circuit.depth()))
+
+
 @dataclass(frozen=True)
 class Usage:
     """QPU time as a function of shots; rising, by steps of ``tiles`` shots.
@@ -173,8 +178,7 @@ class Usage:
     @classmethod
     def on(cls, backend: Backend, design: str, n_qubits: int = 4) -> "Usage":
         """Return that of a backend: its depth, tiles and ``rep_delay`` where it says them."""
-        costs = costs_of(design)
-        depth = costs.device_depth(backend) or costs.zz_depth(max(2, n_qubits))
+        depth = circuit_depth(backend) or costs_of(design).zz_depth(max(2, n_qubits))
         return cls(HERON.with_rep_delay(backend.rep_delay), depth, backend.n_tiles)
 
     @property

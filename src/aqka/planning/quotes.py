@@ -11,7 +11,7 @@ from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
 from aqka.planning.budget import Budget, Money, affordable_shots, as_budget, duration, price
 from aqka.planning.device import HERON, DeviceModel, Usage
-from aqka.planning.split import PairCosts, Split, costs_of, split_shots
+from aqka.planning.split import PairCosts, Split, costs_of, split_budget
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
 MAX_POINTS = 10**6
@@ -99,11 +99,11 @@ class Wish:
     def split(self, shots: int, n_points: int) -> Split:
         """Return the shots of training and of predictions; on top, all ``shots`` are training's."""
         if not self.on_top:
-            return split_shots(
+            return split_budget(
                 shots,
                 n_points,
                 self.new_points,
-                design=self.design,
+                self.design,
                 train_share=self.train_share,
                 test_shots=self.test_shots,
             )

@@ -11,8 +11,6 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-    from aqka.backends.base import Backend
-
 # Squared error of f that a shot on every training pair leaves, in units of that of a shot on every
 # pair of a new and a training point. To first order it is |(K + λI)⁻¹ k|² for a new row k, the
 # share of directions that the ridge lets through. docs/explanation/prediction.md measures it.
@@ -63,10 +61,6 @@ class PairCosts:
 
         return max(1, int(fidelity_circuit(feature_map).depth()))
 
-    def device_depth(self, backend: "Backend") -> int | None:
-        """Return the depth of the circuit on its device; None where nothing is transpiled."""
-        return None if backend.circuit is None else max(1, int(backend.circuit.depth()))
-
     def units(self, n_points: int, n_pairs: int) -> tuple[int, str]:
         """Return how many units are measured for training, and how that number comes about."""
         measured = n_pairs > n_points * (n_points - 1) // 2
@@ -101,16 +95,11 @@ class PointCosts(PairCosts):
 
     def zz_depth(self, n_qubits: int) -> int:
         """Return the depth of the ZZ map and a rotation."""
-        return _half_and_rotation(zz_depth(n_qubits))
+        return -(-zz_depth(n_qubits) // 2) + ROTATION_LAYERS
 
     def map_depth(self, feature_map: "QuantumCircuit") -> int:
         """Return the depth of another map and a rotation."""
         return max(1, int(feature_map.depth())) + ROTATION_LAYERS
-
-    def device_depth(self, backend: "Backend") -> int | None:
-        """Return the depth on a device, whose backend holds the fidelity circuit."""
-        depth = super().device_depth(backend)
-        return None if depth is None else _half_and_rotation(depth)
 
     def units(self, n_points: int, n_pairs: int) -> tuple[int, str]:
         """Return the number of points."""
@@ -131,10 +120,6 @@ class PointCosts(PairCosts):
             "new points get the same shots each."
         )
         return n_train / (n_train + n_new), reason
-
-
-def _half_and_rotation(fidelity_depth: int) -> int:
-    return -(-fidelity_depth // 2) + ROTATION_LAYERS
 
 
 _COSTS: dict[str, PairCosts] = {"pairs": PairCosts(), "points": PointCosts()}
@@ -164,7 +149,15 @@ class Split:
     reason: str
 
 
-def split_budget(budget: int, n_train: int, n_new: int, design: str = "pairs") -> Split:
+def split_budget(
+    budget: int,
+    n_train: int,
+    n_new: int,
+    design: str = "pairs",
+    *,
+    train_share: float | None = None,
+    test_shots: int | None = None,
+) -> Split:
     """Return how many of all shots to train with, and how many to keep for new points.
 
     Parameters
@@ -178,6 +171,11 @@ def split_budget(budget: int, n_train: int, n_new: int, design: str = "pairs") -
         f are least, w/s + 1/t at s shots a training pair and t a new one, where the parts are
         as √(w N(N-1)/2) to √(N n), w being 1/8. ``"points"``: a new point costs what a training
         point does, so every point gets the same.
+    train_share
+        Share of the shots for training, in place of the design's.
+    test_shots
+        Shots for each pair of a new and a training point, or for each new point where the design
+        is points, in place of a share; training gets the rest.
 
     Examples
     --------
@@ -188,65 +186,29 @@ def split_budget(budget: int, n_train: int, n_new: int, design: str = "pairs") -
     20 % for training: 60 new points have 3,600 pairs with the 60 training points, which have ...
     >>> split_budget(100_000, 60, 60, design="points").train
     50000
-    """
-    budget = as_count(budget, "budget", minimum=2)
-    n_train, n_new = as_count(n_train, "n_train", minimum=2), as_count(n_new, "n_new")
-    share, reason = costs_of(design).training_share(n_train, n_new)
-    return _by_share(budget, share, f"{share:.0%} for training: {reason}".replace("%", " %", 1))
-
-
-def split_shots(
-    shots: int,
-    n_points: int,
-    new_points: int,
-    *,
-    design: str = "pairs",
-    train_share: float | None = None,
-    test_shots: int | None = None,
-) -> Split:
-    """Split shots as the user says, and otherwise as :func:`split_budget` does.
-
-    Parameters
-    ----------
-    shots
-        Shots for training and predictions together.
-    n_points, new_points
-        Training points, and points to predict.
-    design
-        What a shot is spent on, ``"pairs"`` or ``"points"``.
-    train_share
-        Share of the shots for training.
-    test_shots
-        Shots for each pair of a new and a training point, or for each new point where the design
-        is points; training gets the rest.
-
-    Examples
-    --------
-    >>> split_shots(100_000, 100, 50).train
-    26024
-    >>> split_shots(100_000, 100, 50, test_shots=10).train
+    >>> split_budget(100_000, 100, 50, test_shots=10).train
     50000
     """
-    as_count(shots, "shots")
-    if new_points == 0:
-        return Split(shots, 0, "No points to predict: all shots are for training.")
+    budget, costs = as_count(budget, "budget"), costs_of(design)
+    n_train, n_new = as_count(n_train, "n_train", 2), as_count(n_new, "n_new", 0)
+    if n_new == 0:
+        return Split(budget, 0, "No points to predict: all shots are for training.")
     if test_shots is not None:
-        costs = costs_of(design)
         each = as_count(test_shots, "test_shots", minimum=0)
-        wanted = each * costs.new_units(n_points, new_points)
+        wanted = each * costs.new_units(n_train, n_new)
         reason = f"Predictions get {each:,} shots for each new {costs.unit}, as set."
-        return Split(shots - wanted, wanted, reason)
-    if train_share is not None:
+        return Split(budget - wanted, wanted, reason)
+    if train_share is None:
+        share, reason = costs.training_share(n_train, n_new)
+        reason = f"{share:.0%} for training: {reason}".replace("%", " %", 1)
+    else:
         share = as_fraction(train_share, "train_share")
+        reason = f"Training gets the share of {share:g}, as set."
         if not 0 < share < 1:
             raise InputError(
                 f"train_share must lie between 0 and 1, got {train_share!r}; for training alone "
                 "predict no points."
             )
-        return _by_share(shots, share, f"Training gets the share of {share:g}, as set.")
-    return split_budget(max(shots, 2), n_points, new_points, design)
-
-
-def _by_share(shots: int, share: float, reason: str) -> Split:
-    train = min(max(round(share * shots), 1), shots - 1)
-    return Split(train, shots - train, reason)
+    budget = as_count(budget, "budget", minimum=2)
+    train = min(max(round(share * budget), 1), budget - 1)
+    return Split(train, budget - train, reason)

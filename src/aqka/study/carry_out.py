@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from aqka._util.files import as_json
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.errors import InputError
-from aqka.planning.device import HERON, DeviceModel
+from aqka.planning.device import HERON, DeviceModel, circuit_depth
 from aqka.planning.quotes import Quote, quote
 from aqka.planning.split import costs_of
 from aqka.readouts import FittedHead
@@ -289,9 +289,8 @@ def _start(
 
 def _quote_on(prepared: Prepared, backends: StudyBackends) -> Quote:
     """Return the quote for the circuit, the tiles and the delays of the device."""
-    depth = costs_of(prepared.study.method.design).device_depth(backends.train)
     device = HERON.with_rep_delay(backends.train.rep_delay)
-    return study_quote(prepared, depth, device, backends.n_tiles)
+    return study_quote(prepared, circuit_depth(backends.train), device, backends.n_tiles)
 
 
 def stored_quote(results: dict[str, Any]) -> Quote | None:
