@@ -46,8 +46,8 @@ class Wish:
         The training kernel's share of the shots for both, as its user wants it; None splits with a
         reason, by :func:`~aqka.planning.split_budget`.
     test_shots
-        Shots of each pair of a new and a training point, in place of a share; training gets the
-        rest.
+        Shots of each pair of a new and a training point, or of each new point where points are
+        measured, in place of a share; training gets the rest.
     sentinel_shots
         Shots on diagonal entries in every training round.
     calibration_shots
@@ -75,8 +75,9 @@ class Wish:
         """Return training and prediction shots of so many for both; of training alone, on top."""
         if self.on_top:
             wanted = self.new_points * n_points * (self.test_shots or 0)
-            if self.design == "points":  # a new point gets what a training point gets
-                wanted = self.new_points * (shots // n_points)
+            if self.design == "points":  # by default a new point gets what a training point gets
+                each = shots // n_points if self.test_shots is None else self.test_shots
+                wanted = self.new_points * each
             return Split(shots, wanted, "predictions get the shots asked for, on top.")
         return split_shots(
             shots,

@@ -87,8 +87,8 @@ def split_shots(
     train_share
         The training's share, as its user wants it.
     test_shots
-        Shots of each pair of a new and a training point, as its user wants them; training gets
-        the rest.
+        Shots of each pair of a new and a training point, or of each new point where points are
+        measured; training gets the rest.
 
     Examples
     --------
@@ -100,11 +100,10 @@ def split_shots(
     as_count(shots, "shots")
     if new_points == 0:
         return Split(shots, 0, "No points to predict: all shots are for training.")
-    if test_shots is not None and design == "pairs":
-        wanted = new_points * n_points * as_count(test_shots, "test_shots", minimum=0)
-        return Split(
-            shots - wanted, wanted, f"Predictions get the {test_shots} shots a pair asked."
-        )
+    if test_shots is not None:
+        unit, units = ("pair", n_points) if design == "pairs" else ("point", 1)
+        wanted = new_points * units * as_count(test_shots, "test_shots", minimum=0)
+        return Split(shots - wanted, wanted, f"Predictions get {test_shots} shots a {unit}.")
     if train_share is not None:
         share = as_fraction(train_share, "train_share")
         if not 0 < share < 1:
