@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 SETUP := pyproject.toml constraints.txt
+RESEARCH_SETUP := research/pyproject.toml
 SECONDS ?= 60
 SEED ?= 0
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,dev
@@ -29,11 +30,11 @@ chaos: .venv/.test
 	@$(BIN)/python -m tests.chaos --seconds $(SECONDS) --seed $(SEED)
 
 bench: .venv/.bench
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m aqka_research.benchmarks
 
 # All figures of docs/measured/prediction.md
 prediction-page: .venv/.test
-	@$(BIN)/python -m benchmarks.prediction_page
+	@$(BIN)/python -m aqka_research.benchmarks.prediction_page
 
 docs: .venv/.docs
 	@rm -rf docs/reference/generated
@@ -55,25 +56,25 @@ $(BIN)/python:
 	@$(PIP) --editable '.[plot]'
 	@touch $@
 
-.venv/.test: $(SETUP) | $(BIN)/python
+.venv/.test: $(SETUP) $(RESEARCH_SETUP) | $(BIN)/python
 	@echo "Installing aqka with everything its tests need (the first time takes a few minutes)"
-	@$(PIP) --editable '.[$(TEST_EXTRAS)]'
+	@$(PIP) --editable '.[$(TEST_EXTRAS)]' --editable ./research
 	@touch $@ .venv/.demo .venv/.docs
 
-.venv/.docs: $(SETUP) | $(BIN)/python
+.venv/.docs: $(SETUP) $(RESEARCH_SETUP) | $(BIN)/python
 	@echo "Installing aqka and what builds its documentation"
-	@$(PIP) --editable '.[docs]'
+	@$(PIP) --editable '.[docs]' --editable ./research
 	@touch $@
 
 .venv/.bench: .venv/.test
 	@echo "Installing the libraries that the benchmarks compare with"
-	@$(PIP) --editable '.[$(TEST_EXTRAS),peers]'
+	@$(PIP) --editable . --editable './research[peers]'
 	@touch $@
 
 # Takes the newest versions that pyproject.toml allows and pins them.
 constraints:
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
-	@build/constraints/bin/python -m pip install --quiet --editable '.[$(TEST_EXTRAS),peers]' 'setuptools>=77'
+	@build/constraints/bin/python -m pip install --quiet --editable '.[$(TEST_EXTRAS)]' --editable './research[peers]' 'setuptools>=77'
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
 
 clean:

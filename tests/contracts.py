@@ -7,13 +7,13 @@ class PrivateModules(Contract):
     """No room imports a module of another room whose name, or whose package's, begins with _."""
 
     def check(self, graph, verbose):
-        root = self.session_options["root_packages"][0]
         found = []
         for importer in sorted(graph.modules):
             for imported in sorted(graph.find_modules_directly_imported_by(importer)):
-                room, *inside = imported.split(".")[1:] or [""]
+                room, inside = imported.split(".")[:2], imported.split(".")[2:]
                 private = any(part.startswith("_") for part in inside)
-                if private and importer.split(".")[:2] != [root, room]:
+                measured = importer.startswith("aqka_research.benchmarks.")  # may look inside
+                if private and importer.split(".")[:2] != room and not measured:
                     found.append(f"{importer} -> {imported}")
         return ContractCheck(kept=not found, metadata={"found": found})
 

@@ -7,13 +7,15 @@ import typer
 from sphinx.application import Sphinx
 
 from aqka.cli.app import app as cli
-from aqka.evaluation.reproduce.experiments import experiment_names, make_experiment
+from aqka.cli.research import COMMANDS, research_command
 from aqka.report.glossary import GLOSSARY
+from aqka_research.reproduce.experiments import experiment_names, make_experiment
 
 
 def commands() -> dict[str, Any]:
     """Return every command of the command line by its full name."""
-    return dict(_commands(typer.main.get_command(cli), "aqka"))
+    found = dict(_commands(typer.main.get_command(cli), "aqka"))
+    return found | {f"aqka {name}": research_command(name) for name in COMMANDS}
 
 
 def _commands(command: Any, name: str) -> list[tuple[str, Any]]:

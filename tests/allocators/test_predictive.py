@@ -5,7 +5,7 @@ from aqka import MatrixBackend, Problem, acquire
 from aqka.allocators.auto import Auto
 from aqka.allocators.predictive import Predictive, half_uniform
 from aqka.core import PairTable
-from aqka.evaluation.tasks import planted_sparse
+from aqka.demo.tasks import planted_sparse
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
 from tests.conftest import make_kernel, make_labels

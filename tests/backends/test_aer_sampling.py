@@ -1,17 +1,11 @@
 """Aer's own sampler against the exact noisy kernel."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
-import pytest
 from qiskit_aer.noise import NoiseModel
 
 from aqka.backends.aer import AerBackend, depolarising_noise
-from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.core import ShotPlan
-from aqka.errors import InputError
+from tests.backends.aer_sampling import AerSamplingBackend
 from tests.backends.noisy_kernels import all_pairs, assert_binomial, custom_noise, points
 
 
@@ -46,7 +40,7 @@ def test_sampled_top_ups_of_a_pair_are_independent():
 
 
 def test_sampled_hits_fit_the_plan_and_repeat(monkeypatch):
-    monkeypatch.setattr("aqka.backends.aer_sampling._SHOTS_A_RUN", 10)
+    monkeypatch.setattr("tests.backends.aer_sampling._SHOTS_A_RUN", 10)
     X, plan = points(3, 2), ShotPlan([0, 1, 0, 2, 2], [0, 2, 2, 2, 1], [4, 0, 1, 4, 4])
     noiseless = AerSamplingBackend(X, noise=NoiseModel())
     hits = noiseless.collect(noiseless.submit(plan, "t"))
@@ -56,34 +50,3 @@ def test_sampled_hits_fit_the_plan_and_repeat(monkeypatch):
     np.testing.assert_array_equal(again.collect(again.submit(plan, "t")), hits)
     empty = ShotPlan([], [], [])
     assert len(noiseless.collect(noiseless.submit(empty, "e"))) == 0
-
-
-def test_sampling_refuses_what_it_cannot_run():
-    backend = AerSamplingBackend(points(3, 2), noise=depolarising_noise(), columns=points(2, 2))
-    with pytest.raises(InputError, match="cols of the plan must be below 2, got 2"):
-        backend.submit(ShotPlan([2], [2], [1]), "t")
-    with pytest.raises(InputError, match="unknown or was collected"):
-        backend.collect("t")
-    with pytest.raises(InputError, match="noise must be"):
-        AerSamplingBackend(points(3, 2), noise="heavy")
-
-
-def test_sampling_tells_noise_apart_the_same_in_every_process():
-    code = """
-from aqka.backends import AerSamplingBackend, depolarising_noise
-print(AerSamplingBackend([[0.1, 0.2]], noise=depolarising_noise(0.02)).fingerprint())
-"""
-    prints = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            check=True,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout.strip()
-        for seed in ("1", "2")
-    ]
-    assert prints[0] == prints[1]
-    other = AerSamplingBackend([[0.1, 0.2]], noise=depolarising_noise(0.03)).fingerprint()
-    assert other.partition("noise=")[0] == prints[0].partition("noise=")[0]
-    assert other != prints[0]

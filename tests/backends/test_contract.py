@@ -7,17 +7,16 @@ from qiskit_ibm_runtime.fake_provider import FakeFez
 from aqka import MatrixBackend
 from aqka.backends import (
     AerBackend,
-    AerSamplingBackend,
     PennylaneBackend,
     RuntimeBackend,
     SamplerBackend,
     StatevectorBackend,
     depolarising_noise,
 )
-from aqka.backends.sentinel import SentinelBackend
-from aqka.backends.tile_sentinel import make_sentinels
+from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
 from aqka.testing import check_backend
 from aqka.testing.fake_runtime import FakeRuntime
+from tests.backends.aer_sampling import AerSamplingBackend
 
 X = np.random.default_rng(7).normal(size=(9, 2))
 KERNEL = StatevectorBackend(X[:4]).kernel()
@@ -105,7 +104,7 @@ def test_tiles_keep_the_contract(tmp_path, watched):
     def make(seed):
         service = FakeRuntime(next(directories), line)
         backend = RuntimeBackend(service, X[:4], tiles="auto", seed=seed)
-        return make_sentinels(backend, [0, 2], 20) if watched else backend
+        return TileSentinelBackend(backend, [0, 2], 20) if watched else backend
 
     check_backend(make, kernel, shots=400, rows=500)
 

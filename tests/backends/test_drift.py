@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError
-from aqka.backends.drift import check_drift
+from aqka.backends.diagonal import check_drift
 
 
 @pytest.mark.parametrize(("q", "shots"), [(0.8, 200), (0.99, 50)])

@@ -5,9 +5,9 @@ from qiskit.circuit import ParameterVector
 
 from aqka import InputError, StatevectorBackend
 from aqka.backends import MatrixProductBackend
-from aqka.backends._points.matrix_product import draw_by_matrix_product
 from aqka.backends.circuits import zz_feature_map
-from aqka.backends.zz import zz_states
+from aqka.backends.matrix_product import draw_by_matrix_product
+from aqka.backends.statevector import zz_states
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings

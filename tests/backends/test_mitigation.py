@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError
-from aqka.backends.mitigation import estimate_depolarising, mitigate_depolarising
+from aqka.backends.diagonal import estimate_depolarising, mitigate_depolarising
 from tests.backends.depolarised_kernel import FLOOR, QUBITS, depolarised, true_kernel
 
 

@@ -10,7 +10,6 @@ from qiskit_ibm_runtime.fake_provider import FakeFez
 from aqka import InputError, MatrixBackend, QuantumRidgeClassifier, acquire
 from aqka.backends import (
     AerBackend,
-    AerSamplingBackend,
     MatrixProductBackend,
     PennylaneBackend,
     RuntimeBackend,
@@ -19,14 +18,15 @@ from aqka.backends import (
     depolarising_noise,
 )
 from aqka.backends._jobs.tickets import Ticket
-from aqka.backends.built_in_maps import built_in_map
 from aqka.backends.circuits import zz_feature_map
+from aqka.backends.feature_maps import built_in_map
 from aqka.backends.sentinel import SentinelBackend
 from aqka.core import OutcomeCounts, PointPlan, ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.testing import check_point_backend
 from aqka.testing.fake_runtime import FakeRuntime
+from tests.backends.aer_sampling import AerSamplingBackend
 from tests.estimates.points import basis_change
 
 X = np.random.default_rng(7).normal(size=(3, 3))

@@ -234,7 +234,24 @@ def test_usage_that_cannot_be_asked_loses_no_hits(backend, monkeypatch):
     monkeypatch.setattr("aqka.testing.fake_runtime.FakeJob.usage", fails)
     ticket = backend.submit(PLAN, "t")
     assert backend.collect(ticket)[2] == 10
-    assert np.isnan(backend.usage[ticket])
+    assert backend.usage[ticket] is None
+
+
+@pytest.mark.parametrize("said", [float("nan"), float("inf"), -1.0, "soon", [2]])
+def test_usage_that_is_no_number_of_seconds_is_unknown(backend, monkeypatch, said):
+    monkeypatch.setattr("aqka.testing.fake_runtime.FakeJob.usage", lambda self, partial=False: said)
+    ticket = backend.submit(PLAN, "t")
+    assert backend.collect(ticket)[2] == 10
+    assert backend.usage[ticket] is None
+
+
+@pytest.mark.parametrize(("fate", "used"), [("too long", 2.0), ("cut", 2.0), ("ERROR", 0.0)])
+def test_usage_of_jobs_that_failed_is_kept(service, backend, fate, used):
+    service.next_job = fate
+    ticket = backend.submit(PLAN, "t")
+    with pytest.raises(JobError):
+        backend.collect(ticket)
+    assert backend.usage[ticket] == used
 
 
 def test_empty_plans_send_no_job(service, backend):

@@ -9,10 +9,12 @@ from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveResult,
 from aqka import InputError, MatrixBackend, StatevectorBackend, acquire
 from aqka.backends import JobShape, RuntimeBackend, SamplerBackend
 from aqka.backends._jobs.tickets import Ticket
-from aqka.backends.mitigation import mitigate_depolarising
-from aqka.backends.sentinel import DriftWarning, SentinelBackend
+from aqka.backends.diagonal import mitigate_depolarising
+from aqka.backends.sentinel import (
+    DriftWarning,
+    TileSentinelBackend,
+)
 from aqka.backends.split_circuit import split_circuit
-from aqka.backends.tile_sentinel import TileSentinelBackend, make_sentinels
 from aqka.core import ShotPlan
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.backends._tiles.chips import line
@@ -57,7 +59,7 @@ def make(survival, n_qubits=29, **rest):
     chip = Chip(survival)
     backend = SamplerBackend(chip, X, target_backend=line(n_qubits), tiles="auto", jobs=SHAPE)
     assert len(backend.tiling) == 10
-    return chip, make_sentinels(backend, [0, 3], 200, **rest)
+    return chip, TileSentinelBackend(backend, [0, 3], 200, **rest)
 
 
 def test_every_tile_has_its_rate_and_the_plan_its_shots():
@@ -139,22 +141,21 @@ def test_uneven_tiles_are_evened_out():
     ]
     assert errors[0].max() < 0.03
     assert errors[1].max() > 0.1
-    assert backend.tiles.unevenness(2).spread == pytest.approx(np.std(truth, ddof=1), abs=0.03)
 
 
 def test_tickets_carry_the_sentinels_to_other_processes(tmp_path):
     from tests.backends.test_tiled_backends import device
 
     service = FakeRuntime(tmp_path, device())
-    first = make_sentinels(RuntimeBackend(service, X, tiles="auto"), [1], 50)
+    first = TileSentinelBackend(RuntimeBackend(service, X, tiles="auto"), [1], 50)
     ticket = first.submit(ALL, "t")
-    again = make_sentinels(RuntimeBackend(service, X, tiles="auto"), [1], 50)
+    again = TileSentinelBackend(RuntimeBackend(service, X, tiles="auto"), [1], 50)
     assert again.recover(ALL, "t") == ticket
     assert again.collect(ticket).tolist() == first.collect(ticket).tolist()
     assert again.tiles.rounds[0].hits.tolist() == first.tiles.rounds[0].hits.tolist()
     assert np.array_equal(again.tiles.rounds[0].hits, again.tiles.rounds[0].shots)  # no noise
     assert again.usage == {ticket: 2.0}
-    other = make_sentinels(RuntimeBackend(service, X, tiles="auto"), [2], 50)
+    other = TileSentinelBackend(RuntimeBackend(service, X, tiles="auto"), [2], 50)
     assert other.recover(ALL, "t") is None
     assert service.submissions == 1
     assert Ticket.read(ticket.partition("|")[2]).sentinels.points == (1,)
@@ -163,15 +164,14 @@ def test_tickets_carry_the_sentinels_to_other_processes(tmp_path):
 def test_a_run_with_sentinels_spends_its_budget(tmp_path):
     from tests.backends.test_tiled_backends import device
 
-    backend = make_sentinels(RuntimeBackend(device(), X, tiles="auto"), [0, 1], 40)
+    backend = TileSentinelBackend(RuntimeBackend(device(), X, tiles="auto"), [0, 1], 40)
     session = acquire(backend, [1, 1, 1, -1, -1, -1], 600, directory=tmp_path / "run")
     assert session.table.total == 600
     assert len(backend.tiles.rounds) == session.rounds_total
     assert 0.5 < backend.estimate(2).survival < 1
 
 
-def test_without_tiles_they_are_plain_sentinels():
-    assert type(make_sentinels(MatrixBackend(np.eye(3)), [0], 5)) is SentinelBackend
+def test_without_tiles_they_are_refused():
     with pytest.raises(InputError, match="backend must have tiles, got MatrixBackend"):
         TileSentinelBackend(MatrixBackend(np.eye(3)), [0], 5)
     _, backend = make(np.full(10, 0.9))

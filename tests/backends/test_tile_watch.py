@@ -1,7 +1,6 @@
 import numpy as np
-import pytest
 
-from aqka.backends.tile_watch import TileHits, TileWatch
+from aqka.backends.diagonal import TileHits, TileWatch
 
 NAMES = tuple(f"q{k}" for k in range(12))
 
@@ -47,17 +46,3 @@ def test_a_tile_that_left_is_not_named_again():
     assert watch.drifting(0.01) == {}
     assert watch.names == ["q0", "q1", "q2"]
     assert len(watch.of_tile("q1")[0]) == 2
-
-
-def test_unevenness_is_told_from_shot_noise():
-    rng = np.random.default_rng(4)
-    even = watched([np.full(12, 0.85)] * 2, shots=300).unevenness(3)
-    assert even.p_value > 0.01
-    assert even.spread < 0.02
-    truth = 0.85 + rng.normal(0, 0.05, 12)
-    uneven = watched([truth] * 2, shots=3000).unevenness(3)
-    assert uneven.p_value < 1e-6
-    assert uneven.spread == pytest.approx(np.std(truth, ddof=1), abs=0.006)
-    assert uneven.worst == NAMES[int(np.argmin(truth))]
-    assert uneven.best == NAMES[int(np.argmax(truth))]
-    assert uneven.kernel_error(4) == uneven.spread / 2

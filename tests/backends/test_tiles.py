@@ -5,7 +5,7 @@ from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit_ibm_runtime.fake_provider import FakeFez, FakeMarrakesh, FakeTorino
 
 from aqka import InputError
-from aqka.backends._tiles.lattice import positions
+from aqka.backends._tiles.picture import positions
 from aqka.backends.tiles import TileRule, find_tiles
 from tests.backends._tiles.chips import grid, line, pairs_circuit
 from tests.backends._tiles.test_choice import at_peace

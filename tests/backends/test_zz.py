@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import StatevectorBackend
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 
 
 def dense_zz_state(x):

@@ -7,22 +7,23 @@ import resource
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 from qiskit.providers.fake_provider import GenericBackendV2
 
-from aqka.backends._jobs import sent_circuits, tiles_in_use
-from aqka.backends._tiles.shape import shape_of
+from aqka.backends._jobs import programs
+from aqka.backends._tiles import in_use
+from aqka.backends._tiles.places import shape_of
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
 from aqka.backends.split_circuit import split_circuit
 from aqka.cli import run as cli_run
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import JobError
-from aqka.runs import Patience, driver
+from aqka.runs import driver, spend
 from aqka.study import backends as study_backends
 from aqka.study import carry_out
 from aqka.testing.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime, _FakeSampler
@@ -102,14 +103,13 @@ class RunKind:
     @contextmanager
     def entered(self, place: Place, run_id: str = "the-run", lies: float = 0.0) -> Iterator[None]:
         """Put the backend in place, in this process."""
-        quick = partial(Patience, attempts=3, first_wait=0.001)
         with ExitStack() as stack:
             # Jobs are tagged with the run's name, on which a fake service's outcomes depend.
             for module in (driver, carry_out):
                 stack.enter_context(mock.patch.object(module, "new_run_id", return_value=run_id))
             # The report has a command of its own.
             stack.enter_context(mock.patch.object(cli_run, "_write_report", return_value=[]))
-            stack.enter_context(mock.patch.object(driver, "Patience", quick))
+            stack.enter_context(mock.patch.object(spend, "time"))
             stack.enter_context(contextmanager(self.world)(place, run_id, lies))
             yield
 
@@ -200,7 +200,7 @@ def device():
 def service(place, run_id, lies):
     """IBM's service, with jobs on disk that outlive every process."""
 
-    def transpile(circuit, target, transpile=sent_circuits.transpile_circuit):
+    def transpile(circuit, target, transpile=programs.transpile_circuit):
         key = circuit_digest(circuit)
         if key not in TRANSPILED:
             TRANSPILED[key] = circuit, transpile(circuit, target)
@@ -226,7 +226,7 @@ def service(place, run_id, lies):
 
     with (
         mock.patch.object(study_backends, "ibm_device", ibm_device),
-        mock.patch.object(sent_circuits, "transpile_circuit", transpile),
+        mock.patch.object(programs, "transpile_circuit", transpile),
         mock.patch.object(FakeRuntime, "accept", accept),
         mock.patch.object(FakeJob, "result", result),
     ):
@@ -254,7 +254,7 @@ def run_by_service(outside):
 def tiled_service(place, run_id, lies):
     """The same with tiles; the places are searched for once, by the parent of all processes."""
 
-    def find(circuit, device, rule, find=tiles_in_use.find_tiles):
+    def find(circuit, device, rule, find=in_use.find_tiles):
         key = circuit_digest(circuit), rule
         if key not in FOUND:
             FOUND[key] = find(circuit, device, rule)
@@ -269,7 +269,7 @@ def tiled_service(place, run_id, lies):
         return run(self, pubs, shots=shots)
 
     with (
-        mock.patch.object(tiles_in_use, "find_tiles", find),
+        mock.patch.object(in_use, "find_tiles", find),
         mock.patch.object(_FakeSampler, "run", run),
         contextmanager(service)(place, run_id, lies),
     ):

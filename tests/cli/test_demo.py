@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from aqka.cli import app as cli
-from aqka.evaluation.demo import demo, iris
+from aqka.demo import iris
+from aqka.demo import paper as demo
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
 
 
 def test_demo_without_matplotlib_says_what_to_install(short_demo, monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "aqka.evaluation.demo.figure", None)
+    monkeypatch.setitem(sys.modules, "aqka.demo.figures", None)
     shown = call(
         *(monkeypatch, capsys, "demo", "--paper", "--seeds", "1"),
         *("--picture", str(tmp_path / "demo.png")),

@@ -1,18 +1,9 @@
 """Exit codes and last words of commands that were stopped."""
 
-import sys
-
 import pytest
 import typer
 
-from aqka.cli.stopping import (
-    FAILED,
-    INTERRUPTED,
-    STOPPED_SWEEP,
-    keeping_finished_cells,
-    leaving_resumable,
-    this_command,
-)
+from aqka.cli.stopping import FAILED, INTERRUPTED, leaving_resumable
 from aqka.errors import InputError, JobError, TransientError
 
 
@@ -40,12 +31,3 @@ def test_a_run_that_stops_says_how_to_go_on(tmp_path, capsys, error, code, words
 def test_other_errors_are_not_taken_for_a_stop(tmp_path):
     with pytest.raises(InputError, match="bad"), leaving_resumable(tmp_path, "again"):
         raise InputError("bad")
-
-
-def test_a_stopped_sweep_repeats_the_command(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["aqka", "compare", "--out", "two words"])
-    assert this_command() == "aqka compare --out 'two words'"
-    with pytest.raises(typer.Exit) as stop, keeping_finished_cells():
-        raise KeyboardInterrupt
-    assert stop.value.exit_code == STOPPED_SWEEP
-    assert capsys.readouterr().err.endswith("To go on:\n  aqka compare --out 'two words'\n")

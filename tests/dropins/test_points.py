@@ -16,7 +16,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError, JobError, LedgerError, MatrixBackend
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable

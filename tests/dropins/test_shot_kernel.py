@@ -3,6 +3,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError, JobError, LedgerError, StatevectorBackend
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.dropins import ShotKernel, _purchases, shot_kernel
 from aqka.runs import Patience
 from aqka.runs.audit import verify
@@ -276,8 +277,8 @@ def test_every_shot_is_in_a_sound_ledger(tmp_path):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_request_that_broke_off_is_finished_first(factory, tmp_path, monkeypatch, kept):
-    def impatient(session, backend, directory):
-        drive(session, backend, directory, Patience(failed_rounds=1))
+    def impatient(session, backend, spend):
+        drive(session, backend, replace(spend, patience=Patience(failed_rounds=1)))
 
     monkeypatch.setattr(_purchases, "drive", impatient)
     kernel = make(factory, directory=tmp_path if kept else None, test_budget=12_000)

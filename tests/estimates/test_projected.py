@@ -3,7 +3,7 @@ import pytest
 from qiskit.quantum_info import Statevector, partial_trace
 
 from aqka import InputError
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import median_gamma, reduced_states, squared_distances
 from aqka.estimates.projected_errors import distance_errors, expectation_covariances

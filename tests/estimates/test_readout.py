@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from aqka import InputError
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
@@ -17,7 +17,7 @@ from aqka.estimates.readout import confusion_matrices
 from aqka.estimates.state_errors import pure_kernel_errors
 from aqka.estimates.state_rank import choose_rank
 from aqka.estimates.states import draw_counts, fit_states
-from aqka.maths.readout import confuse
+from aqka.maths.likelihood import confuse
 from aqka.maths.state_errors import ProductBases, tangent_roots
 from tests.estimates.points import probabilities
 

@@ -6,7 +6,7 @@ from qiskit.quantum_info import DensityMatrix, state_fidelity
 from scipy.optimize import minimize
 
 from aqka import InputError
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.estimates import state_rank
@@ -14,7 +14,7 @@ from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_err
 from aqka.estimates.state_rank import choose_rank, deviance_test
 from aqka.estimates.states import FittedStates, draw_counts, fit_states
 from aqka.maths.product_bases import ProductBases
-from benchmarks.point_law import ry_cz_map
+from aqka_research.benchmarks.point_law import ry_cz_map
 from tests.estimates.points import measured, probabilities
 
 

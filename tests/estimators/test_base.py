@@ -9,7 +9,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aqka import InputError, MatrixBackend, QuantumRidge, QuantumRidgeClassifier, QuantumSVC
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from tests.estimators.counting import Counting
 
 # Even shots suffice for checks on hundreds of points, of which classifiers need not get many

@@ -9,7 +9,7 @@ from aqka.estimators.calibration import (
     probabilities,
     score_per_class,
 )
-from aqka.maths.folds import split_folds
+from aqka.maths.metrics import split_folds
 from tests.conftest import make_kernel, make_labels
 
 

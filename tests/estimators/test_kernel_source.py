@@ -14,7 +14,7 @@ from aqka import (
     StatevectorBackend,
     acquire,
 )
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.estimators._bought_kernel import Purchase
 from aqka.estimators.kernel_source import kernel_source
 from aqka.readouts import make_readout

@@ -18,7 +18,7 @@ from aqka import (
     acquire,
 )
 from aqka.backends import AerBackend, depolarising_noise
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core import PointTable
 from aqka.estimates import state_errors
 from aqka.estimates.state_errors import kernel_errors

@@ -5,7 +5,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import MinMaxScaler
 
 from aqka import InputError, QuantumRidge, QuantumRidgeClassifier
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from tests.estimators.counting import Counting
 
 

@@ -2,14 +2,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.kernel_ridge import KernelRidge
 
 from aqka import InputError, MatrixBackend, Problem, acquire, diagnose
 from aqka.core import PairTable
-from aqka.evaluation.tasks import planted_sparse
-from aqka.insight.diagnostics import Diagnostics, effective_support, gini
+from aqka.demo.tasks import planted_sparse
+from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, effective_support, gini
+from aqka.maths.metrics import split_folds
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.theory import cauchy_schwarz_ratio, planted_ceiling
-from benchmarks.agreement import ridge_parts
+from aqka.readouts import make_readout
+from aqka_research.benchmarks.agreement import ridge_parts
 from tests.conftest import make_kernel, make_labels
 
 
@@ -95,3 +98,20 @@ def test_a_run_can_be_diagnosed_from_its_counts():
 )
 def test_advice_follows_the_regimes(gini_value, shots, words):
     assert words in Diagnostics(gini_value, 0.2, 10.0, 100, shots).advice
+
+
+def test_cross_validation_agrees_with_scikit_learn():
+    labels = make_labels(40)
+    kernel = make_kernel(40)
+    labels[:5] *= -1
+    right = 0
+    for kept, held in split_folds(40):
+        model = KernelRidge(alpha=0.3, kernel="precomputed")
+        model.fit(kernel[np.ix_(kept, kept)], labels[kept])
+        right += np.sum(np.sign(model.predict(kernel[np.ix_(held, kept)])) == labels[held])
+    problem = Problem(labels, ridge=0.3)
+    found = cross_validated_accuracy(kernel, labels, make_readout("ridge"), problem)
+    assert found == right / 40
+    alone = np.array([1, 0, 0, 0])
+    readout = make_readout("ridge")
+    assert cross_validated_accuracy(np.eye(4), alone, readout, Problem(alone)) is None

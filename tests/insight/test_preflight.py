@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from aqka import preflight
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.errors import InputError
-from aqka.insight.fold_scores import repeated_folds, score_folds
-from aqka.insight.forecast import Spending, forecast, measure_evenly
-from aqka.insight.kernel_scores import KernelHead
+from aqka.insight.fold_scores import KernelHead, repeated_folds, score_folds
 from aqka.insight.preflight import count_steps, default_candidates
-from aqka.insight.scan import Candidate, scan
+from aqka.insight.scan import Candidate, Spending, forecast, measure_evenly, scan
 
 
 @pytest.fixture
@@ -37,14 +35,14 @@ def test_a_task_made_of_the_kernel_is_worth_its_shots():
     steps = []
     spending = Spending(budget=60_000, n_train=120)
     found = preflight(X, y, spending=spending, candidates=own_only(X), on_step=steps.append)
-    assert found.verdict.decision == "buy"
-    assert "clearly better than any plain model's" in found.verdict.sentence
+    assert found.recommendation.decision == "buy"
+    assert "clearly better than any plain model's" in found.recommendation.sentence
     assert found.fidelity.means[0] > max(model.means[0] for model in found.plain) + 0.1
     assert len(steps) == count_steps(1)
     assert (found.n_points, found.n_train) == (150, 120)
     facts = found.facts()
-    assert facts["sentence"] == found.verdict.sentence
-    assert repr(found) == f"<Preflight: {found.verdict.sentence}>"
+    assert facts["sentence"] == found.recommendation.sentence
+    assert repr(found) == f"<Preflight: {found.recommendation.sentence}>"
     assert "<td>buy</td>" in found._repr_html_()
     assert all(model.name in found._repr_html_() for model in found.models)
     assert [entry["name"] for entry in facts["scores"]][:2] == ["exact kernel", "at this budget"]
@@ -56,8 +54,8 @@ def test_labels_that_mean_nothing_are_not_worth_a_shot(monkeypatch, few_trees):
     X = rng.uniform(0, 3, (1000, 2))
     found = preflight(X, rng.integers(0, 2, 1000))
     assert (found.n_points, found.n_given) == (80, 1000)
-    assert found.verdict.decision == "don't"
-    assert "look at the data first" in found.verdict.sentence
+    assert found.recommendation.decision == "don't"
+    assert "look at the data first" in found.recommendation.sentence
     # The best of many is flattered, and the nested estimate is not.
     assert found.scan.scores[found.scan.best].means[0] > 0.55
     assert found.scan.flattery > 0
@@ -70,8 +68,11 @@ def test_what_the_circuit_does_not_see_a_plain_model_does_better(few_trees):
     y = np.where(columns[:, 2] + 0.5 * columns[:, 0] > 0, "up", "down")
     X = np.pi / 2 + columns[:, :2] / 2  # the third column is left out
     found = preflight(X, y, columns=columns)
-    assert found.verdict.decision == "don't"
-    assert "without a shot, clearly more than this kernel even if exact" in found.verdict.sentence
+    assert found.recommendation.decision == "don't"
+    assert (
+        "without a shot, clearly more than this kernel even if exact"
+        in found.recommendation.sentence
+    )
 
 
 def test_real_targets_are_scored_by_r2(few_trees):
@@ -168,9 +169,8 @@ def test_default_candidates_repeat_the_maps_as_a_scan_does():
 def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, few_trees):
     from io import StringIO
 
-    from rich.console import Console
-
     from aqka.cli.check_table import print_check
+    from rich.console import Console
 
     monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 50)
     rng = np.random.default_rng(5)

@@ -11,7 +11,7 @@ from aqka.maths.point_law import (
     kernel_error,
     state_fidelity,
 )
-from benchmarks.point_law import MAPS, exact_entries, mean_squared_error, worth
+from aqka_research.benchmarks.point_law import MAPS, exact_entries, mean_squared_error, worth
 from tests.estimates.points import measured
 
 SEED = 7  # none that the benchmark uses

@@ -14,9 +14,9 @@ from aqka.maths.sensitivity import (
     krr_gradient,
     krr_remainder,
     krr_squared_gradient,
+    solve_dual,
 )
 from aqka.maths.spectrum import Spectrum, project_psd
-from aqka.maths.svm import solve_dual
 from aqka.maths.theory import (
     cauchy_schwarz_ratio,
     delta_variance,
@@ -37,7 +37,7 @@ from aqka.maths.theory import (
     variance_weights,
     warmup_concentration,
 )
-from benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
+from aqka_research.benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 
 

@@ -31,8 +31,7 @@ def test_a_point_runs_the_map_once_and_a_rotation():
     providers = importlib.import_module("qiskit_ibm_runtime.fake_provider")
     from qiskit import generate_preset_pass_manager
 
-    from aqka.backends._points.circuit import point_circuit
-    from aqka.backends.circuits import zz_feature_map
+    from aqka.backends.circuits import point_circuit, zz_feature_map
 
     transpiler = generate_preset_pass_manager(1, backend=providers.FakeFez(), seed_transpiler=0)
     for n_qubits in (2, 4, 6):

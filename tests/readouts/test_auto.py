@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from aqka import MatrixBackend, Problem, Schedule, acquire
-from aqka.evaluation.tasks import breast_cancer, planted_sparse
+from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import make_readout
 from aqka.readouts._sparse import sparse_coefficients

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from aqka import InputError, MatrixBackend, Problem, acquire
-from aqka.evaluation.suite import SUITE
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import make_readout
 from aqka.readouts.balanced import Balanced, _equal_tails, _left_out_decisions
+from aqka_research.suite import SUITE
 from tests.conftest import make_kernel, make_labels
 
 

@@ -4,7 +4,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 from aqka import InputError, MatrixBackend, Problem, Schedule, acquire
-from aqka.maths.folds import split_folds
+from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum, project_psd
 from aqka.readouts import make_readout
 from aqka.readouts.ridge_kfold import RidgeKfold, kfold_errors

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import MatrixBackend, Problem, acquire
-from aqka.evaluation.tasks import breast_cancer, planted_sparse
+from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.readouts import make_readout
 from aqka.readouts.balanced import Balanced
 from aqka.readouts.ridge_noise import (

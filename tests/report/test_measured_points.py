@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aqka import StatevectorBackend, acquire
-from aqka.backends.zz import zz_kernel, zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.cli.report import report as report_command
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan

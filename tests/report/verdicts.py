@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from aqka.insight.fold_scores import FoldScores
-from aqka.maths.paired import PairedShares
+from aqka.maths.metrics import PairedShares
 from aqka.report.exact_kernel import ExactKernel
 from aqka.report.rivals import Rival
 

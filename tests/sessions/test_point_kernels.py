@@ -6,7 +6,7 @@ from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 
 from aqka import InputError, StatevectorBackend, acquire
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import reduced_states

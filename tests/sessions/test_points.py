@@ -13,10 +13,10 @@ from aqka.core import OutcomeCounts, Problem
 from aqka.estimates.states import FittedStates
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.ridge_loo import RidgeLoo
+from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.driver import drive
 from aqka.runs.export import export, measurements, outcomes, point_table_of, table_of
-from aqka.runs.patience import Patience
 from aqka.sessions import (
     FidelityOfPoints,
     PointAcquisition,

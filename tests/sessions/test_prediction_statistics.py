@@ -11,7 +11,7 @@ from scipy.stats import binom
 from aqka import MatrixBackend, Problem, acquire
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
-from aqka.evaluation.tasks import breast_cancer, planted_sparse
+from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
 from aqka.sessions.prediction import PredictionSession, predict

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core import Problem
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
@@ -116,7 +116,7 @@ def test_a_process_of_a_sweep_starts_no_others(monkeypatch, sweeps):
 
 SCRIPT = """
 import numpy as np
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core.settings import choose_settings
 from aqka.estimates import states
 from aqka.sessions import state_fits

@@ -1,6 +1,7 @@
 """Studies on every backend, with feature maps of every kind."""
 
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from aqka import InputError, StatevectorBackend
 from aqka.backends import AerBackend, depolarising_noise
 from aqka.report.write_report import collect, write_report
 from aqka.runs.export import table_of
-from aqka.study.carry_out import carry_out, study_quote
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
+from aqka.study.quoting import study_quote
+from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.study.circuits import encoder, with_map
 from tests.study.helpers import QUICK, small, write_study
@@ -30,7 +33,7 @@ ON_A_SERVICE = {
 
 
 def finish(path, **options):
-    return carry_out(prepare(path, **options), path.parent / "run", new=True).results
+    return carry_out(prepare(path, **options), path.parent / "run").results
 
 
 def test_the_exact_backends_measure_the_same_kernel(tmp_path):
@@ -42,7 +45,7 @@ def test_the_exact_backends_measure_the_same_kernel(tmp_path):
         assert found["results"]["shots"] == 66_000_000
         assert found["results"]["pairs_seen"] == 66
         rates[name] = table_of(path.parent / "run").table.estimate()
-    points = read_points(tmp_path / "aer" / "run")
+    points = RunStore(tmp_path / "aer" / "run").points
     truth = StatevectorBackend(points.train).kernel()[np.triu_indices(12, 1)]
     for name, rate in rates.items():
         assert table_of(tmp_path / name / "run").table.shots.min() > 300_000
@@ -54,7 +57,7 @@ def test_noise_is_in_the_counts(tmp_path):
         tmp_path, backend="aer", extra="noise = [0.01, 0.04]", budget="6600000 shots"
     )
     finish(path)
-    points = read_points(tmp_path / "run")
+    points = RunStore(tmp_path / "run").points
     noisy = AerBackend(points.train, noise=depolarising_noise(0.01, 0.04)).kernel()
     exact = StatevectorBackend(points.train).kernel()
     upper = np.triu_indices(12, 1)
@@ -127,7 +130,7 @@ def test_files_and_code_give_the_same_run_as_each_other(tmp_path):
                 prepare(path)
         finish(path, allow_code=":" in name)
         tables[name] = table_of(directory / "run").table
-        again = read_run(directory / "run")  # needs neither the file nor the flag
+        again = RunStore(directory / "run").prepared()  # needs neither the file nor the flag
         kernel = StatevectorBackend(again.points.train, again.circuit).kernel()
         expected = StatevectorBackend(again.points.train, encoder()).kernel()
         assert np.allclose(kernel, expected)
@@ -158,7 +161,7 @@ def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, 
         finish(path)
     before = service.submissions
     service.accept = accept
-    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False).results
+    found = resume(RunStore(tmp_path / "run")).results
     jobs = [job.record["tags"][0] for job in service.jobs([])]
     assert len(set(jobs)) == len(jobs)  # the lost one was found by its tag, none was sent twice
     assert found["actual"]["qpu_seconds"] == 3.0 * (before - 1)
@@ -200,7 +203,7 @@ def test_a_token_is_never_written(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     path = write_study(tmp_path / "ok", **ON_A_SERVICE)
     service.next_job = "reply lost"
-    monkeypatch.setattr("aqka.runs.patience.Patience.first_wait", 0.0)
+    monkeypatch.setattr("aqka.runs.spend.time", Mock())
     finish(path)
     run = path.parent / "run"
     write_report(collect([run]), run / "report.html")
@@ -267,6 +270,6 @@ def test_a_resumed_run_stays_on_its_device(tmp_path, monkeypatch):
     monkeypatch.setattr("aqka.study.backends.ibm_device", device)
     path = write_study(tmp_path, **ON_A_SERVICE | {"extra": ""})
     finish(path)
-    carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
+    resume(RunStore(tmp_path / "run"))
     name = FakeRuntime(tmp_path / "service").target.name
     assert asked == [None, name]

@@ -6,9 +6,7 @@ import pytest
 from aqka.errors import InputError
 from aqka.study.check import StudyCheck
 from aqka.study.directory import prepare
-from aqka.study.edit_study import with_settings, write_settings
-from aqka.study.example import example
-from aqka.study.new_study import study_of_data
+from aqka.study.new_study import example, study_of_data, with_settings, write_settings
 from aqka.study.schema import load_study, parse_study
 from tests.study.helpers import small, write_study
 
@@ -81,7 +79,7 @@ def test_without_components_the_columns_stay(tmp_path):
 def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
     from qiskit import qpy
 
-    from aqka.backends.built_in_maps import built_in_map
+    from aqka.backends.feature_maps import built_in_map
 
     with (tmp_path / "map.qpy").open("wb") as stream:
         qpy.dump(built_in_map("zz", 2), stream)
@@ -96,7 +94,7 @@ def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
 
 def test_the_example_learns_with_its_budget(tmp_path):
     from aqka.insight.fold_scores import repeated_folds, subsample
-    from aqka.insight.forecast import forecast
+    from aqka.insight.scan import forecast
 
     check = StudyCheck.of(parse_study(example()), tmp_path)
     chosen = subsample(check.y, 200)

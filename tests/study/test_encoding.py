@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from aqka.errors import InputError
-from aqka.study.encoding import Encoding
+from aqka.study.points import Encoding
 
 
 @pytest.mark.parametrize(("width", "features"), [(5, 3), (3, 3)])

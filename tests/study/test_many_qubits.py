@@ -8,10 +8,11 @@ import pytest
 from aqka.errors import InputError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from aqka.study.carry_out import carry_out, quote_on_device
-from aqka.study.directory import prepare, read_run
+from aqka.study.carry_out import carry_out, quote_on_device, resume
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import parse_study
+from aqka.study.store import RunStore
 
 STUDY = """
 [data]
@@ -39,11 +40,11 @@ def test_thirty_qubits_from_plan_to_new_points(tmp_path):
     quoted, backends = quote_on_device(prepared)
     assert (quoted.n_qubits, quoted.shots, quoted.design) == (30, 3840, "points")
     assert not backends.train.is_paid
-    run = carry_out(prepared, tmp_path / "run", new=True)
+    run = carry_out(prepared, tmp_path / "run")
     assert len(run.results["results"]["predictions"]) == 8
     expected = (run.directory / "results.json").read_bytes()
     (run.directory / "results.json").unlink()
-    carry_out(read_run(run.directory), run.directory, new=False)
+    resume(RunStore(run.directory))
     assert (run.directory / "results.json").read_bytes() == expected
     page = run_page(run_report(run.directory))
     assert "ZZ map, neighbours coupled, 2 repetitions" in page

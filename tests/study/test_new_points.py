@@ -9,16 +9,17 @@ import pytest
 
 from aqka import InputError
 from aqka._util.text import spreadsheet_cell
-from aqka.backends.zz import zz_kernel
+from aqka.backends.statevector import zz_kernel
 from aqka.cli import app as cli
 from aqka.errors import JobError
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
 from aqka.study.data import load_table
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.directory import prepare
 from aqka.study.method import problem_of, readout_of
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection
+from aqka.study.store import RunStore
 from tests.report.runs import HOSTILE_COLUMNS, finished_run, hostile_run, interrupted_run
 from tests.study.helpers import small, write_study
 
@@ -40,7 +41,7 @@ def write_csv(path, header, rows):
     return path
 
 
-def read_csv(path):
+def read_table(path):
     with path.open(newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -62,10 +63,10 @@ def test_test_points_as_new_points_are_encoded_as_the_run_did(tmp_path):
         tmp_path, small().replace('"moons"', '"wine"').replace("train = 12", "train = 20")
     )
     prepared = prepare(path)
-    carry_out(prepared, tmp_path / "run", new=True)
+    carry_out(prepared, tmp_path / "run")
     table = load_table(DataSection(source="wine"), tmp_path)
     file = write_csv(tmp_path / "all.csv", table.columns[::-1], table.X[:, ::-1].tolist())
-    stored = read_points(tmp_path / "run")
+    stored = RunStore(tmp_path / "run").points
     encoded = stored.encoding.features(table.X)
     for point in stored.test:  # every test point is among them, to the last bit
         assert (encoded == point).all(axis=1).any()
@@ -74,7 +75,7 @@ def test_test_points_as_new_points_are_encoded_as_the_run_did(tmp_path):
 
 
 def test_points_outside_the_training_range_are_counted(run, tmp_path):
-    centre = read_points(run).encoding
+    centre = RunStore(run).points.encoding
     middle = ((centre.lowest + centre.highest) / 2).tolist()
     file = write_csv(tmp_path / "far.csv", ["x", "y"], [middle, [99, 0.1], [-99, 99]])
     found = predict_new_points(run, file, 3)
@@ -83,7 +84,7 @@ def test_points_outside_the_training_range_are_counted(run, tmp_path):
 
 def test_with_many_shots_labels_are_those_of_the_exact_kernel(run, moons):
     found = predict_new_points(run, moons, 3000)
-    prepared = read_run(run)
+    prepared = RunStore(run).prepared()
     problem = problem_of(prepared.study, prepared.points)
     table, landmarks = table_of(run)
     head = readout_of(prepared.study).fit(table, problem, landmarks)
@@ -158,7 +159,7 @@ def test_the_command_prints_and_writes(run, moons, tmp_path, monkeypatch, capsys
     assert code == 0
     assert "8 points, at most 672 shots" in told
     assert "90% intervals" in out
-    rows = read_csv(target)
+    rows = read_table(target)
     code, out, _ = call(monkeypatch, capsys, "predict", run, moons, "--shots", 7, "--json")
     answer = json.loads(out)
     assert [row["label"] for row in rows] == [str(p["label"]) for p in answer["points"]]
@@ -186,12 +187,12 @@ def test_three_classes_have_a_value_each(tmp_path, monkeypatch, capsys):
     target = tmp_path / "out.csv"
     code, _, _ = call(monkeypatch, capsys, "predict", run, file, "--output", target)
     assert code == 0
-    first = read_csv(target)[0]
+    first = read_table(target)[0]
     assert first["label"] in {"setosa", "versicolor", "virginica"}
     for name in ("decision", "low", "high"):
         columns = [f"{name}_{label}" for label in ("setosa", "versicolor", "virginica")]
         assert set(columns) < set(first)
-        numbers = [float(row[column]) for row in read_csv(target) for column in columns]
+        numbers = [float(row[column]) for row in read_table(target) for column in columns]
         assert min(numbers) < 0
 
 
@@ -200,7 +201,7 @@ def test_a_label_that_looks_like_a_formula_is_inert_in_csv(tmp_path, monkeypatch
     file = write_csv(tmp_path / "new.csv", HOSTILE_COLUMNS, [[k, k % 5] for k in range(12)])
     target = tmp_path / "out.csv"
     assert call(monkeypatch, capsys, "predict", run, file, "--output", target)[0] == 0
-    labels = {row["label"] for row in read_csv(target)}
+    labels = {row["label"] for row in read_table(target)}
     assert labels <= {"'=cmd()", "<script>alert(1)</script>"}
     for line in target.read_text().splitlines():
         assert not any(cell.startswith(("=", "@", "+")) for cell in line.split(","))

@@ -8,10 +8,12 @@ import pytest
 from aqka import CeilingError, InputError
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
-from aqka.study.carry_out import carry_out, study_quote
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
+from aqka.study.quoting import study_quote
 from aqka.study.schema import parse_study
+from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.cli.in_process import call
 from tests.study.helpers import QUICK, small, write_study
@@ -48,7 +50,7 @@ def test_the_total_covers_training_predictions_and_sentinels(tmp_path):
     assert rows["shots in all"]["actual"] == in_all
     shown = {row["figure"]: row for row in run_report(tmp_path / "run").usage}
     assert shown["shots in all"] == rows["shots in all"]
-    again = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False).results
+    again = resume(RunStore(tmp_path / "run")).results
     assert again["results"] == found["results"]
 
 
@@ -175,7 +177,7 @@ def test_training_without_prediction_and_prediction_later(tmp_path, monkeypatch,
     assert found["results"]["accuracy"] is None
     assert (found["actual"]["shots"], found["test_shots"]) == (2000, 0)
     assert not (run / "predictions").exists()
-    assert len(read_points(run).test) == 0
+    assert len(RunStore(run).points.test) == 0
     assert json.loads(call(monkeypatch, capsys, "status", run, "--json")[1])["state"] == "finished"
     assert call(monkeypatch, capsys, "resume", run)[0] == 0
     assert run_report(run).point_results is None

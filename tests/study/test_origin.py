@@ -6,9 +6,10 @@ import pytest
 from aqka.errors import InputError
 from aqka.study import origin as module
 from aqka.study.data import load_table, split_points
-from aqka.study.directory import prepare, read_points, write_run
-from aqka.study.origin import Origin
+from aqka.study.directory import prepare, write_run
+from aqka.study.points import Origin
 from aqka.study.schema import DataSection, SplitSection
+from aqka.study.store import RunStore
 from tests.study.helpers import small, write_study
 
 ROWS = [(f"patient {k}", float(k), float(k * k % 7), "ab"[k % 2]) for k in range(24)]
@@ -48,7 +49,7 @@ def test_a_run_keeps_names_and_columns(files):
     path = write_study(files, small().replace('"moons"', source))
     prepared = prepare(path)
     write_run(prepared, files / "run", {})
-    kept = read_points(files / "run").origin
+    kept = RunStore(files / "run").points.origin
     table = load_table(prepared.study.data, files)
     train, test = split_points(table, SplitSection(train=12, test=6))
     assert kept.train_ids == [ROWS[k][0] for k in train]

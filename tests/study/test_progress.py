@@ -8,20 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from aqka.cli.live_view import progress_rows
 
 from aqka import MatrixBackend, acquire
 from aqka._util.files import as_json, write_atomically
 from aqka._util.optional import EXTRAS, examine
 from aqka.cli import app as cli
-from aqka.cli.live_view import progress_rows
 from aqka.errors import InputError, LedgerError
 from aqka.study import data
-from aqka.study.carry_out import carry_out, stored_quote
+from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.data import BUILT_IN, encode, load_table
-from aqka.study.directory import prepare, read_run, write_run
-from aqka.study.example import example
+from aqka.study.directory import prepare, write_run
+from aqka.study.new_study import example
 from aqka.study.progress import progress
+from aqka.study.quoting import stored_quote
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
+from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
 from tests.study.helpers import small, write_study
@@ -39,7 +41,7 @@ def call(monkeypatch, capsys, *arguments):
 @pytest.fixture
 def finished(tmp_path):
     path = write_study(tmp_path)
-    done = carry_out(prepare(path), tmp_path / "run", new=True)
+    done = carry_out(prepare(path), tmp_path / "run")
     return tmp_path / "run", done.results
 
 
@@ -70,14 +72,14 @@ def test_pending_predictions_count_among_the_shots_left(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("aqka.study.carry_out._predict", stop)
         with pytest.raises(KeyboardInterrupt):
-            carry_out(prepared, run, new=True)
+            carry_out(prepared, run)
     now = progress(run)
     assert (now.state, now.shots, now.budget) == ("stopped", 1200, 1200)
     assert (now.prediction_shots, now.prediction_budget, now.predicted) == (0, most, False)
     assert now.shots_left == most
     rows = dict(progress_rows(now))
     assert (rows["shots for predictions"], rows["shots left"]) == ("0 of at most 1,440", "1,440")
-    found = carry_out(read_run(run), run, new=False).results
+    found = resume(RunStore(run)).results
     now = progress(run)
     assert (now.predicted, now.shots_left) == (True, 0)
     assert now.prediction_shots == found["actual"]["test_shots"]
@@ -91,7 +93,7 @@ def test_while_the_report_is_written_the_run_is_not_finished(tmp_path):
         (run / "report.html").write_text("written")
         seen.append(progress(run).state)
 
-    carry_out(prepare(write_study(tmp_path)), run, new=True, on_results=look)
+    carry_out(prepare(write_study(tmp_path)), run, Watcher(on_results=look))
     assert seen == ["reporting", "finished"]
     (run / "report.html").unlink()
     assert progress(run).state == "finished"  # nobody is at work on it
@@ -114,9 +116,9 @@ def test_the_seconds_are_those_of_the_whole_run(tmp_path, monkeypatch):
     monkeypatch.setattr("aqka.runs.ledger.time.time", tick)
     prepared = prepare(write_study(tmp_path))
     with pytest.raises(KeyboardInterrupt):
-        carry_out(prepared, run, new=True, on_round=stop)
+        carry_out(prepared, run, Watcher(on_round=stop))
     clock[0] += 10_000.0
-    found = carry_out(read_run(run), run, new=False).results
+    found = resume(RunStore(run)).results
     rounds = sum(entry["seconds"] for entry in found["history"])
     assert rounds < found["actual"]["wall_seconds"] < 200
     assert clock[0] > 1e9 + 10_000
@@ -129,12 +131,12 @@ def test_a_run_from_python_has_a_status_too(tmp_path):
     now = progress(tmp_path)
     assert (now.state, now.shots, now.gini) == ("finished", 100, None)
     with pytest.raises(InputError, match="begun from Python"):
-        read_run(tmp_path)
+        RunStore(tmp_path).prepared()
 
 
 def test_the_svm_head_runs(tmp_path):
     text = small().replace("rounds = 3", 'head = "svm"\nallocator = "aqka-svm"')
-    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True).results
+    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run").results
     assert found["results"]["regularisation"] == 5.0  # C, not a ridge
     assert progress(tmp_path / "run").accuracy is not None
 
@@ -176,7 +178,7 @@ def stopped_run(directory):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(prepare(write_study(directory)), directory / "run", new=True, on_round=stop)
+        carry_out(prepare(write_study(directory)), directory / "run", Watcher(on_round=stop))
     return directory / "run"
 
 
@@ -188,7 +190,7 @@ def test_a_watch_that_began_before_the_resumption_sees_the_run_to_its_end(
 
     def meanwhile(_):
         if not resumed:
-            resumed.append(carry_out(read_run(run), run, new=False))
+            resumed.append(resume(RunStore(run)))
 
     monkeypatch.setattr("aqka.cli.run.time.sleep", meanwhile)
     code, shown = call(monkeypatch, capsys, "watch", run, "--json")
@@ -310,7 +312,7 @@ def test_scaling_and_components_know_the_training_points_only():
 def test_built_in_data_run(name, tmp_path):
     text = small().replace('"moons"', f'"{name}"').replace("train = 12", "train = 24")
     text = text.replace("test = 6", "test = 20")
-    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True).results
+    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run").results
     assert found["results"]["test_points"] == 20
     assert 0 <= found["results"]["majority_accuracy"] <= 1
 
@@ -346,9 +348,9 @@ def test_a_full_disk_at_the_end_loses_no_shot(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("aqka.study.directory.write_atomically", full)
         with pytest.raises(LedgerError, match="No shot is lost"):
-            carry_out(prepared, tmp_path / "run", new=True)
+            carry_out(prepared, tmp_path / "run")
     assert progress(tmp_path / "run").state == "stopped"
-    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False).results
+    found = resume(RunStore(tmp_path / "run")).results
     assert found["results"]["shots"] == 1200
 
 

@@ -11,20 +11,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from aqka import InputError
-from aqka.backends.built_in_maps import DEFAULT_REPS
-from aqka.backends.fidelity import fidelities
+from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.backends.statevector import fidelities
 from aqka.core.target_scale import TargetScale
-from aqka.insight.phase_maps import map_states
+from aqka.insight.exact_kernels import map_states
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.report.verdict import decide
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import carry_out, resume
 from aqka.study.data import load_table
-from aqka.study.directory import prepare, read_run
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection, parse_study
+from aqka.study.store import RunStore
+from aqka.study.tables import read_table
 from tests.study.helpers import write_study
-from tests.study.test_new_points import call, read_csv, write_csv
+from tests.study.test_new_points import call, write_csv
 
 GUESS = "the training points' mean"
 STUDY = """
@@ -60,7 +62,7 @@ def carried_out(base, study):
     X, price = houses()
     rows = [[f"no. {k}", *X[k], price[k]] for k in range(len(X))]
     write_csv(base / "houses.csv", ["house", "size", "age", "price"], rows)
-    return carry_out(prepare(write_study(base, study)), base / "run", new=True)
+    return carry_out(prepare(write_study(base, study)), base / "run")
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +148,7 @@ def test_new_points_keep_their_names_and_are_scored(run, tmp_path, monkeypatch, 
     )
     assert code == 0
     assert "root mean square error" in out
-    table = read_csv(target)
+    table = read_table(target)
     assert table[2]["house"] == "'=new 2"  # no spreadsheet takes it for a formula
     assert float(table[2]["truth"]) == pytest.approx(price[2], abs=1e-3)
     assert table[2]["value (file)"] == "x"
@@ -170,7 +172,7 @@ def test_the_command_prints_the_error_and_the_verdict(run, tmp_path, monkeypatch
 def test_a_resumed_run_gives_the_same(run):
     expected = (run.directory / "results.json").read_bytes()
     (run.directory / "results.json").unlink()
-    again = carry_out(read_run(run.directory), run.directory, new=False)
+    again = resume(RunStore(run.directory))
     assert (run.directory / "results.json").read_bytes() == expected
     np.testing.assert_array_equal(again.values.f, run.values.f)
 
@@ -216,7 +218,7 @@ def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
     assert np.sum((run.values.low <= exact) & (exact <= run.values.high)) >= 6
     expected = (run.directory / "results.json").read_bytes()
     (run.directory / "results.json").unlink()
-    carry_out(read_run(run.directory), run.directory, new=False)
+    resume(RunStore(run.directory))
     assert (run.directory / "results.json").read_bytes() == expected
     report = run_report(run.directory)
     np.testing.assert_array_equal(report.values.value, run.values.f)
@@ -239,4 +241,4 @@ def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
     code, out, _ = call(monkeypatch, capsys, "predict", run.directory, file, "--output", target)
     assert code == 0
     assert "6 values with 2,400 of 2,400 shots" in out
-    assert float(read_csv(target)[0]["value"]) == pytest.approx(first["value"], abs=1e-3)
+    assert float(read_table(target)[0]["value"]) == pytest.approx(first["value"], abs=1e-3)

@@ -10,7 +10,8 @@ from aqka import InputError, StatevectorBackend
 from aqka.report.run_report import run_report
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.directory import prepare
+from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.cli.in_process import call
 from tests.study.helpers import QUICK, write_study
@@ -78,7 +79,7 @@ def finish(path, **options):
 def check_kernel(run):
     """The hits fit the exact kernel: chi-square of 66 pairs, beyond five standard deviations."""
     table = table_of(run).table
-    exact = StatevectorBackend(read_points(run).train).kernel()[np.triu_indices(12, 1)]
+    exact = StatevectorBackend(RunStore(run).points.train).kernel()[np.triu_indices(12, 1)]
     spread = table.shots * exact * (1 - exact)
     assert np.all(table.shots > 0)
     chi_square = np.sum((table.hits - table.shots * exact) ** 2 / spread)
@@ -113,8 +114,8 @@ def test_the_kernel_is_the_same_whoever_runs_the_shots(tmp_path, name, extra):
     run = tmp_path / "run"
     if "lab:" in extra:
         with pytest.raises(InputError, match=r"would run code of that module.*--allow-code"):
-            read_run(run)
-    again = read_run(run, allow_code=True)
+            RunStore(run).prepared()
+    again = RunStore(run).prepared(allow_code=True)
     assert carry_out(again, run, new=False).results["results"] == found["results"]
     assert run_report(run).table.total == 660  # a report needs no code
 
@@ -125,7 +126,7 @@ def test_a_circuit_of_any_kind_runs_on_a_pennylane_device():
     from qiskit.circuit import ParameterVector
 
     from aqka.backends import PennylaneBackend
-    from aqka.backends._qml.from_circuit import GATES, as_pennylane_function
+    from aqka.backends._qml import GATES, as_pennylane_function
 
     x = ParameterVector("x", 2)
     circuit = QuantumCircuit(3)

@@ -8,13 +8,11 @@ import distributed
 import numpy as np
 import pytest
 
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core import Problem
 from aqka.core.settings import choose_settings
 from aqka.errors import InputError
 from aqka.estimates import states
-from aqka.evaluation.paper_reading import LITERAL, PaperReading
-from aqka.evaluation.reproduce.reading_sweep import run_sweep, sweep_cells
 from aqka.sessions import FidelityOfPoints, state_fits
 from aqka.sessions.state_fits import StateFits
 from aqka.sweep.cells import run_cells
@@ -75,16 +73,6 @@ def test_a_client_can_be_given_and_stays_open(cluster):
         far = run_cells(cell_functions.spectrum, cells, scheduler=client)
         assert client.status == "running"
     assert to_json(far) == to_json(run_cells(cell_functions.spectrum, cells, workers=1))
-
-
-def test_readings_of_the_paper_are_swept_there_too(cluster, tmp_path):
-    readings = {"heatmap": [LITERAL, PaperReading(floor="none")]}
-    cells = sweep_cells(readings, quick=True, seeds=1)
-    far = run_sweep(readings, cells, tmp_path / "far", scheduler=cluster.scheduler_address)
-    near = run_sweep(readings, cells, tmp_path / "near", workers=1)
-    assert to_json([one.rows for one in far.results["heatmap"].values()]) == to_json(
-        [one.rows for one in near.results["heatmap"].values()]
-    )
 
 
 def test_states_of_points_are_fitted_there_too(cluster, tmp_path, monkeypatch):

@@ -1,10 +1,15 @@
-"""The array types of the package, and the checks that turn what a user passes into them."""
+"""Array types, the checks that turn what a user passes into them, limits and BLAS threads."""
 
 import hashlib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import ThreadpoolController
 
 from aqka.errors import InputError
 
@@ -15,9 +20,32 @@ BoolArray = NDArray[np.bool_]
 SYMMETRY_TOLERANCE = 1e-8
 RANGE_TOLERANCE = 1e-9
 
-
 MAX_COUNT = 2**50
 """Shots beyond this are no longer exact in floating point, and beyond any device."""
+
+# The most that data files, circuit files, study files and ledger entries may hold. A few bytes can
+# stand for many (compressed zeros, a table with a billion empty rows), so sizes are taken from
+# headers and checked against these limits before anything is built.
+MAX_UNPACKED_BYTES = 2**30
+"""What a file, or one entry of a ledger, may unpack to."""
+
+BYTES_PER_PAIR = 24
+"""What a pair takes in a ledger's plan, its row, column and shots; in a table it takes 16."""
+
+MAX_PAIRS = MAX_UNPACKED_BYTES // BYTES_PER_PAIR
+"""Pairs that a table may have, so that a plan of all of them can be written and read back."""
+
+MAX_POINTS = math.isqrt(2 * MAX_PAIRS) - 1
+"""Training points, each with itself and every other a pair, that make no more pairs than that."""
+
+MAX_FILE_BYTES = 64 * 2**20
+"""Size of a file with a table, as it is stored."""
+MAX_ROWS = 10**6
+MAX_COLUMNS = 10_000
+MAX_CELLS = 2 * 10**7
+"""Numbers that a table may have, and characters that a column of texts may take."""
+
+FEWEST_ROWS = 1000  # below, the threads of BLAS wait for each other longer than they work
 
 
 def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -82,7 +110,7 @@ def as_column(values: ArrayLike, name: str) -> IntArray:
     column = as_counts(values, name)
     if column.size and column.min() < 0:
         raise InputError(f"{name} must not be negative, got {column.min()}.")
-    column.setflags(write=False)  # what was asked for, or seen, stays what it was
+    column.setflags(write=False)  # plans and answers never change
     return column
 
 
@@ -131,3 +159,23 @@ def text_digest(text: str) -> str:
 def exact_sum(counts: IntArray) -> int:
     """Return the exact sum, where one in 64 bits could wrap around and look small."""
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
+@contextmanager
+def threads_for(n_rows: int) -> Iterator[None]:
+    """Use one thread of BLAS within the block for matrices of few rows; else leave it as it is.
+
+    Many small products one after the other are ten times slower with two threads on a busy
+    machine of two cores than with one.
+    """
+    if n_rows >= FEWEST_ROWS:
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return what sets the threads; to find the libraries takes longer than a small fit."""
+    return ThreadpoolController()

@@ -9,9 +9,8 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import TargetFill
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
-from aqka.maths.sensitivity import combine_outputs, svm_gradient
+from aqka.maths.sensitivity import SvmSolution, combine_outputs, solve_dual, svm_gradient
 from aqka.maths.spectrum import project_psd
-from aqka.maths.svm import SvmSolution, solve_dual
 
 
 @dataclass(frozen=True)

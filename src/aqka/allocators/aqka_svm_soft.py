@@ -5,8 +5,7 @@ from typing import ClassVar
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka_svm import AqkaSvm
-from aqka.maths.sensitivity import soft_support
-from aqka.maths.svm import SvmSolution
+from aqka.maths.sensitivity import SvmSolution, soft_support
 
 
 @dataclass(frozen=True)

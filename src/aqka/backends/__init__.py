@@ -2,19 +2,17 @@
 
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends.aer import AerBackend, depolarising_noise
-from aqka.backends.aer_sampling import AerSamplingBackend
 from aqka.backends.base import Backend
 from aqka.backends.factory import BackendFactory
-from aqka.backends.matrix import MatrixBackend
 from aqka.backends.matrix_product import MatrixProductBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.backends.sampler import SamplerBackend
+from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import StatevectorBackend
 
 __all__ = [
     "AerBackend",
-    "AerSamplingBackend",
     "Backend",
     "BackendFactory",
     "JobShape",

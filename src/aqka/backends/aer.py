@@ -7,14 +7,11 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._noisy.depolarising import depolarising_noise
-from aqka.backends._noisy.device_noise import used_qubits
-from aqka.backends._noisy.fidelity_program import FidelityProgram
+from aqka.backends._drawing import draw_outcomes
+from aqka.backends._noisy.models import depolarising_noise, used_qubits
 from aqka.backends._noisy.noisy_circuit import NoisyCircuit, Transpiled
-from aqka.backends._noisy.point_program import PointProgram
-from aqka.backends._points.draw import draw_outcomes
-from aqka.backends._points.reference_circuit import reference_angles
-from aqka.backends.circuits import circuit_digest
+from aqka.backends._noisy.programs import FidelityProgram, PointProgram
+from aqka.backends.circuits import circuit_digest, reference_angles
 from aqka.backends.simulated import ExactBackend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
@@ -113,7 +110,7 @@ class AerBackend(ExactBackend):
             raise InputError(
                 f"X has {len(self._rows)} points and the transpiled circuit uses {n_qubits} "
                 f"qubits: exact noisy states would take {needed / 2**30:.0f} GiB, the most is "
-                f"{_LARGEST_BYTES / 2**30:.0f}; use AerSamplingBackend or fewer qubits."
+                f"{_LARGEST_BYTES / 2**30:.0f}; take fewer points or fewer qubits."
             )
 
     def kernel(self) -> FloatArray:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.job_states import JobState
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
@@ -14,6 +13,45 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
+
+NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class JobState:
+    """One job of a submission.
+
+    Attributes
+    ----------
+    job_id
+        Its id at the service.
+    state
+        The service's word, such as ``QUEUED``, ``RUNNING``, ``DONE`` or ``CANCELLED``.
+    queue_position
+        Its place in the queue, where the service tells.
+    seconds
+        QPU seconds that it used, where the service tells.
+    """
+
+    job_id: str
+    state: str = NOT_ASKED
+    queue_position: int | None = None
+    seconds: float | None = None
+
+
+def job_ids_of(ticket: str) -> list[str]:
+    """Return the ids of the jobs that a ticket names; none of a simulator's.
+
+    Examples
+    --------
+    >>> job_ids_of("d1abc+d2def:eJxj")
+    ['d1abc', 'd2def']
+    >>> job_ids_of("aqka-uniform-1f2e-r0")
+    []
+    """
+    names, colon, _ = ticket.rpartition(":")
+    inner = names.rpartition("|")[2]  # sentinels write their number before it
+    return inner.split("+") if colon and inner else []
 
 
 @dataclass(frozen=True)
@@ -140,12 +178,30 @@ class Backend(ABC):
         return {}
 
     @property
-    def usage(self) -> Mapping[str, float]:
-        """QPU seconds of tickets that were collected, as far as the service tells.
+    def usage(self) -> Mapping[str, float | None]:
+        """QPU seconds of each ticket that :meth:`collect` has returned or failed.
 
-        NaN says that it could not be asked. The default knows of none.
+        Jobs that failed or were cancelled count with what they used. None says that the service
+        could not tell. The default knows of no ticket.
         """
         return {}
+
+    def limit_seconds(self, seconds: float | None) -> None:
+        """Let no later submission run longer than this many QPU seconds; None lifts the limit.
+
+        A run calls it before it submits, with what its ceiling leaves. The default ignores it.
+        """
+        return
+
+    @property
+    def rep_delay(self) -> float | None:
+        """Seconds that the device waits before each execution; None: it does not say."""
+        return None
+
+    @property
+    def n_tiles(self) -> int:
+        """How many copies of :attr:`circuit` run side by side."""
+        return 1
 
     @property
     def name(self) -> str:

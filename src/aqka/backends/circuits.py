@@ -1,4 +1,4 @@
-"""Feature maps as Qiskit circuits: checks, the default map, and the fidelity test U(x)U†(y)."""
+"""Circuits made from a feature map: for pairs, for points and for reference states."""
 
 import uuid
 from typing import TYPE_CHECKING
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, text_digest
+from aqka._util.arrays import FloatArray, IntArray, text_digest
 from aqka._util.optional import require
-from aqka.backends.built_in_maps import built_in_map
-from aqka.backends.map_checks import check_feature_map
+from aqka.backends.feature_maps import built_in_map, check_feature_map
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,3 +116,102 @@ def circuit_digest(circuit: "QuantumCircuit") -> str:
         for step in circuit.data
     ]
     return text_digest("\n".join(gates))
+
+
+# Column 0 is the angle of RZ, column 1 that of RY behind it: Z is measured as it is, X after
+# RY(-π/2), and Y becomes X by RZ(-π/2).
+_ANGLES = np.array([[0.0, -np.pi / 2], [-np.pi / 2, -np.pi / 2], [0.0, 0.0]])
+
+
+def setting_angles(letters: IntArray) -> FloatArray:
+    """Return the angles of each row of letters: those of RZ of all qubits, then those of RY.
+
+    Examples
+    --------
+    >>> setting_angles(np.array([[2, 0]])).round(2) + 0.0
+    array([[ 0.  ,  0.  ,  0.  , -1.57]])
+    """
+    return np.concatenate([_ANGLES[letters, 0], _ANGLES[letters, 1]], axis=1)
+
+
+def point_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
+    """Return U(x), a rotation of each qubit by two angles, and measurements of all qubits.
+
+    Its parameters are ``x[0..d-1], z[0..n-1], y[0..n-1]``, so a row of values is the data of the
+    point followed by :func:`setting_angles`: one circuit serves all points and settings. It has no
+    barrier, since nothing can cancel across it.
+    """
+    circuit_module = require("qiskit.circuit", "qiskit")
+    count, n_qubits = feature_map.num_parameters, feature_map.num_qubits
+    x = circuit_module.ParameterVector("x", count)
+    # Qiskit orders parameters by name, and angles must come behind the data.
+    about_z = circuit_module.ParameterVector("z0", n_qubits)
+    about_y = circuit_module.ParameterVector("z1", n_qubits)
+    # By way of names that no map has; see fidelity_circuit.
+    passing = circuit_module.ParameterVector(uuid.uuid4().hex, count)
+    unnamed = feature_map.assign_parameters(dict(zip(feature_map.parameters, passing, strict=True)))
+    circuit: QuantumCircuit = circuit_module.QuantumCircuit(n_qubits)
+    circuit.compose(unnamed.assign_parameters(dict(zip(passing, x, strict=True))), inplace=True)
+    for qubit in range(n_qubits):
+        circuit.rz(about_z[qubit], qubit)
+        circuit.ry(about_y[qubit], qubit)
+    circuit.measure_all()
+    return circuit
+
+
+def reference_angles(references: IntArray) -> FloatArray:
+    """Return the value of the circuit's parameter for each reference state, a row each.
+
+    Examples
+    --------
+    >>> reference_angles(np.array([0, 1])).round(2)
+    array([[0.  ],
+           [3.14]])
+    """
+    return np.pi * references[:, None].astype(np.float64)
+
+
+def reference_circuit(n_qubits: int) -> "QuantumCircuit":
+    """Return a rotation of all qubits by one angle, and their measurements.
+
+    The angle is a parameter: one circuit serves both states, and no transpiler can leave the
+    rotation out.
+    """
+    circuit_module = require("qiskit.circuit", "qiskit")
+    angle = circuit_module.Parameter("angle")
+    circuit: QuantumCircuit = circuit_module.QuantumCircuit(n_qubits)
+    for qubit in range(n_qubits):
+        circuit.rx(angle, qubit)
+    circuit.measure_all()
+    return circuit
+
+
+def placed_like(transpiled: "QuantumCircuit", other: "QuantumCircuit") -> "QuantumCircuit":
+    """Return a circuit without gates between qubits, moved so that it reads the qubits of another.
+
+    Bit k is then read from the qubit that the other circuit reads bit k from, wherever routing
+    ended: nothing is transpiled again, gate by gate it does there what it did before.
+    """
+    there = {bit: other.qubits[qubit] for qubit, bit in _read_bits(other)}
+    moved = {
+        transpiled.qubits[qubit]: (there[bit], other.clbits[bit])
+        for qubit, bit in _read_bits(transpiled)
+    }
+    placed: QuantumCircuit = other.copy_empty_like()
+    placed.global_phase = 0
+    for step in transpiled.data:
+        places = [moved[qubit] for qubit in step.qubits if qubit in moved]
+        if len(places) < len(step.qubits):
+            continue  # on a qubit that is not read, such as a delay of an idle one
+        bits = [bit for _, bit in places] if step.name == "measure" else []
+        placed.append(step.operation, [qubit for qubit, _ in places], bits)
+    return placed
+
+
+def _read_bits(circuit: "QuantumCircuit") -> list[tuple[int, int]]:
+    """Return the qubit and the bit of each measurement."""
+    return [
+        (circuit.find_bit(step.qubits[0]).index, circuit.find_bit(step.clbits[0]).index)
+        for step in circuit.data
+        if step.name == "measure"
+    ]

@@ -1,13 +1,16 @@
-"""Points of many qubits that are little entangled, without a vector of 2^n amplitudes."""
+"""Points of many qubits with little entanglement, without a vector of 2^n amplitudes."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import IntArray, digest
-from aqka.backends._bulk.matrix_products import evolve
-from aqka.backends._points.matrix_product import draw_by_matrix_product
+from aqka._util.arrays import FloatArray, IntArray, digest, threads_for
+from aqka.backends._bulk.gates import ComplexArray
+from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
+from aqka.backends._drawing import check_shots_one_by_one, count_bits
 from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest
 from aqka.backends.simulated import SimulatedBackend
@@ -15,11 +18,88 @@ from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
-from aqka.core.settings import MAX_QUBITS
+from aqka.core.settings import MAX_QUBITS, ROTATIONS
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
+
+BATCH_POINTS = 32
+"""Points that are evolved together: at the largest bond and 62 qubits they take 270 MB."""
+BATCH_SHOTS = 2**14
+"""Shots of a point that are drawn together; what is drawn depends on it."""
+
+
+def draw_by_matrix_product(
+    feature_map: "QuantumCircuit", X: ArrayLike, plan: PointPlan, random: Generator
+) -> OutcomeCounts:
+    """Return outcomes of every row of a plan, without noise.
+
+    Parameters
+    ----------
+    feature_map
+        The circuit; its parameters, by name, are the columns of ``X``.
+    X
+        Data, one row per point.
+    plan
+        Points, settings and shots.
+    random
+        All that is random comes from it.
+    """
+    data = as_data(X)
+    if feature_map.num_qubits != plan.n_qubits or feature_map.num_parameters != data.shape[1]:
+        raise InputError(
+            f"feature_map must have the {plan.n_qubits} qubits of the plan and a parameter for "
+            f"each of {data.shape[1]} columns of X, got {feature_map.num_qubits} qubits and "
+            f"{feature_map.num_parameters} parameters."
+        )
+    check_shots_one_by_one(plan)
+    none = np.zeros(0, dtype=np.int64)
+    rows, outcomes = [none], [none]
+    measured = np.unique(plan.points[plan.shots > 0])
+    for point, tensors in _each_state(feature_map, data, measured):
+        of_point = np.flatnonzero(plan.points == point)
+        shots = np.repeat(of_point, plan.shots[of_point])
+        for start in range(0, len(shots), BATCH_SHOTS):
+            some = shots[start : start + BATCH_SHOTS]
+            rows.append(some)
+            with threads_for(MAX_BOND):
+                outcomes.append(_draw(tensors, plan.letters[plan.settings[some]], random))
+    return count_bits(np.concatenate(rows), np.concatenate(outcomes))
+
+
+def _each_state(
+    feature_map: "QuantumCircuit", data: FloatArray, points: IntArray
+) -> Iterator[tuple[int, list[ComplexArray]]]:
+    """Yield each point with the tensors of its state, the centre at the first qubit."""
+    for start in range(0, len(points), BATCH_POINTS):
+        some = points[start : start + BATCH_POINTS]
+        states = evolve(feature_map, data[some])
+        states.move_centre(0)
+        for k, point in enumerate(some):
+            yield int(point), [tensor[k] for tensor in states.tensors]
+
+
+def _draw(tensors: list[ComplexArray], letters: IntArray, random: Generator) -> IntArray:
+    """Return an outcome for each row of letters.
+
+    Beyond the centre tensors are isometries, so that what the qubits measured so far leave of the
+    state, carried to the next bond, has the probabilities of the next qubit as its norms.
+    """
+    outcomes = np.zeros(len(letters), dtype=np.int64)
+    left = np.ones((len(letters), 1), dtype=np.complex128)
+    for qubit, tensor in enumerate(tensors):
+        bond, _, right = tensor.shape
+        both = (left @ tensor.reshape(bond, 2 * right)).reshape(-1, 2, right)
+        turned = ROTATIONS[letters[:, qubit]] @ both
+        p = np.sum(turned.real**2 + turned.imag**2, axis=2)
+        bits = (random.random(len(letters)) * p.sum(axis=1) >= p[:, 0]).astype(np.int64)
+        # Where a bit has no chance at all, rounding must not choose it.
+        bits = np.where(p[:, 1] == 0, 0, bits)
+        each = np.arange(len(bits))
+        left = turned[each, bits] / np.sqrt(p[each, bits])[:, None]
+        outcomes |= bits << qubit
+    return outcomes
 
 
 class MatrixProductBackend(SimulatedBackend):

@@ -9,10 +9,8 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
-from aqka.backends._points.circuit import setting_angles
-from aqka.backends._qml.from_circuit import as_pennylane_function
-from aqka.backends._qml.tapes import EXTRA, PointTapes
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns
+from aqka.backends._qml import EXTRA, PointTapes, as_pennylane_function
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, setting_angles
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan

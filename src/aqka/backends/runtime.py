@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
-from aqka.backends._jobs.execution_mode import MODES, ExecutionMode
-from aqka.backends._jobs.ibm import EXTRA, IbmService, row_limit
+from aqka._util.text import did_you_mean, inert
+from aqka.backends._jobs.ibm import IbmService, check_options, row_limit
 from aqka.backends._jobs.ibm_errors import (
     cancel_queued,
     find_job,
@@ -22,15 +22,13 @@ from aqka.backends._jobs.ibm_errors import (
     wait_for_result,
     was_run,
 )
-from aqka.backends._jobs.ibm_options import check_options
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
+from aqka.backends._jobs.programs import choose_target
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends._jobs.tickets import Ticket, part_name, shorten_tag, tiles_sent
-from aqka.backends._jobs.transpile import choose_target
-from aqka.backends.base import check_plan
-from aqka.backends.job_service import JobService
-from aqka.backends.job_states import JobState
+from aqka.backends.base import JobState, check_plan
+from aqka.backends.job_service import EXTRA, MODES, ExecutionMode, JobService
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.core.plans import Answer, Plan
@@ -82,8 +80,8 @@ class RuntimeBackend(JobBackend):
     Attributes
     ----------
     usage
-        QPU seconds of each collected ticket; IBM may report 0 until it has settled a job, and
-        NaN says that it could not be asked.
+        QPU seconds of each collected ticket, jobs that failed included; IBM may report 0 until it
+        has settled a job, and None says that it could not tell.
 
     Examples
     --------
@@ -123,7 +121,7 @@ class RuntimeBackend(JobBackend):
         self._service = _service_of(backend, check_options(options))
         self._mode = ExecutionMode()
         self._doubtful_keys: set[str] = set()
-        self._usage: dict[str, float] = {}
+        self._usage: dict[str, float | None] = {}
         shape, rule = jobs or JobShape(free_shots=self._service.is_local), as_tile_rule(tiles)
         target = choose_target(
             self._service.target, optimization_level, initial_layout, pass_manager
@@ -142,7 +140,7 @@ class RuntimeBackend(JobBackend):
         return self._service.is_local
 
     @property
-    def usage(self) -> dict[str, float]:
+    def usage(self) -> dict[str, float | None]:
         """QPU seconds of the tickets that were collected."""
         return self._usage
 
@@ -296,10 +294,10 @@ class RuntimeBackend(JobBackend):
         """Of a job that is not found nobody can say that it was not; a local one costs nothing."""
         return not self._service.is_local and (job is None or was_run(job))
 
-    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
+    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
         local = self._service.is_local
-        self._usage[ticket] = 0.0 if local else qpu_seconds(list(jobs.values()))
-        for job_id in jobs:
+        self._usage[ticket] = 0.0 if local else qpu_seconds(jobs)
+        for job_id in counted:
             self._service.forget(job_id)
 
 
@@ -328,3 +326,19 @@ def _service_of(backend: Any, options: dict[str, Any]) -> JobService:
             f"got {type(backend).__name__}. Pass service.backend(name), not its name."
         )
     return LocalService(backend)
+
+
+def fake_device(name: str, argument: str = "device") -> Any:
+    """Return IBM's fake device of a name such as ``fake_fez``; ``argument`` is who named it."""
+    provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
+    known: dict[str, Any] = {}
+    for device in vars(provider).values():
+        label = getattr(device, "backend_name", None)
+        if isinstance(device, type) and isinstance(label, str):
+            known[label] = device
+    if name not in known:
+        raise InputError(
+            f"{argument} must be one of IBM's fake ones, such as 'fake_fez': {inert(name)!r} is no "
+            f"fake device.{did_you_mean(name, known)}"
+        )
+    return known[name]()

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
 from aqka.backends._jobs.job_backend import JobBackend
+from aqka.backends._jobs.programs import choose_target
 from aqka.backends._jobs.rows import JobShape
-from aqka.backends._jobs.transpile import choose_target
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.errors import InputError, JobError
@@ -175,8 +175,8 @@ class SamplerBackend(JobBackend):
                 "plan anew when the cause is mended."
             ) from error
 
-    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
-        for job_id in jobs:
+    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
+        for job_id in counted:
             self._pending_jobs.pop(job_id, None)
 
 

@@ -1,4 +1,4 @@
-"""What every simulated backend shares: it keeps plans, and draws from a seed and the tag."""
+"""What simulated backends share: they keep plans, and draw from a seed and the tag."""
 
 import hashlib
 from abc import abstractmethod
@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, IntArray, as_count
+from aqka._util.arrays import FloatArray, IntArray, as_count, as_kernel, digest
 from aqka.backends.base import Backend, check_plan
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
@@ -114,3 +115,42 @@ class ExactBackend(SimulatedBackend):
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         return rng.binomial(plan.shots, self.kernel()[plan.rows, plan.cols]).astype(np.int64)
+
+
+class MatrixBackend(ExactBackend):
+    """Draws shots from a kernel matrix you already have.
+
+    Parameters
+    ----------
+    kernel
+        Square and symmetric for training; with ``rectangular``, any test-by-train block.
+    rectangular
+        Whether rows and columns are different points.
+    seed
+        The hits depend on it, on the tag and on the plan, and on nothing else.
+
+    Examples
+    --------
+    >>> from aqka.core import ShotPlan
+    >>> backend = MatrixBackend([[1.0, 0.25], [0.25, 1.0]], seed=1)
+    >>> ticket = backend.submit(ShotPlan([0], [1], [1000]), tag="first")
+    >>> backend.collect(ticket)
+    array([249])
+    """
+
+    def __init__(self, kernel: ArrayLike, *, rectangular: bool = False, seed: int = 0) -> None:
+        super().__init__(seed)
+        self._kernel = as_kernel(kernel, "kernel", square=not rectangular)
+
+    def kernel(self) -> FloatArray:
+        """Return the kernel that was given."""
+        return self._kernel
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the kernel."""
+        rows, cols = self._kernel.shape
+        return rows, cols
+
+    def _identity(self) -> list[str]:
+        return [f"kernel={digest(self._kernel)}"]

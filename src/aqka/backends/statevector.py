@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, digest
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.gates import ComplexArray
-from aqka.backends._points.pure import draw_points
-from aqka.backends._qml.function_states import simulate_qfunc
+from aqka.backends._drawing import draw_points
+from aqka.backends._qml import simulate_qfunc
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
-from aqka.backends.fidelity import fidelities
 from aqka.backends.simulated import ExactBackend
-from aqka.backends.zz import zz_states
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
@@ -23,6 +21,79 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
+
+TILE = 512
+
+
+def fidelities(rows: ComplexArray, columns: ComplexArray | None = None) -> FloatArray:
+    """Return the fidelity of every row state with every column state.
+
+    Parameters
+    ----------
+    rows
+        States, one per row.
+    columns
+        The other states; None compares ``rows`` among themselves, at half the work, and makes
+        the result exactly symmetric with ones on the diagonal.
+    """
+    others = rows if columns is None else columns
+    kernel = np.empty((len(rows), len(others)))
+    # Square tiles on the diagonal compute both halves; narrow ones keep that waste small.
+    tile = min(TILE, max(64, len(rows) // 8))
+    for start in range(0, len(rows), tile):
+        stop = min(start + tile, len(rows))
+        first = start if columns is None else 0
+        overlaps = rows[start:stop].conj() @ others[first:].T
+        block = overlaps.real**2
+        block += overlaps.imag**2
+        np.clip(block, 0.0, 1.0, out=block)
+        if columns is None:
+            square = block[:, : stop - start]
+            square[:] = (square + square.T) / 2
+            kernel[start:, start:stop] = block.T
+        kernel[start:stop, first:] = block
+    if columns is None:
+        np.fill_diagonal(kernel, 1.0)
+    return kernel
+
+
+def zz_states(
+    X: FloatArray, repetitions: int = 2
+) -> np.ndarray[tuple[int, int], np.dtype[np.complex128]]:
+    """Return the states of the ZZ map with linear entanglement, one row per point.
+
+    Each repetition is a Hadamard on every qubit, then phases 2x_i on each qubit and
+    2(π - x_i)(π - x_j) on the parity of neighbours (Havlíček et al. 2019). All phases are diagonal,
+    so a repetition is one matrix product and one exponential for all points together.
+    """
+    n_qubits = X.shape[1]
+    bits = (np.arange(2**n_qubits)[:, None] >> np.arange(n_qubits)) & 1
+    parity = bits[:, :-1] ^ bits[:, 1:]
+    single, double = 2 * X, 2 * (np.pi - X[:, :-1]) * (np.pi - X[:, 1:])
+    phases = np.exp(1j * (single @ bits.T + double @ parity.T))
+    # H ⊗ … ⊗ H has entries ±2^{-n/2}, the sign being the parity of the common bits.
+    common = np.bitwise_count(np.arange(2**n_qubits)[:, None] & np.arange(2**n_qubits))
+    hadamard = np.where(common % 2, -1.0, 1.0) / 2 ** (n_qubits / 2)
+    states = np.zeros((len(X), 2**n_qubits), dtype=np.complex128)
+    states[:, 0] = 1.0
+    for _ in range(repetitions):
+        states = (states @ hadamard) * phases
+    return states
+
+
+def zz_kernel(X: FloatArray, columns: FloatArray | None = None) -> FloatArray:
+    """Return the exact fidelity kernel |⟨φ(x)|φ(y)⟩|² of the ZZ map (Eq. 3).
+
+    Examples
+    --------
+    >>> zz_kernel(np.array([[0.1, 0.2], [1.0, 2.0]])).round(3)
+    array([[1.   , 0.028],
+           [0.028, 1.   ]])
+    """
+    rows = zz_states(X)
+    others = rows if columns is None else zz_states(columns)
+    overlaps = rows @ others.conj().T
+    return np.clip(overlaps.real**2 + overlaps.imag**2, 0.0, 1.0)
 
 
 MAX_PLAIN_QUBITS = 10

@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aqka._util.arrays import as_count
-from aqka.backends._tiles.calibration import Calibration, read_calibration
 from aqka.backends._tiles.choice import choose_places
 from aqka.backends._tiles.picture import draw_chip
-from aqka.backends._tiles.places import Place, find_places
-from aqka.backends._tiles.shape import Shape, shape_of
+from aqka.backends._tiles.places import (
+    Calibration,
+    Place,
+    Shape,
+    find_places,
+    read_calibration,
+    shape_of,
+)
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

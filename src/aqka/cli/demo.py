@@ -14,7 +14,7 @@ from aqka.cli.options import AsJson
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
-    from aqka.evaluation.demo.demo import Demo
+    from aqka.demo.paper import Demo
     from aqka.insight.diagnostics import Diagnostics
 
 
@@ -38,11 +38,11 @@ def _iris_demo(seeds: int, picture: Path, as_json: bool) -> None:
     from threadpoolctl import threadpool_limits
 
     from aqka.cli.iris_table import print_iris
-    from aqka.evaluation.demo.iris import count_runs, run_iris
+    from aqka.demo.iris import count_runs, run_iris
 
     with threadpool_limits(1), progress_bar("spending shots", count_runs(seeds)) as bar:
         finished = run_iris(seeds, on_run=bar.advance)
-    saved = _draw(finished, picture, "iris_figure", "draw_iris")
+    saved = _draw(finished, picture, "draw_iris")
     if as_json:
         facts = asdict(finished) | {"picture": str(saved) if saved else None}
         typer.echo(json.dumps(facts, indent=2))
@@ -54,12 +54,12 @@ def _paper_demo(seeds: int, picture: Path, as_json: bool) -> None:
     from threadpoolctl import threadpool_limits
 
     from aqka.cli.demo_table import print_demo
-    from aqka.evaluation.demo.demo import count_runs, run_demo
+    from aqka.demo.paper import count_runs, run_demo
 
     # Matrices of a few hundred rows are faster on one BLAS thread than on several.
     with threadpool_limits(1), progress_bar("spending shots", count_runs(seeds)) as bar:
         finished = run_demo(seeds, on_run=bar.advance)
-    saved = _draw(finished, picture, "figure", "draw_demo")
+    saved = _draw(finished, picture, "draw_demo")
     if as_json:
         typer.echo(json.dumps(_demo_facts(finished, saved), indent=2))
     else:
@@ -73,10 +73,10 @@ def _check_picture(picture: Path) -> None:
         raise InputError(f"--picture must be a file name ending in .png, got {picture}.")
 
 
-def _draw(finished: object, picture: Path, module: str, function: str) -> Path | None:
+def _draw(finished: object, picture: Path, function: str) -> Path | None:
     """Draw the picture where matplotlib is installed, and return where it is."""
     try:
-        draw = getattr(import_module(f"aqka.evaluation.demo.{module}"), function)
+        draw = getattr(import_module("aqka.demo.figures"), function)
     except ImportError:
         errors = Console(stderr=True)
         errors.print("No picture: matplotlib is missing. pip install 'aqka\\[plot]' brings it.")

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from aqka.evaluation.demo.demo import ALLOCATORS, READINGS, TABLE_SHOTS_PER_PAIR, Demo
+from aqka.demo.paper import ALLOCATORS, READINGS, TABLE_SHOTS_PER_PAIR, Demo
 
 NOTE = (
     "Test accuracy ± standard error. Fixed ridge: the paper's readout, diagonal measured. "

@@ -6,7 +6,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from aqka.evaluation.demo.iris import PAIRS, POINTS, RATE, TILES, USUAL, IrisDemo
+from aqka.demo.iris import PAIRS, POINTS, RATE, TILES, USUAL, IrisDemo
 from aqka.planning.budget import duration
 
 

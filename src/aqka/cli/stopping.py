@@ -16,8 +16,7 @@ import typer
 from filelock import Timeout
 
 from aqka._util.files import AlreadyHeldError
-from aqka._util.secrets import without_secrets
-from aqka._util.text import inert
+from aqka._util.text import inert, without_secrets
 from aqka.errors import CancelledError, CeilingError, JobError, TransientError
 
 BAD_INPUT = 2
@@ -29,8 +28,6 @@ BUSY, DISK_FULL = 5, 6
 CEILING_REACHED = 7
 """Exit code of a run that stopped because its next round does not fit under the ceiling."""
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-STOPPED_SWEEP = 130
-"""Exit code of a sweep that Ctrl-C stopped, as shells have it."""
 
 
 def this_command() -> str:
@@ -46,7 +43,7 @@ def exit_code(error: BaseException) -> int:
             return BUSY
         if _is_full_disk(came_from):
             return DISK_FULL
-        # Also where it is not told, because the message in our words says it all.
+        # Also where it is hidden, because the message in our words says it all.
         came_from = came_from.__cause__ or came_from.__context__
     return BAD_INPUT
 
@@ -76,19 +73,8 @@ def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("qiskit_ibm_runtime", "requests", "urllib3")):
             raise
-        # Only the kind of error is told: its text may repeat a token.
+        # Only the kind of error is shown: its text may repeat a token.
         _leave(directory, f"IBM's service refused ({type(error).__name__})", FAILED, again)
-
-
-@contextmanager
-def keeping_finished_cells() -> Iterator[None]:
-    """Turn Ctrl-C in a sweep into its exit code, and say how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        words = "Stopped; what is finished is kept. To go on:"
-        typer.echo(f"\n{words}\n  {this_command()}", err=True)
-        raise typer.Exit(STOPPED_SWEEP) from None
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count
-from aqka._util.limits import MAX_PAIRS
+from aqka._util.arrays import MAX_PAIRS, BoolArray, FloatArray, IntArray, as_count
 from aqka._util.shown import Shown
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.core.prior import KernelPrior

@@ -6,8 +6,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_counts
-from aqka._util.limits import MAX_POINTS
+from aqka._util.arrays import MAX_POINTS, BoolArray, FloatArray, IntArray, as_count, as_counts
 from aqka._util.shown import Shown
 from aqka.core.plans import ShotPlan, checked_hits
 from aqka.errors import InputError

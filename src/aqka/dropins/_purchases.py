@@ -24,6 +24,7 @@ from aqka.dropins._request_folders import folders, load, save
 from aqka.dropins._requests import MoreRequest, Request, Settings, TrainingRequest
 from aqka.errors import InputError, LedgerError
 from aqka.runs.driver import drive
+from aqka.runs.spend import Spend
 
 LOCK_NAME = "kernel.lock"
 
@@ -138,7 +139,7 @@ class Purchases:
         """Run a request to its end and take up what it found."""
         request, session, backend = errand
         self._broken_off = errand if folder is None else None
-        drive(session, backend, folder)
+        drive(session, backend, Spend(folder))
         # Who fits states may be interrupted: until all is known, the request is not finished.
         self.known.take(request, session)
         self._broken_off = None

@@ -4,7 +4,7 @@ from aqka._util.arrays import FloatArray
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
-from aqka.maths.nystrom import reconstruct
+from aqka.maths.spectrum import reconstruct
 
 
 def estimate_kernel(

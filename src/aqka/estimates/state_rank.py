@@ -9,7 +9,7 @@ higher rank.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
@@ -87,9 +87,7 @@ def deviance_test(
     )
     spread = null.std(ddof=1) * np.sqrt(1 / len(observed) + 1 / len(null))
     z = (observed.mean() - null.mean()) / max(spread, 1e-12)
-    return RankTest(
-        lower.rank, higher, float(observed.mean()), float(null.mean()), float(norm.sf(z))
-    )
+    return RankTest(lower.rank, higher, float(observed.mean()), float(null.mean()), float(ndtr(-z)))
 
 
 def _sample(table: PointTable, states: FittedStates) -> tuple[PointTable, FittedStates]:

@@ -17,9 +17,9 @@ from aqka.planning.ceilings import make_ceiling
 from aqka.planning.parts import Wish
 from aqka.planning.quotes import Quote, quote
 from aqka.readouts import FittedHead
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DesignChoice, choose_design
@@ -127,8 +127,8 @@ class BoughtKernel(KernelSource):
         shots = purchase.training_shots(problem.n_points, self.X.shape[1])
         session, directory = self._session(problem, shots, backend)
         session.design_choice = self.choice
-        options: dict[str, Any] = {"ceiling": purchase.ceiling, "verbose": purchase.verbose}
-        drive(session, backend, directory, on_round=on_round, **options)
+        spend = Spend(directory, purchase.ceiling, on_round=on_round, verbose=purchase.verbose)
+        drive(session, backend, spend)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)

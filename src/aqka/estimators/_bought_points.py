@@ -17,6 +17,7 @@ from aqka.estimators._training_points import TrainingPoints
 from aqka.planning.quotes import Quote
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.spend import Spend
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
 from aqka.sessions.point_heads import PointHead, StateHead
 from aqka.sessions.point_prediction import PredictedPoints, predict_points
@@ -51,10 +52,8 @@ class BoughtPoints(BoughtKernel):
         )
         session.design_choice = self.choice
         directory = own_directory(purchase.directory, "fit", repr(fingerprint(session, backend)))
-        # Who looks at rounds sees the session of the design.
-        look: Any = on_round
-        options: dict[str, Any] = {"ceiling": purchase.ceiling, "verbose": purchase.verbose}
-        drive(session, backend, directory, on_round=look, **options)
+        spend = Spend(directory, purchase.ceiling, on_round=on_round, verbose=purchase.verbose)
+        drive(session, backend, spend)
         reason = (
             f"Points: {shots // problem.n_points} shots for each, in {session.table.n_settings} "
             "Pauli settings."

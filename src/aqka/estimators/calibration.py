@@ -5,9 +5,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from aqka._util.arrays import FloatArray
-from aqka.maths.feature_ridge import FeatureSpectrum
-from aqka.maths.folds import split_folds
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.metrics import split_folds
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 
 
 def held_out_decisions(kernel: FloatArray, y: FloatArray, ridge: float) -> FloatArray:

@@ -2,15 +2,21 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.defaults import DEFAULT_C
+from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.maths.folds import FOLDS, Fold
+from aqka.maths.metrics import FOLDS, Fold
+from aqka.maths.spectrum import Spectrum
+from aqka.readouts import labels_of, make_readout
+from aqka.readouts.ridge_loo import RIDGE_GRID, loo_residuals
 
 REPEATS = 2  # the error of more hardly shrinks, see standard_error
 
@@ -176,3 +182,69 @@ def folds_a_repetition(folds: list[Fold], n_points: int) -> int:
     """Return how many folds hold every point out once."""
     held = np.cumsum([len(fold.held) for fold in folds])
     return int(np.searchsorted(held, n_points)) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class KernelHead:
+    """Predicts from kernels: ridge regression tuned by leave-one-out, or an SVM.
+
+    Attributes
+    ----------
+    y
+        Classes or real targets of all points.
+    svm
+        Whether it is an SVM, which needs classes.
+    C
+        The SVM's C.
+    """
+
+    y: NDArray[Any]
+    svm: bool = False
+    C: float = DEFAULT_C
+    _problems: dict[bytes, tuple[Problem, float]] = field(default_factory=dict, init=False)
+
+    def predict(
+        self, kernel: FloatArray, fold: Fold, rows: FloatArray | None = None
+    ) -> NDArray[Any]:
+        """Return predictions for the held-out points; ``rows`` are theirs if not the kernel's."""
+        train, centre = self._problem(fold.kept)
+        inner = kernel[np.ix_(fold.kept, fold.kept)]
+        block = (kernel if rows is None else rows)[np.ix_(fold.held, fold.kept)]
+        fitted = make_readout("svm" if self.svm else "ridge-loo").fit_kernel(inner, train)
+        return self._answers(fitted.decision_function(block), train, centre)
+
+    def judge(self, kernel: FloatArray, points: IntArray) -> float:
+        """Return the score of the ridge head by leave-one-out among some points.
+
+        It has not seen any other, so that it may choose between kernels for them.
+        """
+        problem, centre = self._problem(points)
+        spectrum, ridges = Spectrum.of(kernel[np.ix_(points, points)]), np.asarray(RIDGE_GRID)
+        residuals = [loo_residuals(spectrum, output, ridges) for output in problem.outputs.T]
+        best = int(np.argmin(sum(np.sum(found**2, axis=0) for found in residuals)))
+        left_out = problem.outputs - np.stack([found[:, best] for found in residuals], axis=1)
+        answers = self._answers(left_out.reshape(problem.y.shape), problem, centre)
+        return score(self.y[points], answers, self._classes)[0]
+
+    def choose(self, kernels: list[FloatArray], fold: Fold) -> NDArray[Any]:
+        """Return predictions by the kernel that is best among the training points."""
+        best = max(kernels, key=lambda kernel: self.judge(kernel, fold.kept))
+        return self.predict(best, fold)
+
+    @cached_property
+    def _classes(self) -> bool:
+        return has_classes(self.y)
+
+    def _problem(self, points: IntArray) -> tuple[Problem, float]:
+        """Return what is learnt from some points; a scan asks for the same few again and again."""
+        key = points.tobytes()
+        if key not in self._problems:
+            targets = self.y[points]
+            # A ridge head has no intercept.
+            centre = 0.0 if self._classes else float(targets.mean())
+            made = Problem(targets if self._classes else targets - centre, C=self.C)
+            self._problems[key] = made, centre
+        return self._problems[key]
+
+    def _answers(self, values: FloatArray, problem: Problem, centre: float) -> NDArray[Any]:
+        return labels_of(values, problem.classes) if self._classes else values + centre

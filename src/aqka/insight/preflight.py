@@ -10,29 +10,32 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka._util.shown import Shown
-from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.backends.circuits import as_data
-from aqka.backends.fidelity import fidelities
+from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.backends.statevector import fidelities
 from aqka.core.defaults import DEFAULT_C
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
-from aqka.insight.concentration import Concentration, concentration
+from aqka.insight.exact_kernels import (
+    Concentration,
+    FeatureMap,
+    GeometricDifference,
+    concentration,
+    nearest_plain_kernel,
+    projected_kernels,
+)
 from aqka.insight.fold_scores import (
     FoldScores,
+    KernelHead,
     folds_a_repetition,
     metric_names,
     repeated_folds,
     score_folds,
     subsample,
 )
-from aqka.insight.forecast import Spending, forecast
-from aqka.insight.geometric_difference import GeometricDifference, nearest_plain_kernel
-from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import FeatureMap
-from aqka.insight.projected_kernel import projected_kernels
-from aqka.insight.scan import RANGES, REPS, Candidate, Scan, scan
-from aqka.insight.verdict import Evidence, Verdict, decide
-from aqka.maths.folds import FOLDS, Fold
+from aqka.insight.recommendation import Evidence, Recommendation, recommend
+from aqka.insight.scan import RANGES, REPS, Candidate, Scan, Spending, forecast, scan
+from aqka.maths.metrics import FOLDS, Fold
 
 MAX_POINTS = 200
 MIN_POINTS = 10
@@ -69,7 +72,7 @@ class Preflight(Shown):
         Difference to the plain kernel that comes nearest.
     scan
         All settings that were tried; those of the user first.
-    verdict
+    recommendation
         What to do.
     """
 
@@ -87,17 +90,17 @@ class Preflight(Shown):
     concentration: Concentration
     geometric: GeometricDifference
     scan: Scan
-    verdict: Verdict
+    recommendation: Recommendation
 
     def _figures(self) -> dict[str, object]:
         scores = {
             model.name: f"{model.means[0]:.3f} ± {model.errors[0]:.3f}" for model in self.models
         }
-        return {"decision": self.verdict.decision, "points": self.n_points, **scores}
+        return {"decision": self.recommendation.decision, "points": self.n_points, **scores}
 
     def __repr__(self) -> str:
         """Return the sentence that it ends in."""
-        return f"<Preflight: {self.verdict.sentence}>"
+        return f"<Preflight: {self.recommendation.sentence}>"
 
     @property
     def models(self) -> list[FoldScores]:
@@ -115,9 +118,9 @@ class Preflight(Shown):
         """Return all of it as plain values, for JSON."""
         shown = self.scan.order[:10]
         return {
-            "decision": self.verdict.decision,
-            "sentence": self.verdict.sentence,
-            "changes": dict(self.verdict.changes),
+            "decision": self.recommendation.decision,
+            "sentence": self.recommendation.sentence,
+            "changes": dict(self.recommendation.changes),
             "points": self.n_points,
             "points_given": self.n_given,
             "training_points": self.n_train,
@@ -190,14 +193,14 @@ def preflight(
     Notes
     -----
     Scores are balanced accuracy and accuracy, or R². Noise of a device is not simulated.
-    :func:`~aqka.insight.verdict.decide` states the rules of the verdict.
+    :func:`~aqka.insight.recommendation.recommend` states the rules.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 1, (40, 2))
     >>> found = preflight(X, rng.integers(0, 2, 40))  # labels that mean nothing
-    >>> found.verdict.decision
+    >>> found.recommendation.decision
     "don't"
     """
     angles = as_data(X)
@@ -308,7 +311,7 @@ class _Check:
             concentration(kernel, per_pair),
             nearest_plain_kernel(self.X, kernel),
             tried,
-            decide(evidence),
+            recommend(evidence),
         )
 
     def _score(

@@ -1,7 +1,13 @@
-"""Scores of predictions, and how sure they are."""
+"""How points are held out, scores of predictions, and how sure these are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from aqka._util.arrays import IntArray
 
 
 def balanced_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
@@ -13,7 +19,7 @@ def balanced_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
     0.5
     """
     labels, answers = np.asarray(truth), np.asarray(predicted)
-    # Of the classes in the truth alone; scikit-learn's function warns of any other.
+    # Only the classes in the truth count; scikit-learn's function warns of any other.
     right = [np.mean(answers[labels == label] == label) for label in np.unique(labels)]
     return float(np.mean(right))
 
@@ -31,3 +37,70 @@ def share_interval(successes: int, trials: int, level: float = 0.95) -> tuple[fl
 
     found = binomtest(successes, trials).proportion_ci(level, method="wilson")
     return float(found.low), float(found.high)
+
+
+@dataclass(frozen=True)
+class PairedShares:
+    """Shares of the same points that two models have right, compared point by point.
+
+    Attributes
+    ----------
+    n_points
+        All points.
+    only_first, only_second
+        Points that only one of them has right; the others say nothing about which is better.
+    """
+
+    n_points: int
+    only_first: int
+    only_second: int
+
+    @property
+    def difference(self) -> float:
+        """How much more the first has right, as a share of all points."""
+        return (self.only_first - self.only_second) / self.n_points
+
+    @property
+    def p_value(self) -> float:
+        """p-value of the exact McNemar test: each point that they differ on is a fair coin."""
+        from scipy.stats import binomtest
+
+        differing = self.only_first + self.only_second
+        return float(binomtest(self.only_first, differing).pvalue) if differing else 1.0
+
+
+def compare_shares(first: ArrayLike, second: ArrayLike) -> PairedShares:
+    """Compare where two models are right, given for the same points in the same order.
+
+    Examples
+    --------
+    >>> found = compare_shares([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0])
+    >>> found.only_first, found.only_second, round(found.p_value, 4)
+    (6, 0, 0.0312)
+    """
+    one, two = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    return PairedShares(one.size, int(np.sum(one & ~two)), int(np.sum(two & ~one)))
+
+
+FOLDS = 5
+FOLD_SEED = 0  # folds are part of the method, not of the experiment: always the same
+
+
+class Fold(NamedTuple):
+    """Numbers of the points that train, in rising order, and of those held out meanwhile."""
+
+    kept: IntArray
+    held: IntArray
+
+
+def split_folds(n_points: int, folds: int = FOLDS) -> Iterator[Fold]:
+    """Yield folds that hold out every point once; at most as many as there are points.
+
+    Examples
+    --------
+    >>> [fold.held.tolist() for fold in split_folds(5, folds=2)]
+    [[2, 4, 3], [0, 1]]
+    """
+    order = np.random.default_rng(FOLD_SEED).permutation(n_points)
+    for held in np.array_split(order, min(folds, n_points)):
+        yield Fold(np.setdiff1d(order, held), held)

@@ -8,8 +8,7 @@ in every direction, and two points contribute. So
 
     E (K̂ - K)² ≈ F² (4/S) mean K(1-K) + (1 - F²)² mean (K - 1/d)²
 
-without a parameter that was fitted. ``python -m benchmarks.point_law`` compares it with simulations
-(docs/explanation/points.md).
+without a fitted parameter. docs/explanation/points.md compares it with simulations.
 """
 
 from dataclasses import dataclass

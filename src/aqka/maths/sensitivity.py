@@ -1,14 +1,22 @@
-"""How strongly each kernel entry moves the head: one function per head, matrix in pair shape.
+"""How strongly each kernel entry, or each measured state, moves the head.
 
-Every function returns an N-by-N symmetric matrix whose (i, j) entry belongs to the *pair*
+Functions of pairs return an N-by-N symmetric matrix whose (i, j) entry belongs to the *pair*
 (i, j), that is to moving K_ij and K_ji together; the diagonal entry belongs to K_ii alone.
+
+Functions of points (docs/explanation/points.md): shot noise moves the state u_i of a point by δ,
+with the inverse Fisher information of one shot as its covariance; a function of the kernel moves
+with it by Tr G_i dρ_i = 2 Re⟨δ|G_i|u_i⟩, where G_i = ∂L/∂ρ_i. With s_i shots a point the variance
+is Σ v_i / s_i, v_i its variance at one shot, and it is smallest at s_i ∝ sqrt(v_i).
 """
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray
+from aqka.maths.product_bases import ComplexArray
 from aqka.maths.spectrum import Spectrum
 
 
@@ -94,10 +102,93 @@ def leverage_sums(leverage: FloatArray) -> FloatArray:
 
 
 def soft_support(dual: FloatArray, margin: float) -> FloatArray:
-    """Return the margin-stabilised support softmax(η / τ) at τ = 1/γ (Appendix A.6, mend (i)).
+    """Return the margin-stabilised support softmax(η / τ) at τ = 1/γ (Appendix A.6, remedy (i)).
 
     A thin margin γ flattens it, so that a support set misread from a noisy warm-up does not
     swallow the whole budget. Scaled to a largest weight of 1: only ratios matter.
     """
     exponent = dual * margin
     return np.asarray(np.exp(exponent - exponent.max()))
+
+
+def loss_variances(
+    states: ComplexArray, roots: FloatArray, alpha: FloatArray, beta: FloatArray
+) -> FloatArray:
+    """Return v_i of the ridge training loss L = λ²‖α‖², divided by λ⁴, one column per output.
+
+    With the pair sensitivities g_ij = -2λ²(β_i α_j + β_j α_i) of Lemma 1 (Eq. 6) the operator is
+    G_i = Σ_j g_ij ρ_j = -2λ²(β_i A + α_i B) with A = Σ_j α_j ρ_j and B = Σ_j β_j ρ_j: two operators
+    serve all points. A point with itself has K_ii = 1 whatever its state, and drops out because
+    δ ⊥ u_i.
+
+    Parameters
+    ----------
+    states
+        Pure states, one per row.
+    roots
+        B_i with δ = B_i z, z standard normal, at one shot
+        (:func:`~aqka.maths.state_errors.tangent_roots`).
+    alpha, beta
+        α = (K + λI)⁻¹ y and β = (K + λI)⁻¹ α, one column per output.
+    """
+    variances = np.empty(alpha.shape)
+    for k, (a, b) in enumerate(zip(alpha.T, beta.T, strict=True)):
+        moved_a, moved_b = (_weighted_sum_applied(weights, states) for weights in (a, b))
+        vectors = -2 * (b[:, None] * moved_a + a[:, None] * moved_b)  # G_i u_i
+        variances[:, k] = np.sum(_along(vectors[:, None], roots) ** 2, axis=(1, 2))
+    return variances
+
+
+def _weighted_sum_applied(weights: FloatArray, states: ComplexArray) -> ComplexArray:
+    """Return (Σ_j w_j |u_j⟩⟨u_j|) u_i for each i."""
+    operator = (states.T * weights) @ states.conj()
+    return np.asarray(states @ operator.T)
+
+
+def _along(vectors: ComplexArray, roots: FloatArray) -> FloatArray:
+    """Return 2 Re⟨δ|v⟩ of each of a point's vectors, in the coordinates z of δ = Bz."""
+    return np.asarray(2 * np.concatenate([vectors.real, vectors.imag], axis=-1) @ roots)
+
+
+def prediction_variances(
+    states: ComplexArray, roots: FloatArray, spectrum: Spectrum, alpha: FloatArray, ridge: float
+) -> FloatArray:
+    """Return v_i of the predictions f = Kα, mean over the points, one column per output.
+
+    A state enters twice: it is compared with the point that is predicted, and it moves α.
+    With k = dK_{·i} the row of the kernel moves f at all points by
+    (K + λI)⁻¹ [λ α_i k - K_{·i} (αᵀk)].
+    """
+    shrunk = 1.0 / (spectrum.values + ridge)
+    weights = (spectrum.vectors * shrunk).T  # up to a rotation, (K + λI)⁻¹
+    own = weights @ spectrum.kernel()
+    variances = np.empty(alpha.shape)
+    for i, (u, root) in enumerate(zip(states, roots, strict=True)):
+        moved = _along((states.conj() @ u)[:, None] * states, root)  # dK_{·i} in z
+        solved = weights @ moved
+        for k, a in enumerate(alpha.T):
+            change = ridge * a[i] * solved - np.outer(own[:, i], a @ moved)
+            variances[i, k] = np.sum(change**2) / len(states)
+    return variances
+
+
+@dataclass(frozen=True, eq=False)
+class SvmSolution:
+    """Solution of the dual (Eq. 46): coefficients η, intercept, and geometric margin γ = 1/‖w‖."""
+
+    dual: FloatArray
+    intercept: float
+    margin: float
+
+
+def solve_dual(kernel: FloatArray, signs: FloatArray, C: float) -> SvmSolution:
+    """Maximise 1ᵀη - ½ ηᵀ(Y K Y)η on 0 ≤ η ≤ C, yᵀη = 0 (Eq. 46)."""
+    from sklearn.svm import SVC  # imported here: it takes longer than all the rest of aqka
+
+    # SVC orders its classes, so +1 is the positive class and dual_coef_ holds y η.
+    machine = SVC(kernel="precomputed", C=C, tol=1e-6).fit(kernel, signs)
+    signed = np.zeros(len(signs))
+    signed[machine.support_] = machine.dual_coef_[0]
+    squared_norm = float(signed @ kernel @ signed)
+    norm = math.sqrt(max(squared_norm, np.finfo(float).tiny))
+    return SvmSolution(signed * signs, float(machine.intercept_[0]), 1.0 / norm)

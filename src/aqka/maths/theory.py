@@ -3,7 +3,7 @@
 Where the paper's statement does not hold as printed, the function computes what does, and
 docs/explanation/errata.md says what was changed and which check shows it. Gradients and Hessians
 (Lemmas 1 and 2) are in :mod:`aqka.maths.sensitivity`, the KKT targets (Prop. 1) in
-:mod:`aqka.allocators.targets`, and the Nyström formula in :mod:`aqka.maths.nystrom`.
+:mod:`aqka.allocators.targets`, and the Nyström formula in :mod:`aqka.maths.spectrum`.
 """
 
 import math
@@ -88,12 +88,12 @@ def remainder_bound(alpha: FloatArray, y: FloatArray, ridge: float) -> FloatArra
 
 
 def squared_gradient_bound(gauss_newton: FloatArray, alpha: FloatArray, ridge: float) -> FloatArray:
-    """Return the bound ‖α‖² H̃_ij / (2λ²) on h̃_ij (end of the proof of Lemma 1, mended)."""
+    """Return the bound ‖α‖² H̃_ij / (2λ²) on h̃_ij (end of the proof of Lemma 1, corrected)."""
     return np.asarray(float(alpha @ alpha) * gauss_newton / (2 * ridge**2))
 
 
 def derivative_bound(order: int, y: FloatArray, ridge: float) -> float:
-    """Return (k+1)! ‖y‖² λ^{-k}, a bound on every k-th derivative of L (Eq. 41, mended).
+    """Return (k+1)! ‖y‖² λ^{-k}, a bound on every k-th derivative of L (Eq. 41, corrected).
 
     L = λ² yᵀA²y, and the k-th derivative of A² has (k+1)! terms with k+2 factors A each.
     """
@@ -101,9 +101,9 @@ def derivative_bound(order: int, y: FloatArray, ridge: float) -> float:
 
 
 def lipschitz_constant(y: FloatArray, ridge: float) -> float:
-    """Return L_a with |â_p - a_p| ≤ L_a ‖K̂ - K‖_op for every pair (Thm 2, steps 1 and 3, mended).
+    """Return L_a with |â_p - a_p| ≤ L_a ‖K̂ - K‖_op for every pair (Thm 2, corrected).
 
-    From |g_p| ≤ 2‖y‖²/λ and |dg_p| ≤ 6‖y‖²/λ² per unit of operator norm:
+    In steps 1 and 3 of its proof |g_p| ≤ 2‖y‖²/λ and |dg_p| ≤ 6‖y‖²/λ² per unit of operator norm:
     L_a = ‖y‖⁴ (6 + 4λ) / λ³, for kernels that are positive semi-definite with entries in [0, 1].
     """
     return float(y @ y) ** 2 * (6 + 4 * ridge) / ridge**3
@@ -116,7 +116,7 @@ def plug_in_multiplier(a: FloatArray, a_hat: FloatArray) -> float:
 
 
 def plug_in_bound(a: FloatArray, lipschitz: float, distance: float) -> float:
-    """Return a bound on the plug-in multiplier for ‖K̂ - K‖_op = ``distance`` (Thm 2, mended).
+    """Return a bound on the plug-in multiplier for ‖K̂ - K‖_op = ``distance`` (Thm 2, corrected).
 
     With x = L_a Δ / a_min ≤ ½ the paper's 1 + 3x holds when every a_p is positive. Pairs with
     a_p = 0 can still attract shots, at most sqrt(L_a Δ) each in the normaliser, and that part

@@ -4,7 +4,7 @@ from aqka.planning.budget import Budget, Money, Shots
 from aqka.planning.device import HERON, DeviceModel, depth_of_shot, zz_depth
 from aqka.planning.quotes import as_budget
 from aqka.planning.usage import needed_rate
-from aqka.runs.ceiling import Ceiling
+from aqka.runs.spend import Ceiling
 
 
 def make_ceiling(

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
-from aqka._util.threads import threads_for
+from aqka._util.arrays import FloatArray, threads_for
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
-from aqka.maths.folds import split_folds
+from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts._base import FittedHead, Readout
 from aqka.readouts._sparse import sparse_coefficients

@@ -7,8 +7,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
-from aqka.maths.feature_ridge import FeatureSpectrum
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.readouts._base import FeatureHead, FittedHead, Readout
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.core.problem import Problem
-from aqka.maths.folds import FOLDS, split_folds
+from aqka.maths.metrics import FOLDS, split_folds
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts._base import FittedHead, Readout
 from aqka.readouts.ridge import fit_ridge

@@ -8,8 +8,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray, as_positive
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.maths.feature_ridge import FeatureSpectrum
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.readouts._base import FeatureHead, FittedHead, Readout
 from aqka.readouts.ridge import feature_ridge, fit_ridge
 

@@ -11,8 +11,7 @@ from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
-from aqka.maths.feature_ridge import FeatureSpectrum
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.readouts._base import FeatureHead, FittedHead, Readout
 from aqka.readouts.ridge import feature_ridge, fit_ridge
 from aqka.readouts.ridge_loo import Residuals, loo_residuals

@@ -6,8 +6,8 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
+from aqka.maths.sensitivity import solve_dual
 from aqka.maths.spectrum import Spectrum
-from aqka.maths.svm import solve_dual
 from aqka.readouts._base import FittedHead, Readout
 
 

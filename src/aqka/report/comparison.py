@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from aqka.maths.paired import compare_shares
+from aqka.maths.metrics import compare_shares
 from aqka.report.number_text import number_text, p_text, range_text
 from aqka.report.point_results import PointResults
 from aqka.report.rivals import LEVEL

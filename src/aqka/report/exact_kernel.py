@@ -7,21 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.built_in_maps import DEFAULT_REPS
-from aqka.backends.fidelity import fidelities
+from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.backends.statevector import fidelities
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.insight.baselines import guessing
+from aqka.insight.exact_kernels import MAX_QUBITS, FeatureMap, map_states
 from aqka.insight.fold_scores import (
     FoldScores,
+    KernelHead,
     difference,
     metric_names,
     repeated_folds,
     score_folds,
     subsample,
 )
-from aqka.insight.kernel_scores import KernelHead
-from aqka.insight.phase_maps import MAX_QUBITS, FeatureMap, map_states
 from aqka.readouts import make_readout
 
 MAX_TRAINED = 1000  # training points of the exact kernel: more take seconds
@@ -78,7 +78,7 @@ def exact_kernel(
     Parameters
     ----------
     feature_map
-        As :func:`~aqka.insight.phase_maps.map_states` takes it.
+        As :func:`~aqka.insight.exact_kernels.map_states` takes it.
     train, test
         Angles.
     labels

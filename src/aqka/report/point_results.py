@@ -7,13 +7,12 @@ import numpy as np
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka._util.text import inert
 from aqka.insight.intervals import with_total_interval
-from aqka.maths.metrics import balanced_accuracy, share_interval
-from aqka.maths.paired import PairedShares, compare_shares
+from aqka.maths.metrics import PairedShares, balanced_accuracy, compare_shares, share_interval
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.point_prediction import PredictedPoints
 from aqka.sessions.prediction_result import Prediction, leading_margin, normal_quantile
-from aqka.study.data import Points
 from aqka.study.method import readout_of
+from aqka.study.points import Points
 from aqka.study.study_run import StudyRun
 
 MOST_WIDER = 2.0  # times the narrow intervals' reach, that a drawing makes room for

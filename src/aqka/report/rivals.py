@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import BoolArray, FloatArray
 from aqka.insight.baselines import baselines
 from aqka.insight.fold_scores import subsample
-from aqka.maths.folds import Fold
-from aqka.maths.metrics import share_interval
-from aqka.maths.paired import PairedShares, compare_shares
+from aqka.maths.metrics import Fold, PairedShares, compare_shares, share_interval
 from aqka.report.exact_kernel import ExactKernel
 
 MAX_TRAINED = 500  # training points of a plain model: tuning on more takes seconds

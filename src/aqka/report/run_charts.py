@@ -82,7 +82,7 @@ def diagnostics_by_round(report: RunReport) -> Chart | None:
     if not report.rounds or report.measures_points:
         return None
     shots = [float(r.shots) for r in report.rounds]
-    seen = [r.pairs_seen / report.pairs.n_pairs for r in report.rounds]
+    seen = [r.seen / report.pairs.n_pairs for r in report.rounds]
     chart = Chart(
         "Diagnostics by round",
         "Diagnostics by round",

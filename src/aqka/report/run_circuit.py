@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import BUILT_IN_MAPS, built_in_map
+from aqka.backends.feature_maps import BUILT_IN_MAPS, built_in_map
 from aqka.errors import InputError
-from aqka.insight.phase_maps import FeatureMap
+from aqka.insight.exact_kernels import FeatureMap
 from aqka.report.number_text import count_text
-from aqka.study.circuit_files import load_circuit
-from aqka.study.seal import MAP_NAME
+from aqka.study.directory import MAP_NAME
+from aqka.study.feature_maps import load_circuit
 from aqka.study.study_run import StudyRun
 
 MAX_DRAWN_QUBITS = 16

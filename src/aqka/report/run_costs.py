@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from aqka.report.bill import BillRow, bill
-from aqka.study.carry_out import stored_quote
-from aqka.study.mitigated import sentinel_shots
+from aqka.study.method import sentinel_shots
+from aqka.study.quoting import stored_quote
 from aqka.study.results import quote_versus_actual, training_use, wall_seconds
 from aqka.study.study_run import StudyRun
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, digest, text_digest
+from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.text import inert
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
@@ -15,8 +15,7 @@ from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
 from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
-from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
-from aqka.insight.redraw import noise_floor
+from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, noise_floor, steering
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead
 from aqka.readouts.ridge_noise import RidgeNoise
@@ -36,14 +35,9 @@ from aqka.runs.history import History
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.point_acquisition import PointAcquisition
 from aqka.sessions.point_heads import PointHead
-from aqka.study.directory import check_directory, is_held
+from aqka.study.directory import is_held
 from aqka.study.method import class_labels_of, readout_of
-from aqka.study.progress import (
-    check_extent,
-    empty_point_table,
-    read_begun_history,
-    run_state,
-)
+from aqka.study.progress import check_extent, empty_point_table, run_state
 from aqka.study.results import measured_spectrum, training_use
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
@@ -52,7 +46,7 @@ from aqka.study.rounds import (
     summarise_point_rounds,
     summarise_rounds,
 )
-from aqka.study.seal import STUDY_NAME
+from aqka.study.store import RunStore
 from aqka.study.study_run import StudyRun, load_study_run
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
@@ -147,19 +141,19 @@ class RunReport:
 
 def run_report(directory: Path) -> RunReport:
     """Read a run's directory, finished or not."""
-    check_directory(directory)
+    store = RunStore(directory)
     held = is_held(directory)
-    history = read_begun_history(directory)
+    history = store.training
     if history is None:
         raise InputError(
             f"{inert(directory, 300)} has not measured anything yet; there is nothing to report."
         )
     check_extent(history)
-    state = run_state(directory, history, held)
+    state = run_state(store, held)
     if state == "reporting":
         state = "finished"  # all that a report tells is there
-    if (directory / STUDY_NAME).exists():
-        return study_report(load_study_run(directory, history), state)
+    if store.has_study:
+        return study_report(load_study_run(store), state)
     return _python_report(directory, history, state)
 
 
@@ -371,8 +365,6 @@ def _test_digest(run: StudyRun) -> str:
     What circuits are given differs with the feature map, which runs are compared by.
     """
     points, labels = run.points, repr(run.points.test_labels.tolist())
-    if points.origin is None:
-        return f"{digest(points.test)} {text_digest(labels)}"
     return text_digest(f"{run.study.data.source} {points.origin.test_ids} {labels}")
 
 

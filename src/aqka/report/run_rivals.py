@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from aqka.insight.phase_maps import FeatureMap
+from aqka.insight.exact_kernels import FeatureMap
 from aqka.report.exact_kernel import ExactKernel, exact_kernel
 from aqka.report.point_results import PointResults
 from aqka.report.rivals import Rival, plain_predictions, rivals
@@ -21,7 +21,7 @@ def exact_kernel_of(run: StudyRun, feature_map: "FeatureMap | None") -> ExactKer
         points.train,
         points.test,
         points.train_labels,
-        svm=method.head == "svm",
+        svm=method.readout == "svm",
         C=method.C,
         repetitions=run.study.feature_map.reps,
     )

@@ -15,8 +15,8 @@ from aqka.report.verdict import Verdict
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.value_prediction import ValuePrediction
 from aqka.study.method import readout_of
+from aqka.study.results import ValueScores
 from aqka.study.study_run import StudyRun
-from aqka.study.value_scores import ValueScores
 
 SURE = 2.0  # standard errors beyond which a gain is believed
 MOST_DRAWN = 300

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from aqka._util.arrays import FloatArray
 from aqka.report.number_text import p_text
 from aqka.report.rivals import LEVEL
-from aqka.study.value_scores import ValueScores
+from aqka.study.results import ValueScores
 
 HEADER = (
     "model",

@@ -10,95 +10,65 @@ What happens in a round, and what a crash in between costs:
 
 import uuid
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 
 from aqka._util.arrays import IntArray
-from aqka._util.secrets import without_secrets
-from aqka._util.text import inert
+from aqka._util.progress_bar import ProgressBar, progress_bar
+from aqka._util.text import inert, without_secrets
 from aqka.backends import Backend
 from aqka.core.plans import Plan
 from aqka.errors import CancelledError, CeilingError, InputError, JobError, LedgerError
-from aqka.runs.answers import WrongAnswer, as_evidence, check_answer
 from aqka.runs.audit import check_sound
-from aqka.runs.ceiling import Ceiling
-from aqka.runs.entries import answer_columns, plan_columns
+from aqka.runs.entries import (
+    WrongAnswer,
+    answer_columns,
+    as_evidence,
+    check_answer,
+    plan_columns,
+)
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.runs.patience import Patience
 from aqka.runs.session import Session
-from aqka.runs.show_rounds import show_rounds
+from aqka.runs.spend import Spend
 from aqka.version import __version__
 
-SessionType = TypeVar("SessionType", bound=Session[Any])
 
-
-def drive(
-    session: SessionType,
-    backend: Backend,
-    directory: str | Path | None = None,
-    patience: Patience | None = None,
-    on_round: Callable[[SessionType], None] | None = None,
-    ceiling: Ceiling | None = None,
-    *,
-    verbose: bool = False,
-) -> None:
-    """Run a session on a backend until it is done; with a directory, keep its ledger there.
-
-    ``verbose`` shows how far it is.
-    """
-    with (
-        show_rounds(session, verbose, on_round) as told,
-        Run(session, backend, directory, patience, told, ceiling=ceiling) as run,
-    ):
+def drive(session: Session[Any], backend: Backend, spend: Spend | None = None) -> None:
+    """Run a session on a backend until it is done."""
+    with Run(session, backend, spend) as run:
         run.spend()
 
 
-class Run(Generic[SessionType]):
+class Run:
     """A session, a backend, and the ledger between them; a block in which the ledger is open.
 
     Parameters
     ----------
     session, backend
-        Who asks for shots, and who runs them.
-    directory
-        Where the ledger is kept; what it holds is taken up. None keeps nothing.
-    patience
-        How long to bear with a failing backend.
-    on_round
-        Called with the session after every round.
+        What plans the shots, and what runs them.
+    spend
+        Where the ledger is kept, what limits the run and what watches it; None keeps nothing and
+        sets no limit.
     begin_with
         More facts for the first entry of a new ledger: ``run_id``, the run's name; ``files``,
         digests of what lies beside it; ``parent``, the name of the run it belongs to. A ledger of
         another parent is refused.
-    ceiling
-        What may be used in all; a round that does not fit is not submitted, and a CeilingError
-        says what it would need.
-    cancelled
-        Asked before every submission: the jobs that somebody cancelled, who wants the run to stop;
-        None to go on.
     """
 
     def __init__(
         self,
-        session: SessionType,
+        session: Session[Any],
         backend: Backend,
-        directory: str | Path | None = None,
-        patience: Patience | None = None,
-        on_round: Callable[[SessionType], None] | None = None,
+        spend: Spend | None = None,
         begin_with: Mapping[str, Any] | None = None,
-        ceiling: Ceiling | None = None,
-        cancelled: Callable[[], list[str] | None] | None = None,
     ) -> None:
         self._session = session
         self._backend = backend
-        self._directory = None if directory is None else Path(directory)
-        self._patience = patience or Patience()
-        self._on_round = on_round
-        self._ceiling = ceiling
-        self._cancelled = cancelled
+        self._spend = spend or Spend()
         self._begin_with = {"run_id": new_run_id()} | dict(begin_with or {})
         self._ledger: Ledger | None = None
         self._run_id = str(self._begin_with["run_id"])
@@ -110,16 +80,16 @@ class Run(Generic[SessionType]):
 
     def __enter__(self) -> Self:
         """Open the ledger and take up what it holds."""
-        if self._directory is None:
+        if self._spend.directory is None:
             return self
+        directory = Path(self._spend.directory)
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"directory {str(self._directory)!r} cannot be made: {error.strerror}; name "
-                "another."
+                f"directory {str(directory)!r} cannot be made: {error.strerror}; name another."
             ) from error
-        ledger = Ledger(self._directory / LEDGER_NAME, write=True)
+        ledger = Ledger(directory / LEDGER_NAME, write=True)
         try:
             self._keep(ledger)
         except BaseException:
@@ -170,8 +140,8 @@ class Run(Generic[SessionType]):
         self._run_id, self._finished = history.run_id, history.finished
         self._planned, self._ticket = history.open_plan is not None, history.ticket
         self._spent = history.spent
-        if self._ceiling is not None:
-            self._ceiling.take_up(self._run_id, history.rounds, self._backend)
+        if self._spend.ceiling is not None:
+            self._spend.ceiling.take_up(self._run_id, history.rounds, self._backend)
         # Also if no plan is open: its entry may have been the one that a crash cost.
         self._may_be_sent = True
         if not self._session.done:
@@ -181,15 +151,15 @@ class Run(Generic[SessionType]):
         """Run rounds until the budget is spent."""
         failures = 0
         try:
-            while not self._session.done:  # lines 3 and 4
-                failures = 0 if self._round() else failures + 1
-                if failures == self._patience.failed_rounds:
-                    raise JobError(
-                        f"{failures} rounds in a row gave no shots; the run stops and can be "
-                        "resumed when the cause is mended."
-                    )
-                if self._on_round is not None:
-                    self._on_round(self._session)
+            with _show_rounds(self._session, self._spend) as show:
+                while not self._session.done:  # lines 3 and 4
+                    failures = 0 if self._round() else failures + 1
+                    if failures == self._spend.patience.failed_rounds:
+                        raise JobError(
+                            f"{failures} rounds in a row gave no shots; the run stops. Resume it "
+                            "once the cause is gone."
+                        )
+                    show()
         except (KeyboardInterrupt, CeilingError):
             self._write("interrupted")
             raise
@@ -201,7 +171,7 @@ class Run(Generic[SessionType]):
         plan = self._session.ask()
         ticket = self._ticket_of(plan)
         try:
-            answer = self._patience.call(lambda: self._backend.collect(ticket))
+            answer = self._spend.patience.call(lambda: self._backend.collect(ticket))
             answer = check_answer(plan, answer)
         except JobError as error:
             brought = self._fail(plan, error)
@@ -264,10 +234,10 @@ class Run(Generic[SessionType]):
             self._write_plan(plan, tag)
             self._planned = True
         if self._may_be_sent:
-            ticket = self._patience.call(lambda: backend.recover(plan, tag))
+            ticket = self._spend.patience.call(lambda: backend.recover(plan, tag))
         if ticket is None:
             self._check_allowed(plan)
-            ticket = self._patience.call(lambda: backend.submit(plan, tag))
+            ticket = self._spend.patience.call(lambda: backend.submit(plan, tag))
         if self._ticket is None:
             facts = {
                 "ticket": ticket,
@@ -290,18 +260,18 @@ class Run(Generic[SessionType]):
 
     def _check_allowed(self, plan: Plan) -> None:
         """Stop before a submission that was cancelled, or does not fit under the ceiling."""
-        jobs = None if self._cancelled is None else self._cancelled()
+        jobs = None if self._spend.cancel is None else self._spend.cancel()
         if jobs is not None:
             self._write("cancelled", {"jobs": jobs})
             raise CancelledError("the run was cancelled; nothing more was submitted")
-        if self._ceiling is not None:
+        if self._spend.ceiling is not None:
             work, left = self._backend.workload(plan), self._session.shots_left - plan.total
-            self._ceiling.check(work, work.part(left, plan.total))
+            self._spend.ceiling.check(work, work.part(left, plan.total))
 
     def _record_use(self, plan: Plan, shots: int, usage: float | None) -> None:
-        if self._ceiling is not None:
+        if self._spend.ceiling is not None:
             work = self._backend.workload(plan).part(shots, plan.total)
-            self._ceiling.record(self._run_id, work, usage)
+            self._spend.ceiling.record(self._run_id, work, usage)
 
     def _write_plan(self, plan: Plan, tag: str) -> None:
         body, arrays = plan_columns(plan)
@@ -313,6 +283,24 @@ class Run(Generic[SessionType]):
             self._ledger.append(
                 kind, round=self._session.round if belongs else None, body=body, **arrays
             )
+
+
+@contextmanager
+def _show_rounds(session: Session[Any], spend: Spend) -> Iterator[Callable[[], None]]:
+    """Give what is called after every round: shows the progress if wanted, calls ``on_round``."""
+    with ExitStack() as bars:
+        bar: ProgressBar | None = None
+        if spend.verbose:
+            bar = bars.enter_context(progress_bar("shots", session.budget, lines=True))
+
+        def show() -> None:
+            if bar is not None:
+                bar.text = f"shots, {session.round} {'round' if session.round == 1 else 'rounds'}"
+                bar.reach(session.shots_spent)
+            if spend.on_round is not None:
+                spend.on_round(session)
+
+        yield show
 
 
 def new_run_id() -> str:

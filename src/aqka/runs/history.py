@@ -13,8 +13,7 @@ from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
 from aqka.core.plans import Answer, Landmarks
 from aqka.errors import InputError, LedgerError
-from aqka.runs.entries import RecordedPlan, answer_of, plan_of
-from aqka.runs.extent import Extent, as_number
+from aqka.runs.entries import Extent, RecordedPlan, answer_of, as_number, plan_of
 from aqka.runs.ledger import Entry
 
 MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it

@@ -20,8 +20,7 @@ from typing import Any, Self
 import numpy as np
 from filelock import FileLock, Timeout
 
-from aqka._util.arrays import IntArray
-from aqka._util.limits import MAX_UNPACKED_BYTES
+from aqka._util.arrays import MAX_UNPACKED_BYTES, IntArray
 from aqka._util.text import inert
 from aqka.errors import LedgerError
 from aqka.runs.head import (

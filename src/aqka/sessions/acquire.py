@@ -15,9 +15,8 @@ from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR, Reading
 from aqka.errors import InputError
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
-from aqka.runs.patience import Patience
+from aqka.runs.spend import Ceiling, Patience, Spend
 from aqka.sessions.acquisition import Acquisition
 from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DESIGNS, DesignChoice, choose_design
@@ -191,7 +190,8 @@ def acquire(
         chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
         session = _pair_session(backend, problem, budget, chosen, schedule, seed)
     session.design_choice = choice
-    drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
+    spend = Spend(directory, ceiling, patience or Patience(), on_round, verbose)
+    drive(session, backend, spend)
     return session  # line 13: K̂ = c / s is session.table.estimate()
 
 

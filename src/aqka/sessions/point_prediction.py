@@ -14,10 +14,9 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.errors import InputError
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
-from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.spend import Ceiling, Patience, Spend
 from aqka.sessions.decisions import Decisions
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.prediction_result import check_level, normal_quantile
@@ -270,5 +269,6 @@ def predict_points(
     backend = as_backend(backend)
     check_level(level)
     session = PointPrediction(head, backend.shape[0], budget, error_rate=error_rate, seed=seed)
-    drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
+    spend = Spend(directory, ceiling, patience or Patience(), on_round, verbose)
+    drive(session, backend, spend)
     return session.result(level)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from aqka.backends import Backend
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
+from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions.point_heads import PointHead
 from aqka.sessions.point_prediction import PointPrediction
 from aqka.sessions.prediction_result import check_level
@@ -49,5 +49,5 @@ def predict_point_values(
     """Spend a budget on the values of a backend's points; see :func:`~aqka.acquire`."""
     check_level(level)
     session = PointValueSession(head, backend.shape[0], budget, seed=seed)
-    drive(session, backend, directory, ceiling=ceiling, verbose=verbose)
+    drive(session, backend, Spend(directory, ceiling, verbose=verbose))
     return session.values(level)

@@ -12,10 +12,9 @@ from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.readouts import FittedHead
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
-from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.spend import Ceiling, Patience, Spend
 from aqka.sessions.block_sessions import check_columns, check_head, milestones
 from aqka.sessions.prediction_result import Prediction, check_level, prediction_of
 from aqka.sessions.sequential_test import WinnerTest, draw_shots
@@ -252,7 +251,7 @@ def predict(
     Examples
     --------
     >>> from aqka import MatrixBackend, acquire
-    >>> from aqka.evaluation.tasks import planted_sparse
+    >>> from aqka.demo.tasks import planted_sparse
     >>> task = planted_sparse(60, 40, 4, seed=3, largest_class=0.7)
     >>> head = acquire(MatrixBackend(task.kernel), task.y, 20_000).fit()
     >>> test = MatrixBackend(task.test_kernel, rectangular=True)
@@ -269,5 +268,6 @@ def predict(
         head, backend.shape[0], budget, error_rate=error_rate, rounds=rounds, seed=seed
     )
     check_columns(head, backend)
-    drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
+    spend = Spend(directory, ceiling, patience or Patience(), on_round, verbose)
+    drive(session, backend, spend)
     return session.result(level)

@@ -16,10 +16,9 @@ from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
 from aqka.estimates.rows import RowReading
 from aqka.readouts import FittedHead
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import drive
-from aqka.runs.patience import Patience
 from aqka.runs.session import Session
+from aqka.runs.spend import Ceiling, Patience, Spend
 from aqka.sessions.block_sessions import check_columns, check_head, milestones
 from aqka.sessions.prediction_result import check_level, estimate, normal_quantile, read_block
 
@@ -209,7 +208,7 @@ def predict_values(
     Examples
     --------
     >>> from aqka import MatrixBackend, acquire
-    >>> from aqka.evaluation.tasks import planted_sparse
+    >>> from aqka.demo.tasks import planted_sparse
     >>> task = planted_sparse(60, 40, 4, seed=3)
     >>> head = acquire(MatrixBackend(task.kernel), task.y, 50_000).fit()
     >>> test = MatrixBackend(task.test_kernel, rectangular=True)
@@ -222,5 +221,6 @@ def predict_values(
     check_level(level)
     session = ValueSession(head, backend.shape[0], budget, rounds=rounds, seed=seed)
     check_columns(head, backend)
-    drive(session, backend, directory, patience, on_round, ceiling, verbose=verbose)
+    spend = Spend(directory, ceiling, patience or Patience(), on_round, verbose)
+    drive(session, backend, spend)
     return session.result(level)

@@ -12,14 +12,14 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.files import check_file, read_text
-from aqka._util.limits import (
+from aqka._util.arrays import (
     MAX_CELLS,
     MAX_COLUMNS,
     MAX_FILE_BYTES,
     MAX_ROWS,
     MAX_UNPACKED_BYTES,
 )
+from aqka._util.files import check_file, read_text
 from aqka._util.text import inert
 from aqka.errors import InputError
 

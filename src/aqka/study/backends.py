@@ -21,11 +21,10 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
-from aqka.backends.fake_devices import fake_device
+from aqka.backends.runtime import fake_device
 from aqka.backends.sampler import runs_here
-from aqka.backends.sentinel import SentinelBackend
+from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
 from aqka.backends.statevector import MAX_STATE_BYTES, MAX_STATE_QUBITS, MORE_QUBITS
-from aqka.backends.tile_sentinel import TileSentinelBackend
 from aqka.backends.tiles import find_tiles
 from aqka.errors import InputError
 from aqka.study.directory import Prepared
@@ -263,3 +262,9 @@ def circuit_facts(circuit: "QuantumCircuit | None") -> dict[str, Any]:
             "places": [int(place) for place in places],
         }
     }
+
+
+def check_device_name(section: BackendSection) -> None:
+    """Refuse a fake device that does not exist; what a service has only an account can tell."""
+    if section.name == "ibm" and (section.device or "").startswith("fake_"):
+        ibm_device(section)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aqka._util.files import as_json, read_bytes, write_atomically
-from aqka.backends.job_states import JobState, job_ids_of
+from aqka.backends.base import JobState, job_ids_of
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
 from aqka.runs.history import History

@@ -9,9 +9,9 @@ from typing import Any
 from aqka._util.files import as_json
 from aqka.planning.quotes import Quote
 from aqka.runs.audit import Audit
-from aqka.runs.ceiling import Ceiling
 from aqka.runs.driver import Run, new_run_id
 from aqka.runs.history import History
+from aqka.runs.spend import Ceiling, Spend
 from aqka.study.backends import circuit_facts
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import PREDICTIONS_NAME, Prepared, hold_run, write_run
@@ -22,7 +22,7 @@ from aqka.study.method import (
     answers_of,
     fit_head,
     new_session,
-    testing_session,
+    prediction_session,
 )
 from aqka.study.quoting import (
     Offer,
@@ -163,15 +163,14 @@ class _Spending:
         study, points, directory = self.prepared.study, self.prepared.points, store.directory
         watcher.on_start(self.prepared, self.quoted, self.test_shots)
         run_id = store.results.get("run_id")
-        with Run(
-            self.session,
-            self.backends.train,
+        begin_with = {"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {})
+        spend = Spend(
             directory,
+            self.ceiling,
             on_round=lambda _: watcher.on_round(),
-            begin_with={"files": digest_files(directory)} | ({"run_id": run_id} if run_id else {}),
-            ceiling=self.ceiling,
-            cancelled=lambda: cancelled_jobs(directory),
-        ) as train:
+            cancel=lambda: cancelled_jobs(directory),
+        )
+        with Run(self.session, self.backends.train, spend, begin_with) as train:
             train.spend()
             history = train.history()
             if history.sealed is None and self.test_shots:
@@ -212,14 +211,10 @@ def _predict(
     backend, budget = spending.backends.test, spending.test_shots
     if backend is None or budget == 0:
         return None
-    session = testing_session(study, head, len(points.test), budget)
-    with Run(
-        session,
-        backend,
-        directory / PREDICTIONS_NAME,
-        begin_with={"parent": history.run_id},
-        ceiling=spending.ceiling,
-        cancelled=lambda: cancelled_jobs(directory),
-    ) as run:
+    session = prediction_session(study, head, len(points.test), budget)
+    spend = Spend(
+        directory / PREDICTIONS_NAME, spending.ceiling, cancel=lambda: cancelled_jobs(directory)
+    )
+    with Run(session, backend, spend, {"parent": history.run_id}) as run:
         run.spend()
         return Predicted(answers_of(session, points, noise), run.history(), run.end())

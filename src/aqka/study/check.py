@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.built_in_maps import BUILT_IN_MAPS
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.core.defaults import DEFAULT_READOUT
-from aqka.insight.forecast import Spending
-from aqka.insight.phase_maps import MAX_QUBITS
+from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
-from aqka.insight.scan import RANGES, REPS, Candidate
+from aqka.insight.scan import RANGES, REPS, Candidate, Spending
 from aqka.planning.parts import PREDICTIONS
 from aqka.planning.quotes import Quote
 from aqka.study.data import encode, load_table, split_points

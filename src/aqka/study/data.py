@@ -109,12 +109,11 @@ def encode(
             f"the feature map encodes {n_features} features but the data have {available}; lower "
             "feature_map.qubits, or add columns."
         )
-    if available > n_features:
-        if len(train) < n_features:
-            raise InputError(
-                f"{len(train)} training points do not have {n_features} principal components; "
-                "raise split.train or lower feature_map.qubits."
-            )
+    if available > n_features and len(train) < n_features:
+        raise InputError(
+            f"{len(train)} training points do not have {n_features} principal components; "
+            "raise split.train or lower feature_map.qubits."
+        )
     encoding = Encoding.fit(train_x, table.columns, n_features, section.range)
     return Points(
         encoding.features(train_x),

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from aqka._util.files import as_json, inside, write_atomically
 from aqka._util.lock_list import any_locked
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import BUILT_IN_MAPS
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.head import NO_ENTRY, write_head
 from aqka.runs.ledger import LEDGER_NAME

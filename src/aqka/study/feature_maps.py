@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 from aqka._util.files import inside, read_bytes
 from aqka._util.optional import require
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map
-from aqka.backends.map_checks import check_feature_map
+from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map, check_feature_map
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from aqka.allocators import make_allocator
 from aqka.allocators.points import make_point_allocator, point_allocator_names
 from aqka.allocators.schedule import Schedule
-from aqka.backends.drift import check_drift
-from aqka.backends.mitigation import Depolarising, estimate_depolarising, mitigate_depolarising
+from aqka.backends.diagonal import (
+    Depolarising,
+    check_drift,
+    estimate_depolarising,
+    mitigate_depolarising,
+)
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.core.target_scale import TargetScale
@@ -70,7 +74,7 @@ def resolve(method: "MethodSection") -> Choice:
             f"allocator {method.allocator!r} is for pairs, design is {method.design!r}; for points "
             f"there are {', '.join(point_allocator_names())}"
         )
-    changes = {} if method.rounds is None else {"rounds": method.rounds}
+    changes: dict[str, Any] = {} if method.rounds is None else {"rounds": method.rounds}
     if method.design == "points":
         name = method.allocator if of_points else DEFAULT_POINT_ALLOCATOR
         schedule = make_point_allocator(name).schedule
@@ -137,7 +141,7 @@ def new_session(study: "Study", points: Points, budget: int, n_qubits: int) -> T
     return Acquisition(problem, budget, chosen.allocator, chosen.schedule, study.seed)
 
 
-def testing_session(
+def prediction_session(
     study: "Study", head: Head, n_points: int, budget: int, seed: int | None = None
 ) -> Testing:
     """Return a session that predicts points of a study, before its first shot."""
@@ -199,7 +203,7 @@ class Mitigation:
         Sentinel shots in all.
     survival, standard_error
         Probability that the state is kept, and its error; see
-        :class:`~aqka.backends.mitigation.Depolarising`.
+        :class:`~aqka.backends.diagonal.Depolarising`.
     drift
         P-value of the test that all rounds saw the same noise; small if it drifts.
     applied
@@ -211,6 +215,7 @@ class Mitigation:
     standard_error: float
     drift: float
     applied: bool
+
 
 def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitigation | None:
     """Return what the ledger keeps of the sentinels; None where there are none.

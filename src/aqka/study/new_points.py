@@ -19,6 +19,7 @@ from aqka.planning.split import Split
 from aqka.planning.usage import Usage
 from aqka.runs.driver import Run, replay
 from aqka.runs.history import History
+from aqka.runs.spend import Spend
 from aqka.sessions.value_prediction import Values
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
@@ -28,8 +29,8 @@ from aqka.study.method import (
     answers_of,
     fit_head,
     new_session,
+    prediction_session,
     resolve,
-    testing_session,
     with_begun_design,
 )
 from aqka.study.points import Encoding
@@ -196,17 +197,11 @@ def predict_new_points(
     # A seed of their own: simulated hits must not repeat those of other points.
     seed = int(text_digest(f"{digest(table.X)} {budget} {study.seed}")[:7], 16)
     place = directory / NEW_POINTS_NAME / name
-    prediction = testing_session(study, head, len(features), budget, seed)
+    prediction = prediction_session(study, head, len(features), budget, seed)
     with hold_run(directory), made:
         forget_cancel(directory)
-        with Run(
-            prediction,
-            made.test,
-            place,
-            begin_with={"parent": history.run_id},
-            ceiling=limit,
-            cancelled=lambda: cancelled_jobs(directory),
-        ) as run:
+        spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
+        with Run(prediction, made.test, spend, {"parent": history.run_id}) as run:
             run.spend()
             used = run.history().qpu_seconds
     others, truth = _others_and_truth(data, prepared, len(features))

@@ -10,7 +10,7 @@ from aqka._util.files import inside, read_text, write_atomically
 from aqka._util.text import inert
 from aqka.errors import InputError
 from aqka.insight.preflight import Preflight
-from aqka.insight.verdict import settings_text
+from aqka.insight.recommendation import settings_text
 from aqka.study.check import StudyCheck
 from aqka.study.data import load_table
 from aqka.study.schema import MAX_STUDY_BYTES, DataSection, Study, parse_study

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from aqka._util.text import inert
-from aqka.backends.job_states import JobState, job_ids_of
+from aqka.backends.base import JobState, job_ids_of
 from aqka.backends.runtime import ask_service
 from aqka.core.pairs import PairTable
 from aqka.core.point_plans import PointPlan
@@ -256,9 +256,7 @@ def check_extent(history: History) -> None:
             raise LedgerError("this is the ledger of a prediction; see 'aqka ledger show'.")
         return
     if history.extent.points is None or history.extent.diagonal is None or history.budget is None:
-        raise LedgerError(
-            "this ledger does not say which pairs it counts; see 'aqka ledger show'."
-        )
+        raise LedgerError("this ledger does not say which pairs it counts; see 'aqka ledger show'.")
 
 
 def empty_point_table(history: History) -> PointTable:

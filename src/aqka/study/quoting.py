@@ -8,15 +8,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.text import inert
 from aqka.backends.base import Workload
-from aqka.backends.built_in_maps import DEFAULT_REPS
 from aqka.backends.circuits import fidelity_circuit
+from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
 from aqka.planning.ceilings import make_ceiling
 from aqka.planning.device import HERON, DeviceModel
 from aqka.planning.parts import PREDICTIONS, SENTINELS, Wish
 from aqka.planning.quotes import Quote, quote
-from aqka.runs.ceiling import Ceiling
+from aqka.runs.spend import Ceiling
 from aqka.sessions.design import DesignChoice, choose_design
 from aqka.study.backends import StudyBackends, count_tiles, make_backends
 from aqka.study.directory import Prepared

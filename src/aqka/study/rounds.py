@@ -14,8 +14,7 @@ from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
-from aqka.insight.cross_validation import cross_validated_accuracy
-from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
 from aqka.readouts import Readout
 from aqka.runs.history import History, RecordedRound
 

@@ -18,7 +18,7 @@ from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
 from aqka.allocators.points import point_allocator_names
-from aqka.backends.built_in_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
@@ -435,7 +435,7 @@ def parse_study(text: str, name: str = "study") -> Study:
     except (ValueError, RecursionError) as error:  # a TOMLDecodeError is a ValueError
         reason = "it is nested too deep" if isinstance(error, RecursionError) else inert(error, 200)
         raise InputError(
-            f"{name} is not complete TOML: {reason}. Correct that line; aqka init writes an example."
+            f"{name} is not complete TOML: {reason}. Correct it; aqka init writes an example."
         ) from None
     refuse_secrets(text, content, name)
     try:

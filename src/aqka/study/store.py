@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqka._util.files import read_bytes, write_atomically
 from aqka._util.text import inert
-from aqka.backends.built_in_maps import BUILT_IN_MAPS
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
 from aqka.runs.head import NO_ENTRY, Head, read_head, write_head

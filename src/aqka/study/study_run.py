@@ -21,7 +21,7 @@ from aqka.study.method import (
     fit_head,
     fits_session,
     new_session,
-    testing_session,
+    prediction_session,
 )
 from aqka.study.points import Points
 from aqka.study.schema import Study
@@ -88,7 +88,7 @@ def load_study_run(store: RunStore) -> StudyRun:
         head, noise = fit_head(study, session, history, n_qubits)
         if isinstance(made, History) and predicted:
             assert made.budget is not None
-            tests = testing_session(study, head, len(points.test), made.budget)
+            tests = prediction_session(study, head, len(points.test), made.budget)
             if fits_session(tests, made):
                 replay(tests, made)
                 found = answers_of(tests, points, noise)

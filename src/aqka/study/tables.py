@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
-from aqka._util.limits import MAX_CELLS, MAX_COLUMNS
+from aqka._util.arrays import MAX_CELLS, MAX_COLUMNS, FloatArray
 from aqka._util.text import did_you_mean, inert, is_encodable, read_number
 from aqka.errors import InputError
 from aqka.study._formats import CsvFile, ParquetFile, read_arrays, too_large
@@ -102,7 +101,7 @@ def _from_columns(
     """Return features, labels, names of columns and of points from a file with a header."""
     file, name = open_columns(path), inert(path.name)
     columns = _choose(file.header, target, features, name, labelled, id_column)
-    wanted = [*columns, *(extra for extra in (target, id_column) if extra not in (None, *columns))]
+    wanted = [*columns, *(extra for extra in (target, id_column) if extra is not None)]
     values, labels, ids = array("d"), [], []
     for places, cells in file.batches(list(dict.fromkeys(wanted))):
         for k, place in enumerate(places):

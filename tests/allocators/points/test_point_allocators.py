@@ -4,7 +4,7 @@ import pytest
 from aqka import InputError
 from aqka.allocators.points import aqka_points, make_point_allocator, point_allocator_names
 from aqka.allocators.points.aqka_points import AqkaPoints
-from aqka.backends.zz import zz_states
+from aqka.backends.statevector import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable

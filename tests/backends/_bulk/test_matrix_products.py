@@ -8,7 +8,7 @@ from qiskit.circuit.random import random_circuit
 from aqka import InputError
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.matrix_products import MAX_BOND, MatrixProducts, evolve
-from aqka.backends.built_in_maps import built_in_map
+from aqka.backends.feature_maps import built_in_map
 
 
 def vectors(states):

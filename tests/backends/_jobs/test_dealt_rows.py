@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from qiskit.primitives import BitArray, DataBin, PrimitiveResult, SamplerPubResult
 
-from aqka.backends._jobs.dealt_rows import DealtRows
+from aqka.backends._jobs.outcomes import DealtRows
 from aqka.backends._jobs.rows import Chunk
-from aqka.backends._tiles.deal import Deal
-from aqka.backends._tiles.sentinels import Sentinels
+from aqka.backends._tiles.deal import Deal, Sentinels
 from aqka.errors import JobError
 
 DEAL = Deal.of(4, 0, "t")

@@ -9,8 +9,7 @@ from scipy.stats import binom
 from aqka import InputError
 from aqka.backends import AerBackend
 from aqka.backends._jobs import ibm
-from aqka.backends._jobs.dealt_rows import DealtRows
-from aqka.backends._jobs.outcomes import all_zero, packed_bits
+from aqka.backends._jobs.outcomes import DealtRows, all_zero, packed_bits
 from aqka.backends._tiles.deal import Deal
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan

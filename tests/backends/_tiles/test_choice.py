@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from aqka.backends._tiles.calibration import read_calibration
 from aqka.backends._tiles.choice import choose_places
-from aqka.backends._tiles.places import find_places
-from aqka.backends._tiles.shape import shape_of
+from aqka.backends._tiles.places import find_places, read_calibration, shape_of
 from tests.backends._tiles.chips import grid, line, pairs_circuit
 
 

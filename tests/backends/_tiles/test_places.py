@@ -7,11 +7,9 @@ from qiskit_ibm_runtime.fake_provider import FakeFez
 from scipy.stats import spearmanr
 
 from aqka import InputError
-from aqka.backends._noisy.device_noise import noisy_simulator
-from aqka.backends._tiles.calibration import read_calibration
-from aqka.backends._tiles.places import estimate_success, find_places
-from aqka.backends._tiles.shape import shape_of
-from aqka.backends._tiles.tiled_circuit import tile_circuit
+from aqka.backends._noisy.models import noisy_simulator
+from aqka.backends._tiles.in_use import tile_circuit
+from aqka.backends._tiles.places import estimate_success, find_places, read_calibration, shape_of
 from tests.backends._tiles.chips import Chip, grid, line, pairs_circuit
 
 

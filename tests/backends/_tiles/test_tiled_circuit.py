@@ -5,11 +5,9 @@ from qiskit.primitives import StatevectorSampler
 from qiskit.quantum_info import Operator
 
 from aqka import InputError
-from aqka.backends._tiles.calibration import read_calibration
 from aqka.backends._tiles.choice import choose_places
-from aqka.backends._tiles.places import find_places
-from aqka.backends._tiles.shape import shape_of
-from aqka.backends._tiles.tiled_circuit import tile_circuit
+from aqka.backends._tiles.in_use import tile_circuit
+from aqka.backends._tiles.places import find_places, read_calibration, shape_of
 from aqka.backends.split_circuit import sample_part, split_circuit
 from tests.backends._tiles.chips import line, pairs_circuit
 

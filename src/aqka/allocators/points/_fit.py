@@ -7,9 +7,8 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
 from aqka.estimates.states import fit_states
-from aqka.maths.feature_ridge import FeatureSpectrum
 from aqka.maths.product_bases import ComplexArray, ProductBases
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.maths.state_errors import tangent_roots
 from aqka.readouts.ridge_loo import RIDGE_GRID, loo_residuals
 

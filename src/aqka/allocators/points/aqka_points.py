@@ -10,9 +10,8 @@ from aqka.allocators.points._base import PointFill
 from aqka.allocators.points._fit import fit_points, fit_ridge
 from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.points import PointTable
-from aqka.maths.feature_ridge import FeatureSpectrum
-from aqka.maths.point_sensitivity import loss_variances
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.sensitivity import loss_variances
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.maths.state_features import overlap_kernel, state_features
 
 

@@ -10,7 +10,7 @@ from aqka.allocators.points._base import PointFill
 from aqka.allocators.points._fit import fit_points, fit_ridge
 from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.points import PointTable
-from aqka.maths.point_sensitivity import prediction_variances
+from aqka.maths.sensitivity import prediction_variances
 from aqka.maths.spectrum import Spectrum
 from aqka.maths.state_features import overlap_kernel
 

@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.backends._bulk.expressions import evaluate
-from aqka.backends._bulk.gates import ComplexArray, primitives
-from aqka.backends._bulk.layers import DenseLayer, Layer, MonomialLayer, TurnLayer, fuse_layers
-from aqka.backends._bulk.phases import PhaseTable
+from aqka.backends._bulk.gates import ComplexArray, evaluate, primitives
+from aqka.backends._bulk.layers import (
+    DenseLayer,
+    Layer,
+    MonomialLayer,
+    PhaseTable,
+    TurnLayer,
+    fuse_layers,
+)
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit

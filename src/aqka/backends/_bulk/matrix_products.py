@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
-from aqka._util.threads import threads_for
-from aqka.backends._bulk.expressions import evaluate
-from aqka.backends._bulk.gates import ComplexArray, FixedGate, Phases, Primitive, primitives
+from aqka._util.arrays import FloatArray, threads_for
+from aqka.backends._bulk.gates import (
+    ComplexArray,
+    FixedGate,
+    Phases,
+    Primitive,
+    evaluate,
+    primitives,
+)
 from aqka.backends._bulk.layers import Angles, embed
 from aqka.errors import InputError
 

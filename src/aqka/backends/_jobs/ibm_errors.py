@@ -1,15 +1,15 @@
 """IBM's errors in our words: what may pass, what is lost, and what to do about it."""
 
+import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from aqka._util.optional import require
-from aqka._util.secrets import without_secrets
-from aqka.backends._jobs.ibm import EXTRA
-from aqka.backends.job_service import JobService
-from aqka.backends.job_states import JobState
+from aqka._util.text import without_secrets
+from aqka.backends.base import JobState
+from aqka.backends.job_service import EXTRA, JobService
 from aqka.errors import JobError, TransientError
 
 LOST = ("CANCELLED", "ERROR")
@@ -93,9 +93,7 @@ def is_lost(job: Any) -> bool:
 
 def was_run(job: Any) -> bool:
     """Return whether the service says that a job was run, and so is paid for."""
-    if _status(job) == "DONE":
-        return True
-    return float(job.usage() or job.usage(partial=True) or 0.0) > 0
+    return _status(job) == "DONE" or _seconds(job) not in (None, 0.0)
 
 
 def _status(job: Any) -> str:
@@ -109,7 +107,8 @@ def state_of(job: Any) -> JobState:
     state, place = _status(job), None
     if state in WAITING:
         place = job.metrics().get("position_in_queue")
-    return JobState(str(job.job_id()), state, place if isinstance(place, int) else None)
+    place = place if isinstance(place, int) else None
+    return JobState(str(job.job_id()), state, place, qpu_seconds([job]))
 
 
 def cancel_queued(job: Any) -> JobState:
@@ -122,13 +121,24 @@ def cancel_queued(job: Any) -> JobState:
     return state_of(job)
 
 
-def qpu_seconds(jobs: list[Any]) -> float:
+def qpu_seconds(jobs: list[Any]) -> float | None:
     """Return the QPU seconds of jobs: the settled ones, or those counted so far.
 
-    NaN says that IBM could not be asked: the hits matter more than their bill.
+    None says that IBM could not tell: the hits matter more than their bill.
     """
     exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
     try:
-        return sum(float(job.usage() or job.usage(partial=True) or 0.0) for job in jobs)
-    except exceptions.IBMError:
-        return float("nan")
+        used = [_seconds(job) for job in jobs]
+    except (OSError, exceptions.IBMError):
+        return None
+    return None if None in used else sum(seconds for seconds in used if seconds is not None)
+
+
+def _seconds(job: Any) -> float | None:
+    """Return a job's QPU seconds; None where the service names no number of seconds."""
+    said = job.usage() or job.usage(partial=True) or 0.0
+    try:
+        seconds = float(said)
+    except (TypeError, ValueError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None

@@ -8,19 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.dealt_rows import DealtRows
-from aqka.backends._jobs.outcomes import packed_bits
+from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
+from aqka.backends._jobs.programs import Preset, SentCircuits, plan_values
 from aqka.backends._jobs.rows import Chunk, JobShape, Layout
-from aqka.backends._jobs.sent_circuits import SentCircuits, plan_values
-from aqka.backends._jobs.tally import HitTally, OutcomeTally
 from aqka.backends._jobs.tickets import Ticket, part_name
-from aqka.backends._jobs.tiles_in_use import TilesInUse
-from aqka.backends._jobs.transpile import Preset
-from aqka.backends._tiles.deal import Deal
-from aqka.backends._tiles.sentinels import Sentinels
+from aqka.backends._tiles.deal import Deal, Sentinels
+from aqka.backends._tiles.in_use import TilesInUse
 from aqka.backends.base import Backend, Workload, check_plan
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
-from aqka.backends.tile_watch import TileHits
+from aqka.backends.diagonal import TileHits
 from aqka.backends.tiles import TileRule, Tiling
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
@@ -159,8 +155,8 @@ class JobBackend(Backend):
         """Wait for the job and return its result, or raise a JobError."""
 
     @abstractmethod
-    def _finish(self, ticket: str, jobs: dict[str, Any]) -> None:
-        """Record what is worth keeping of finished jobs, whose hits are safe, and let go."""
+    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
+        """Record what a ticket's jobs used, failed ones too; let go of those that were counted."""
 
     def _was_run(self, job: Any | None) -> bool:
         """Return whether a job without a result was run, and so is paid for; None: not found.
@@ -262,7 +258,8 @@ class JobBackend(Backend):
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)
         tally = OutcomeTally() if parsed.points else HitTally(len(parsed.layout.shots))
-        jobs: dict[str, Any] = {}
+        jobs: list[Any] = []
+        counted: list[str] = []
         shots = np.zeros_like(parsed.layout.shots)
         failed: JobError | None = None
         lost = 0
@@ -270,6 +267,7 @@ class JobBackend(Backend):
             job_id, job, result = parsed.job_ids[k], None, None
             try:
                 job = self._job(job_id)
+                jobs.append(job)
                 result = self._result(job)
                 self._count(tally, result, parsed, chunk, k, ticket)
             except JobError as error:
@@ -277,11 +275,13 @@ class JobBackend(Backend):
                 if result is not None or self._was_run(job):
                     lost += int(chunk.row_shots().sum())
                 continue
-            jobs[job_id] = job
+            counted.append(job_id)
             shots += chunk.per_pair(chunk.row_shots(), len(shots))
-        self._finish(ticket, jobs)
+        self._finish(ticket, jobs, counted)
         if failed is not None:
-            raise JobError(str(failed), (shots, tally.answer()) if jobs else None, lost) from failed
+            raise JobError(
+                str(failed), (shots, tally.answer()) if counted else None, lost
+            ) from failed
         return tally.answer()
 
     def _count(

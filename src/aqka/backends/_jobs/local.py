@@ -7,10 +7,9 @@ from typing import Any
 
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
-from aqka.backends._jobs.ibm import EXTRA
 from aqka.backends._jobs.outcomes import Bits
-from aqka.backends._noisy.device_noise import noisy_simulator
-from aqka.backends.job_service import JobService
+from aqka.backends._noisy.models import noisy_simulator
+from aqka.backends.job_service import EXTRA, JobService
 from aqka.backends.simulated import tag_seed
 from aqka.backends.split_circuit import CircuitPart, sample_part, split_circuit, tiled_result
 from aqka.errors import InputError, JobError

@@ -1,11 +1,17 @@
-"""The outcomes of a finished sampler job."""
+"""The outcomes of finished jobs: read from registers, put back in order, counted."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import BoolArray
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka.backends._drawing import as_numbers, count_bits
+from aqka.backends._jobs.rows import Chunk
+from aqka.backends._tiles.deal import Deal, Sentinels
+from aqka.backends.diagonal import TileHits
+from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import JobError
 
 Bits = NDArray[np.uint8]
@@ -50,3 +56,101 @@ def _register(result: Any, name: str, job_id: str) -> Bits:
 def all_zero(bits: Bits) -> BoolArray:
     """Return which shots gave all zeros, rows by shots."""
     return np.asarray((bits == 0).all(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class DealtRows:
+    """The slots of a job's rows and of its sentinels.
+
+    Attributes
+    ----------
+    n_tiles, shots
+        Tiles of the job, and shots of every row.
+    slots
+        The slot of each row of the chunk.
+    sentinels
+        What every tile measures beside the plan; None without, and in all jobs but the first.
+    sentinel_slots, which
+        The slots of the sentinels, and which of their points each measures.
+    """
+
+    n_tiles: int
+    shots: int
+    slots: IntArray
+    sentinels: Sentinels | None
+    sentinel_slots: IntArray
+    which: IntArray
+
+    @classmethod
+    def of(cls, chunk: Chunk, k: int, deal: Deal, sentinels: Sentinels | None) -> "DealtRows":
+        """Return the rows of the k-th job of a submission."""
+        slots = deal.slots(chunk.pairs, k)
+        if sentinels is None or k > 0:
+            return cls(deal.n_tiles, chunk.shots, slots, None, slots[:0], slots[:0])
+        more, which = sentinels.slots(slots, deal.n_tiles, chunk.shots)
+        return cls(deal.n_tiles, chunk.shots, slots, sentinels, more, which)
+
+    @property
+    def sentinel_points(self) -> IntArray:
+        """The point that each sentinel slot measures."""
+        return np.array(() if self.sentinels is None else self.sentinels.points, int)[self.which]
+
+    def side_by_side(self, values: FloatArray, beside: FloatArray) -> FloatArray:
+        """Return the values of each row of the tiled circuit, rows by tiles by parameters.
+
+        ``beside`` are the sentinels' values. Slots that nothing was dealt to hold zeros, and
+        nobody looks at their outcomes.
+        """
+        taken = np.append(self.slots, self.sentinel_slots)
+        rows = int(taken.max(initial=-1)) // self.n_tiles + 1
+        laid = np.zeros((rows * self.n_tiles, values.shape[1]))
+        laid[taken] = np.concatenate([values, beside])
+        return laid.reshape(rows, self.n_tiles, values.shape[1])
+
+    def read(self, result: Any, job_id: str) -> tuple[Bits, TileHits | None]:
+        """Return the bits of each row of the chunk, and what the sentinels saw."""
+        names, bits = tile_bits(result, self.n_tiles, job_id)
+        last = max(self.slots.max(initial=-1), self.sentinel_slots.max(initial=-1))
+        if len(bits) <= last or bits.shape[1] < self.shots:
+            raise JobError(
+                f"job {job_id} holds {len(bits)} slots of {bits.shape[1]} shots, fewer than sent."
+            )
+        if self.sentinels is None:
+            return bits[self.slots], None
+        seen = bits[self.sentinel_slots, : self.shots]
+        counted = self.sentinels.count(seen, self.sentinel_slots, self.which, names)
+        return bits[self.slots], counted
+
+
+class HitTally:
+    """Counts all-zero outcomes of pairs."""
+
+    def __init__(self, n_pairs: int) -> None:
+        self._hits = np.zeros(n_pairs, dtype=np.int64)
+
+    def take(self, bits: Bits, chunk: Chunk) -> None:
+        """Count the bits of a job's rows."""
+        row_hits = chunk.hits(all_zero(bits))
+        self._hits += chunk.per_pair(row_hits, len(self._hits))
+
+    def answer(self) -> IntArray:
+        """Return the hits of each pair."""
+        return self._hits
+
+
+class OutcomeTally:
+    """Counts the outcomes of points."""
+
+    def __init__(self) -> None:
+        none = np.zeros(0, dtype=np.int64)
+        self._rows, self._outcomes = [none], [none]
+
+    def take(self, bits: Bits, chunk: Chunk) -> None:
+        """Count the bits of a job's rows."""
+        rows, outcomes = chunk.seen(as_numbers(bits))
+        self._rows.append(rows)
+        self._outcomes.append(outcomes)
+
+    def answer(self) -> OutcomeCounts:
+        """Return how often each outcome was seen in each row of the plan."""
+        return count_bits(np.concatenate(self._rows), np.concatenate(self._outcomes))

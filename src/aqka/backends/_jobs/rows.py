@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, IntArray, as_count, as_counts
-from aqka.backends._tiles.deal import SPREAD, spread_quantum
-from aqka.backends._tiles.sentinels import Sentinels
+from aqka.backends._tiles.deal import SPREAD, Sentinels, spread_quantum
 from aqka.errors import InputError
 
 MAX_EXECUTIONS = 10_000_000  # IBM's limit of executions (rows times shots) per sampler job

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aqka.backends._jobs.rows import Layout
-from aqka.backends._tiles.deal import Deal
-from aqka.backends._tiles.sentinels import Sentinels
+from aqka.backends._tiles.deal import Deal, Sentinels
 from aqka.errors import InputError
 
 TAG_LENGTH = 80  # IBM limits the length of a job tag

@@ -8,10 +8,16 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
-from aqka.backends._noisy.device_noise import noise_on_circuit
-from aqka.backends._points.circuit import point_circuit, setting_angles
-from aqka.backends._points.reference_circuit import placed_like, reference_circuit
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, fidelity_circuit
+from aqka.backends._noisy.models import noise_on_circuit
+from aqka.backends.circuits import (
+    as_feature_map,
+    as_rows_and_columns,
+    fidelity_circuit,
+    placed_like,
+    point_circuit,
+    reference_circuit,
+    setting_angles,
+)
 from aqka.errors import InputError
 
 if TYPE_CHECKING:

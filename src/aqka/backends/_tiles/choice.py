@@ -4,8 +4,7 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.backends._tiles.calibration import Calibration
-from aqka.backends._tiles.places import Place
+from aqka.backends._tiles.places import Calibration, Place
 
 MAX_CANDIDATES = 3000  # the best ones; their conflicts are a matrix
 ROUNDS = 100  # of the local search, or four for each place where there are few

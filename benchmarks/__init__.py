@@ -1,1 +1,0 @@
-"""How right and how fast. ``python -m benchmarks`` writes docs/measured/benchmarks.md."""

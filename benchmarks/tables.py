@@ -1,7 +1,0 @@
-"""Markdown tables."""
-
-
-def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,0 +1,1 @@
+"""So that pytest tells research/tests from tests; not installed."""

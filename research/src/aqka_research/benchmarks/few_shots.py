@@ -1,0 +1,246 @@
+"""States from few shots a point: do shrinkage, neighbours or mixed states beat maximum likelihood?
+
+Run it with ``python -m aqka_research.benchmarks.few_shots``; it takes about ten minutes. Tasks are
+the suite's development tasks of 2 to 5 qubits, because a method that does not pay there needs no
+confirmation.
+
+Beside the pure state of maximum likelihood, which aqka uses:
+
+- *rank 4*: the overlap of mixed states of rank 4, close to the posterior mean of the kernel;
+- *neighbours*: the likelihood of a point's own counts and of all others', weighted by the overlap
+  of a first fit to the power β; β is the one that explains held-out shots best, none included;
+- *pooled*: 16 additional counts from the mean state of all points;
+- *linear*: every Pauli expectation shrunk toward its mean over all points by the ratio of its
+  variance to that of the shot noise, then the top eigenvector.
+"""
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import hadamard
+
+from aqka._util.arrays import FloatArray
+from aqka.backends import StatevectorBackend
+from aqka.core.point_plans import even_plan
+from aqka.core.points import PointTable
+from aqka.core.problem import Problem
+from aqka.core.settings import choose_settings
+from aqka.estimates.states import fit_states, outcome_probabilities
+from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
+from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.readouts import make_readout
+from aqka_research.compare.total import total_tasks
+from aqka_research.suite import SUITE, QuantumTask
+
+LEVELS = (16, 32, 64, 128)
+SEEDS = range(2)
+QUBITS, POINTS = 5, 150
+POWERS = (16, 8, 4, 2)
+PRIOR_COUNTS = 16
+SMALLEST = 1e-6
+PAULIS = np.array([np.eye(2), [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+
+Kernels = tuple[FloatArray, FloatArray]
+"""Of the training points, and of new points with them."""
+
+
+def measured(backend: StatevectorBackend, shots: int) -> PointTable:
+    """Return counts of a backend's points with ``shots`` shots each."""
+    n_points, settings = backend.shape[0], choose_settings(backend.n_qubits, seed=0)
+    plan = even_plan(np.arange(n_points), settings, shots)
+    table = PointTable(n_points, settings)
+    table.add(plan, backend.collect(backend.submit(plan, f"{shots} shots a point")))
+    return table
+
+
+def dense(table: PointTable) -> FloatArray:
+    """Return the counts, one row per point."""
+    counts = table.dense(np.arange(table.n_points))
+    return counts.reshape(table.n_points, -1).astype(np.float64)
+
+
+def overlaps(left: ComplexArray, right: ComplexArray) -> FloatArray:
+    """Return the kernel of pure states."""
+    return np.asarray(np.abs(left.conj() @ right.T) ** 2)
+
+
+def pure_fit(bases: ProductBases, counts: FloatArray) -> ComplexArray:
+    """Return pure states of counts that need not be whole numbers."""
+    total, (point, outcome) = counts.sum(axis=1), np.nonzero(counts)
+    share = counts[point, outcome] / total[point]
+    index = point * counts.shape[1] + outcome
+    seen = SeenOutcomes(len(counts), counts.shape[1], index, share, point)
+    tolerance = 1e-2 * np.sqrt(bases.dimension / total)
+    states = maximise_likelihood(bases, seen, spectral_start(bases, seen), tolerance)[0]
+    return np.asarray(states[0])
+
+
+def maximum_likelihood(old: PointTable, new: PointTable) -> Kernels:
+    """Return the kernels of pure states."""
+    states, others = fit_states(old), fit_states(new)
+    return states.kernel(), others.kernel(states)
+
+
+def rank_four(old: PointTable, new: PointTable) -> Kernels:
+    """Return the kernels of mixed states."""
+    states, others = (fit_states(table, 4, start=fit_states(table)) for table in (old, new))
+    return states.kernel(), others.kernel(states)
+
+
+def neighbours(old: PointTable, new: PointTable) -> Kernels:
+    """Return the kernels of states that share counts with similar ones, if that explains more."""
+    bases, counts, others = ProductBases(old.settings), dense(old), dense(new)
+    half = np.random.default_rng(0).binomial(counts.astype(np.int64), 0.5).astype(np.float64)
+    half[half.sum(axis=1) == 0] = SMALLEST
+    first = pure_fit(bases, half)
+    held_out: dict[int | None, float] = {None: _explained(bases, first, counts - half)}
+    for power in POWERS:
+        shared = _weights(overlaps(first, first), power) @ half
+        held_out[power] = _explained(bases, pure_fit(bases, shared), counts - half)
+    best = max(held_out, key=lambda power: held_out[power])
+    states, fresh = pure_fit(bases, counts), pure_fit(bases, others)
+    if best is not None:
+        near = overlaps(fresh, states) ** best
+        states, fresh = (
+            pure_fit(bases, _weights(overlaps(states, states), best) @ counts),
+            pure_fit(bases, others + near @ counts),
+        )
+    return overlaps(states, states), overlaps(fresh, states)
+
+
+def _weights(kernel: FloatArray, power: int) -> FloatArray:
+    weights = kernel**power
+    np.fill_diagonal(weights, 1.0)
+    return weights
+
+
+def _explained(bases: ProductBases, states: ComplexArray, counts: FloatArray) -> float:
+    p = outcome_probabilities(bases, states[None]).reshape(len(states), -1)
+    return float(np.sum(counts * np.log(np.maximum(p, SMALLEST))))
+
+
+def pooled(old: PointTable, new: PointTable) -> Kernels:
+    """Return the kernels of states with additional counts from the mean of all."""
+    bases = ProductBases(old.settings)
+    sums, shots = pauli_sums(old)
+    mean = sums.sum(axis=0) / np.maximum(shots.sum(axis=0), 1)
+    values, vectors = np.linalg.eigh(matrices(mean[None])[0])
+    weights = np.maximum(values, 0) / np.maximum(values, 0).sum()
+    p = outcome_probabilities(bases, np.ascontiguousarray(vectors.T)[None])
+    prior = PRIOR_COUNTS / bases.n_settings * np.tensordot(weights, p, axes=1).reshape(-1)
+    states, fresh = (pure_fit(bases, dense(table) + prior) for table in (old, new))
+    return overlaps(states, states), overlaps(fresh, states)
+
+
+def linear(old: PointTable, new: PointTable) -> Kernels:
+    """Return the kernels of the top eigenvectors of shrunk Pauli expectations."""
+    sums, shots = pauli_sums(old)
+    known = np.maximum(shots, 1)
+    mean = sums.sum(axis=0) / np.maximum(shots.sum(axis=0), 1)
+    # E(e - m)² = v + (1 - m² - v)/n, weighted by shots.
+    excess = (sums / known - mean) ** 2 - (1 - mean**2) / known
+    weight = np.maximum(np.sum(shots * (1 - 1 / known), axis=0), 1)
+    variance = np.clip(np.sum(shots * excess, axis=0) / weight, 0, 1)
+    states, fresh = (
+        np.linalg.eigh(matrices(_shrunk(*pauli_sums(table), mean, variance)))[1][:, :, -1]
+        for table in (old, new)
+    )
+    return overlaps(states, states), overlaps(fresh, states)
+
+
+def _shrunk(
+    sums: FloatArray, shots: FloatArray, mean: FloatArray, variance: FloatArray
+) -> FloatArray:
+    known = np.maximum(shots, 1)
+    noise = np.maximum(1 - mean**2 - variance, SMALLEST) / known
+    kept = np.where(shots > 0, variance / (variance + noise), 0.0)
+    found = mean + kept * (sums / known - mean)
+    found[:, 0] = 1.0
+    return np.asarray(found)
+
+
+def pauli_sums(table: PointTable) -> tuple[FloatArray, FloatArray]:
+    """Return the sum of every Pauli operator's ±1 over the shots that measured it, and these.
+
+    The operators are numbers in base 4: 0 for I, then X, Y, Z, qubit 0 the last digit.
+    """
+    n, d = table.n_qubits, 2**table.n_qubits
+    counts = dense(table).reshape(table.n_points, table.n_settings, d)
+    supports = (np.arange(d)[:, None] >> np.arange(n)) & 1
+    index = ((table.settings[:, None] + 1) * supports) @ 4 ** np.arange(n)
+    sums, shots = np.zeros((2, table.n_points, 4**n))
+    for setting, operators in enumerate(index):
+        sums[:, operators] += counts[:, setting] @ hadamard(d)
+        shots[:, operators] += table.shots[:, setting, None]
+    return sums, shots
+
+
+def matrices(expectations: FloatArray) -> ComplexArray:
+    """Return 2^-n Σ ⟨P⟩ P of each row."""
+    n_points, size = expectations.shape
+    n = round(np.log(size) / np.log(4))
+    found = expectations.reshape(n_points, *(4,) * n)
+    for _ in range(n):
+        found = np.tensordot(found, PAULIS, axes=([1], [0]))
+    order = [0, *range(1, 2 * n, 2), *range(2, 2 * n + 1, 2)]
+    return np.asarray(found.transpose(order).reshape(n_points, 2**n, 2**n) / 2**n)
+
+
+METHODS: dict[str, Callable[[PointTable, PointTable], Kernels]] = {
+    "rank 4": rank_four,
+    "neighbours": neighbours,
+    "pooled": pooled,
+    "linear": linear,
+}
+
+
+def scores(name: str, seed: int) -> FloatArray:
+    """Return levels × methods, maximum likelihood first, × (correlation, agreement)."""
+    task = SUITE[name].draw(seed)
+    assert isinstance(task, QuantumTask)
+    problem = Problem(np.sign(task.y) + (task.y == 0))
+    exact = make_readout("ridge-loo").fit_kernel(task.kernel, problem)
+    labels = exact.decision_function(task.test_kernel) >= 0
+    pairs = np.triu_indices(len(task.y), k=1)
+    backends = [
+        StatevectorBackend(X, task.feature_map(), seed=2 * seed + k)
+        for k, X in enumerate((task.X, task.test_X))
+    ]
+    found = []
+    for shots in LEVELS:
+        tables = [measured(backend, shots) for backend in backends]
+        for method in (maximum_likelihood, *METHODS.values()):
+            kernel, rows = method(*tables)
+            head = make_readout("ridge-loo").fit_kernel(kernel, problem)
+            agreement = np.mean((head.decision_function(rows) >= 0) == labels)
+            found.append((np.corrcoef(kernel[pairs], task.kernel[pairs])[0, 1], agreement))
+    return np.reshape(found, (len(LEVELS), 1 + len(METHODS), 2))
+
+
+def main() -> None:
+    """Measure and print a Markdown table of differences from maximum likelihood."""
+    tasks = [SUITE[name] for name in total_tasks("development")]
+    names = [task.name for task in tasks if task.features <= QUBITS and task.points <= POINTS]
+    found = []
+    for name in names:
+        found.append(np.mean([scores(name, seed) for seed in SEEDS], axis=0))
+        print(f"{name}: done", file=sys.stderr)
+    table = np.array(found)
+    print(f"{len(names)} tasks, {len(SEEDS)} seeds each\n")
+    for what, title in enumerate(("correlation", "agreement")):
+        print(f"| {title} at S | maximum likelihood | " + " | ".join(METHODS) + " |")
+        print("|" + " --- |" * (2 + len(METHODS)))
+        for level, shots in enumerate(LEVELS):
+            plain = table[:, level, 0, what]
+            cells = [str(shots), f"{plain.mean():.3f}"]
+            for k in range(len(METHODS)):
+                gain = table[:, level, 1 + k, what] - plain
+                error = np.std(gain, ddof=1) / np.sqrt(len(gain))
+                cells.append(f"{gain.mean():+.3f} ± {error:.3f}")
+            print("| " + " | ".join(cells) + " |")
+        print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""The exact kernel side by side with its peers, and with the bare matrix product of the states.
+
+All timings are of one thread, in one run, on the same data; peers that are not installed are left
+out with a note (``pip install 'aqka[peers]'``).
+"""
+
+import resource
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from aqka.backends.statevector import StatevectorBackend
+from aqka_research.benchmarks.bars import Bar, fastest
+
+Kernel = Callable[[np.ndarray], np.ndarray]
+
+
+def measure() -> list[Bar]:
+    """Measure every comparison."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the peers' deprecations are not the subject
+        bars = [against_product(n_qubits, 1000) for n_qubits in (4, 8, 12)]
+        bars += [
+            against("qiskit_machine_learning", statevector_kernel, 4, 1000, 100),
+            against("qiskit_machine_learning", statevector_kernel, 12, 500, 20),
+            against("pennylane", pennylane_kernel, 4, 1000),
+            against("qulacs", qulacs_kernel, 4, 1000),
+            against("qulacs", qulacs_kernel, 12, 500),
+            against("squlearn", squlearn_kernel, 4, 200),  # minutes at a thousand points
+        ]
+    return [*bars, peak_memory(5000, 12)]
+
+
+def against_product(n_qubits: int, n_points: int) -> Bar:
+    """Compare all of the kernel's work with the complex product of the finished states."""
+    X = data(n_points, n_qubits)
+    states = np.ascontiguousarray(StatevectorBackend(X).states())
+    product, ours = fastest(
+        [lambda: states @ states.conj().T, lambda: StatevectorBackend(X).kernel()], repeats=5
+    )
+    asked = n_qubits >= 8  # at 4 qubits the product takes 4 ms, less than compiling a circuit
+    return Bar(
+        f"exact kernel, {n_qubits} qubits, N = {n_points}, beside the bare product of the states",
+        f"{ours / product:.2f} × its time, {1e3 * ours:.3g} ms",
+        "≤ 3 ×" if asked else "",
+        ours <= 3 * product if asked else None,
+    )
+
+
+def against(
+    peer: str, kernel: Kernel, n_qubits: int, n_points: int, asked: float | None = None
+) -> Bar:
+    """Compare with a peer's way to the same kernel, after a warm-up on three points."""
+    what = f"exact kernel, {n_qubits} qubits, N = {n_points}, beside {kernel.__doc__}"
+    if find_spec(peer) is None:
+        return Bar(what, f"{peer} is not installed")
+    X = data(n_points, n_qubits)
+    kernel(X[:3])
+    theirs: list[np.ndarray] = []
+    (other,) = fastest([lambda: theirs.append(kernel(X))], repeats=1)
+    (ours,) = fastest([lambda: StatevectorBackend(X).kernel()], repeats=3)
+    difference = float(np.abs(theirs[0] - StatevectorBackend(X).kernel()).max())
+    return Bar(
+        what,
+        f"{other / ours:.3g} × faster ({other:.3g} s against {ours:.3g} s; largest difference "
+        f"{difference:.0e})",
+        "" if asked is None else f"≥ {asked:g} ×",
+        None if asked is None else other >= asked * ours,
+    )
+
+
+def peak_memory(n_points: int, n_qubits: int) -> Bar:
+    """Measure a large kernel's peak memory in a process of its own."""
+    code = f"from {__name__} import run_large; run_large({n_points}, {n_qubits})"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    peak, seconds = (float(word) for word in out.stdout.split())
+    return Bar(
+        f"peak memory of an exact kernel, {n_qubits} qubits, N = {n_points}",
+        f"{peak:.2f} GiB ({seconds:.0f} s)",
+        "≤ 8 GiB",
+        peak <= 8,
+    )
+
+
+def run_large(n_points: int, n_qubits: int) -> None:
+    """Compute one kernel and print this process's peak memory in GiB and the seconds taken."""
+    X = data(n_points, n_qubits)
+    (seconds,) = fastest([lambda: StatevectorBackend(X).kernel()], repeats=1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # Linux reports KiB
+    print(peak, seconds)
+
+
+def data(n_points: int, n_features: int) -> np.ndarray:
+    """Return the points of every comparison."""
+    return np.random.default_rng(0).uniform(0, np.pi, size=(n_points, n_features))
+
+
+def zz_circuit(n_qubits: int) -> Any:
+    """Return the ZZ map as a Qiskit circuit."""
+    from qiskit.circuit.library import zz_feature_map
+
+    return zz_feature_map(n_qubits, reps=2, entanglement="linear")
+
+
+def statevector_kernel(X: np.ndarray) -> np.ndarray:
+    """Qiskit Machine Learning's FidelityStatevectorKernel"""
+    from qiskit_machine_learning.kernels import FidelityStatevectorKernel
+
+    return np.asarray(FidelityStatevectorKernel(feature_map=zz_circuit(X.shape[1])).evaluate(X))
+
+
+def squlearn_kernel(X: np.ndarray) -> np.ndarray:
+    """sQUlearn's FidelityKernel"""
+    from squlearn import Executor
+    from squlearn.encoding_circuit import QiskitEncodingCircuit
+    from squlearn.kernel import FidelityKernel
+
+    circuit = QiskitEncodingCircuit(zz_circuit(X.shape[1]), mode="features")
+    return np.asarray(FidelityKernel(circuit, Executor("pennylane")).evaluate(X))
+
+
+def pennylane_kernel(X: np.ndarray) -> np.ndarray:
+    """PennyLane with parameter broadcasting"""
+    import pennylane as qml
+
+    wires = range(X.shape[1])
+
+    def state(x: np.ndarray) -> Any:
+        for _ in range(2):
+            for i in wires:
+                qml.Hadamard(i)
+                qml.PhaseShift(2 * x[i], i)
+            for i in wires[:-1]:
+                qml.CNOT([i, i + 1])
+                qml.PhaseShift(2 * (np.pi - x[i]) * (np.pi - x[i + 1]), i + 1)
+                qml.CNOT([i, i + 1])
+        return qml.state()
+
+    device = qml.device("default.qubit", wires=wires)
+    states = np.asarray(qml.QNode(state, device, diff_method=None)(X.T))
+    return np.asarray(np.abs(states.conj() @ states.T) ** 2)
+
+
+def qulacs_kernel(X: np.ndarray) -> np.ndarray:
+    """a loop over points in qulacs"""
+    import qulacs
+
+    n_qubits = X.shape[1]
+    states = np.empty((len(X), 2**n_qubits), dtype=complex)
+    state = qulacs.QuantumState(n_qubits)
+    for k, x in enumerate(X):
+        circuit = qulacs.QuantumCircuit(n_qubits)
+        for _ in range(2):
+            for i in range(n_qubits):
+                circuit.add_H_gate(i)
+                circuit.add_U1_gate(i, 2 * x[i])
+            for i in range(n_qubits - 1):
+                circuit.add_CNOT_gate(i, i + 1)
+                circuit.add_U1_gate(i + 1, 2 * (np.pi - x[i]) * (np.pi - x[i + 1]))
+                circuit.add_CNOT_gate(i, i + 1)
+        state.set_zero_state()
+        circuit.update_quantum_state(state)
+        states[k] = state.get_vector()
+    return np.asarray(np.abs(states.conj() @ states.T) ** 2)

@@ -1,0 +1,117 @@
+"""New points: how often intervals cover, and how often a settled class is wrong.
+
+Run it with ``python -m aqka_research.benchmarks.point_prediction``; it takes some minutes on two
+cores. On the confirmation tasks of 2 to 6 qubits, and on Iris with its three classes, a head is
+trained on points of S shots, and new points may have S shots on average. The truth is what the same
+head says of the exact state, or of 20,000 shots where that is not pure or the kernel projected.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import minmax_scale
+
+from aqka.backends import AerBackend, StatevectorBackend
+from aqka.backends.aer import depolarising_noise
+from aqka.core.problem import Problem
+from aqka.core.settings import uniform_settings
+from aqka.runs.driver import drive
+from aqka.sessions.gaussian_points import ProjectedPoints
+from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions.point_heads import FidelityOfPoints, PointHead
+from aqka.sessions.point_prediction import predict_points
+from aqka.sweep.cells import run_cells
+from aqka.sweep.store import Cell, Result, stable_name
+from aqka_research.compare.total import total_tasks
+from aqka_research.suite import SUITE, QuantumTask
+
+FIDELITY, PROJECTED, NOISY, CLASSES = "fidelity", "projected", "fidelity, noise", "three classes"
+SHOTS = {
+    FIDELITY: (32, 128, 512),
+    PROJECTED: (128, 512),
+    NOISY: (128, 512),
+    CLASSES: (128, 512),
+}
+QUBITS = {FIDELITY: range(2, 7), PROJECTED: range(2, 7), NOISY: range(2, 4)}
+LEVEL, ERROR_RATE = 0.9, 0.05
+NEVER = 1e-300  # no point is settled at this rate
+EXACT = 20_000  # shots a point that stand for exact states
+SPLITS = 5  # of Iris
+
+
+@stable_name("benchmarks.point_prediction:measure")
+def measure(cell: Cell) -> Result:
+    """Return coverage, share settled, share settled wrongly, and shots used of those allowed."""
+    kind, shots = cell["kind"], cell["shots"]
+    X, y, new_X, feature_map = _iris(cell["seed"]) if kind == CLASSES else _task(cell["task"])
+    if kind == NOISY:
+        noise = depolarising_noise()
+        old: Any = AerBackend(X, feature_map, noise=noise, seed=0)
+        new: Any = AerBackend(new_X, feature_map, noise=noise, seed=1)
+    else:
+        old, new = (
+            StatevectorBackend(X, feature_map, seed=0),
+            StatevectorBackend(new_X, feature_map, seed=1),
+        )
+    settings = uniform_settings(old.n_qubits) if kind == PROJECTED else None
+    session = PointAcquisition(Problem(y), old.n_qubits, shots * len(y), settings=settings)
+    drive(session, old)
+    rank = None if kind == NOISY else 1
+    head = session.fit(
+        kernel=ProjectedPoints() if kind == PROJECTED else FidelityOfPoints(rank=rank)
+    )
+    truth = exact_decisions(head, new, pure=kind in (FIDELITY, CLASSES))
+    budget = shots * len(truth)
+    every = predict_points(head, new, budget, error_rate=NEVER, level=LEVEL)
+    stopped = predict_points(head, new, budget, error_rate=ERROR_RATE)
+    return {
+        "cover": float(np.mean((every.low <= truth) & (truth <= every.high))),
+        "settled": float(np.mean(stopped.settled)),
+        "wrong": float(np.mean(stopped.settled & (stopped.labels != head.labels(truth)))),
+        "used": float(stopped.shots.sum() / budget),
+    }
+
+
+def _task(name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Any]:
+    task = SUITE[name].draw(0)
+    assert isinstance(task, QuantumTask)
+    return task.X, np.sign(task.y) + (task.y == 0), task.test_X, task.feature_map()
+
+
+def _iris(seed: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], None]:
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(X))
+    X = minmax_scale(X, (0.0, np.pi / 2))[order]
+    return X[:75], y[order][:75], X[75:], None
+
+
+def exact_decisions(head: PointHead, new: Any, pure: bool) -> NDArray[Any]:
+    """Return what a head says of the exact states, or of so many shots that they are exact."""
+    if pure:
+        return np.asarray(head.decide_exactly(new.states()))  # type: ignore[attr-defined]
+    return predict_points(head, new, EXACT * new.shape[0], error_rate=NEVER).f
+
+
+def main() -> None:
+    """Measure and print a Markdown table: means over tasks, and the worst of them."""
+    header = ["kernel", "tasks", "S", f"{LEVEL:.0%} intervals cover", "settled", "settled wrongly"]
+    header += ["most in a task", "shots used"]
+    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
+    for kind, levels in SHOTS.items():
+        names = total_tasks("confirmation") if kind in QUBITS else []
+        cells: list[Cell] = [
+            {"task": name, "kind": kind} for name in names if SUITE[name].features in QUBITS[kind]
+        ] or [{"seed": seed, "kind": kind} for seed in range(SPLITS)]
+        for shots in levels:
+            found = run_cells(measure, [{**cell, "shots": shots} for cell in cells], None)
+            mean = {key: np.mean([one[key] for one in found]) for key in found[0]}
+            row = [kind, str(len(cells)), str(shots), f"{mean['cover']:.1%}"]
+            row += [f"{mean['settled']:.0%}", f"{mean['wrong']:.2%}"]
+            row += [f"{max(one['wrong'] for one in found):.1%}", f"{mean['used']:.0%}"]
+            print("| " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Projected kernels from few shots a point: accuracy, the choice of γ, noise removed or kept.
+
+Run it with ``python -m aqka_research.benchmarks.projected``; it takes about a minute. The same
+beside sQUlearn is ``python -m aqka_research.benchmarks.projected_squlearn``.
+
+An SVM on the Gaussian kernel of one-qubit reduced states, measured in three settings: all X, all Y,
+all Z. γ is 1 over the median squared distance, or chosen by the leave-one-out error of a ridge
+(:mod:`aqka.readouts.projected_gamma`).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.core.outcomes import OutcomeCounts
+from aqka.core.point_plans import even_plan
+from aqka.core.points import PointTable
+from aqka.core.settings import uniform_settings
+from aqka.estimates.projected import (
+    ReducedStates,
+    gaussian_projected_kernel,
+    median_gamma,
+    reduced_states,
+)
+from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.readouts.projected_gamma import tuned_gamma
+from aqka_research.benchmarks.point_law import iqp_map
+
+C = 5.0
+SEEDS = range(5)
+N_TEST = 150
+EXACT = 3 * 10**7
+"""Shots a point that stand for the exact expectations."""
+
+
+def angle_map(x: FloatArray) -> ComplexArray:
+    """Return product states of RY(π x_i)."""
+    states = np.ones((len(x), 1))
+    for column in x.T:
+        qubit = np.stack([np.cos(np.pi * column / 2), np.sin(np.pi * column / 2)], axis=1)
+        states = (qubit[:, :, None] * states[:, None, :]).reshape(len(x), -1)
+    return states.astype(np.complex128)
+
+
+def half_range_iqp_map(x: FloatArray) -> ComplexArray:
+    """Return states of the IQP map with angles up to π/2: up to π it learns less, exact or not."""
+    return iqp_map(x / 2)
+
+
+def _breast_cancer() -> tuple[FloatArray, FloatArray]:
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), np.where(y, 1.0, -1.0)
+
+
+def _digits() -> tuple[FloatArray, FloatArray]:
+    from sklearn.datasets import load_digits
+
+    X, digit = load_digits(return_X_y=True)
+    kept = np.isin(digit, (3, 5))
+    return X[kept], np.where(digit[kept] == 5, 1.0, -1.0)
+
+
+Source = Callable[[], tuple[FloatArray, FloatArray]]
+TASKS: tuple[
+    tuple[str, Source, int, Callable[[FloatArray], ComplexArray], tuple[int, ...]], ...
+] = (
+    ("breast cancer, IQP 8 qubits", _breast_cancer, 8, half_range_iqp_map, (24, 96, 384)),
+    ("digits 3/5, angles 10 qubits", _digits, 10, angle_map, (75, 300, 1200)),
+)
+
+
+def split(source: Source, n_qubits: int, seed: int) -> tuple[FloatArray, FloatArray, int]:
+    """Return features within [0, 1], labels and the number of training points."""
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import MinMaxScaler
+
+    X, y = source()
+    n_train = len(X) - N_TEST
+    order = np.random.default_rng(seed).permutation(len(X))[: n_train + N_TEST]
+    X, y = X[order], y[order]
+    X = PCA(n_qubits, random_state=0).fit(X[:n_train]).transform(X)
+    return MinMaxScaler((0, 1), clip=True).fit(X[:n_train]).transform(X), y, n_train
+
+
+def measured(states: ComplexArray, shots: int, random: np.random.Generator) -> ReducedStates:
+    """Return the reduced states of points that got ``shots`` shots each in three settings."""
+    settings = uniform_settings(int(np.log2(states.shape[1])))
+    p = np.abs(ProductBases(settings).amplitudes(states)) ** 2
+    p /= p.sum(axis=2, keepdims=True)
+    plan = even_plan(np.arange(len(states)), settings, shots)
+    table = PointTable(len(states), settings)
+    counts = random.multinomial(plan.shots, p[plan.points, plan.settings])
+    table.add(plan, OutcomeCounts.of_dense(counts))
+    return reduced_states(table)
+
+
+def accuracies(states: ReducedStates, y: FloatArray, n_train: int) -> list[float]:
+    """Return the test accuracies: noise removed or kept, the median's γ or the tuned one."""
+    from sklearn.svm import SVC
+
+    train, new = states.subset(slice(n_train)), states.subset(slice(n_train, None))
+    found = []
+    for keep_noise in (False, True):
+        for gamma in (median_gamma(train), tuned_gamma(train, y[:n_train], keep_noise)):
+            kernel = gaussian_projected_kernel(train, gamma, keep_noise=keep_noise)
+            rows = gaussian_projected_kernel(new, gamma, train, keep_noise=keep_noise)
+            svm = SVC(C=C, kernel="precomputed").fit(kernel, y[:n_train])
+            found.append(float(svm.score(rows, y[n_train:])))
+    return found
+
+
+def main() -> None:
+    """Measure and print a Markdown table."""
+    header = ["task", "shots a point", "removed, median γ", "removed, tuned γ"]
+    header += ["kept, median γ", "kept, tuned γ"]
+    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
+    for name, source, n_qubits, states_of, shot_levels in TASKS:
+        for shots in (*shot_levels, EXACT):
+            scores = []
+            for seed in SEEDS:
+                X, y, n_train = split(source, n_qubits, seed)
+                random = np.random.default_rng([seed, shots])
+                scores.append(accuracies(measured(states_of(X), shots, random), y, n_train))
+            error = np.std(scores, axis=0, ddof=1) / np.sqrt(len(SEEDS))
+            cells = [name, "exact" if shots == EXACT else str(shots)]
+            cells += [
+                f"{mean:.3f} ± {deviation:.3f}"
+                for mean, deviation in zip(np.mean(scores, axis=0), error, strict=True)
+            ]
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The paper's methods as a reading has them: which allocator runs, and on which schedule."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from aqka._util.arrays import FloatArray
+from aqka.allocators import Allocation, Allocator, TargetFill
+from aqka.allocators.aqka import Aqka, spectrum_gradient
+from aqka.allocators.aqka_oracle import AqkaOracle
+from aqka.allocators.bernoulli import Bernoulli
+from aqka.allocators.hybrid import Hybrid
+from aqka.allocators.multinomial import Multinomial
+from aqka.allocators.multinomial_oracle import MultinomialOracle
+from aqka.allocators.schedule import Schedule
+from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, kkt_targets
+from aqka.core.pairs import PairTable
+from aqka.core.problem import Problem
+from aqka_research.paper_reading import PaperReading
+from aqka_research.switched_variance import shared_spectrum
+
+
+@dataclass(frozen=True)
+class TrueBernoulli(AqkaOracle):
+    """Bernoulli-only with the variances of the true kernel: no estimate, no placeholder."""
+
+    ledger_name: ClassVar[str] = "aqka_research.reproduce.experiments.scaling.TrueBernoulli"
+
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return the same for every pair."""
+        return np.ones(table.n_pairs)
+
+
+@dataclass(frozen=True)
+class SharedAqka(Aqka):
+    """AQKA that shares its decomposition with all who decompose the same kernel."""
+
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return ĝ from what has been measured so far."""
+        spectrum = shared_spectrum(problem.reading.kernel(table))  # line 5
+        return table.condense(spectrum_gradient(spectrum, problem))
+
+
+@dataclass(frozen=True)
+class FixedTarget(Allocator):
+    """Target-fill whose B_t in line 8 is one number instead of the cumulative budget.
+
+    Attributes
+    ----------
+    scored
+        Whose score it fills toward.
+    target_budget
+        B_t.
+    """
+
+    scored: TargetFill
+    target_budget: float
+
+    def check(self, problem: Problem) -> None:
+        """Require what the score requires."""
+        self.scored.check(problem)
+
+    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+        """Fill toward (B_t / Z) · score (Algorithm 1, lines 8 and 9)."""
+        targets = kkt_targets(self.scored.score(table, problem), self.target_budget)
+        return Allocation(fill(targets, table.shots, shots, rng))
+
+
+def arm_as_read(
+    allocator: Allocator, schedule: Schedule | None, reading: PaperReading, budget: int
+) -> tuple[Allocator, Schedule]:
+    """Return an allocator and its schedule under a reading of the paper.
+
+    Settings that an experiment gives on purpose, such as a floor of 0, stay.
+    """
+    chosen = schedule or allocator.schedule
+    if type(allocator) is Bernoulli and reading.bernoulli == "true":
+        allocator = TrueBernoulli()
+    if not isinstance(allocator, TargetFill):
+        return allocator, chosen
+    if reading.oracle == "bare" and _is_oracle(allocator):
+        allocator = replace(allocator, floor=0.0)
+        chosen = chosen if schedule else replace(chosen, warmup=0.0)
+    if reading.floor == "none" and allocator.floor == SENSITIVITY_FLOOR:
+        allocator = replace(allocator, floor=0.0)
+    if type(allocator) is Aqka:
+        allocator = SharedAqka(allocator.floor)
+    if reading.targets == "cumulative" or isinstance(allocator, (Multinomial, MultinomialOracle)):
+        return allocator, chosen
+    rounds = budget - round(chosen.warmup * budget)
+    own = rounds / chosen.rounds if reading.targets == "round" else float(budget)
+    return FixedTarget(allocator, own), chosen
+
+
+def _is_oracle(allocator: Allocator) -> bool:
+    return isinstance(allocator, AqkaOracle) and not isinstance(allocator, TrueBernoulli)
+
+
+def uses_estimated_variance(allocator: Allocator) -> bool:
+    """Return whether an allocator looks at K̂(1-K̂), and so at the switches of that term."""
+    scored = allocator.scored if isinstance(allocator, FixedTarget) else allocator
+    return isinstance(scored, (TargetFill, Hybrid)) and not isinstance(scored, AqkaOracle)

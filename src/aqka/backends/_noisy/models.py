@@ -1,0 +1,220 @@
+"""Noise models: those given, those of a device, and what they do at each instruction.
+
+Aer builds the noise of all 156 qubits of a Heron and reads it anew in every run, 4 to 9 s each.
+For the few qubits in use it takes milliseconds, and the outcomes have the same distribution.
+"""
+
+import json
+from copy import copy
+from inspect import isclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, text_digest
+from aqka._util.optional import require
+from aqka.backends._noisy.pauli import transfer_matrix, zero_outcome
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+    from qiskit.circuit import Instruction
+    from qiskit.transpiler import Target
+    from qiskit_aer.noise import NoiseModel, QuantumError
+
+# The gates that Aer's density matrices know, so that a feature map keeps its own gates.
+_ONE_QUBIT = [
+    *("h", "s", "sdg", "sx", "sxdg", "t", "tdg", "x", "y", "z"),
+    *("p", "r", "rx", "ry", "rz", "u", "u1", "u2", "u3"),
+]
+_TWO_QUBIT = ["cp", "cx", "cy", "cz", "ecr", "rxx", "ryy", "rzx", "rzz", "swap"]
+
+
+def depolarising_noise(one_qubit: float = 0.01, two_qubit: float = 0.04) -> "NoiseModel":
+    """Return depolarising noise after every gate; the defaults are the paper's (Appendix C).
+
+    The rates are Qiskit's λ in ρ → (1 - λ) ρ + λ I/d. All one- and two-qubit gates of Aer's
+    density matrices are basis gates and carry the noise, rz and p included, which are virtual
+    on IBM's devices. So a feature map runs with its own gates, the ZZ map with h, p and cx.
+
+    Parameters
+    ----------
+    one_qubit, two_qubit
+        Depolarising rates, within [0, 1].
+    """
+    noise = require("qiskit_aer.noise", "aer")
+    for name, rate in (("one_qubit", one_qubit), ("two_qubit", two_qubit)):
+        if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate <= 1:
+            raise InputError(f"{name} must be a depolarising rate within [0, 1], got {rate!r}.")
+    model: NoiseModel = noise.NoiseModel(basis_gates=[*_ONE_QUBIT, *_TWO_QUBIT])
+    model.add_all_qubit_quantum_error(noise.depolarizing_error(one_qubit, 1), _ONE_QUBIT)
+    model.add_all_qubit_quantum_error(noise.depolarizing_error(two_qubit, 2), _TWO_QUBIT)
+    return model
+
+
+DENSITY_MATRIX_QUBITS = 10  # up to here the exact noisy state is faster than trajectories
+
+
+def used_qubits(circuit: "QuantumCircuit") -> list[int]:
+    """Return the qubits that anything but a barrier touches, in ascending order."""
+    return sorted(
+        {
+            circuit.find_bit(qubit).index
+            for instruction in circuit.data
+            if instruction.operation.name != "barrier"
+            for qubit in instruction.qubits
+        }
+    )
+
+
+def noise_on_circuit(noise: Any, circuit: "QuantumCircuit") -> "NoiseModel":
+    """Return a noise model of the qubits that a circuit uses.
+
+    Parameters
+    ----------
+    noise
+        A ``NoiseModel``, an ``AerSimulator`` that carries one, or a device, whose noise Aer
+        derives from its calibration.
+    circuit
+        The circuit as transpiled for it.
+    """
+    aer = require("qiskit_aer", "aer")
+    noise_module = require("qiskit_aer.noise", "aer")
+    used = set(used_qubits(circuit))
+    if isinstance(noise, noise_module.NoiseModel):
+        return _cut_model(noise, used)
+    if isinstance(noise, aer.AerSimulator):
+        # It carries its own model; reading its target as a device's would lose the noise.
+        return _cut_model(noise.options.noise_model or noise_module.NoiseModel(), used)
+    target = _cut_target(noise.target, used)
+    # What Aer reads of a backend, and no more.
+    device = SimpleNamespace(
+        version=2, target=target, operation_names=list(target.operation_names), dt=target.dt
+    )
+    model: NoiseModel = noise_module.NoiseModel.from_backend(device)
+    return model
+
+
+def noisy_simulator(device: Any, circuit: "QuantumCircuit") -> Any:
+    """Return an Aer simulator with a device's noise, made for runs of one circuit."""
+    aer = require("qiskit_aer", "aer")
+    exact = len(used_qubits(circuit)) <= DENSITY_MATRIX_QUBITS
+    return aer.AerSimulator(
+        method="density_matrix" if exact else "automatic",
+        noise_model=noise_on_circuit(device, circuit),
+        runtime_parameter_bind_enable=True,  # a circuit a row would cost more than its simulation
+        max_parallel_threads=1,  # Aer's threads wait by spinning, on a busy machine for long
+    )
+
+
+def _cut_model(model: "NoiseModel", used: set[int]) -> "NoiseModel":
+    """Return the model without the errors of other qubits."""
+    part = copy(model)
+    part._local_quantum_errors = {
+        name: {where: error for where, error in errors.items() if used.issuperset(where)}
+        for name, errors in model._local_quantum_errors.items()
+    }
+    part._local_readout_errors = {
+        # One that is correlated with other qubits stays, to be seen and refused.
+        where: error
+        for where, error in model._local_readout_errors.items()
+        if used.intersection(where)
+    }
+    return part
+
+
+def _cut_target(target: "Target", used: set[int]) -> "Target":
+    """Return a device's target without the instructions of other qubits."""
+    transpiler = require("qiskit.transpiler", "qiskit")
+    part: Target = transpiler.Target(
+        num_qubits=target.num_qubits, dt=target.dt, qubit_properties=target.qubit_properties
+    )
+    for name in target.operation_names:
+        operation = target.operation_from_name(name)
+        kept = {
+            qubits: properties
+            for qubits, properties in (target[name] or {}).items()
+            if qubits is not None and used.issuperset(qubits)
+        }
+        if kept and not isclass(operation):  # classes stand for control flow
+            part.add_instruction(operation, kept, name=name)
+    return part
+
+
+# Aer leaves out an error's terms that are rarer; so must we, to have the same kernel.
+_RAREST = 1e-10
+
+
+def noise_digest(model: "NoiseModel") -> str:
+    """Return a short digest of a model's errors, the same in every process.
+
+    Not of its text, which names no rates and lists a set, nor with the identifiers that Aer
+    draws for the errors.
+    """
+    errors = [
+        json.dumps({key: value for key, value in error.items() if key != "id"}, sort_keys=True)
+        for error in model.to_dict(serializable=True)["errors"]
+    ]
+    return text_digest("\n".join(sorted(errors)))
+
+
+class NoiseTable:
+    """What a noise model does at an instruction, as Aer itself looks it up.
+
+    A gate with a label is looked up by the label alone, and an error given for these very
+    qubits replaces the one for all qubits.
+    """
+
+    def __init__(self, model: "NoiseModel") -> None:
+        self._superop = require("qiskit.quantum_info", "aer").SuperOp
+        # The model has no public reader of single errors.
+        self._everywhere = model._default_quantum_errors
+        self._local = model._local_quantum_errors
+        self._readout_everywhere = model._default_readout_error
+        self._readout_local = model._local_readout_errors
+        # By the error's own identity: one error often serves many gates and qubits.
+        self._known: dict[int, FloatArray] = {}
+
+    def error(self, operation: "Instruction", qubits: tuple[int, ...]) -> FloatArray | None:
+        """Return the transfer matrix of the error at an instruction, or None if it has none."""
+        label = getattr(operation, "label", None)
+        name = operation.name if operation.name == "measure" else label or operation.name
+        error = self._local.get(name, {}).get(qubits, self._everywhere.get(name))
+        if error is None:
+            return None
+        if error.num_qubits != len(qubits):
+            raise InputError(
+                f"noise holds an error on {error.num_qubits} qubits for the instruction {name!r} "
+                f"on qubits {qubits}; errors must act on the instruction's own qubits."
+            )
+        if id(error) not in self._known:
+            self._known[id(error)] = self._matrix(error)
+        return self._known[id(error)]
+
+    def _matrix(self, error: "QuantumError") -> FloatArray:
+        size = 4**error.num_qubits
+        total = np.zeros((size, size), dtype=np.complex128)
+        for circuit, chance in zip(error.circuits, error.probabilities, strict=True):
+            if chance > _RAREST:
+                total += chance * self._superop(circuit).data
+        return transfer_matrix(total)
+
+    def zero_outcome(self, qubit: int, measured: set[int]) -> FloatArray:
+        """Return the operator of reading 0 from a qubit, readout error included."""
+        for qubits in self._readout_local:
+            if len(qubits) > 1 and measured.intersection(qubits):
+                raise InputError(
+                    f"noise holds a correlated readout error on qubits {qubits}, which Aer "
+                    "ignores when qubits are measured one by one; give one per qubit."
+                )
+        error = self._readout_local.get((qubit,), self._readout_everywhere)
+        if error is None:
+            return zero_outcome(1.0, 0.0)
+        chances = np.asarray(error.probabilities)
+        if chances.shape != (2, 2):
+            raise InputError(
+                f"noise holds a readout error of shape {chances.shape} for single qubits; "
+                "give a 2x2 matrix."
+            )
+        return zero_outcome(chances[0, 0], chances[1, 0])

@@ -1,0 +1,223 @@
+"""Transpiled circuits under noise, compiled into steps on Pauli vectors."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.backends._bulk.gates import evaluate
+from aqka.backends._noisy.models import NoiseTable, used_qubits
+from aqka.backends._noisy.pauli import (
+    IDENTITY,
+    ZERO_STATE,
+    Block,
+    GateMatrices,
+    PauliStep,
+    StepMatrix,
+    constant_step,
+    evolve_paulis,
+    gather_blocks,
+    tensor_product,
+)
+from aqka.backends.circuits import MIDDLE
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+    from qiskit.circuit import CircuitInstruction, Parameter
+    from qiskit_aer.noise import NoiseModel
+
+# An instruction and the numbers of the qubits that it acts on.
+PlacedInstruction = tuple[tuple[int, ...], "CircuitInstruction"]
+
+
+class CompiledPart:
+    """A part of the circuit for all points at once: U(x), U†(y) or all of it."""
+
+    def __init__(
+        self, blocks: list[Block], angles: Callable[[FloatArray], FloatArray], start: FloatArray
+    ) -> None:
+        self._blocks, self._angles, self._start = blocks, angles, start
+
+    def run(self, points: FloatArray, *, adjoint: bool) -> FloatArray:
+        """Send the start through it for every point, or backwards with the adjoint channels."""
+        return evolve_paulis(self._start, self._blocks, self._angles(points), adjoint=adjoint)
+
+
+class Compiler:
+    """Compiles parts of one transpiled circuit.
+
+    Parameters
+    ----------
+    circuit
+        Transpiled, with free parameters.
+    model
+        The noise, with qubits named as in ``circuit``.
+
+    Attributes
+    ----------
+    qubits
+        Those that the circuit uses, in the order of Pauli vectors.
+    instructions
+        All of them with their qubits.
+    noise
+        What the model does at each.
+    """
+
+    def __init__(self, circuit: "QuantumCircuit", model: "NoiseModel") -> None:
+        passes = model._pass_manager()
+        if passes is not None:
+            # A device's noise on delays is put in by passes, as Aer does before each run.
+            circuit = passes.run(circuit)
+        self.qubits = used_qubits(circuit)
+        self.instructions: list[PlacedInstruction] = [
+            (tuple(circuit.find_bit(q).index for q in instruction.qubits), instruction)
+            for instruction in circuit.data
+        ]
+        self.noise = NoiseTable(model)
+        self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
+        self._gates = GateMatrices()
+
+    def compile(
+        self,
+        instructions: list[PlacedInstruction],
+        parameters: list["Parameter"],
+        start: FloatArray,
+    ) -> CompiledPart:
+        """Return some of the instructions as one part, to which ``parameters`` are given."""
+        steps: list[PauliStep] = []
+        expressions: dict[Any, int] = {}
+        for qubits, instruction in instructions:
+            operation = instruction.operation
+            if operation.name == "barrier" or not qubits:
+                continue
+            error = self.noise.error(operation, qubits)
+            matrix = self._gates.step_matrix(instruction, expressions)
+            if error is not None:
+                # Aer puts a measurement's error before it, any other error after the gate.
+                matrix = _gate_then_error(matrix, error)
+            if matrix is not None:
+                # Matrices lead with the gate's last qubit.
+                steps.append(PauliStep(tuple(self._place[q] for q in reversed(qubits)), matrix))
+        angles = list(expressions)
+        return CompiledPart(
+            gather_blocks(steps), lambda points: evaluate(angles, parameters, points).T, start
+        )
+
+
+def _gate_then_error(gate: StepMatrix | None, error: FloatArray) -> StepMatrix:
+    if gate is None:
+        return constant_step(error)
+    return lambda angles: error @ gate(angles)
+
+
+def _halves(
+    placed: list[PlacedInstruction],
+) -> tuple[list[PlacedInstruction], list[PlacedInstruction]]:
+    """Return the instructions before the middle barrier and those behind it."""
+    middle = [
+        k
+        for k, (_, instruction) in enumerate(placed)
+        if instruction.operation.name == "barrier" and instruction.operation.label == MIDDLE
+    ]
+    if len(middle) != 1:
+        raise InputError(
+            f"feature_map must come out of transpiling with one middle barrier, got "
+            f"{len(middle)}; choose another optimization_level."
+        )
+    return placed[: middle[0]], placed[middle[0] + 1 :]
+
+
+class FidelityProgram:
+    """A transpiled fidelity circuit with its noise, ready for any number of points.
+
+    Parameters
+    ----------
+    circuit
+        U(x) — barrier — U†(y) — measurements, transpiled once, with free parameters.
+    model
+        The noise, with qubits named as in ``circuit``.
+    parameters
+        The parameters of the first half and those of the second, in the data's column order.
+    """
+
+    def __init__(
+        self,
+        circuit: "QuantumCircuit",
+        model: "NoiseModel",
+        parameters: tuple[list["Parameter"], list["Parameter"]],
+    ) -> None:
+        compiler = Compiler(circuit, model)
+        self.qubits = compiler.qubits
+        first, second = _halves(compiler.instructions)
+        start = tensor_product([ZERO_STATE] * len(self.qubits))
+        self._forward = compiler.compile(first, parameters[0], start)
+        zero = _zero_outcome(second, compiler)
+        self._backward = compiler.compile(second, parameters[1], zero)
+
+    def states(self, points: FloatArray) -> FloatArray:
+        """Return ρ(x) for each point as a row: the noisy U(x) applied to the zero state."""
+        return self._forward.run(points, adjoint=False)
+
+    def outcomes(self, points: FloatArray) -> FloatArray:
+        """Return M(y) for each point as a row: the zero outcome pulled back through U†(y)."""
+        return self._backward.run(points, adjoint=True)
+
+
+def _zero_outcome(second: list[PlacedInstruction], compiler: Compiler) -> FloatArray:
+    """Return the operator of reading 0 from every measured qubit."""
+    measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
+    return tensor_product(
+        [
+            compiler.noise.zero_outcome(q, measured) if q in measured else IDENTITY
+            for q in compiler.qubits
+        ]
+    )
+
+
+class PointProgram:
+    """U(x), rotations and measurements with their noise, ready for any number of rows.
+
+    Parameters
+    ----------
+    circuit
+        Transpiled once, with free parameters; its bit q is that of qubit q of the feature map.
+    model
+        The noise, with qubits named as in ``circuit``.
+    parameters
+        In the order of the rows of values: the data, then the angles of the setting.
+    """
+
+    def __init__(
+        self, circuit: "QuantumCircuit", model: "NoiseModel", parameters: list["Parameter"]
+    ) -> None:
+        compiler = Compiler(circuit, model)
+        self.n_used = len(compiler.qubits)
+        start = tensor_product([ZERO_STATE] * self.n_used)
+        self._program = compiler.compile(compiler.instructions, parameters, start)
+        # Physical qubit of each classical bit: routing may have moved them.
+        bits = {
+            circuit.find_bit(step.clbits[0]).index: circuit.find_bit(step.qubits[0]).index
+            for step in circuit.data
+            if step.operation.name == "measure"
+        }
+        measured = set(bits.values())
+        zero = {q: compiler.noise.zero_outcome(q, measured) for q in measured}
+        place = {q: k for k, q in enumerate(compiler.qubits)}
+        # Bits from the most significant, since that axis comes first; the others are traced out.
+        self._axes = [place[bits[b]] for b in sorted(bits, reverse=True)]
+        self._effects = [
+            np.stack([zero[q], IDENTITY - zero[q]]) if q in measured else IDENTITY[None]
+            for q in compiler.qubits
+        ]
+
+    def probabilities(self, values: FloatArray) -> FloatArray:
+        """Return the probabilities of all outcomes, one row for each row of values."""
+        vectors = self._program.run(values, adjoint=False)
+        tensor = vectors.reshape(len(values), *[4] * self.n_used)
+        for axis, effect in enumerate(self._effects, start=1):
+            tensor = np.moveaxis(np.tensordot(tensor, effect, axes=([axis], [1])), -1, axis)
+        rest = [k for k in range(self.n_used) if k not in self._axes]
+        tensor = tensor.transpose(0, *(1 + k for k in self._axes), *(1 + k for k in rest))
+        return np.maximum(tensor.reshape(len(values), -1), 0.0)

@@ -1,1 +1,0 @@
-"""Points measured in Pauli settings: their circuit, and outcomes drawn and counted."""

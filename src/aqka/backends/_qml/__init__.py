@@ -1,1 +1,0 @@
-"""PennyLane's circuits."""

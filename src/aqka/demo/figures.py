@@ -1,0 +1,156 @@
+"""The demo's pictures."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from aqka._util.colours import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    HEAT_MAP,
+    NOTE,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+)
+from aqka.demo.iris import PAIRS, POINTS, USUAL, IrisDemo
+from aqka.demo.paper import ALLOCATORS, HEATMAP_ANCHORS, HEATMAPS, Demo
+from aqka.planning.budget import duration
+
+METHODS: dict[str, dict[str, Any]] = {
+    "uniform": {"color": BLACK, "marker": "o"},
+    "random": {"color": GREY, "marker": "s"},
+    "bernoulli": {"color": SKY, "marker": "^"},
+    "leverage": {"color": GREEN, "marker": "v"},
+    "aqka": {"color": VERMILION, "marker": "D"},
+    "aqka-oracle": {"color": BLUE, "marker": "X"},
+    "aqka, no floor": {"color": ORANGE, "marker": "D", "ls": ":"},
+    "aqka-oracle, no floor": {"color": SKY, "marker": "X", "ls": ":"},
+    "multinomial": {"color": VERMILION, "marker": "d", "ls": "--"},
+    "multinomial-oracle": {"color": BLUE, "marker": "x", "ls": "--"},
+    "shofar": {"color": PURPLE, "marker": "P"},
+    "nystrom": {"color": ORANGE, "marker": "<"},
+    "nystrom-leverage": {"color": ORANGE, "marker": ">", "ls": "--"},
+    "hybrid": {"color": SKY, "marker": "*", "ls": "--"},
+    "aqka-svm": {"color": VERMILION, "marker": "p", "ls": ":"},
+    "aqka-svm-soft": {"color": BLUE, "marker": "h", "ls": ":"},
+}
+"""Each method looks the same in every figure."""
+
+COLOURS = {PAIRS: GREY, POINTS: VERMILION}
+NAMES = {
+    PAIRS: "the usual way: every pair of points",
+    POINTS: "aqka: every point once, the chip filled",
+}
+
+
+def draw_iris(demo: IrisDemo, path: Path) -> None:
+    """Draw the demo's results and save them as a PNG."""
+    with mpl.rc_context({"font.size": 10}):
+        figure = Figure(figsize=(9, 4.8), layout="constrained")
+        axes = figure.subplots()
+        axes.set_xscale("log")
+        for way in (PAIRS, POINTS):
+            _draw_way(axes, demo, way)
+        for values, name, side in (
+            (demo.plain_svm, "a plain SVM, no quantum computer", "bottom"),
+            (demo.exact, "this kernel, exactly", "top"),
+        ):
+            height, left = float(np.mean(values)), axes.get_xlim()[0]
+            axes.axhline(height, color=BLUE, lw=1, ls="--", zorder=1)
+            axes.text(left * 1.1, height, name, color=BLUE, fontsize=9, va=side)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_xlabel("shots for 100 training and 50 new points together")
+        axes.set_ylabel("accuracy on new points")
+        axes.set_title("Iris on four qubits: what the same accuracy costs on a quantum computer")
+        axes.legend(frameon=False, loc="lower right")
+        figure.savefig(path, dpi=130)
+
+
+def _draw_way(axes: Axes, demo: IrisDemo, way: str) -> None:
+    levels = demo.levels(way)
+    shots = [demo.bill(way, level).shots for level in levels]
+    means = [demo.mean(way, level) for level in levels]
+    heights, errors = (np.array(column) for column in zip(*means, strict=True))
+    axes.plot(shots, heights, "o-", color=COLOURS[way], label=NAMES[way])
+    if np.all(np.isfinite(errors)):
+        axes.fill_between(
+            shots, heights - errors, heights + errors, color=COLOURS[way], alpha=0.2, lw=0
+        )
+    marked = USUAL if way == PAIRS else demo.enough(way)
+    if marked is not None and marked in levels:
+        bill, height = demo.bill(way, marked), demo.mean(way, marked)[0]
+        words = f"{bill.shots:,} shots\n{duration(bill.seconds)} of QPU\n${bill.cost:,.0f}"
+        axes.annotate(
+            words,
+            (bill.shots, height),
+            xytext=(0, -18 if way == PAIRS else -130),
+            textcoords="offset points",
+            ha="right" if way == PAIRS else "left",
+            va="top",
+            color=NOTE if way == PAIRS else COLOURS[way],
+            fontweight="bold",
+            arrowprops={"arrowstyle": "-", "color": COLOURS[way], "lw": 1},
+        )
+
+
+def draw_demo(demo: Demo, path: Path) -> None:
+    """Draw the demo's results and save them as a PNG."""
+    with mpl.rc_context({"font.size": 9}):
+        figure = Figure(figsize=(12, 8.4), layout="constrained")
+        halves: Any = figure.subfigures(2, 1, height_ratios=(1.1, 1))
+        top, bottom = halves
+        curves = top.subplots(1, len(demo.majority), sharey=True, squeeze=False)[0]
+        for axes, task in zip(curves, demo.majority, strict=True):
+            _draw_curves(axes, demo, task)
+        handles, labels = axes.get_legend_handles_labels()
+        top.legend(handles, labels, loc="outside lower center", ncols=8, frameon=False)
+        panels = bottom.subplots(1, len(HEATMAPS))
+        largest = max(shots.max() for shots in demo.heatmaps.values())
+        for axes, allocator in zip(panels, HEATMAPS, strict=True):
+            image = _draw_heatmap(axes, demo, allocator, largest)
+        bottom.colorbar(image, ax=panels.tolist(), label="shots on the pair", shrink=0.9)
+        figure.savefig(path, dpi=130)
+
+
+def _draw_curves(axes: Axes, demo: Demo, task: str) -> None:
+    budgets = sorted({result.shots_per_pair for result in demo.results})
+    for allocator in ALLOCATORS:
+        accuracies = [
+            demo.mean(task, "fair", allocator, budget, "accuracy")[0] for budget in budgets
+        ]
+        axes.plot(budgets, accuracies, ms=5, label=allocator, **METHODS[allocator])
+    fixed = [demo.mean(task, "paper", "uniform", budget, "accuracy")[0] for budget in budgets]
+    axes.plot(budgets, fixed, color=BLACK, ls=":", label="uniform, fixed ridge")
+    for height, what in (
+        (demo.majority[task], "majority class"),
+        (demo.exact[task], "exact kernel"),
+    ):
+        axes.axhline(height, color=GREY, lw=1, ls="--")
+        axes.text(budgets[0], height, what, color=NOTE, va="bottom")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xscale("log")
+    axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
+    axes.minorticks_off()
+    axes.set_xlabel("budget, shots per pair")
+    axes.set_ylabel("test accuracy")
+    axes.set_title(f"{task}: same tuned readout for all", fontsize=10)
+
+
+def _draw_heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:
+    shots = np.ma.masked_equal(demo.heatmaps[name], 0)
+    image = axes.imshow(shots, norm=LogNorm(1, largest), cmap=HEAT_MAP, interpolation="nearest")
+    edge = HEATMAP_ANCHORS - 0.5
+    axes.axhline(edge, color="white", lw=1)
+    axes.axvline(edge, color="white", lw=1)
+    axes.set_title(f"{name}, small planted task: white = no shot", fontsize=10)
+    axes.set_xlabel(f"30 training points, the {HEATMAP_ANCHORS} anchors first")
+    return image

@@ -1,0 +1,185 @@
+"""The demo: Iris end to end, the usual way beside points on tiles, and what each would cost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray
+from aqka.backends import StatevectorBackend
+from aqka.core.problem import Problem
+from aqka.planning.device import HERON, IBM_LIST_PRICES, zz_depth
+from aqka.planning.usage import price
+from aqka.readouts import labels_of, make_readout
+from aqka.sessions.acquire import acquire
+from aqka.sessions.point_heads import FidelityOfPoints
+from aqka.sessions.point_prediction import predict_points
+
+TRAIN, QUBITS = 100, 4
+RANGE = (0.0, np.pi / 4)  # of the angles; chosen on other splits
+PAIR_SHOTS = (1, 4, 16, 64, 256, 1024)
+POINT_SHOTS = (16, 32, 64, 128, 256, 512)
+USUAL = 1024  # shots a pair
+TILES = 20  # of 4 qubits on one Heron, less than docs/measured/tiles.md finds on two of three
+NEAR = 0.01  # of accuracy: as good as the exact kernel
+RATE = IBM_LIST_PRICES["pay-as-you-go"]
+PAIRS, POINTS = "pairs", "points on tiles"
+SEED = 1000  # of the first split, which no choice was made on
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What training and predictions take together.
+
+    Attributes
+    ----------
+    shots, executions, jobs
+        Counts; an execution with tiles gives many shots.
+    seconds, cost
+        QPU time, and its price at IBM's list price, pay as you go.
+    """
+
+    shots: int
+    executions: int
+    jobs: int
+    seconds: float
+    cost: float
+
+    @classmethod
+    def of(cls, parts: list[int], tiles: int, depth: int) -> "Bill":
+        """Return the bill of submissions of so many shots each."""
+        executions = [-(-shots // tiles) for shots in parts]
+        jobs = sum(-(-count // HERON.max_executions) for count in executions)
+        seconds = jobs * HERON.job_overhead + sum(executions) * HERON.execution_seconds(depth)
+        return cls(sum(parts), sum(executions), jobs, seconds, price(seconds, RATE))
+
+
+@dataclass(frozen=True)
+class IrisRun:
+    """One split at one level of shots: how many new points got their right class, for what."""
+
+    way: str
+    shots: int
+    seed: int
+    accuracy: float
+    bill: Bill
+
+
+@dataclass
+class IrisDemo:
+    """All runs, and what they are compared with, a value for each split."""
+
+    runs: list[IrisRun] = field(default_factory=list)
+    exact: list[float] = field(default_factory=list)
+    plain_svm: list[float] = field(default_factory=list)
+    majority: list[float] = field(default_factory=list)
+
+    def levels(self, way: str) -> list[int]:
+        """Return the levels of shots of a way."""
+        return sorted({run.shots for run in self.runs if run.way == way})
+
+    def mean(self, way: str, shots: int) -> tuple[float, float]:
+        """Return the mean accuracy over splits and its standard error."""
+        found = [run.accuracy for run in self.runs if (run.way, run.shots) == (way, shots)]
+        error = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.nan
+        return float(np.mean(found)), float(error)
+
+    def bill(self, way: str, shots: int) -> Bill:
+        """Return the mean bill over splits."""
+        bills = [run.bill for run in self.runs if (run.way, run.shots) == (way, shots)]
+        return Bill(
+            *(round(float(np.mean([getattr(b, name) for b in bills]))) for name in _COUNTS),
+            *(float(np.mean([getattr(b, name) for b in bills])) for name in ("seconds", "cost")),
+        )
+
+    def enough(self, way: str) -> int | None:
+        """Return the fewest shots that are as good as the exact kernel; None if none are."""
+        goal = float(np.mean(self.exact)) - NEAR
+        return next((s for s in self.levels(way) if self.mean(way, s)[0] >= goal), None)
+
+
+_COUNTS = ("shots", "executions", "jobs")
+
+
+def count_runs(seeds: int) -> int:
+    """Return how many runs the demo makes."""
+    return seeds * (len(PAIR_SHOTS) + len(POINT_SHOTS))
+
+
+def run_iris(seeds: int, on_run: Callable[[IrisRun], None]) -> IrisDemo:
+    """Run both ways at every level of shots, on a number of splits of the data."""
+    from sklearn.datasets import load_iris
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import minmax_scale
+    from sklearn.svm import SVC
+
+    X, y = load_iris(return_X_y=True)
+    angles = minmax_scale(X, RANGE)
+    demo = IrisDemo()
+    for seed in range(SEED, SEED + seeds):
+        train, new = train_test_split(
+            np.arange(len(y)), train_size=TRAIN, stratify=y, random_state=seed
+        )
+        split = _Split(angles[train], angles[new], y[train], y[new], seed)
+        demo.exact.append(split.exact())
+        demo.plain_svm.append(float(SVC().fit(X[train], y[train]).score(X[new], y[new])))
+        demo.majority.append(float(np.mean(y[new] == np.bincount(y[train]).argmax())))
+        for run in split.runs():
+            demo.runs.append(run)
+            on_run(run)
+    return demo
+
+
+@dataclass
+class _Split:
+    """One split of the data, run both ways."""
+
+    X: FloatArray
+    new: FloatArray
+    y: FloatArray
+    truth: FloatArray
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.problem = Problem(self.y)
+        self.block = StatevectorBackend(self.new, columns=self.X).kernel()
+
+    def exact(self) -> float:
+        kernel = StatevectorBackend(self.X).kernel()
+        head = make_readout("ridge-loo").fit_kernel(kernel, self.problem)
+        return self._score(head.decision_function(self.block))
+
+    def runs(self) -> "list[IrisRun]":
+        return [self._by_pairs(shots) for shots in PAIR_SHOTS] + [
+            self._by_points(shots) for shots in POINT_SHOTS
+        ]
+
+    def _by_pairs(self, shots: int) -> IrisRun:
+        """The usual way: the same shots on every training pair and on every test pair."""
+        pairs = TRAIN * (TRAIN - 1) // 2
+        session = acquire(
+            StatevectorBackend(self.X, seed=self.seed), self.y, shots * pairs, "uniform"
+        )
+        rng = np.random.default_rng([self.seed, shots])
+        rows = rng.binomial(shots, self.block) / shots
+        accuracy = self._score(session.fit("ridge-loo").decision_function(rows))
+        bill = Bill.of([shots * pairs, shots * rows.size], 1, zz_depth(QUBITS))
+        return IrisRun(PAIRS, shots, self.seed, accuracy, bill)
+
+    def _by_points(self, shots: int) -> IrisRun:
+        session = acquire(
+            StatevectorBackend(self.X, seed=self.seed), self.y, shots * TRAIN, design="points"
+        )
+        head = session.fit(kernel=FidelityOfPoints(rank=1))
+        rounds: list[int] = []
+        found = predict_points(
+            head,
+            StatevectorBackend(self.new, seed=self.seed + 1),
+            shots * len(self.new),
+            on_round=lambda s: rounds.append(s.shots_spent - sum(rounds)),
+        )
+        bill = Bill.of([session.table.total, *rounds], TILES, zz_depth(QUBITS) // 2)
+        return IrisRun(POINTS, shots, self.seed, self._score(found.f), bill)
+
+    def _score(self, decision: FloatArray) -> float:
+        return float(np.mean(labels_of(decision, self.problem.classes) == self.truth))

@@ -1,0 +1,172 @@
+"""Learning tasks with known kernels, to try allocators on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka.backends.statevector import zz_kernel
+from aqka.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A training kernel, a test block, and labels.
+
+    Attributes
+    ----------
+    name
+        What to call it.
+    kernel, test_kernel
+        Exact training kernel and test-by-train block.
+    y
+        Training targets: classes -1 and +1, or real values.
+    test_labels
+        Classes -1 and +1 of the test points.
+    ridge
+        The ridge the paper fixes for it.
+    anchors
+        The training points that carry the target, where it was planted; else empty.
+    """
+
+    name: str
+    kernel: FloatArray
+    test_kernel: FloatArray
+    y: FloatArray
+    test_labels: FloatArray
+    ridge: float
+    anchors: IntArray
+
+    @property
+    def majority_accuracy(self) -> float:
+        """Test accuracy of always answering the training majority class."""
+        majority = 1.0 if np.sum(self.y > 0) * 2 >= len(self.y) else -1.0
+        return float(np.mean(self.test_labels == majority))
+
+
+def planted_sparse(
+    n_train: int = 225,
+    n_test: int = 75,
+    n_anchors: int = 10,
+    seed: int = 0,
+    *,
+    n_features: int = 8,
+    gamma: float = 0.1,
+    ridge: float = 0.01,
+    largest_class: float = 1.0,
+) -> Task:
+    """Return the paper's planted-sparse RBF problem (Appendix B).
+
+    The targets are y = (K + λI)c with c non-zero on few anchors, so that ridge regression on
+    the exact kernel finds α = c; test labels are the signs of K_test c.
+
+    Parameters
+    ----------
+    n_train, n_test, n_anchors, seed, n_features, gamma, ridge
+        Sizes, randomness, RBF width and ridge.
+    largest_class
+        The anchors are drawn again until no class has more than this share of the test points.
+        At 1, as in the paper, about nine test points in ten fall in one class, and accuracy
+        says little.
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_train + n_test, n_features))
+    x /= x.std(axis=0)
+    kernel = np.exp(-gamma * cdist(x, x[:n_train], "sqeuclidean"))
+    train, test = kernel[:n_train], kernel[n_train:]
+    return plant("planted-sparse RBF", train, test, n_anchors, rng, ridge, largest_class)
+
+
+def breast_cancer(n_train: int = 80, n_test: int = 30, seed: int = 0, ridge: float = 0.5) -> Task:
+    """Return breast cancer on four principal components under the 4-qubit ZZ map (Appendix C.6).
+
+    Scaling and components are fitted on the training points only.
+    """
+    # Imported here: scikit-learn takes longer to load than everything else together.
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import MinMaxScaler
+
+    features, labels = load_breast_cancer(return_X_y=True)
+    steps = (PCA(4, random_state=0), MinMaxScaler((0, np.pi), clip=True))
+    split = split_and_scale(features, labels == 1, steps, n_train, n_test, seed)
+    return labelled_task("breast cancer, ZZ kernel", zz_kernel, split, ridge)
+
+
+def plant(
+    name: str,
+    train: FloatArray,
+    test: FloatArray,
+    n_anchors: int,
+    rng: np.random.Generator,
+    ridge: float,
+    largest_class: float = 1.0,
+) -> Task:
+    """Plant a target on a kernel: y = (K + λI)c with c non-zero on few random anchors."""
+    if not 0.5 < largest_class <= 1:
+        raise InputError(f"largest_class must lie above 0.5 and up to 1, got {largest_class!r}.")
+    n_train = len(train)
+    for _ in range(1000):
+        anchors = np.sort(rng.choice(n_train, n_anchors, replace=False))
+        c = np.zeros(n_train)
+        c[anchors] = rng.normal(size=n_anchors)
+        test_labels = np.where(test @ c >= 0, 1.0, -1.0)
+        if abs(test_labels.mean()) <= 2 * largest_class - 1:
+            break
+    else:
+        raise InputError(
+            f"largest_class={largest_class} was not met in 1000 draws of {n_anchors} anchors for "
+            f"{len(test)} test points; raise it, or take more test points."
+        )
+    return Task(
+        name=name,
+        kernel=train,
+        test_kernel=test,
+        y=train @ c + ridge * c,
+        test_labels=test_labels,
+        ridge=ridge,
+        anchors=anchors,
+    )
+
+
+def split_and_scale(
+    features: FloatArray,
+    positive: BoolArray,
+    steps: Sequence[Any],
+    n_train: int,
+    n_test: int | None,
+    seed: int,
+) -> list[FloatArray]:
+    """Return training and test points, scaled as fits the training points, and their labels."""
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+
+    train_x, test_x, train_y, test_y = train_test_split(
+        features,
+        np.where(positive, 1.0, -1.0),
+        train_size=n_train,
+        test_size=n_test,
+        stratify=positive,
+        random_state=seed,
+    )
+    scaling = make_pipeline(*steps)
+    return [scaling.fit_transform(train_x), scaling.transform(test_x), train_y, test_y]
+
+
+def labelled_task(
+    name: str, kernel: Callable[..., FloatArray], split: list[FloatArray], ridge: float
+) -> Task:
+    """Return the task of split points, their labels and a kernel."""
+    train_x, test_x, y, test_labels = split
+    return Task(
+        name=name,
+        kernel=kernel(train_x),
+        test_kernel=kernel(test_x, train_x),
+        y=y,
+        test_labels=test_labels,
+        ridge=ridge,
+        anchors=np.empty(0, dtype=np.int64),
+    )

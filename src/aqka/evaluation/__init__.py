@@ -1,1 +1,0 @@
-"""What the method is measured on: tasks, the paper's experiments, comparison, demo."""

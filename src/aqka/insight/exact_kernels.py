@@ -1,0 +1,321 @@
+"""Exact states and kernels of many points at once, and what they say before any shot is paid.
+
+The geometric difference and the projected kernel are those of Huang et al., "Power of data in
+quantum machine learning" (Nature Communications 12, 2631, 2021); equations are numbered as in its
+preprint, arXiv:2011.01938.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray
+from aqka.backends.feature_maps import DEFAULT_REPS, check_map_name
+from aqka.backends.statevector import StatevectorBackend
+from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+import math
+from dataclasses import dataclass
+
+MAX_QUBITS = 14  # 200 states of more would not fit the memory of a small machine
+
+ComplexArray = NDArray[np.complex128]
+FeatureMap: TypeAlias = "str | QuantumCircuit | Callable[[Any], Any]"
+
+
+def map_states(
+    angles: FloatArray, feature_map: FeatureMap, repetitions: int = DEFAULT_REPS
+) -> ComplexArray:
+    """Return the state of each row of angles, one per row.
+
+    Parameters
+    ----------
+    angles
+        One row per point, one column per feature.
+    feature_map
+        ``"zz"`` (linear), ``"zz-full"`` or ``"z"``, as in Qiskit's library; or whatever
+        :class:`~aqka.StatevectorBackend` takes.
+    repetitions
+        Of a map that is given by its name.
+
+    Examples
+    --------
+    >>> abs(map_states(np.zeros((1, 2)), "z")).round(3)
+    array([[1., 0., 0., 0.]])
+    """
+    if not isinstance(feature_map, str):
+        circuit: Any = feature_map
+        n_qubits = getattr(circuit, "num_qubits", None)
+        if n_qubits is not None:
+            _check_qubits(n_qubits)
+        return StatevectorBackend(angles, circuit).states()
+    check_map_name(feature_map)
+    _check_qubits(angles.shape[1])
+    return _phase_states(angles, _couplings(feature_map, angles.shape[1]), repetitions)
+
+
+def _check_qubits(n_qubits: int) -> None:
+    if n_qubits > MAX_QUBITS:
+        raise InputError(
+            f"a check simulates every state exactly, on at most {MAX_QUBITS} qubits; this feature "
+            f"map needs {n_qubits}. Reduce the data to fewer principal components first (PCA): "
+            "one qubit each."
+        )
+
+
+def _couplings(name: str, n_qubits: int) -> list[tuple[int, int]]:
+    if name == "z":
+        return []
+    if name == "zz":
+        return [(k, k + 1) for k in range(n_qubits - 1)]
+    return [(j, k) for j in range(n_qubits) for k in range(j + 1, n_qubits)]
+
+
+def _phase_states(
+    angles: FloatArray, couplings: list[tuple[int, int]], repetitions: int
+) -> ComplexArray:
+    """Return Hadamards then phases, repeated: 2x_i on a qubit, 2(π - x_i)(π - x_j) on a parity."""
+    n_points, n_qubits = angles.shape
+    bits = (np.arange(2**n_qubits)[:, None] >> np.arange(n_qubits)) & 1
+    exponent = 2 * angles @ bits.T
+    for j, k in couplings:
+        phase = 2 * (np.pi - angles[:, j]) * (np.pi - angles[:, k])
+        exponent += np.outer(phase, bits[:, j] ^ bits[:, k])
+    phases = np.exp(1j * exponent)
+    states = np.zeros((n_points, 2**n_qubits), dtype=np.complex128)
+    states[:, 0] = 1.0
+    for _ in range(repetitions):
+        states = _hadamards(states, n_qubits) * phases
+    return states
+
+
+def _hadamards(states: ComplexArray, n_qubits: int) -> ComplexArray:
+    """Return the states after a Hadamard gate on every qubit."""
+    for qubit in range(n_qubits):
+        halves = states.reshape(len(states), -1, 2, 2**qubit)
+        zero, one = halves[:, :, 0], halves[:, :, 1]
+        states = np.stack([zero + one, zero - one], axis=2).reshape(len(states), -1)
+    return states / 2 ** (n_qubits / 2)
+
+
+PROJECTED_WIDTHS = (0.25, 1.0, 4.0)  # of the median squared distance; the head chooses
+
+
+def one_qubit_states(states: ComplexArray) -> ComplexArray:
+    """Return the reduced density matrix of every qubit of every state: points, qubits, 2, 2.
+
+    Examples
+    --------
+    >>> bell = np.array([[1, 0, 0, 1]]) / np.sqrt(2)
+    >>> one_qubit_states(bell)[0, 0].real
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+    n_qubits = states.shape[1].bit_length() - 1
+    reduced = np.empty((len(states), n_qubits, 2, 2), dtype=np.complex128)
+    for qubit in range(n_qubits):
+        halves = states.reshape(len(states), -1, 2, 2**qubit)
+        reduced[:, qubit] = np.einsum("nrak,nrbk->nab", halves, halves.conj())
+    return reduced
+
+
+def projected_kernels(states: ComplexArray) -> list[FloatArray]:
+    """Return exp(-γ Σ_k ‖ρ_k(x) - ρ_k(y)‖²_F) for several γ (Huang et al. 2021).
+
+    γ is one over the median squared distance, times one over each of ``PROJECTED_WIDTHS``.
+    """
+    reduced = one_qubit_states(states).reshape(len(states), -1)
+    flat = np.hstack([reduced.real, reduced.imag])
+    squares = np.sum(flat**2, axis=1)
+    distances = np.maximum(squares[:, None] + squares - 2 * flat @ flat.T, 0.0)
+    np.fill_diagonal(distances, 0.0)
+    typical = float(np.median(distances[np.triu_indices(len(flat), 1)]))
+    unit = typical if typical > 0 else 1.0  # of states that are all alike
+    return [np.exp(-distances / (width * unit)) for width in PROJECTED_WIDTHS]
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """Off-diagonal entries and spectrum of a kernel.
+
+    Attributes
+    ----------
+    mean, spread
+        Mean and standard deviation of the off-diagonal entries.
+    effective_rank
+        exp of the entropy of the eigenvalues' shares (Roy and Vetterli 2007): 1 where all points
+        look alike, N where every point looks like itself alone.
+    n_points
+        N.
+    shots_per_pair
+        What a budget gives every pair if it is spread evenly; None without a budget.
+    shot_error
+        Root mean square of sqrt(K (1 - K) / shots) over the entries; None without a budget.
+    """
+
+    mean: float
+    spread: float
+    effective_rank: float
+    n_points: int
+    shots_per_pair: float | None = None
+    shot_error: float | None = None
+
+    @property
+    def words(self) -> str:
+        """What that means, in a sentence."""
+        if self.effective_rank > 0.9 * self.n_points:
+            shape = "concentrated: every point is like itself alone, so little can be learned"
+        elif self.effective_rank < 1.5:
+            shape = "flat: all points look alike"
+        else:
+            shape = "neither concentrated nor flat"
+        if self.shots_per_pair is None or self.shot_error is None:
+            return f"The kernel is {shape}."
+        ratio = self.spread / self.shot_error if self.shot_error > 0 else math.inf
+        if ratio >= 2:
+            reach = "tell entries apart one by one"
+        elif ratio >= 0.5:
+            reach = "tell groups of entries apart, not single ones"
+        else:
+            reach = "hardly tell any entries apart"
+        return f"The kernel is {shape}; {self.shots_per_pair:.1f} shots a pair {reach}."
+
+
+def concentration(kernel: FloatArray, shots_per_pair: float | None = None) -> Concentration:
+    """Return how concentrated a kernel is, and what so many shots a pair can resolve of it.
+
+    Examples
+    --------
+    >>> concentration(np.eye(50), shots_per_pair=10).words
+    'The kernel is concentrated: every point is like itself alone, so little can be learned; ...
+    """
+    entries = kernel[np.triu_indices(len(kernel), 1)]
+    error = None
+    if shots_per_pair is not None:
+        error = float(np.sqrt(np.mean(entries * (1 - entries)) / shots_per_pair))
+    return Concentration(
+        float(entries.mean()),
+        float(entries.std()),
+        effective_rank(kernel),
+        len(kernel),
+        shots_per_pair,
+        error,
+    )
+
+
+def effective_rank(kernel: FloatArray) -> float:
+    """Return exp of the entropy of the eigenvalues' shares.
+
+    Examples
+    --------
+    >>> round(effective_rank(np.eye(3)), 6)
+    3.0
+    """
+    values = np.linalg.eigvalsh(kernel)
+    shares = values[values > 1e-12 * values[-1]]
+    shares = shares / shares.sum()
+    return float(np.exp(-np.sum(shares * np.log(shares))))
+
+
+RIDGES = tuple(float(10.0**power) for power in range(-8, 1))
+LARGEST_TRAINING_ERROR = 0.05  # that of a kernel compared with itself at λ = 0.01
+RBF_WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of RBF kernels, in units of one over the columns
+
+
+@dataclass(frozen=True)
+class GeometricDifference:
+    """The difference to the plain kernel that comes nearest.
+
+    Attributes
+    ----------
+    value
+        g; no more than about 1 where the plain kernel sees all that the quantum one does.
+    largest
+        √N: differences near it leave room for an advantage, far smaller ones leave none.
+    nearest
+        The plain kernel with the smallest difference.
+    ridge
+        λ that the difference was taken at; None where no plain kernel comes near at all.
+    """
+
+    value: float
+    largest: float
+    nearest: str
+    ridge: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class KernelPair:
+    """A quantum kernel in the eigenbasis of a plain one, both scaled to the trace N."""
+
+    values: FloatArray
+    quantum: FloatArray
+
+    @classmethod
+    def of(cls, plain: FloatArray, quantum: FloatArray) -> "KernelPair":
+        """Decompose the plain kernel, and turn the quantum one into its basis."""
+        n_points = len(plain)
+        values, vectors = np.linalg.eigh(plain * (n_points / np.trace(plain)))
+        scaled = quantum * (n_points / np.trace(quantum))
+        return cls(np.maximum(values, 0.0), vectors.T @ scaled @ vectors)
+
+    def difference(self, ridge: float) -> float:
+        """Return g_gen = sqrt(‖√K_Q √K_C (K_C + λI)^{-2} √K_C √K_Q‖), the spectral norm.
+
+        With λ = 0 this is their Eq. 5, g(K_C‖K_Q) = sqrt(‖√K_Q K_C^{-1} √K_Q‖); with a ridge it is
+        their Eq. F9.
+
+        Examples
+        --------
+        >>> pair = KernelPair.of(np.eye(4), np.ones((4, 4)))
+        >>> round(pair.difference(ridge=0.0), 6)
+        2.0
+        """
+        return self._norm(np.sqrt(self.values) / (self.values + ridge))
+
+    def training_error(self, ridge: float) -> float:
+        """Return g_tra = λ sqrt(‖√K_Q (K_C + λI)^{-2} √K_Q‖): what stays unlearned.
+
+        Of targets that the quantum kernel fits with norm √N; a plain kernel of low rank leaves
+        much, however small its g_gen is.
+        """
+        return self._norm(ridge / (self.values + ridge))
+
+    def _norm(self, weights: FloatArray) -> float:
+        # ‖√Q V D² Vᵀ √Q‖ is the largest eigenvalue of D Vᵀ Q V D.
+        largest = np.linalg.eigvalsh(weights[:, None] * self.quantum * weights)[-1]
+        return math.sqrt(max(float(largest), 0.0))
+
+
+def nearest_plain_kernel(X: FloatArray, quantum: FloatArray) -> GeometricDifference:
+    """Return the smallest difference to a linear or an RBF kernel of the standardised columns.
+
+    Each is taken with the largest ridge of a grid at which it leaves hardly anything unlearned
+    (g_tra at most 0.05, our choice); one without such a ridge is infinitely far.
+    """
+    spread = X.std(axis=0)
+    Z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    squares = np.sum(Z**2, axis=1)
+    distances = np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0.0)
+    kernels = {"linear": Z @ Z.T + 1.0}  # with a constant, as a linear model has
+    for width in RBF_WIDTHS:
+        kernels[f"RBF, γ = {width:g}/columns"] = np.exp(-width / X.shape[1] * distances)
+    found = []
+    for name, kernel in kernels.items():
+        pair = KernelPair.of(kernel, quantum)
+        ridge = _largest_ridge(pair)
+        value = math.inf if ridge is None else pair.difference(ridge)
+        found.append(GeometricDifference(value, math.sqrt(len(X)), name, ridge))
+    return min(found, key=lambda each: each.value)
+
+
+def _largest_ridge(pair: KernelPair) -> float | None:
+    for ridge in reversed(RIDGES):
+        if pair.training_error(ridge) <= LARGEST_TRAINING_ERROR:
+            return ridge
+    return None

@@ -1,0 +1,201 @@
+"""From scores to one sentence: buy, change this first, or don't."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from aqka.insight.fold_scores import FoldScores, difference
+
+MATERIAL = 0.05  # a budget that costs less of the score than this is enough
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do.
+
+    Attributes
+    ----------
+    decision
+        ``"buy"``, ``"change"`` or ``"don't"``.
+    sentence
+        The same with its reason.
+    changes
+        Settings to change first; empty where none would help.
+    """
+
+    decision: Literal["buy", "change", "don't"]
+    sentence: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a recommendation rests on; all scores are of the same folds.
+
+    Attributes
+    ----------
+    metric
+        Name of the score that decides.
+    own, winner
+        The exact kernel with the user's settings, and with the best ones of the scan.
+    own_scanned, nested
+        The same at the budget: the user's settings, and whatever looks best inside each fold.
+    plain
+        Models that need no shots.
+    guessing
+        What needs no data.
+    forecast
+        The user's settings with simulated shots; None without a budget.
+    changes
+        The winner's settings that are not the user's.
+    n_tried
+        Number of settings that were tried.
+    """
+
+    metric: str
+    own: FoldScores
+    winner: FoldScores
+    own_scanned: FoldScores
+    nested: FoldScores
+    plain: list[FoldScores]
+    guessing: FoldScores
+    forecast: FoldScores | None
+    changes: Mapping[str, Any]
+    n_tried: int
+
+    @property
+    def best_plain(self) -> FoldScores:
+        """The plain model with the best mean."""
+        return max(self.plain, key=lambda model: float(model.means[0]))
+
+
+def recommend(found: Evidence) -> Recommendation:
+    """Return what to do. The first rule that holds decides; "clearly" is by two standard errors.
+
+    1. Neither the user's kernel nor the best settings (nested) are clearly better than guessing:
+       don't.
+    2. A plain model is clearly better than the exact kernel, both with the user's settings and
+       with the best ones (whose score being the best of many flatters): don't.
+    3. Other settings are clearly better at the budget (nested); or they are better there, though
+       not clearly, and the user's own kernel is either not clearly better than guessing or clearly
+       worse than a plain model: change to those settings first.
+    4. The user's kernel is not clearly better than guessing, or clearly worse than a plain model:
+       don't.
+    5. With simulated shots the kernel is not clearly better than guessing, or clearly worse than
+       exact by more than 0.05: change the budget first.
+    6. Otherwise buy; the sentence says whether a plain model does as well.
+
+    All differences are paired, fold by fold; see
+    ``fold_scores.standard_error`` for their errors.
+    """
+    learns = difference(found.own, found.guessing).clear
+    if not learns and not difference(found.nested, found.guessing).clear:
+        return _nothing_learns(found)
+    plain = found.best_plain
+    beaten = difference(plain, found.own).clear
+    if beaten and difference(plain, found.winner).clear:
+        return _plain_is_better(found)
+    gain = difference(found.nested, found.own_scanned)
+    if found.changes and (gain.clear or (gain.mean > 0 and (beaten or not learns))):
+        return _other_settings(found)
+    if not learns:
+        return _nothing_learns(found)
+    if beaten:
+        return _plain_is_better(found)
+    if found.forecast is not None:
+        loss = difference(found.own, found.forecast)
+        reaches = difference(found.forecast, found.guessing).clear
+        if not reaches or (loss.clear and loss.mean > MATERIAL):
+            return _larger_budget(found)
+    return _buy(found)
+
+
+def _nothing_learns(found: Evidence) -> Recommendation:
+    plain = found.best_plain
+    if difference(plain, found.guessing).clear:
+        remedy = f"{plain.name} has {_text(plain)} without a shot"
+    else:
+        remedy = "no plain model is either, so look at the data first"
+    return Recommendation(
+        "don't",
+        f"Don't buy: neither this kernel ({found.metric} {_text(found.own)}) nor the best of "
+        f"{found.n_tried} settings ({_text(found.nested)}) is clearly better than guessing "
+        f"({found.guessing.means[0]:.2f}); {remedy}.",
+    )
+
+
+def _plain_is_better(found: Evidence) -> Recommendation:
+    plain = found.best_plain
+    gap = difference(plain, found.winner)
+    if gap.clear:
+        others = f"and than the best of {found.n_tried} settings ({_text(found.winner)}; {gap})"
+    else:
+        others = f"and no others of {found.n_tried} settings are better with these shots"
+    return Recommendation(
+        "don't",
+        f"Don't buy: {plain.name} has a {found.metric} of {_text(plain)} without a shot, clearly "
+        f"more than this kernel even if exact ({_text(found.own)}), {others}.",
+        found.changes,
+    )
+
+
+def _other_settings(found: Evidence) -> Recommendation:
+    gain = difference(found.nested, found.own_scanned)
+    plain = found.best_plain
+    where = "" if found.forecast is None else "at this budget "
+    return Recommendation(
+        "change",
+        f"Change this first: {settings_text(found.changes)}; {where}the {found.metric} is then "
+        f"{_text(found.nested)} instead of {_text(found.own_scanned)} ({gain}, choosing among "
+        f"{found.n_tried} settings accounted for), {plain.name} has {_text(plain)} without a shot.",
+        found.changes,
+    )
+
+
+def _larger_budget(found: Evidence) -> Recommendation:
+    assert found.forecast is not None
+    return Recommendation(
+        "change",
+        f"Change this first: raise the budget, or take fewer training points; exact, the kernel "
+        f"has a {found.metric} of {_text(found.own)}, with these shots {_text(found.forecast)} "
+        f"(guessing: {found.guessing.means[0]:.2f}).",
+    )
+
+
+def _buy(found: Evidence) -> Recommendation:
+    plain = found.best_plain
+    gap = difference(found.own, plain)
+    reached = "" if found.forecast is None else f", with these shots {_text(found.forecast)}"
+    if gap.clear:
+        return Recommendation(
+            "buy",
+            f"Buy: the kernel's {found.metric} of {_text(found.own)}{reached} is clearly better "
+            f"than any plain model's ({plain.name}: {_text(plain)}; {gap}).",
+            found.changes,
+        )
+    return Recommendation(
+        "buy",
+        f"Buy only to study this kernel: it learns ({found.metric} {_text(found.own)}{reached}) "
+        f"but is not clearly better than {plain.name}, which has {_text(plain)} without a shot "
+        f"({gap}).",
+        found.changes,
+    )
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return settings as a study file has them.
+
+    Examples
+    --------
+    >>> settings_text({"map": "z", "range": [0.0, 1.5]})
+    'map = "z", range = [0.0, 1.5]'
+    """
+    texts = {
+        name: f'"{value}"' if isinstance(value, str) else str(value)
+        for name, value in settings.items()
+    }
+    return ", ".join(f"{name} = {text}" for name, text in texts.items())
+
+
+def _text(model: FoldScores) -> str:
+    return f"{model.means[0]:.2f} ± {model.errors[0]:.2f}"

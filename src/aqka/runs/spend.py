@@ -1,0 +1,164 @@
+"""How a session's budget is spent: where its ledger is, what limits it, who watches it."""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from aqka.backends.base import Backend, Workload
+from aqka.errors import CeilingError, TransientError
+from aqka.runs.history import RecordedRound
+
+NOTHING = Workload(shots=0, executions=0, jobs=0)
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class Ceiling:
+    """What all runs that share it may use together; :func:`aqka.planning.make_ceiling` makes one.
+
+    A round counts by the QPU time that the backend reported, and by its quote where it reported
+    none: a simulator never does, and IBM not before it has settled a job.
+
+    Attributes
+    ----------
+    shots
+        Most shots, sentinels and lost ones among them; None sets no limit.
+    seconds
+        Most seconds of QPU time; None sets no limit.
+    job_seconds, execution_seconds
+        Quoted QPU time of a job before its first execution, and of an execution.
+    max_executions
+        Most executions in one job.
+    words
+        The limit as its user wrote it, for messages.
+    """
+
+    shots: int | None = None
+    seconds: float | None = None
+    job_seconds: float = 0.0
+    execution_seconds: float = 0.0
+    max_executions: int = 10_000_000
+    words: str = ""
+    _used: dict[str, list[tuple[Workload, float]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def quote(self, work: Workload) -> float:
+        """Return the QPU time that a submission is expected to take."""
+        jobs = max(work.jobs, -(-work.executions // self.max_executions))
+        return jobs * self.job_seconds + work.executions * self.execution_seconds
+
+    @property
+    def used_shots(self) -> int:
+        """Shots that were run so far."""
+        return sum(work.shots for rounds in self._used.values() for work, _ in rounds)
+
+    @property
+    def used_seconds(self) -> float:
+        """QPU time so far: as reported, or else as quoted."""
+        return math.fsum(seconds for rounds in self._used.values() for _, seconds in rounds)
+
+    def take_up(self, run: str, rounds: Iterable[RecordedRound], backend: Backend) -> None:
+        """Count what a run's ledger says that it has used; the same run counts once."""
+        self._used[run] = []
+        for round in rounds:
+            work = backend.workload(round.planned)
+            if round.failed:
+                work = work.part(round.measured.total + round.lost, round.planned.total)
+            self.record(run, work, round.qpu_seconds)
+
+    def record(self, run: str, work: Workload, reported: float | None) -> None:
+        """Count a round that ended."""
+        known = reported is not None and math.isfinite(reported) and reported > 0
+        seconds = float(reported) if known and reported is not None else self.quote(work)
+        self._used.setdefault(run, []).append((work, seconds))
+
+    def check(self, work: Workload, rest: Workload = NOTHING) -> None:
+        """Refuse a submission that does not fit under what is left.
+
+        ``rest`` is what would be left to do after it, for the message.
+        """
+        if self.shots is not None and self.used_shots + work.shots > self.shots:
+            self._refuse(
+                f"{work.shots:,} shots",
+                f"{max(0, self.shots - self.used_shots):,} of {self.words or f'{self.shots:,}'}",
+                f"{self.used_shots + work.shots:,} shots",
+                f"{self.used_shots + work.shots + rest.shots:,} shots",
+            )
+        needed = self.quote(work)
+        if self.seconds is not None and self.used_seconds + needed > self.seconds * (1 + 1e-12):
+            left = max(0.0, self.seconds - self.used_seconds)
+            self._refuse(
+                f"{needed:,.4g} s of QPU time",
+                f"{left:,.4g} s of {self.words or f'{self.seconds:,.6g} s'}",
+                f"{self.used_seconds + needed:,.4g} s",
+                f"{self.used_seconds + needed + self.quote(rest):,.4g} s",
+            )
+
+    def _refuse(self, needed: str, left: str, now: str, in_all: str) -> None:
+        raise CeilingError(
+            f"the ceiling is reached: the next round needs {needed}, but {left} are left. Nothing "
+            f"was submitted, and what was measured is kept. This round needs a ceiling of {now} "
+            f"in all, and to finish takes about {in_all}"
+        )
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to bear with a failing backend.
+
+    Attributes
+    ----------
+    attempts
+        Tries of a step that fails for a passing reason.
+    first_wait
+        Seconds before the second try; each later wait is twice as long.
+    failed_rounds
+        Rounds in a row that may fail before the run stops. It can be resumed.
+    """
+
+    attempts: int = 6
+    first_wait: float = 2.0
+    failed_rounds: int = 3
+
+    def call(self, step: Callable[[], Answer]) -> Answer:
+        """Return what ``step`` returns, repeating it while it fails for a passing reason."""
+        for attempt in range(self.attempts - 1):
+            try:
+                return step()
+            except TransientError:
+                time.sleep(self.first_wait * 2**attempt)
+        return step()
+
+
+@dataclass(frozen=True)
+class Spend:
+    """How to spend a session's budget; passed as one thing to whatever spends shots.
+
+    Attributes
+    ----------
+    directory
+        Where the ledger is kept; a run that it holds is resumed. None keeps nothing.
+    ceiling
+        What may be used in all, by this and every other run that shares it. A round that does not
+        fit is not submitted, and a CeilingError says what it would need.
+    patience
+        How long to bear with a failing backend.
+    on_round
+        Called with the session after every round.
+    verbose
+        Show progress: in a terminal, in a notebook, else as lines on the standard error.
+    cancel
+        Called before every submission. Returns the jobs that were cancelled to stop the run, or
+        None to go on.
+    """
+
+    directory: str | Path | None = None
+    ceiling: Ceiling | None = None
+    patience: Patience = Patience()
+    on_round: Callable[[Any], None] | None = None
+    verbose: bool = False
+    cancel: Callable[[], list[str] | None] | None = None
