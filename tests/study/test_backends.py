@@ -80,13 +80,14 @@ def test_a_fake_heron_runs_in_this_process(tmp_path):
 
 
 def test_a_study_on_tiles_is_quoted_and_run_on_them(tmp_path, monkeypatch):
-    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: device)
     line = [[k, k + 1] for k in range(7)]
     device = FakeRuntime(tmp_path / "service", GenericBackendV2(8, coupling_map=line, seed=1))
     extra = 'device = "ibm_x"\ntiles = "auto"'
     path = write_study(tmp_path, **ON_A_SERVICE | {"extra": extra})
-    monkeypatch.setattr("aqka.study.chip.ibm_device", lambda _: device.target)
-    assert study_quote(prepare(path)).tiles == 3
+    with monkeypatch.context() as patch:  # tiles are chosen by the device alone
+        patch.setattr("aqka.study.backends.ibm_device", lambda _: device.target)
+        assert study_quote(prepare(path)).tiles == 3
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: device)
     found = finish(path)
     assert found["results"]["shots"] == 100
     assert found["quote"]["tiles"] == 3
@@ -134,7 +135,7 @@ def test_files_and_code_give_the_same_run_as_each_other(tmp_path):
         kernel = StatevectorBackend(again.points.train, again.circuit).kernel()
         expected = StatevectorBackend(again.points.train, encoder()).kernel()
         assert np.allclose(kernel, expected)
-        resumed = carry_out(again, directory / "run", new=False).results
+        resumed = resume(RunStore(directory / "run")).results
         assert resumed["results"]["shots"] == 1200
     assert np.array_equal(tables["map.qpy"].shots, tables["mine:encoder"].shots)
 

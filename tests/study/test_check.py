@@ -70,12 +70,6 @@ def test_a_candidate_is_the_circuit_that_its_settings_run(tmp_path):
         assert candidate.kernel()[np.ix_(rows, rows)] == pytest.approx(exact)
 
 
-def test_without_components_the_columns_stay(tmp_path):
-    text = small().replace("qubits = 2", 'qubits = 2\nreduce = "none"')
-    check = StudyCheck.of(parse_study(text), tmp_path)
-    assert {c.settings["feature_map.qubits"] for c in check.candidates} == {2}
-
-
 def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
     from qiskit import qpy
 

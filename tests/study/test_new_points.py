@@ -41,7 +41,7 @@ def write_csv(path, header, rows):
     return path
 
 
-def read_table(path):
+def read_csv(path):
     with path.open(newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -159,7 +159,7 @@ def test_the_command_prints_and_writes(run, moons, tmp_path, monkeypatch, capsys
     assert code == 0
     assert "8 points, at most 672 shots" in told
     assert "90% intervals" in out
-    rows = read_table(target)
+    rows = read_csv(target)
     code, out, _ = call(monkeypatch, capsys, "predict", run, moons, "--shots", 7, "--json")
     answer = json.loads(out)
     assert [row["label"] for row in rows] == [str(p["label"]) for p in answer["points"]]
@@ -187,12 +187,12 @@ def test_three_classes_have_a_value_each(tmp_path, monkeypatch, capsys):
     target = tmp_path / "out.csv"
     code, _, _ = call(monkeypatch, capsys, "predict", run, file, "--output", target)
     assert code == 0
-    first = read_table(target)[0]
+    first = read_csv(target)[0]
     assert first["label"] in {"setosa", "versicolor", "virginica"}
     for name in ("decision", "low", "high"):
         columns = [f"{name}_{label}" for label in ("setosa", "versicolor", "virginica")]
         assert set(columns) < set(first)
-        numbers = [float(row[column]) for row in read_table(target) for column in columns]
+        numbers = [float(row[column]) for row in read_csv(target) for column in columns]
         assert min(numbers) < 0
 
 
@@ -201,7 +201,7 @@ def test_a_label_that_looks_like_a_formula_is_inert_in_csv(tmp_path, monkeypatch
     file = write_csv(tmp_path / "new.csv", HOSTILE_COLUMNS, [[k, k % 5] for k in range(12)])
     target = tmp_path / "out.csv"
     assert call(monkeypatch, capsys, "predict", run, file, "--output", target)[0] == 0
-    labels = {row["label"] for row in read_table(target)}
+    labels = {row["label"] for row in read_csv(target)}
     assert labels <= {"'=cmd()", "<script>alert(1)</script>"}
     for line in target.read_text().splitlines():
         assert not any(cell.startswith(("=", "@", "+")) for cell in line.split(","))

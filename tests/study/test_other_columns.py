@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aqka.study import other_columns as module
+from aqka.study import tables as module
 from aqka.study.tables import other_columns
 from tests.study.test_new_points import write_csv
 

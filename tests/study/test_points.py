@@ -13,7 +13,7 @@ from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
 from aqka.sessions import point_kernel_names
-from aqka.study import carry_out as module
+from aqka.study import quoting
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
@@ -66,7 +66,7 @@ def test_a_run_of_points_spends_its_budget_and_is_sealed(run):
     for place in (run, run / "predictions"):
         assert verify(place).finished
     now = progress(run)
-    assert (now.state, now.unit, now.pairs_seen, now.pairs) == ("finished", "points", 24, 24)
+    assert (now.state, now.unit, now.seen, now.units) == ("finished", "points", 24, 24)
 
 
 def test_the_report_tells_points_and_no_shots_on_pairs(run):
@@ -141,7 +141,7 @@ def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypa
     def refuse(*arguments):
         raise AssertionError("a begun run must not choose again")
 
-    monkeypatch.setattr(module, "choose_design", refuse)
+    monkeypatch.setattr(quoting, "choose_design", refuse)
     resume(RunStore(directory))
     again = json.loads((directory / "results.json").read_text())
     assert again["design_reason"] == found["design_reason"]
@@ -150,7 +150,7 @@ def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypa
 def test_a_run_says_at_its_start_why_points_are_measured(tmp_path, monkeypatch, capsys):
     study, directory = write(tmp_path, design="auto"), tmp_path / "run"
     _, _, told = call(monkeypatch, capsys, "run", study, "--output", directory)
-    assert "2,400 shots for 24 points in 1 submissions" in told
+    assert "2,400 shots for 24 points in 1 submission," in told
     assert json.loads((directory / "results.json").read_text())["design_reason"] in told
 
 

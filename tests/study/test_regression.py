@@ -24,9 +24,8 @@ from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection, parse_study
 from aqka.study.store import RunStore
-from aqka.study.tables import read_table
 from tests.study.helpers import write_study
-from tests.study.test_new_points import call, write_csv
+from tests.study.test_new_points import call, read_csv, write_csv
 
 GUESS = "the training points' mean"
 STUDY = """
@@ -148,7 +147,7 @@ def test_new_points_keep_their_names_and_are_scored(run, tmp_path, monkeypatch, 
     )
     assert code == 0
     assert "root mean square error" in out
-    table = read_table(target)
+    table = read_csv(target)
     assert table[2]["house"] == "'=new 2"  # no spreadsheet takes it for a formula
     assert float(table[2]["truth"]) == pytest.approx(price[2], abs=1e-3)
     assert table[2]["value (file)"] == "x"
@@ -187,7 +186,7 @@ def test_built_in_data_say_which_task_they_are_for(tmp_path):
 
 
 def test_mistakes_are_told(tmp_path):
-    text = STUDY.replace("[method]\n", '[method]\nhead = "svm"\n')
+    text = STUDY.replace("[method]\n", '[method]\nreadout = "svm"\n')
     with pytest.raises(InputError, match="'svm' is for classes"):
         parse_study(text)
     write_csv(tmp_path / "houses.csv", ["house", "size", "price"], [[k, k, "dear"] for k in "1234"])
@@ -241,4 +240,4 @@ def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
     code, out, _ = call(monkeypatch, capsys, "predict", run.directory, file, "--output", target)
     assert code == 0
     assert "6 values with 2,400 of 2,400 shots" in out
-    assert float(read_table(target)[0]["value"]) == pytest.approx(first["value"], abs=1e-3)
+    assert float(read_csv(target)[0]["value"]) == pytest.approx(first["value"], abs=1e-3)

@@ -20,7 +20,6 @@ from aqka.study.store import RunStore
 from tests.cli.in_process import call
 from tests.study.helpers import small, write_study
 
-WRITTEN_BY_0_1_0 = Path(__file__).parents[1] / "fixtures" / "written_by_0_1_0" / "study"
 HEAD = head_path(Path(LEDGER_NAME)).name
 LEDGER_FILES = (LEDGER_NAME, HEAD)
 COMMANDS = ("status", "report", "resume", "predict")
@@ -43,7 +42,7 @@ def runs(tmp_path_factory):
     found = {
         "own": carried_out(place / "own", QUICK),
         "twin": carried_out(place / "twin", QUICK),
-        "other seed": carried_out(place / "other", QUICK + "seed = 7\n"),
+        "other seed": carried_out(place / "other", "seed = 7\n" + QUICK),
     }
     return found | {"new": new}
 
@@ -189,7 +188,7 @@ def test_a_file_of_another_run_is_noticed(
 def test_the_points_of_another_run_are_noticed(runs, run, command, bought, monkeypatch, capsys):
     # Those of the same study are the same, to the bit.
     assert (run / "data.npz").read_bytes() == (runs["twin"] / "data.npz").read_bytes()
-    elsewhere = carried_out(run.parent / "b", QUICK.replace("[split]", "[split]\nseed = 3"))
+    elsewhere = carried_out(run.parent / "b", "seed = 3\n" + QUICK)
     bought.clear()
     take("data.npz")(run, elsewhere)
     check_refused(run, runs["new"], command, bought, monkeypatch, capsys)
@@ -300,24 +299,3 @@ def test_a_run_killed_at_its_end_is_resumed(runs, tmp_path, instant, bought, mon
 def test_a_sound_run_is_believed(runs, run, command, monkeypatch, capsys):
     arguments = (run, runs["new"]) if command == "predict" else (run,)
     assert call(monkeypatch, capsys, command, *arguments)[0] == 0
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_run_of_the_first_version_is_believed(runs, tmp_path, command, monkeypatch, capsys):
-    run = shutil.copytree(WRITTEN_BY_0_1_0 / "finished", tmp_path / "run")
-    expected = scores(run)
-    arguments = (run, runs["new"]) if command == "predict" else (run,)
-    assert call(monkeypatch, capsys, command, *arguments)[0] == 0
-    assert scores(run) == expected
-
-
-def test_a_ledger_of_the_first_version_is_not_taken_for_a_newer_one(
-    runs, run, bought, monkeypatch, capsys
-):
-    """It has no seal and no head; the files beside it say that there were both."""
-    shutil.copy(WRITTEN_BY_0_1_0 / "finished" / LEDGER_NAME, run / LEDGER_NAME)
-    for command in COMMANDS:
-        check_refused(run, runs["new"], command, bought, monkeypatch, capsys)
-    (run / HEAD).unlink()
-    for command in COMMANDS:
-        check_refused(run, runs["new"], command, bought, monkeypatch, capsys)

@@ -72,8 +72,8 @@ def write(tmp_path, name, extra, **settings):
     return path
 
 
-def finish(path, **options):
-    return carry_out(prepare(path, allow_code=True), path.parent / "run", new=True, **options)
+def finish(path):
+    return carry_out(prepare(path, allow_code=True), path.parent / "run")
 
 
 def check_kernel(run):
@@ -89,14 +89,14 @@ def check_kernel(run):
 @pytest.mark.parametrize(
     ("name", "extra"),
     [
-        ("sampler", 'sampler = "lab:seeded"'),
-        ("sampler", 'sampler = "lab:sampler"\noptimization_level = 3\ninitial_layout = [2, 1]'),
-        ("sampler", 'sampler = "lab:sampler"\npass_manager = "lab:level_3"'),
+        ("sampler", 'device = "lab:seeded"'),
+        ("sampler", 'device = "lab:sampler"\noptimization_level = 3\ninitial_layout = [2, 1]'),
+        ("sampler", 'device = "lab:sampler"\npass_manager = "lab:level_3"'),
         ("pennylane", 'device = "default.qubit"'),
         ("pennylane", 'device = "lab:device"'),
         pytest.param(
             "sampler",
-            'sampler = "lab:amazon"',
+            'device = "lab:amazon"',
             marks=pytest.mark.skipif(
                 find_spec("qiskit_braket_provider") is None,
                 reason="qiskit-braket-provider needs another cloudpickle than Dask",
@@ -152,28 +152,28 @@ def test_a_circuit_of_any_kind_runs_on_a_pennylane_device():
 @pytest.mark.parametrize(
     ("name", "extra", "words"),
     [
-        ("sampler", "", "sampler is missing: 'module:function'"),
+        ("sampler", "", "device is missing: 'module:function'"),
         ("pennylane", "", "device is missing: such as 'default.qubit'"),
-        ("sampler", 'sampler = "lab"', "String should match|string should match"),
-        ("statevector", 'sampler = "lab:sampler"', "sampler is for the backend 'sampler'"),
+        ("sampler", 'device = "lab"', "device is missing"),
+        ("statevector", 'device = "lab:sampler"', "device is for the backend"),
         ("aer", "options = {}", "options is for the backend 'ibm'"),
         ("aer", "optimization_level = 2", "is for the backend 'ibm' or 'sampler'"),
         (
             "sampler",
-            'sampler = "lab:sampler"\npass_manager = "lab:level_3"\noptimization_level = 2',
+            'device = "lab:sampler"\npass_manager = "lab:level_3"\noptimization_level = 2',
             "pass_manager takes the place of",
         ),
-        ("sampler", 'sampler = "lab:broken"', "backend.sampler failed: RuntimeError: no such lab"),
-        ("sampler", 'sampler = "lab:nothing"', "has no attribute 'nothing'"),
-        ("sampler", 'sampler = "lab:LAB"', "has no attribute|must name a function"),
-        ("sampler", 'sampler = "lab:np"', "must name a function, got module"),
-        ("sampler", 'sampler = "nowhere:sampler"', "ModuleNotFoundError"),
-        ("sampler", 'sampler = "lab:sampler"\ninitial_layout = [0, 0]', "2 different qubits"),
-        ("sampler", 'sampler = "lab:sampler"\ninitial_layout = [0, 3]', "from 0 to 2"),
-        ("sampler", 'sampler = "lab:seeded"\noptimization_level = 3', "need a backend to transp"),
+        ("sampler", 'device = "lab:broken"', "backend.device failed: RuntimeError: no such lab"),
+        ("sampler", 'device = "lab:nothing"', "has no attribute 'nothing'"),
+        ("sampler", 'device = "lab:LAB"', "has no attribute|must name a function"),
+        ("sampler", 'device = "lab:np"', "must name a function, got module"),
+        ("sampler", 'device = "nowhere:sampler"', "ModuleNotFoundError"),
+        ("sampler", 'device = "lab:sampler"\ninitial_layout = [0, 0]', "2 different qubits"),
+        ("sampler", 'device = "lab:sampler"\ninitial_layout = [0, 3]', "from 0 to 2"),
+        ("sampler", 'device = "lab:seeded"\noptimization_level = 3', "need a backend to transp"),
         (
             "sampler",
-            'sampler = "lab:sampler"\npass_manager = "lab:sampler"',
+            'device = "lab:sampler"\npass_manager = "lab:sampler"',
             "backend.pass_manager must make a qiskit PassManager, got BackendSamplerV2",
         ),
         ("pennylane", 'device = "default.quibt"', "device 'default.quibt' cannot be made"),
@@ -196,7 +196,7 @@ def test_mistakes_are_named_before_anything_runs(tmp_path, name, extra, words):
 
 def test_whoever_may_cost_money_is_asked_for(tmp_path, monkeypatch, capsys):
     for name, extra in (
-        ("sampler", 'sampler = "lab:cloud"'),
+        ("sampler", 'device = "lab:cloud"'),
         ("pennylane", 'device = "lab:plugin"'),
     ):
         path = write(tmp_path / name, name, extra)
@@ -208,8 +208,6 @@ def test_whoever_may_cost_money_is_asked_for(tmp_path, monkeypatch, capsys):
 
 OPTIONS = """device = "ibm_x"
 account = "work"
-instance = "crn:v1:here"
-region = "eu-de"
 mode = "batch"
 optimization_level = 3
 initial_layout = [3, 4]
@@ -246,7 +244,7 @@ def test_ibms_options_reach_its_service(tmp_path, monkeypatch):
     made = backends.make_backends(prepared.study.backend, prepared.points, prepared.circuit)
     with made:
         assert [mode.name for mode in service.modes] == ["batch"]
-    assert asked["account"] == {"name": "work", "instance": "crn:v1:here", "region": "eu-de"}
+    assert asked["account"] == {"name": "work"}
     assert asked["options"]["max_execution_time"] == 300
     assert asked["options"]["twirling"] == {"enable_gates": True}
     circuit = made.train.circuit

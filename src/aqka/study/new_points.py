@@ -193,11 +193,10 @@ def predict_new_points(
             design=study.method.design,
         )
     # Named by what the file holds: computed features may differ in their last bits elsewhere.
-    name = text_digest(f"{digest(table.X)} {budget} {history.run_id}")
-    # A seed of their own: simulated hits must not repeat those of other points.
-    seed = int(text_digest(f"{digest(table.X)} {budget} {study.seed}")[:7], 16)
+    name = text_digest(f"{digest(table.X)} {budget} {study.seed}")
     place = directory / NEW_POINTS_NAME / name
-    prediction = prediction_session(study, head, len(features), budget, seed)
+    # A seed of their own: simulated hits must not repeat those of other points.
+    prediction = prediction_session(study, head, len(features), budget, int(name[:7], 16))
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
