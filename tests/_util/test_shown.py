@@ -26,7 +26,7 @@ class Hostile(Shown):
 @pytest.fixture(scope="module")
 def objects():
     kernel, y = make_kernel(8), np.array(["<i>a</i>", "b"] * 4)
-    session = acquire(MatrixBackend(kernel), y, 800, "auto")
+    session = acquire(MatrixBackend(kernel), y, 800, "aqka")
     head = session.fit()
     test = MatrixBackend(kernel[:3], rectangular=True)
     drop_in = ShotKernel(budget=300, test_budget=10)
@@ -52,7 +52,7 @@ def test_they_are_short_and_say_what_they_hold(objects):
         assert len(text) < 200
         assert "\n" not in text
         assert "array" not in text
-    assert texts["session"].startswith("<Acquisition: points 8, allocator Auto, shots 800 of 800")
+    assert texts["session"].startswith("<Acquisition: points 8, allocator Aqka, shots 800 of 800")
     assert "shots 0 of 100" in texts["prediction session"]
     assert "classes <i>a</i>, b" in texts["prediction"]
     assert "pairs 28, shots 800" in texts["table"]

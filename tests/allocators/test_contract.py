@@ -9,20 +9,33 @@ from hypothesis import strategies as st
 
 from aqka import Problem, Schedule, allocator_names, allocators
 from aqka.allocators import make_allocator
+from aqka.allocators.schedule import EVEN_START, ONE_LOOK, ONE_SHOT
 from aqka.allocators.shofar import Shofar
-from aqka.core import PairTable
+from aqka.core import FAIR, PAPER, PairTable
 from aqka.testing import check_allocator, check_relabelling
 from tests.conftest import make_kernel, make_labels
 
 TARGET_FILL = ["aqka", "aqka-oracle", "aqka-svm", "aqka-svm-soft", "bernoulli", "leverage"]
 SHARED = {"__init__", "_base", "schedule", "targets"}
 """Files beside the allocators that are none."""
-OF_0_1_0 = {
-    *("uniform", "random", "bernoulli", "leverage", "aqka", "aqka-oracle", "multinomial"),
-    *("multinomial-oracle", "shofar", "nystrom", "nystrom-leverage", "hybrid", "aqka-svm"),
-    *("aqka-svm-soft", "predictive", "auto"),
+DESCRIBED = {
+    "aqka": "floor=0.05",
+    "aqka-oracle": "floor=0.05",
+    "aqka-svm": "floor=0.05",
+    "aqka-svm-soft": "floor=0.05",
+    "bernoulli": "floor=0.05",
+    "hybrid": "landmarks=None",
+    "leverage": "floor=0.05",
+    "multinomial": "floor=0.05",
+    "multinomial-oracle": "floor=0.05",
+    "nystrom": "landmarks=None",
+    "nystrom-leverage": "landmarks=None",
+    "predictive": "floor=0.0",
+    "random": "",
+    "shofar": "threshold=0.05",
+    "uniform": "",
 }
-"""Names that studies and ledgers may hold."""
+"""Names that studies and ledgers hold, and the settings that tags depend on."""
 
 
 def test_every_file_is_found_by_its_name():
@@ -30,8 +43,33 @@ def test_every_file_is_found_by_its_name():
     assert set(allocator_names()) == {stem.replace("_", "-") for stem in files - SHARED}
 
 
-def test_no_name_that_was_published_is_lost():
-    assert set(allocator_names()) >= OF_0_1_0
+def test_what_ledgers_call_an_allocator_stays():
+    for name, settings in DESCRIBED.items():
+        assert make_allocator(name).describe() == f"{name}({settings})"
+    assert all("ledger_name" in vars(type(make_allocator(name))) for name in allocator_names())
+
+
+def test_what_ledgers_call_a_schedule_stays():
+    assert [schedule.describe() for schedule in (Schedule(), ONE_SHOT, EVEN_START, ONE_LOOK)] == [
+        "Schedule(warmup=0.2, rounds=4, explore=0.2, exploration='random', quantum=1)",
+        "Schedule(warmup=0.0, rounds=1, explore=0.0, exploration='random', quantum=1)",
+        "Schedule(warmup=0.4, rounds=2, explore=0.0, exploration='round-robin', quantum=1)",
+        "Schedule(warmup=0.2, rounds=1, explore=0.0, exploration='random', quantum=1)",
+    ]
+
+
+def test_what_ledgers_call_a_reading_stays():
+    assert [reading.describe() for reading in (PAPER, FAIR)] == [
+        "Reading(name='paper', diagonal='measured', unseen='zero', readout='ridge')",
+        "Reading(name='fair', diagonal='known', unseen='mean', readout='ridge-kfold')",
+    ]
+
+
+def test_an_allocator_without_a_name_of_its_own_goes_by_its_module():
+    class Own(Shofar):
+        pass
+
+    assert Own().describe() == f"{__name__}.{Own.__qualname__}(threshold=0.05)"
 
 
 @st.composite

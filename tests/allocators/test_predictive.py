@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
 
-from aqka import MatrixBackend, Problem, acquire
-from aqka.allocators.auto import Auto
+from aqka import MatrixBackend, acquire
 from aqka.allocators.predictive import Predictive, half_uniform
-from aqka.core import PairTable
 from aqka.demo.tasks import planted_sparse
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
@@ -55,30 +53,3 @@ def test_it_steadies_the_predictions_of_a_sparse_problem():
             head = acquire(backend, task.y, 1770 * 30, name, ridge=0.5).fit("ridge")
             values.append(np.mean((task.test_kernel @ (head.alpha - truth)) ** 2))
     assert np.mean(errors["predictive"]) < 0.9 * np.mean(errors["uniform"])
-
-
-def test_auto_is_even_until_every_pair_was_seen_and_says_why():
-    problem = Problem(make_labels(12))
-    table = PairTable(12)
-    allocation = Auto().ask(table, problem, 30, np.random.default_rng(0))
-    assert allocation.shots.max() == 1
-    assert Auto().explain(table, problem).startswith("Even shots: with 0 shots a pair")
-    kernel = make_kernel(12)
-    table.shots[:] = 50
-    table.hits = np.random.default_rng(0).binomial(table.shots, table.condense(kernel))
-    reason = Auto().explain(table, problem)
-    assert reason.startswith("Predictive shots")
-    later = Auto().ask(table, problem, 660, np.random.default_rng(0)).shots
-    assert later.sum() == 660
-    assert later.max() > 2 * np.median(later)
-
-
-def test_auto_stays_even_where_all_pairs_matter_alike():
-    # Two clusters of equal points: every pair has the same kernel value within its kind.
-    y = np.tile([1, -1], 6)
-    table = PairTable(12)
-    table.shots[:] = 1000
-    table.hits[:] = 500
-    assert "all pairs matter alike" in Auto().explain(table, Problem(y))
-    shots = Auto().ask(table, Problem(y), 66, np.random.default_rng(0)).shots
-    assert np.all(shots == 1)

@@ -22,9 +22,9 @@ from aqka.readouts import make_readout
 from aqka.study.method import readout_of
 from aqka.study.schema import MethodSection, parse_study
 
-KEEPING = (acquire, QuantumRidge, QuantumRidgeClassifier, QuantumSVC, ShotKernel)
-"""Entrances that keep runs: named is no allocator, so that one of 0.1.0 can go on with its own."""
-OF_BOTH_DESIGNS = (QuantumRidge, QuantumRidgeClassifier)
+BOTH_DESIGNS = (acquire, QuantumRidge, QuantumRidgeClassifier, QuantumSVC, ShotKernel)
+"""Entrances to pairs and points: where no allocator is named it is the design's."""
+FIT_BOTH = (QuantumRidge, QuantumRidgeClassifier)
 """Estimators whose readout, where none is named, is the design's: of pairs the default one."""
 ENTRANCES = (
     acquire,
@@ -44,8 +44,8 @@ DEFAULTS = {"allocator": DEFAULT_ALLOCATOR, "readout": DEFAULT_READOUT, "C": DEF
 @pytest.mark.parametrize("entrance", ENTRANCES, ids=lambda entrance: entrance.__qualname__)
 def test_signatures_agree(entrance):
     parameters = signature(entrance).parameters
-    expected = DEFAULTS | ({"allocator": None} if entrance in KEEPING else {})
-    expected |= {"readout": None} if entrance in OF_BOTH_DESIGNS else {}
+    expected = DEFAULTS | ({"allocator": None} if entrance in BOTH_DESIGNS else {})
+    expected |= {"readout": None} if entrance in FIT_BOTH else {}
     shared = expected.keys() & parameters.keys()
     assert shared
     assert {name: parameters[name].default for name in shared} == {n: expected[n] for n in shared}
@@ -76,7 +76,7 @@ def test_problems_have_one_ridge():
     assert MethodSection.model_fields["ridge"].default == Problem([0, 1]).ridge
 
 
-@pytest.mark.parametrize("estimator", OF_BOTH_DESIGNS)
+@pytest.mark.parametrize("estimator", FIT_BOTH)
 def test_a_readout_that_is_not_named_is_the_default_of_pairs(estimator):
     y = np.array([0.0, 1.0, 1.0, 0.0])
     plain, named = (

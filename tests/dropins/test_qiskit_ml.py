@@ -49,7 +49,7 @@ def test_the_published_example_runs_with_one_line_changed(ad_hoc):
     assert after.shots_used == 78_000 + 360 * 100  # for all three; a test point stands twice
 
 
-@pytest.mark.parametrize("allocator", ["uniform", "auto"])
+@pytest.mark.parametrize("allocator", ["uniform", "predictive"])
 def test_many_shots_give_the_exact_classifier(ad_hoc, allocator):
     X, y, X_test, _ = ad_hoc
     exact = QSVC(quantum_kernel=FidelityStatevectorKernel(feature_map=MAP)).fit(X, y)

@@ -150,7 +150,7 @@ def test_a_request_beyond_the_budget_is_refused_before_its_first_shot(factory, t
 
 def test_prepare_makes_cross_validation_free(factory):
     kernel = make(factory, y=None, allocator="aqka").prepare(X, Y)
-    assert "Aqka" in kernel.session_.allocator.describe()  # which needs the labels
+    assert "aqka" in kernel.session_.allocator.describe()  # which needs the labels
     scores = cross_val_score(SVC(kernel=kernel.matrix), X, Y, cv=4)
     assert scores.shape == (4,)
     assert Counting.total() == 19_000

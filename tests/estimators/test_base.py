@@ -101,7 +101,7 @@ def test_fitted_models_can_be_pickled(moons):
         ({"backend": 7}, "backend must be"),
         ({"budget": -1}, "budget must be"),
         ({"readout": "rigde"}, "Did you mean 'ridge'"),
-        ({"allocator": "autto"}, "Did you mean 'auto'"),
+        ({"allocator": "unifrom"}, "Did you mean 'uniform'"),
         ({"backend": MatrixBackend(np.eye(60))}, "BackendFactory"),
     ],
 )

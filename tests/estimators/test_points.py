@@ -56,7 +56,7 @@ def test_a_classifier_of_points_learns_with_shots_that_grow_with_their_number(mo
 def test_very_many_points_keep_no_kernel(moons, monkeypatch):
     X, y, X_test, _ = moons
     monkeypatch.setattr(_training_points, "MOST_POINTS_OF_A_KERNEL", 59)
-    model = QuantumRidgeClassifier(budget=60 * 400, design="points")
+    model = QuantumRidgeClassifier(budget=60 * 400, design="points", seed=5)
     many = clone(model).fit(X, y)
     assert many.kernel_ is many.kernel_variance_ is many.diagnostics_ is None
     monkeypatch.undo()

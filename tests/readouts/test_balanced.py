@@ -87,7 +87,6 @@ def test_several_classes_share_one_choice():
     assert set(head.predict(kernel)) <= set("abc")
 
 
-@pytest.mark.parametrize("inner", ["svm", "auto"])
-def test_heads_without_a_closed_form_are_refused(inner):
+def test_heads_without_a_closed_form_are_refused():
     with pytest.raises(InputError, match="must be a ridge"):
-        Balanced(inner).fit_kernel(make_kernel(20), Problem(make_labels(20)))
+        Balanced("svm").fit_kernel(make_kernel(20), Problem(make_labels(20)))

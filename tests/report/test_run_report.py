@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, LedgerError, MatrixBackend, acquire
-from aqka.report.comparison_page import comparison_page
+from aqka.report.comparison import comparison_page
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.report.verdict import decide
@@ -16,14 +16,13 @@ from aqka.study.directory import prepare
 from tests.conftest import make_kernel, make_labels
 from tests.report.helpers import words_by_question
 from tests.report.runs import finished_run, interrupted_run, with_quick_readout
-from tests.scenarios.test_written_by_0_1_0 import WRITTEN
 from tests.study.helpers import small, write_study
 
 
 def test_it_agrees_with_the_results(run, report):
     stored = json.loads((run / "results.json").read_text())
-    results, found = stored["results"], report.point_results
-    assert found.accuracy == pytest.approx(results["accuracy"])
+    results, found = stored["results"], report.tested
+    assert found.score == pytest.approx(results["accuracy"])
     assert found.standard_error == pytest.approx(results["standard_error"])
     assert found.balanced_accuracy == pytest.approx(results["balanced_accuracy"])
     assert found.majority_accuracy == pytest.approx(results["majority_accuracy"])
@@ -65,16 +64,6 @@ def test_a_damaged_ledger_is_refused(tmp_path, ledger):
         run_report(run)
 
 
-def test_of_a_run_of_0_1_0_a_damaged_ledger_of_predictions_is_told(tmp_path):
-    """Its files are not sealed, and what else it says can be believed."""
-    run = shutil.copytree(WRITTEN / "study" / "finished", tmp_path / "run")
-    (run / "predictions" / "ledger.sqlite").write_bytes(b"nothing")
-    found = run_report(run)
-    assert not found.ledgers["predictions"].sound
-    assert found.point_results is None
-    assert "NOT sound" in run_page(found)
-
-
 def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
@@ -88,20 +77,23 @@ def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, mo
     assert list(pending.ledgers) == ["training"]
     assert pending.notes == []
     assert decide(pending).outcome == "open"
-    assert "the test points are to be predicted" in words_by_question(pending)["What to do next?"]
+    assert (
+        "the test points are still to be predicted"
+        in words_by_question(pending)["What to do next?"]
+    )
     assert "NOT sound" not in run_page(pending)
 
 
 def test_unfinished_and_labelless_runs(tmp_path):
     stopped = run_report(interrupted_run(tmp_path / "stopped"))
     assert stopped.state == "interrupted"
-    assert stopped.point_results is None
+    assert stopped.tested is None
     assert "640 shots are left" in words_by_question(stopped)["What to do next?"]
     assert "not predicted yet" in words_by_question(stopped)["How accurate is it?"]
     acquire(MatrixBackend(make_kernel(6)), make_labels(6), 100, directory=tmp_path / "python")
     bare = run_report(tmp_path / "python")
-    assert bare.sensitivity is None
-    assert "begun from Python" in run_page(bare)
+    assert bare.measured.sensitivity is None
+    assert "started from Python" in run_page(bare)
     comparison_page([stopped, bare])
     with pytest.raises(InputError, match="there is no run"):
         run_report(tmp_path / "none")

@@ -222,16 +222,16 @@ def test_the_ledger_names_points_and_diagonal(finished):
     assert (facts["points"], facts["diagonal"]) == ("12", "known")
 
 
-def test_a_ledger_that_names_neither_is_audited_but_has_no_table(finished):
+def test_a_ledger_that_names_neither_is_refused(finished):
     run = finished[1]
     with Ledger(run / LEDGER_NAME) as book:
         steps = [[e.kind, e.round, e.body, e.arrays] for e in book.read()]
-    for name in ("points", "diagonal"):
+    for name in ("diagonal", "points"):
         del steps[0][2]["fingerprint"][name]
-    forge(run / LEDGER_NAME, steps[:7])
-    assert verify(run).sound
-    with pytest.raises(LedgerError, match="older aqka"):
-        table_of(run)
+        forge(run / LEDGER_NAME, steps[:7])
+        assert not verify(run).sound
+        with pytest.raises(LedgerError, match="does not say which pairs or points"):
+            table_of(run)
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet", "CSV"])

@@ -100,7 +100,7 @@ def test_ctrl_c_and_resume_end_as_if_nothing_had_happened(tmp_path, allocator, s
         ({"allocator": "random"}, "allocator"),
         ({"allocator": Shofar(threshold=0.1)}, "allocator"),
         ({"schedule": Schedule(rounds=3)}, "schedule"),
-        ({"reading": "paper"}, "protocol"),
+        ({"reading": "paper"}, "reading"),
         ({"ridge": 0.02}, "ridge"),
         ({"C": 1.0}, "C"),
         ({"seed": 1}, "seed"),

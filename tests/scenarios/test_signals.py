@@ -17,7 +17,7 @@ from aqka.cli.app import app
 from aqka.errors import LedgerError
 from aqka.runs.audit import verify
 from aqka.runs.export import table_of
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.progress import progress
 from aqka.study.store import RunStore
@@ -136,9 +136,8 @@ def test_two_processes_do_not_work_on_one_run(tmp_path):
     process = start(tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     process.send_signal(signal.SIGSTOP)  # so that it is still at work when we come
     try:
-        prepared = RunStore(tmp_path / "run").prepared()
         with pytest.raises(LedgerError, match="another process is at work"):
-            carry_out(prepared, tmp_path / "run", new=False)
+            resume(RunStore(tmp_path / "run"))
         assert progress(tmp_path / "run").state in ("running", "waiting")
     finally:
         process.kill()

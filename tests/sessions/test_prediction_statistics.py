@@ -104,17 +104,18 @@ TASKS = {
 @pytest.mark.parametrize("name", TASKS)
 @pytest.mark.parametrize("shots_a_pair", [10, 40])
 def test_the_interval_from_equal_test_shots_covers_in_85_to_95_percent(name, shots_a_pair):
-    task = TASKS[name]
-    head, block = trained(task, 16).fit("ridge-kfold"), task.test_kernel
+    task, rng, found = TASKS[name], np.random.default_rng(0), []
+    block = task.test_kernel
     rows, cols = (axis.ravel() for axis in np.indices(block.shape))
     plan = ShotPlan(rows, cols, np.full(rows.size, shots_a_pair))
-    rng, found = np.random.default_rng(0), []
-    for _ in range(200):
-        table = BlockTable(*block.shape)
-        table.add(plan, rng.binomial(shots_a_pair, block.ravel()))
-        f, deviation = estimate(head, read_block(head, table))
-        found.append((f - 1.645 * deviation, f + 1.645 * deviation))
-    assert 0.85 <= coverage(found, head.decision_function(block)) <= 0.95
+    for seed in range(8):  # heads: the eight points of one of them cover by up to 0.07 less or more
+        head = trained(task, 16, seed).fit("ridge-kfold")
+        for _ in range(25):
+            table = BlockTable(*block.shape)
+            table.add(plan, rng.binomial(shots_a_pair, block.ravel()))
+            f, deviation = estimate(head, read_block(head, table))
+            found.append(np.abs(head.decision_function(block) - f) <= 1.645 * deviation)
+    assert 0.85 <= np.mean(found) <= 0.95
 
 
 @pytest.mark.parametrize(("name", "shots_a_pair"), [("zz", 10), ("planted", 10), ("zz", 40)])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from aqka import LedgerError, MatrixBackend, acquire
 from aqka.backends.simulated import SimulatedBackend
 from aqka.runs import audit
 from aqka.runs.head import head_path
@@ -299,3 +300,15 @@ def test_a_run_killed_at_its_end_is_resumed(runs, tmp_path, instant, bought, mon
 def test_a_sound_run_is_believed(runs, run, command, monkeypatch, capsys):
     arguments = (run, runs["new"]) if command == "predict" else (run,)
     assert call(monkeypatch, capsys, command, *arguments)[0] == 0
+
+
+def test_the_ledger_of_a_run_begun_from_python_is_not_taken_for_the_studys(
+    runs, run, bought, monkeypatch, capsys
+):
+    acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=run.parent / "python")
+    take(*LEDGER_FILES)(run, run.parent / "python")
+    bought.clear()
+    with pytest.raises(LedgerError, match=r"was not begun by the study\.toml"):
+        progress.progress(run)
+    for command in COMMANDS:
+        check_refused(run, runs["new"], command, bought, monkeypatch, capsys)

@@ -9,7 +9,7 @@ import pytest
 from aqka import InputError, StatevectorBackend
 from aqka.report.run_report import run_report
 from aqka.runs.export import table_of
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeRuntime
@@ -108,15 +108,16 @@ def test_the_kernel_is_the_same_whoever_runs_the_shots(tmp_path, name, extra):
     """Simulators do not ask, and a resumed run needs the code and the flag again."""
     path = write(tmp_path, name, extra)
     asked = []
-    found = finish(path, confirm=lambda *_: asked.append(1)).results
+    watcher = Watcher(confirm=lambda *_: asked.append(1))
+    found = carry_out(prepare(path, allow_code=True), tmp_path / "run", watcher).results
     assert (found["results"]["shots"], asked) == (660, [])
     check_kernel(tmp_path / "run")
     run = tmp_path / "run"
     if "lab:" in extra:
         with pytest.raises(InputError, match=r"would run code of that module.*--allow-code"):
             RunStore(run).prepared()
-    again = RunStore(run).prepared(allow_code=True)
-    assert carry_out(again, run, new=False).results["results"] == found["results"]
+    again = resume(RunStore(run), allow_code=True).results
+    assert again["results"] == found["results"]
     assert run_report(run).table.total == 660  # a report needs no code
 
 

@@ -2,9 +2,6 @@
 
 import json
 
-from aqka.sweep import cells as sweep_cells
-from aqka.sweep import store as sweep_store
-from aqka.sweep import workers as sweep_workers
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import to_json
 from tests.sweep import cell_functions
@@ -52,26 +49,13 @@ def test_a_changed_result_is_computed_again(tmp_path):
         store.write_text("\n".join([*lines, ""]))
 
 
-def test_a_line_of_0_1_0_has_no_digest_and_is_taken(tmp_path):
+def test_a_line_without_its_digest_is_computed_again(tmp_path):
     store = tmp_path / "store.jsonl"
     first = run_cells(cell_functions.spectrum, cells(1), store, workers=1)
     entry = json.loads(store.read_text())
     digest = entry.pop("digest")
-    for line, lines in ((entry, 1), (entry | {"dIgest": digest}, 2)):
+    for line in (entry, entry | {"dIgest": digest}):
         store.write_text(to_json(line) + "\n")
         again = run_cells(cell_functions.spectrum, cells(1), store, workers=1)
         assert to_json(again) == to_json(first)
-        assert len(store.read_text().splitlines()) == lines
-
-
-def test_a_line_without_a_digest_is_only_taken_from_0_1_0(tmp_path, monkeypatch):
-    store = tmp_path / "store.jsonl"
-    later = sweep_store.versions() | {"aqka": "0.2.0"}
-    for module in (sweep_store, sweep_workers, sweep_cells):
-        monkeypatch.setattr(module, "versions", lambda: later)
-    run_cells(cell_functions.spectrum, cells(1), store, workers=1)
-    entry = json.loads(store.read_text())
-    del entry["digest"]
-    store.write_text(to_json(entry) + "\n")
-    run_cells(cell_functions.spectrum, cells(1), store, workers=1)
-    assert len(store.read_text().splitlines()) == 2
+        assert len(store.read_text().splitlines()) == 2

@@ -26,7 +26,7 @@ from aqka_research.switched_variance import shared_spectrum
 class TrueBernoulli(AqkaOracle):
     """Bernoulli-only with the variances of the true kernel: no estimate, no placeholder."""
 
-    ledger_name: ClassVar[str] = "aqka_research.reproduce.experiments.scaling.TrueBernoulli"
+    ledger_name: ClassVar[str] = "true-bernoulli"
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the same for every pair."""

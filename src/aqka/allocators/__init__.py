@@ -2,6 +2,7 @@
 
 from aqka._util.registry import make, names
 from aqka.allocators._base import Allocation, Allocator, TargetFill
+from aqka.core.defaults import DEFAULT_ALLOCATOR
 
 __all__ = ["Allocation", "Allocator", "TargetFill", "allocator_names", "make_allocator"]
 
@@ -17,6 +18,13 @@ def allocator_names() -> list[str]:
     return names(__name__, Allocator)
 
 
-def make_allocator(allocator: str | Allocator) -> Allocator:
-    """Return the allocator of that name with its defaults, or the given one."""
-    return make(__name__, Allocator, allocator)  # type: ignore[type-abstract]
+def make_allocator(allocator: str | Allocator | None) -> Allocator:
+    """Return the allocator of that name with its defaults, or the given one; None is the default.
+
+    Examples
+    --------
+    >>> make_allocator(None)
+    Uniform()
+    """
+    chosen = DEFAULT_ALLOCATOR if allocator is None else allocator
+    return make(__name__, Allocator, chosen)  # type: ignore[type-abstract]

@@ -42,7 +42,7 @@ def _scale_to_one(vector: FloatArray) -> FloatArray:
 class Aqka(TargetFill):
     """The paper's method: s* ∝ |g| sqrt(K(1-K)) with plug-in estimates (Eq. 14)."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.aqka.Aqka"
+    ledger_name: ClassVar[str] = "aqka"
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return ĝ from what has been measured so far."""

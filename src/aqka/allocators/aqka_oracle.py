@@ -16,7 +16,7 @@ from aqka.core.problem import Problem
 class AqkaOracle(TargetFill):
     """What AQKA would do if it knew the kernel it is about to measure."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.aqka_oracle.AqkaOracle"
+    ledger_name: ClassVar[str] = "aqka-oracle"
 
     def check(self, problem: Problem) -> None:
         """Require the true kernel."""

@@ -17,7 +17,7 @@ from aqka.maths.spectrum import project_psd
 class AqkaSvm(TargetFill):
     """s* ∝ |η_i η_j| sqrt(K̂(1-K̂)), from the envelope theorem (Prop. 4, Eq. 49)."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.aqka_svm.AqkaSvm"
+    ledger_name: ClassVar[str] = "aqka-svm"
 
     def check(self, problem: Problem) -> None:
         """Require classes."""

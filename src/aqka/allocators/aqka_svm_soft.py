@@ -12,7 +12,7 @@ from aqka.maths.sensitivity import SvmSolution, soft_support
 class AqkaSvmSoft(AqkaSvm):
     """The dual coefficients replaced by softmax(η / τ), τ = 1/γ (Appendix A.6, mend (i))."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.aqka_svm_soft.AqkaSvmSoft"
+    ledger_name: ClassVar[str] = "aqka-svm-soft"
 
     def weights(self, solution: SvmSolution) -> FloatArray:
         """Return the soft support, flatter the thinner the margin."""

@@ -15,7 +15,7 @@ from aqka.core.problem import Problem
 class Bernoulli(TargetFill):
     """s* ∝ sqrt(K̂(1-K̂)): what is left of AQKA when the sensitivity is flat."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.bernoulli.Bernoulli"
+    ledger_name: ClassVar[str] = "bernoulli"
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the same for every pair."""

@@ -23,7 +23,7 @@ class Hybrid(Nystrom):
     The readout keeps what was measured in the block and reconstructs the rest.
     """
 
-    ledger_name: ClassVar[str] = "aqka.allocators.hybrid.Hybrid"
+    ledger_name: ClassVar[str] = "hybrid"
 
     schedule: ClassVar[Schedule] = ONE_LOOK
 

@@ -15,7 +15,7 @@ from aqka.maths.spectrum import Spectrum
 class Leverage(TargetFill):
     """s* ∝ (ℓ_i + ℓ_j) sqrt(K̂(1-K̂)): safer than AQKA when the sensitivity is dense (Eq. 52)."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.leverage.Leverage"
+    ledger_name: ClassVar[str] = "leverage"
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the leverage of a pair's two points."""

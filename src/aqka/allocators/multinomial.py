@@ -11,4 +11,4 @@ from aqka.allocators.aqka import Aqka
 class Multinomial(SampledScore, Aqka):
     """Sampling from p ∝ |ĝ| sqrt(K̂(1-K̂)) instead of filling toward it (Appendix C.5)."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.multinomial.Multinomial"
+    ledger_name: ClassVar[str] = "multinomial"

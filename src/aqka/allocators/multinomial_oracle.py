@@ -11,4 +11,4 @@ from aqka.allocators.aqka_oracle import AqkaOracle
 class MultinomialOracle(SampledScore, AqkaOracle):
     """Sampling from p ∝ |g| sqrt(K(1-K)) of the true kernel (Appendix C.5)."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.multinomial_oracle.MultinomialOracle"
+    ledger_name: ClassVar[str] = "multinomial-oracle"

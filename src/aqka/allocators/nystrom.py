@@ -34,7 +34,7 @@ class Nystrom(Allocator):
         Number m_ℓ of landmarks; ⌈√N⌉ when None.
     """
 
-    ledger_name: ClassVar[str] = "aqka.allocators.nystrom.Nystrom"
+    ledger_name: ClassVar[str] = "nystrom"
 
     landmarks: int | None = None
     schedule: ClassVar[Schedule] = ONE_SHOT

@@ -17,7 +17,7 @@ from aqka.maths.spectrum import Spectrum
 class NystromLeverage(Nystrom):
     """Landmarks drawn without replacement, p ∝ ℓ_i of the warm-up kernel (Appendix C.10)."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.nystrom_leverage.NystromLeverage"
+    ledger_name: ClassVar[str] = "nystrom-leverage"
 
     schedule: ClassVar[Schedule] = ONE_LOOK
 

@@ -16,7 +16,7 @@ from aqka.core.problem import Problem
 class Random(Allocator):
     """Independent uniform pair sampling: the paper's ``random``."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.random.Random"
+    ledger_name: ClassVar[str] = "random"
 
     schedule: ClassVar[Schedule] = ONE_SHOT
 

@@ -25,7 +25,7 @@ class Shofar(Allocator):
         τ, as a fraction of the largest coefficient.
     """
 
-    ledger_name: ClassVar[str] = "aqka.allocators.shofar.Shofar"
+    ledger_name: ClassVar[str] = "shofar"
 
     threshold: float = 0.05
     schedule: ClassVar[Schedule] = ONE_LOOK

@@ -16,7 +16,7 @@ from aqka.core.problem import Problem
 class Uniform(Allocator):
     """Every pair gets B / M shots; a remainder goes to a random choice of pairs."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.uniform.Uniform"
+    ledger_name: ClassVar[str] = "uniform"
 
     schedule: ClassVar[Schedule] = ONE_SHOT
 

@@ -12,8 +12,7 @@ from aqka._util.text import inert
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
-    from aqka.planning.parts import QuotePart
-    from aqka.planning.quotes import Quote
+    from aqka.planning.quotes import Quote, QuotePart
 
 StudyFile = Annotated[Path, typer.Argument(help="Study file, in TOML; see aqka init.")]
 Run = Annotated[Path, typer.Argument(help="Directory of a run.")]

@@ -237,8 +237,8 @@ def _write_report(done: "StudyRun") -> "RunReport | None":
     from aqka.study.directory import REPORT_NAME
 
     try:
+        from aqka.report.run_page import write_report
         from aqka.report.run_report import study_report
-        from aqka.report.write_report import write_report
 
         report = study_report(done)
         write_report([report], done.directory / REPORT_NAME)

@@ -23,7 +23,7 @@ class Reading:
     unseen
         What a pair without shots reads: ``"zero"``, or the ``"mean"`` of the seen pairs.
     readout
-        The readout that an experiment reads its runs by; a session's own default is ``auto``.
+        The readout that an experiment reads its runs by.
     """
 
     name: str
@@ -39,10 +39,8 @@ class Reading:
 
     def describe(self) -> str:
         """Return the settings as ledgers write them; tags depend on this text."""
-        # The words of version 0.1.0, which ledgers on somebody's disk begin with.
-        name = "practical" if self.name == "fair" else self.name
         return (
-            f"Protocol(name={name!r}, diagonal={self.diagonal!r}, unseen={self.unseen!r}, "
+            f"Reading(name={self.name!r}, diagonal={self.diagonal!r}, unseen={self.unseen!r}, "
             f"readout={self.readout!r})"
         )
 

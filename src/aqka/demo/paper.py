@@ -29,7 +29,7 @@ TABLE_SHOTS_PER_PAIR = 4.0
 
 @dataclass(frozen=True)
 class DemoRun:
-    """One run: who spent how many shots on what, and how well the head then did."""
+    """One run: allocator, shots and how well the head does."""
 
     task: str
     reading: str
@@ -51,7 +51,7 @@ class Demo:
     diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
     """From the counts of an adaptive run."""
     true_diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
-    """From the exact kernel, which nobody has before the shots are paid for."""
+    """From the exact kernel, which is unknown before the shots are bought."""
     heatmaps: dict[str, FloatArray] = field(default_factory=dict)
     """Shots per pair of a small planted run, by allocator, anchors in the top left."""
 

@@ -2,22 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.allocators import Allocator
-from aqka.allocators.auto import Auto
+from aqka.allocators import make_allocator
 from aqka.allocators.uniform import Uniform
 from aqka.backends import Backend
 from aqka.dropins._even_pairs import EvenPairs
 from aqka.dropins._requests import MoreRequest, Settings, TrainingRequest, needs_labels
 from aqka.estimates.pairs import estimate_kernel
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.chosen_allocator import chosen_allocator
 
 
 class Values(NamedTuple):
@@ -35,11 +32,11 @@ class PairsTraining(TrainingRequest):
     kind = "training"
     thing = "pair"
 
-    def session(self, settings: Settings, backend: Backend, folder: Path | None) -> Acquisition:
-        """Return a new session, for a run in the folder if it was begun."""
-        allocator = chosen_allocator(settings.allocator, folder)
-        if self.labels is None:
-            allocator = _even_allocator(allocator)
+    def session(self, settings: Settings, backend: Backend) -> Acquisition:
+        """Return a new session."""
+        allocator = make_allocator(settings.allocator)
+        if self.labels is None and not isinstance(allocator, Uniform):
+            raise needs_labels(allocator)
         return Acquisition(self.problem(), settings.budget, allocator, seed=settings.seed)
 
     def values(self, session: Acquisition) -> Values:
@@ -82,7 +79,7 @@ class PairsRequest(MoreRequest):
         rows, cols = held["index"]
         return cls(held["rows"], held["columns"], rows, cols, int(held["shots"]))
 
-    def session(self, settings: Settings, backend: Backend, folder: Path | None) -> EvenPairs:
+    def session(self, settings: Settings, backend: Backend) -> EvenPairs:
         """Return a new session."""
         return EvenPairs(self)
 
@@ -91,12 +88,3 @@ class PairsRequest(MoreRequest):
         seen = session.shots > 0
         values = session.hits[seen] / session.shots[seen]
         return Values(self.row_index[seen], self.col_index[seen], values)
-
-
-def _even_allocator(allocator: Allocator) -> Allocator:
-    """Return even shots, which are all there is without labels; refuse what needs some."""
-    if isinstance(allocator, Auto):
-        return Uniform()
-    if not isinstance(allocator, Uniform):
-        raise needs_labels(allocator)
-    return allocator

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,9 +25,7 @@ class PointsTraining(TrainingRequest):
     kind = "training-points"
     thing = "point"
 
-    def session(
-        self, settings: Settings, backend: Backend, folder: Path | None
-    ) -> PointAcquisition:
+    def session(self, settings: Settings, backend: Backend) -> PointAcquisition:
         """Return a new session."""
         n_qubits = qubits_of(backend)
         allocator = make_point_allocator(settings.allocator or DEFAULT_POINT_ALLOCATOR)
@@ -65,7 +62,7 @@ class PointsRequest(MoreRequest):
         """Return the request that a folder keeps."""
         return cls(held["rows"], int(held["shots"]))
 
-    def session(self, settings: Settings, backend: Backend, folder: Path | None) -> EvenPoints:
+    def session(self, settings: Settings, backend: Backend) -> EvenPoints:
         """Return a new session, in the settings that the training points have, too."""
         allocator = make_point_allocator(settings.allocator or DEFAULT_POINT_ALLOCATOR)
         n_qubits, named = qubits_of(backend), settings.point_kernel

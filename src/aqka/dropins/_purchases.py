@@ -101,7 +101,7 @@ class Purchases:
 
     def carry_out(self, request: Request) -> None:
         """Measure a new request; the caller holds :meth:`alone`."""
-        errand = self._errand(request, None)
+        errand = self._errand(request)
         self.known.check(request, errand.session)
         folder = None if self._directory is None else save(self._directory, request)
         try:
@@ -129,11 +129,11 @@ class Purchases:
                 self._catch_up(self._directory)
                 yield
 
-    def _errand(self, request: Request, folder: Path | None) -> Errand:
+    def _errand(self, request: Request) -> Errand:
         backend = self._factory(
             request.rows, self._feature_map, columns=request.columns, seed=self._settings.seed
         )
-        return Errand(request, request.session(self._settings, backend, folder), backend)
+        return Errand(request, request.session(self._settings, backend), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:
         """Run a request to its end and take up what it found."""
@@ -159,7 +159,7 @@ class Purchases:
                 continue
             if isinstance(request, TrainingRequest):
                 self._check_labels(request, folder)
-            self._finish(self._errand(request, folder), folder)
+            self._finish(self._errand(request), folder)
 
     def _check_process(self) -> None:
         """Refuse to buy for a copy in another process, which no directory joins to the original."""

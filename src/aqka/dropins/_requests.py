@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -52,8 +51,8 @@ class Request(ABC):
         """Return the request that a folder keeps."""
 
     @abstractmethod
-    def session(self, settings: Settings, backend: Backend, folder: Path | None) -> Any:
-        """Return a new session, for a run in the folder if it was begun."""
+    def session(self, settings: Settings, backend: Backend) -> Any:
+        """Return a new session."""
 
 
 class MoreRequest(Request):

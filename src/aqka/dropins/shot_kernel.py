@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.shown import Shown
-from aqka.allocators import Allocator
+from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.points import PointAllocator, make_point_allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
@@ -22,7 +22,6 @@ from aqka.dropins._purchases import Purchases
 from aqka.dropins._requests import MoreRequest, Settings, labels_as_numbers
 from aqka.errors import InputError, JobError
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
 from aqka.sessions.point_contract import PointKernel
 from aqka.sessions.point_kernels import as_point_kernel, check_point_kernel
@@ -306,7 +305,7 @@ def _check_kernel(design: str, point_kernel: str | PointKernel | None) -> None:
 def _check_allocator(design: str, allocator: Any) -> None:
     """Tell a wrong name now, not when the first shots are due."""
     if design == "pairs":
-        chosen_allocator(allocator)
+        make_allocator(allocator)
     else:
         make_point_allocator(allocator or DEFAULT_POINT_ALLOCATOR)
 

@@ -18,7 +18,7 @@ from aqka.estimators._bought_kernel import Purchase
 from aqka.estimators._training_kernel import OnRound
 from aqka.estimators.kernel_source import is_precomputed, kernel_source
 from aqka.insight.intervals import with_total_interval
-from aqka.planning.parts import PREDICTIONS
+from aqka.planning.quotes import PREDICTIONS
 from aqka.readouts import Readout, make_readout
 from aqka.sessions.prediction_result import Prediction
 from aqka.sessions.value_prediction import ValuePrediction

@@ -7,21 +7,20 @@ from typing import Any
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_count, text_digest
+from aqka.allocators import make_allocator
 from aqka.backends.base import Backend, as_backend, check_measures_pairs
 from aqka.backends.factory import BackendFactory
-from aqka.core.defaults import FIRST_DEFAULT
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.estimators._training_kernel import KernelSource, OnRound, TrainingKernel
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.parts import Wish
-from aqka.planning.quotes import Quote, quote
+from aqka.planning.device import make_ceiling
+from aqka.planning.quotes import Quote, Wish, quote
+from aqka.planning.split import costs_of
 from aqka.readouts import FittedHead
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DesignChoice, choose_design
 from aqka.sessions.point_contract import PointKernel
 from aqka.sessions.prediction import predict as predict_by_shots
@@ -58,12 +57,13 @@ class Purchase:
         """Return what the budget buys by a settled design, new points' predictions among it."""
         budget = DEFAULT_SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
         given = budget if self.budget is None else self.budget
-        per_pair = None
+        per_unit = None
         if self.test_shots is not None:
-            per_pair = -(-as_count(self.test_shots, "test_shots") // n_points)
+            of_a_point = costs_of(self.design).new_units(n_points, 1)
+            per_unit = -(-as_count(self.test_shots, "test_shots") // of_a_point)
         wish = Wish(
             self.new_points or 0,
-            test_shots=per_pair,
+            test_shots=per_unit,
             calibration_shots=self.calibration_shots,
             design=self.design,
         )
@@ -125,30 +125,17 @@ class BoughtKernel(KernelSource):
         purchase, backend = self.purchase, self._backend(self.X, columns=None)
         check_measures_pairs(backend)
         shots = purchase.training_shots(problem.n_points, self.X.shape[1])
-        session, directory = self._session(problem, shots, backend)
+        session = Acquisition(
+            problem, shots, make_allocator(purchase.allocator), seed=purchase.seed
+        )
+        identity = repr(fingerprint(session, backend))
+        directory = own_directory(purchase.directory, "fit", identity)
         session.design_choice = self.choice
         spend = Spend(directory, purchase.ceiling, on_round=on_round, verbose=purchase.verbose)
         drive(session, backend, spend)
         reason = session.allocator.explain(session.table, problem)
         ledger_path = None if directory is None else directory / LEDGER_NAME
         return TrainingKernel.of_counts(session.table, problem, reason, session, ledger_path)
-
-    def _session(
-        self, problem: Problem, shots: int, backend: Backend
-    ) -> tuple[Acquisition, Path | None]:
-        """Return a new session and its folder; without an allocator, one of 0.1.0's if begun."""
-        purchase = self.purchase
-
-        def with_folder(allocator: Any) -> tuple[Acquisition, Path | None]:
-            session = Acquisition(problem, shots, allocator, seed=purchase.seed)
-            identity = repr(fingerprint(session, backend))
-            return session, own_directory(purchase.directory, "fit", identity)
-
-        if purchase.allocator is None and purchase.directory is not None:
-            first, folder = with_folder(FIRST_DEFAULT)
-            if folder is not None and folder.exists():
-                return first, folder
-        return with_folder(chosen_allocator(purchase.allocator))
 
     def decide(self, head: FittedHead, X: NDArray[Any], problem: Problem) -> FloatArray:
         """Return f of a simulator's exact entries."""

@@ -12,7 +12,7 @@ def readout_names() -> list[str]:
     Examples
     --------
     >>> readout_names()
-    ['auto', 'balanced', 'ridge', 'ridge-kfold', 'ridge-loo', 'ridge-noise', 'svm']
+    ['balanced', 'ridge', 'ridge-kfold', 'ridge-loo', 'ridge-noise', 'svm']
     """
     return names(__name__, Readout)
 

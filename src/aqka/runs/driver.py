@@ -332,11 +332,12 @@ def fingerprint(session: Session[Any], backend: Backend) -> dict[str, str]:
 
 
 def check_parent(history: History, parent: str | None, path: Path) -> None:
-    """Refuse the ledger of another run's predictions; those of 0.1.0 name no run."""
-    if parent is not None and history.parent not in (None, parent):
+    """Refuse the ledger of another run's predictions."""
+    if parent is not None and history.parent != parent:
+        other = "no run" if history.parent is None else f"run {inert(history.parent)}"
         raise LedgerError(
-            f"{inert(path, 300)} belongs to run {inert(history.parent)}, not to {parent}; restore "
-            "the directory from a copy."
+            f"{inert(path, 300)} belongs to {other}, not to {parent}; restore the directory from a "
+            "copy."
         )
 
 

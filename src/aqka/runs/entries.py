@@ -85,7 +85,7 @@ def answer_of(entry: Entry, measured: Plan) -> Answer:
 
 @dataclass(frozen=True)
 class Extent:
-    """What a run's plans may name; None where its ledger does not say.
+    """What a run's plans may name; None where it has none of that kind.
 
     Attributes
     ----------
@@ -110,13 +110,13 @@ class Extent:
 
     @classmethod
     def of(cls, facts: dict[str, Any]) -> "Extent":
-        """Read a fingerprint; the first ledgers name neither points nor diagonal."""
+        """Read a fingerprint."""
         pauli = _pauli(facts)
         most = MAX_POINTS if pauli is None else MAX_PAIRS // pauli[0]
         diagonal = facts.get("diagonal")
         if "diagonal" in facts and diagonal not in ("known", "measured"):
             raise InputError("diagonal must be 'known' or 'measured'")
-        return cls(
+        found = cls(
             _within(facts, "points", 2, most),
             diagonal,
             _block(facts),
@@ -124,6 +124,10 @@ class Extent:
             pauli,
             _within(facts, "calibration", 2, MAX_COUNT),
         )
+        trains = found.points is not None and (pauli is not None or diagonal is not None)
+        if not trains and found.block is None and (found.new_points is None or pauli is None):
+            raise InputError("its fingerprint does not say which pairs or points it measures")
+        return found
 
     def check(self, plan: Plan) -> None:
         """Refuse a plan that names what the run does not have."""

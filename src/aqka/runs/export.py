@@ -174,11 +174,8 @@ def table_of(path: str | Path) -> Replayed:
             f"{inert(path, 300)} is the ledger of points, which has no table of pairs; "
             "point_table_of() gives what it has."
         )
-    if history.extent.points is None or history.extent.diagonal is None:
-        raise LedgerError(
-            f"{inert(path, 300)} was begun by an older aqka, which did not record the number of "
-            "points; call acquire() with the run's arguments and this directory instead."
-        )
+    assert history.extent.points is not None
+    assert history.extent.diagonal is not None
     try:
         table = PairTable(history.extent.points, history.extent.diagonal)
     except MemoryError as error:

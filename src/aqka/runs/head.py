@@ -115,10 +115,10 @@ def read_head(ledger: Path) -> Head | None:
 class KnownHead:
     """Compares entries, as they are read, with what the head says there must be."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
         # Read before the entries: a writer may append while they are read.
-        self._head = None if path is None else read_head(path)
+        self._head = read_head(path)
 
     def pass_entry(self, position: int, digest: bytes) -> None:
         """Refuse an entry that is not the head's, where the head knows it."""
@@ -127,7 +127,7 @@ class KnownHead:
             return
         expected = {head.entries: head.digest, head.entries - 1: head.previous}.get(position)
         # The entry that was about to be written when a process died is written anew, and differs.
-        superseded = position == head.entries and read_head(self._path) != head  # type: ignore[arg-type]
+        superseded = position == head.entries and read_head(self._path) != head
         if expected is not None and digest != expected and not superseded:
             raise LedgerError(
                 f"{self._path} is not the ledger that its head belongs to: entry {position} "
@@ -136,8 +136,6 @@ class KnownHead:
 
     def check_end(self, count: int) -> None:
         """Refuse a ledger that ends before its head says, or beyond it."""
-        if self._path is None:
-            return
         head, now = self._head, read_head(self._path)
         # An entry is written after its head, so one may be missing, and that only if the process
         # died in between: what it would have said is asked for again.

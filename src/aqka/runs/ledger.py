@@ -29,15 +29,13 @@ from aqka.runs.head import (
     Head,
     KnownHead,
     confirm_head,
-    head_path,
     lost_end,
     read_head,
     write_head,
 )
 
 LEDGER_NAME = "ledger.sqlite"  # in a run's directory
-SCHEMA_VERSION = 2
-HEADLESS_VERSION = 1  # ledgers of 0.1.0, which have no file with their head
+SCHEMA_VERSION = 1
 APPLICATION_ID = 0x41514B41  # "AQKA", so that another program's database is not taken for ours
 # What JSON, zlib and NumPy raise on content that no ledger of ours has.
 UNREADABLE = (
@@ -146,15 +144,13 @@ class Ledger:
             number, at = self._count + 1, time.time()
             digest = _digest(last, number, at, kind, round, text, packed)
             head = Head(number, digest, last)
-            if self._has_head:
-                write_head(self.path, head)
+            write_head(self.path, head)
             self._connection.execute(
                 "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, at, kind, round, text, packed, digest),
             )
-        if self._has_head:
-            with suppress(OSError):  # the entry is no less written
-                confirm_head(self.path, head)
+        with suppress(OSError):  # the entry is no less written
+            confirm_head(self.path, head)
         self._last, self._count = digest, number
 
     def read(self) -> list[Entry]:
@@ -163,7 +159,7 @@ class Ledger:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries in order, each checked against its digest, holding one at a time."""
-        last, position, known = GENESIS, 0, KnownHead(self.path if self._has_head else None)
+        last, position, known = GENESIS, 0, KnownHead(self.path)
         with self._clear_errors("read"):
             rows = self._connection.execute(
                 "SELECT number, at, kind, round, body, arrays, digest FROM entries ORDER BY number"
@@ -268,13 +264,11 @@ class Ledger:
         kind = connection.execute("SELECT type FROM sqlite_master WHERE name = 'entries'")
         if application != APPLICATION_ID or kind.fetchone() != ("table",):
             raise LedgerError(f"{self.path} is a database of another program, not a ledger.")
-        if version > SCHEMA_VERSION:
+        if version != SCHEMA_VERSION:
             raise LedgerError(
                 f"{self.path} has schema version {version}, this aqka knows {SCHEMA_VERSION}; "
-                "open it with the newer aqka that wrote it."
+                "open it with the aqka that wrote it."
             )
-        # A head beside a ledger of 0.1.0 says that it took another one's place.
-        self._has_head = version > HEADLESS_VERSION or head_path(self.path).exists()
 
     @contextmanager
     def _clear_errors(self, doing: str) -> Iterator[None]:

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_count
-from aqka.allocators import Allocator
+from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.points import PointAllocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.base import Backend, as_backend, check_measures_pairs
@@ -18,7 +18,6 @@ from aqka.errors import InputError
 from aqka.runs.driver import drive
 from aqka.runs.spend import Ceiling, Patience, Spend
 from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.chosen_allocator import chosen_allocator
 from aqka.sessions.design import DESIGNS, DesignChoice, choose_design
 from aqka.sessions.point_acquisition import (
     DEFAULT_POINT_ALLOCATOR,
@@ -120,8 +119,7 @@ def acquire(
         Labels of two classes, or real targets, of the backend's points.
     budget, allocator, schedule, seed
         See :class:`~aqka.Acquisition` for pairs and :class:`~aqka.sessions.PointAcquisition` for
-        points, whose allocators are others. None takes the default of the design, or goes on
-        with a run in ``directory`` that the default of version 0.1.0 began.
+        points, whose allocators are others. None takes the default of the design.
     design
         What a shot is spent on: ``"pairs"`` (the paper's), ``"points"``, or ``"auto"``, which
         takes what :func:`~aqka.sessions.choose_design` predicts the smaller error for;
@@ -187,7 +185,7 @@ def acquire(
             kernel=point_kernel,
         )
     else:
-        chosen = chosen_allocator(allocator, directory)  # type: ignore[arg-type]
+        chosen = make_allocator(allocator)  # type: ignore[arg-type]
         session = _pair_session(backend, problem, budget, chosen, schedule, seed)
     session.design_choice = choice
     spend = Spend(directory, ceiling, patience or Patience(), on_round, verbose)

@@ -116,7 +116,7 @@ class Acquisition(Session[ShotPlan]):
             "budget": str(self.budget),
             "allocator": self.allocator.describe(),
             "schedule": self.schedule.describe(),
-            "protocol": problem.reading.describe(),
+            "reading": problem.reading.describe(),
             "ridge": repr(problem.ridge),
             "C": repr(problem.C),
             "true_kernel": "none" if true_kernel is None else digest(true_kernel),

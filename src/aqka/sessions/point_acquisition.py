@@ -166,7 +166,7 @@ class PointAcquisition(Session[PointPlan | CalibrationPlan]):
             "pauli": digest(self.table.settings),  # type: ignore[arg-type]
             "seed": str(self.seed),
         }
-        if self.calibration_shots:  # runs without keep the tags that they always had
+        if self.calibration_shots:
             facts["calibration"] = str(self.calibration_shots)
         return facts
 

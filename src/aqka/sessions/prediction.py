@@ -170,8 +170,8 @@ class PredictionSession(Session[ShotPlan]):
     def result(self, level: float = 0.9, *, as_measured: bool = False) -> Prediction:
         """Return what is known so far; points that are not settled are flagged.
 
-        ``as_measured`` reads f = Σ α_j K̂_j + b as version 0.1.0 did, without what the training rows
-        say about rows (``aqka.estimates.rows``); what is settled does not depend on it.
+        ``as_measured`` reads f = Σ α_j K̂_j + b without what the training rows say about rows
+        (``aqka.estimates.rows``); what is settled does not depend on it.
         """
         settled, level = self.test.settled, check_level(level)
         found = prediction_of(self.head, self.table, settled, level, as_measured=as_measured)
@@ -255,8 +255,8 @@ def predict(
     >>> task = planted_sparse(60, 40, 4, seed=3, largest_class=0.7)
     >>> head = acquire(MatrixBackend(task.kernel), task.y, 20_000).fit()
     >>> test = MatrixBackend(task.test_kernel, rectangular=True)
-    >>> found = predict(head, test, budget=100_000)
-    >>> bool(found.settled.mean() > 0.5), bool(found.shots.sum() <= 100_000)
+    >>> found = predict(head, test, budget=200_000)
+    >>> bool(found.settled.mean() > 0.5), bool(found.shots.sum() <= 200_000)
     (True, True)
     >>> agree = found.labels == head.predict(task.test_kernel)
     >>> bool(agree[found.settled].mean() > 0.95)

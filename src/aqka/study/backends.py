@@ -49,8 +49,7 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
     @property
     def n_tiles(self) -> int:
         """How many circuits run side by side."""
-        tiling = self.device.tiling if isinstance(self.device, RuntimeBackend) else None
-        return 1 if tiling is None else len(tiling)
+        return self.device.n_tiles
 
     def __enter__(self) -> "StudyBackends":
         """Open a session on the device, where there is one."""
@@ -100,9 +99,9 @@ def sentinel_points(section: SentinelSection, n_points: int) -> list[int]:
 
 def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     study, circuit, code = prepared.study, prepared.circuit, prepared.code
-    section, seed = study.backend, study.seed
+    section, seed, design = study.backend, study.seed, study.method.design
     train, test = points.train, points.test if len(points.test) else None
-    columns = train if study.method.design == "pairs" else None
+    columns = train if design == "pairs" else None
     if section.name == "statevector":
         _check_states(points, circuit)
         return _pair_of(StatevectorBackend, train, test, columns, circuit, seed=seed)
@@ -111,13 +110,16 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
-        return _pair_of(AerBackend, train, test, columns, circuit, noise=noise, seed=seed)
+        options: dict[str, Any] = {"noise": noise, "seed": seed, "design": design}
+        return _pair_of(AerBackend, train, test, columns, circuit, **options)
     if section.name == "pennylane":
         device = code.get("device", section.device)
-        return _pair_of(PennylaneBackend, train, test, columns, circuit, device=device, seed=seed)
+        options = {"device": device, "seed": seed, "design": design}
+        return _pair_of(PennylaneBackend, train, test, columns, circuit, **options)
     transpiling: dict[str, Any] = {
         "optimization_level": section.optimization_level,
         "initial_layout": section.initial_layout,
+        "design": design,
     }
     manager = made_pass_manager(code["pass_manager"]) if "pass_manager" in code else None
     backend: SamplerBackend | RuntimeBackend
@@ -231,7 +233,9 @@ def find_chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
             "example with device = 'fake_fez'."
         )
     chip = ibm_device(section)
-    return chip, RuntimeBackend(chip, prepared.points.train[:1], prepared.circuit).circuit
+    design = "points" if prepared.study.method.design == "points" else "pairs"
+    points = prepared.points.train[:1]
+    return chip, RuntimeBackend(chip, points, prepared.circuit, design=design).circuit
 
 
 def count_tiles(prepared: Prepared) -> int:

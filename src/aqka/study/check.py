@@ -15,15 +15,15 @@ from aqka.core.defaults import DEFAULT_READOUT
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
-from aqka.planning.parts import PREDICTIONS
-from aqka.planning.quotes import Quote
+from aqka.planning.quotes import PREDICTIONS, Quote
+from aqka.planning.split import DEFAULT_TEST_SHOTS
 from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.feature_maps import feature_map, n_features
 from aqka.study.method import resolve
 from aqka.study.points import Encoding, Points
-from aqka.study.quoting import study_quote
-from aqka.study.schema import TEST_SHOTS, Study
+from aqka.study.quoting import settle_design, study_quote
+from aqka.study.schema import Study
 from aqka.study.tables import DataTable
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class StudyCheck:
         table = load_table(study.data, base)
         width = n_features(study, circuit)
         points = encode(table, study.split, study.feature_map, width, study.seed)
-        quoted = study_quote(Prepared(study, "", points, circuit))
+        quoted = study_quote(settle_design(Prepared(study, "", points, circuit)))
         train, test = split_points(table, study.split, study.seed)
         pool = np.setdiff1d(np.arange(len(table.y)), test)
         # As in the study: fitted on its training points, and the others clipped to their range.
@@ -95,7 +95,7 @@ class StudyCheck:
 
 def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
     method, chosen, predictions = study.method, resolve(study.method), quoted.part(PREDICTIONS)
-    test_shots = TEST_SHOTS  # for a study that only trains, whose points come later
+    test_shots = DEFAULT_TEST_SHOTS  # for a study that only trains, whose points come later
     if predictions is not None:
         pairs = len(points.train) * len(points.test)
         test_shots = max(1, round(predictions.shots / pairs))

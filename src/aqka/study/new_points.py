@@ -12,16 +12,14 @@ from aqka._util.arrays import digest, text_digest
 from aqka._util.text import inert, read_number
 from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.device import HERON, depth_of_shot, zz_depth
-from aqka.planning.parts import QuotePart, Wish
-from aqka.planning.split import Split
-from aqka.planning.usage import Usage
+from aqka.planning.device import Usage, make_ceiling
+from aqka.planning.quotes import QuotePart, prediction_part
+from aqka.planning.split import DEFAULT_TEST_SHOTS
 from aqka.runs.driver import Run, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
 from aqka.sessions.value_prediction import Values
-from aqka.study.backends import StudyBackends, make_backends
+from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
 from aqka.study.method import (
@@ -30,12 +28,11 @@ from aqka.study.method import (
     fit_head,
     new_session,
     prediction_session,
-    resolve,
     with_begun_design,
 )
 from aqka.study.points import Encoding
 from aqka.study.results import ValueScores
-from aqka.study.schema import TEST_SHOTS, Study
+from aqka.study.schema import Study
 from aqka.study.store import RunStore
 from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, read_table
 
@@ -180,17 +177,15 @@ def predict_new_points(
     head, noise = fit_head(study, session, history, prepared.n_qubits)
     made = make_backends(prepared, features)
     assert made.test is not None
+    usage = Usage.on(made.test, study.method.design, prepared.n_qubits)
     if confirm is not None and made.test.is_paid:
-        confirm(_quote(prepared, made, budget), made.test.name)
+        confirm(prediction_part(budget, study.method.design, usage), made.test.name)
     if on_start is not None:
         on_start(len(features), budget)
     limit = None
     if ceiling is not None:
         limit = make_ceiling(
-            ceiling,
-            depth=_fidelity_depth(prepared, made),
-            rate=study.budget.rate,
-            design=study.method.design,
+            ceiling, execution_seconds=usage.execution_seconds, rate=study.budget.rate
         )
     # Named by what the file holds: computed features may differ in their last bits elsewhere.
     name = text_digest(f"{digest(table.X)} {budget} {study.seed}")
@@ -216,21 +211,6 @@ def predict_new_points(
     )
 
 
-def _fidelity_depth(prepared: Prepared, made: StudyBackends) -> int:
-    """Return the depth of the fidelity circuit, as transpiled where the backend transpiles."""
-    circuit = None if made.test is None else made.test.circuit
-    return zz_depth(max(2, prepared.n_qubits)) if circuit is None else max(1, int(circuit.depth()))
-
-
-def _quote(prepared: Prepared, made: StudyBackends, budget: int) -> QuotePart:
-    """Return what predictions take at most, with the circuit, the tiles and the rounds they use."""
-    design = prepared.study.method.design
-    execution = HERON.execution_seconds(depth_of_shot(_fidelity_depth(prepared, made), design))
-    usage = Usage(resolve(prepared.study.method).schedule, HERON, execution, made.n_tiles)
-    (part,) = Wish(design=design).parts(Split(0, budget, ""), usage)
-    return part
-
-
 def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:
     """Return the shots that a new point may take on average."""
     assert history.budget is not None
@@ -244,7 +224,7 @@ def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int |
     if by_points:
         trained = history.budget - (history.extent.calibration or 0)
         return each or trained // n_train
-    return n_train * (TEST_SHOTS if each is None else each)
+    return n_train * (DEFAULT_TEST_SHOTS if each is None else each)
 
 
 def _others_and_truth(

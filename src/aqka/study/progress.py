@@ -250,13 +250,9 @@ def open_jobs(store: RunStore) -> list[str]:
 
 
 def check_extent(history: History) -> None:
-    """Refuse a ledger that does not say which points or pairs it counts."""
-    if history.extent.pauli is not None:
-        if history.extent.points is None:
-            raise LedgerError("this is the ledger of a prediction; see 'aqka ledger show'.")
-        return
-    if history.extent.points is None or history.extent.diagonal is None or history.budget is None:
-        raise LedgerError("this ledger does not say which pairs it counts; see 'aqka ledger show'.")
+    """Refuse the ledger of a prediction, which is no run of its own."""
+    if history.predicts:
+        raise LedgerError("this is the ledger of a prediction; see 'aqka ledger show'.")
 
 
 def empty_point_table(history: History) -> PointTable:

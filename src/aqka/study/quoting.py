@@ -8,20 +8,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.text import inert
 from aqka.backends.base import Workload
-from aqka.backends.circuits import fidelity_circuit
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.device import HERON, DeviceModel
-from aqka.planning.parts import PREDICTIONS, SENTINELS, Wish
-from aqka.planning.quotes import Quote, quote
+from aqka.planning.device import HERON, DeviceModel, circuit_depth, make_ceiling
+from aqka.planning.quotes import PREDICTIONS, SENTINELS, Quote, Wish, quote
+from aqka.planning.split import costs_of
 from aqka.runs.spend import Ceiling
 from aqka.sessions.design import DesignChoice, choose_design
 from aqka.study.backends import StudyBackends, count_tiles, make_backends
 from aqka.study.directory import Prepared
 from aqka.study.method import problem_of, resolve, with_design
-from aqka.study.schema import TEST_SHOTS, Study
+from aqka.study.schema import Study
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,8 @@ def make_offer(prepared: Prepared, stored: dict[str, Any] | None = None) -> Offe
     backends = make_backends(prepared)
     quoted = None if stored is None else stored_quote(stored)
     if quoted is None:
-        circuit = backends.train.circuit
-        depth = None if circuit is None else max(1, int(circuit.depth()))
-        quoted = study_quote(prepared, depth, tiles=backends.n_tiles)
+        device = HERON.with_rep_delay(backends.train.rep_delay)
+        quoted = study_quote(prepared, circuit_depth(backends.train), device, backends.n_tiles)
     return Offer(prepared, backends, quoted)
 
 
@@ -63,8 +60,8 @@ def study_quote(
 ) -> Quote:
     """Return what the study's budget buys; refuse one too small to learn from.
 
-    ``depth`` is that of the transpiled fidelity circuit and ``tiles`` how many of it run side by
-    side, where they are known; ``queue`` is the number of jobs that wait before each of ours.
+    ``depth`` is that of the transpiled circuit that a shot runs and ``tiles`` how many of it run
+    side by side, where they are known; ``queue`` is the number of jobs before each of ours.
     """
     study, points, budget = prepared.study, prepared.points, prepared.study.budget
     quoted = quote(
@@ -92,25 +89,19 @@ def study_quote(
 
 
 def _map_depth(prepared: Prepared) -> int | None:
-    """Return the depth of the fidelity circuit before transpiling; None for the paper's map."""
+    """Return the depth of what a shot runs before transpiling; None for the paper's map."""
     section, circuit = prepared.study.feature_map, prepared.circuit
     if circuit is None or (section.map, section.reps) == ("zz", DEFAULT_REPS):
         return None
-    plain = circuit.decompose(reps=3)
-    if prepared.study.method.design == "points":  # the map may have no U†
-        return max(1, 2 * int(plain.depth()))
-    return max(1, int(fidelity_circuit(plain).depth()))
+    return costs_of(prepared.study.method.design).map_depth(circuit.decompose(reps=3))
 
 
 def wish_of(study: Study, n_test: int) -> Wish:
     """Return what a study buys beside its training shots."""
     budget, sentinels = study.budget, study.sentinels
-    test_shots = budget.test_shots
-    if test_shots is None and budget.total is None and study.method.design != "points":
-        test_shots = TEST_SHOTS
     return Wish(
-        new_points=0 if test_shots == 0 else n_test,
-        test_shots=test_shots,
+        new_points=0 if budget.test_shots == 0 else n_test,
+        test_shots=budget.test_shots,
         sentinel_shots=sentinels.points * sentinels.shots,
         calibration_shots=study.method.calibration_shots,
         on_top=budget.total is None,
@@ -163,7 +154,9 @@ def study_ceiling(study: Study, quoted: Quote, given: str | None = None) -> Ceil
     limit = own if given is None else given
     if limit is None:
         return None
-    return make_ceiling(str(limit), depth=quoted.depth, rate=study.budget.rate)
+    return make_ceiling(
+        str(limit), execution_seconds=quoted.execution_seconds, rate=study.budget.rate
+    )
 
 
 def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote:

@@ -34,7 +34,6 @@ MAX_REPS = 20
 MAX_TILES = 10_000
 MAX_SEED = 2**31 - 1
 SENTINEL_SHOTS = 100
-TEST_SHOTS = 100
 BACKENDS = ("statevector", "matrix-product", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {

@@ -251,10 +251,13 @@ def final_digests(results: bytes, predictions_end: str | None) -> dict[str, str]
 
 def check_seal(directory: Path, history: History) -> None:
     """Refuse a run with a file that is not the one its ledger knows."""
-    if history.files is None:  # a run begun from Python has no files beside its ledger
+    if history.files is None:
         if (directory / STUDY_NAME).exists():
-            _refuse(directory, STUDY_NAME, "the run began with")
-        return
+            raise LedgerError(
+                f"{LEDGER_NAME} in {inert(directory, 300)} was not begun by the {STUDY_NAME} "
+                "beside it: it knows none of its files. Restore the directory from a copy."
+            )
+        return  # a run begun from Python is its ledger alone
     now = digest_files(directory)
     for name, digest in history.files.items():
         if name != RESULTS_NAME and now.get(name) != digest:

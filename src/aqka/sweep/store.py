@@ -17,9 +17,8 @@ from aqka._util.files import AlreadyHeldError, hold_lock
 from aqka.errors import InputError
 from aqka.version import __version__
 
-# What a line of 0.1.0 holds; it has no digest.
-UNSEALED_VERSION = "0.1.0"
-UNSEALED_KEYS = {
+# What a line holds beside its digest.
+KEYS = {
     *("key", "function", "cell", "seed", "versions"),
     *("seconds", "cpu_seconds", "finished", "result"),
 }
@@ -162,10 +161,6 @@ def _seal(entry: dict[str, Any]) -> str:
 
 
 def _is_sealed(entry: dict[str, Any]) -> bool:
-    """Return whether a line says what was written, as far as it can be known."""
+    """Return whether a line says what was written."""
     content = {name: value for name, value in entry.items() if name != "digest"}
-    if content.keys() != UNSEALED_KEYS:
-        return False
-    if "digest" not in entry:
-        return bool(entry["versions"]["aqka"] == UNSEALED_VERSION)
-    return bool(entry["digest"] == _seal(content))
+    return bool(content.keys() == KEYS and entry.get("digest") == _seal(content))

@@ -47,8 +47,8 @@ def test_nothing_measured_means_equal_shots(name):
 @pytest.mark.parametrize("name", point_allocator_names())
 def test_ledgers_know_an_allocator_by_a_name_of_its_own(name):
     allocator = make_point_allocator(name)
-    assert allocator.describe().startswith("aqka.allocators.points.")
-    assert "ledger_name" in vars(type(allocator))
+    assert vars(type(allocator))["ledger_name"] == name
+    assert allocator.describe().startswith(f"{name}(")
     others = [make_point_allocator(other).describe() for other in point_allocator_names()]
     assert others.count(allocator.describe()) == 1
 

@@ -19,7 +19,7 @@ from aqka.maths.state_features import overlap_kernel, state_features
 class AqkaPoints(PointFill):
     """Shots ∝ sqrt(Var_i(G_i)), G_i = ∂L/∂ρ_i = Σ_j g_ij ρ_j with the paper's g (Eq. 6)."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.points.aqka_points.AqkaPoints"
+    ledger_name: ClassVar[str] = "aqka-points"
 
     schedule: ClassVar[Schedule] = EVEN_START
 

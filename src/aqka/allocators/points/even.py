@@ -12,7 +12,7 @@ from aqka.core.points import PointTable
 class Even(PointAllocator):
     """Every point gets B / N shots; a remainder goes to a random choice of points."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.points.even.Even"
+    ledger_name: ClassVar[str] = "even"
 
     def point_shots(self, table: PointTable, y: FloatArray, shots: int) -> IntArray:
         """Raise the points that have fewest shots, so that all end equal."""

@@ -19,7 +19,7 @@ from aqka.maths.state_features import overlap_kernel
 class PredictivePoints(PointFill):
     """Shots ∝ sqrt(v_i), v_i the variance that a point's noise gives to all predictions."""
 
-    ledger_name: ClassVar[str] = "aqka.allocators.points.predictive_points.PredictivePoints"
+    ledger_name: ClassVar[str] = "predictive-points"
 
     schedule: ClassVar[Schedule] = EVEN_START
 

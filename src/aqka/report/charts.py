@@ -1,0 +1,343 @@
+"""The charts of a run's report; each is None where the run has nothing to draw."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.insight.diagnostics import gini
+from aqka.insight.hindsight import FewerShots
+from aqka.maths.metrics import share_interval
+from aqka.report.chart import Chart, Scale
+from aqka.report.run_report import RunReport
+from aqka.report.tested import ClassResults, ValueResults
+
+MAX_DRAWN_POINTS = 300
+MAX_DRAWN_ENTRIES = 600
+CURVE_POINTS = 200  # of a Lorenz curve
+SMALL_EIGENVALUE = 1e-6  # of the largest, below which the axis does not reach
+
+
+def accuracy_by_round(report: RunReport) -> Chart | None:
+    """Draw accuracy by cross-validation, and of the test points at the end."""
+    rounds = [(r.shots, r.accuracy) for r in report.rounds if r.accuracy is not None]
+    if not rounds:
+        return None
+    shots, accuracy = [float(s) for s, _ in rounds], [a for _, a in rounds]
+    chart = Chart(
+        "Accuracy by round",
+        "Accuracy by round",
+        *accuracy_axes([report]),
+        "training shots",
+        "accuracy",
+    )
+    bands = [accuracy_band(a, report.table.n_points) for a in accuracy]
+    chart.add_band(shots, [low for low, _ in bands], [high for _, high in bands], "c1")
+    chart.add_line(shots, accuracy, "c1")
+    chart.add_key("c1", "cross-validated, 95 %")
+    for s, a in zip(shots, accuracy, strict=True):
+        chart.add_dot(s, a, "c1", f"{int(s):,} shots: {a:.3f}")
+    if report.tested is not None and report.tested.accuracy_levels:
+        low, high, majority = report.tested.accuracy_levels
+        place, score = shots[-1] * 1.03, report.tested.score
+        chart.add_level(majority, "majority class, test points")
+        chart.add_interval(place, low, high, "c2")
+        chart.add_dot(place, score, "c2", f"test points: {score:.3f}", 4)
+        chart.add_key("c2", "test points, 95 % interval")
+    return chart
+
+
+def accuracy_axes(reports: Sequence[RunReport]) -> tuple[Scale, Scale]:
+    """Return the axes that all charts of accuracy against training shots share."""
+    most = 1.0
+    values: list[float] = []
+    for report in reports:
+        most = max(most, float(report.table.total))
+        n_points = report.table.n_points
+        for a in (r.accuracy for r in report.rounds if r.accuracy is not None):
+            values += accuracy_band(a, n_points)
+        for part in report.fewer:
+            values += fewer_band(part, n_points)
+        if report.tested is not None:
+            values += report.tested.accuracy_levels
+    return Scale(0, most * 1.08), Scale.around(values)
+
+
+def accuracy_band(accuracy: float, n_points: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share of so many points."""
+    return share_interval(round(accuracy * n_points), n_points)
+
+
+def fewer_band(part: FewerShots, n_points: int) -> tuple[float, float]:
+    """Return the same of an accuracy that varies with the shots left out, too."""
+    low, high = accuracy_band(part.accuracy, n_points)
+    return min(low, part.accuracy - 2 * part.error), max(high, part.accuracy + 2 * part.error)
+
+
+def diagnostics_by_round(report: RunReport) -> Chart | None:
+    """Draw the Gini of the sensitivities and the share of pairs seen."""
+    if not report.rounds:
+        return None
+    shots = [float(r.shots) for r in report.rounds]
+    seen = [r.seen / report.measured.shots.size for r in report.rounds]
+    chart = Chart(
+        "Diagnostics by round",
+        "Diagnostics by round",
+        accuracy_axes([report])[0],
+        Scale(0, 1.04),
+        "training shots",
+        "share, Gini",
+    )
+    chart.add_line(shots, seen, "c3")
+    chart.add_key("c3", "share of pairs measured")
+    for s, share in zip(shots, seen, strict=True):
+        chart.add_dot(s, share, "c3", f"{int(s):,} shots: {share:.0%} of pairs")
+    ginis = [(float(r.shots), r.gini) for r in report.rounds if r.gini is not None]
+    if ginis:
+        _add_ginis(chart, ginis)
+    return chart
+
+
+def _add_ginis(chart: Chart, ginis: list[tuple[float, float]]) -> None:
+    chart.add_line([s for s, _ in ginis], [g for _, g in ginis], "c4 dashed")
+    chart.add_key("c4 dashed", "Gini of the sensitivities")
+    for s, g in ginis:
+        chart.add_dot(s, g, "c4", f"{int(s):,} shots: Gini {g:.3f}")
+    chart.note = "A weak hint: noise pulls a Gini that is read from counts toward 0.6."
+
+
+def fewer_shots_curve(report: RunReport) -> Chart | None:
+    """Draw accuracy from shares of the shots."""
+    if not report.fewer:
+        return None
+    shots = [part.fraction * report.table.total for part in report.fewer]
+    bands = [fewer_band(part, report.table.n_points) for part in report.fewer]
+    chart = Chart(
+        "Would fewer shots have done?",
+        "Accuracy from fewer shots",
+        *accuracy_axes([report]),
+        "training shots kept",
+        "accuracy",
+        note="Shots are left out at random from every pair. If accuracy still grows at the right "
+        "end, more shots may help.",
+    )
+    chart.add_band(shots, [low for low, _ in bands], [high for _, high in bands], "c1")
+    chart.add_line(shots, [part.accuracy for part in report.fewer], "c1")
+    chart.add_key("c1", "cross-validated, 95 %")
+    for s, part in zip(shots, report.fewer, strict=True):
+        words = f"{s:,.0f} shots: {part.accuracy:.3f}; all shots give {part.gain:+.3f} more"
+        chart.add_dot(s, part.accuracy, "c1", words)
+    return chart
+
+
+def concentration(report: RunReport) -> Chart:
+    """Draw how concentrated the sensitivities and the shots are."""
+    chart = Chart(
+        "Concentration",
+        "Lorenz curve",
+        Scale(0, 1),
+        Scale(0, 1),
+        "share of pairs, least first",
+        "share of the sum",
+        note="The further a curve hangs below the line, the fewer pairs hold most of the sum.",
+    )
+    chart.add_line([0, 1], [0, 1], "even")
+    sensitivity = report.measured.sensitivity
+    if sensitivity is not None:
+        _add_lorenz(chart, sensitivity, "c4 dashed", "sensitivity |g|")
+    _add_lorenz(chart, report.measured.shots.astype(np.float64), "c2", "shots")
+    chart.add_key("even", "all pairs alike")
+    return chart
+
+
+def _add_lorenz(chart: Chart, values: FloatArray, look: str, name: str) -> None:
+    x, y = lorenz_curve(values)
+    chart.add_line(list(x), list(y), look)
+    chart.add_key(look, f"{name}, Gini {gini(values):.3f}")
+
+
+def spectrum(report: RunReport) -> Chart | None:
+    """Draw the eigenvalues of the kernel estimate, and how far noise alone reaches."""
+    values, floor = report.measured.eigenvalues, report.measured.noise_floor
+    if not values.size:
+        return None
+    size = np.maximum(np.abs(values), 1e-12)
+    chart = Chart(
+        "Spectrum of the kernel estimate",
+        "Eigenvalues of the kernel estimate",
+        Scale(1, max(values.size, 2)),
+        Scale.around([*size[size > SMALL_EIGENVALUE * size.max()], floor or size.max()], log=True),
+        "rank",
+        "eigenvalue, size",
+        note=_spectrum_note(values, floor),
+    )
+    for k in np.unique(np.linspace(0, values.size - 1, MAX_DRAWN_POINTS).astype(int)):
+        look = "c2" if values[k] > 0 else "c1 hollow"
+        chart.add_dot(k + 1.0, float(size[k]), look, f"{k + 1}: {values[k]:.4g}", 2.2)
+    chart.add_key("c2", "positive")
+    chart.add_key("c1 hollow", "negative")
+    if floor > 0:
+        chart.add_level(floor, f"noise floor {floor:.2g}")
+    return chart
+
+
+def _spectrum_note(values: FloatArray, floor: float) -> str:
+    if floor == 0:  # of points, whose noise is no matrix of independent entries
+        return f"{values.size} eigenvalues are not 0."
+    above, negative = int(np.sum(values > floor)), int(np.sum(values < 0))
+    return (
+        f"{above} of {values.size} eigenvalues are above what shot noise alone reaches (2σ√N). "
+        f"{negative} are negative; those of an exact kernel never are."
+    )
+
+
+def decision_values(found: ClassResults) -> Chart:
+    """Draw the decision values of the test points with their intervals."""
+    order = _drawn_points(found)
+    left_out = found.value.size - order.size
+    binary = len(found.classes) == 2
+    chart = Chart(
+        "Decision values",
+        "Test points with intervals",
+        Scale(-1, float(order.size)),
+        Scale(-found.reach if binary else min(0.0, float(found.low.min())), found.reach),
+        "test points, by decision value",
+        "decision value" if binary else "lead over the next class",
+        note=f"The {left_out} clearest points are not drawn." if left_out else "",
+    )
+    chart.add_key("c2", "right")
+    chart.add_key("c1 hollow", "wrong")
+    chart.add_key("c5", "90 %, test shots")
+    if found.total_low is not None:
+        chart.add_key("total", "90 %, training shots too")
+    chart.add_level(0.0, f"above: {found.classes[1]}" if binary else "")
+    for place, k in enumerate(order):
+        _add_point(chart, found, place, k, size=2.6 if order.size < 120 else 1.6)
+    return chart
+
+
+def _drawn_points(found: ClassResults) -> NDArray[np.int64]:
+    """Return the points by their value; of many the closest, for the clearest say least."""
+    closest = np.argsort(np.abs(found.value), kind="stable")[:MAX_DRAWN_POINTS]
+    return closest[np.lexsort((closest, found.value[closest]))]
+
+
+def _add_point(chart: Chart, found: ClassResults, place: int, k: int, size: float) -> None:
+    value, low, high = float(found.value[k]), float(found.low[k]), float(found.high[k])
+    wide = found.wide(k)
+    if wide is not None:
+        chart.add_interval(place, *wide, "total")
+    chart.add_interval(place, low, high, "c5")
+    words = (
+        f"{found.ids[k]}: predicted {found.predicted[k]}, is {found.truth[k]}; "
+        f"{value:+.3f}, {low:+.3f} to {high:+.3f}"
+    )
+    chart.add_dot(place, value, "c2" if found.right[k] else "c1 hollow", words, size)
+
+
+def predicted_values(found: ValueResults) -> Chart:
+    """Draw the values of a regression against their targets, with their intervals."""
+    order = np.argsort(found.truth, kind="stable")
+    drawn = order[np.unique(np.linspace(0, len(order) - 1, MAX_DRAWN_POINTS).astype(int))]
+    ends = [*found.truth, *found.low[drawn], *found.high[drawn]]
+    scale = Scale.around([float(v) for v in ends])
+    chart = Chart(
+        "Predicted values",
+        "Predicted values against targets",
+        scale,
+        scale,
+        "target",
+        "predicted",
+        note="On the line a prediction equals its target.",
+    )
+    line = [scale.low, scale.high]
+    chart.add_line(line, line, "c4 dashed")
+    chart.add_key("c4 dashed", "predicted = target")
+    chart.add_key("c5", "90 %, shot noise of the test shots")
+    for k in drawn:
+        x, y = float(found.truth[k]), float(found.value[k])
+        chart.add_interval(x, float(found.low[k]), float(found.high[k]), "c5")
+        chart.add_dot(x, y, "c2", f"{found.ids[k]}: {y:.4g}, target {x:.4g}", 2.6)
+    return chart
+
+
+def shots_by_point(report: RunReport) -> Chart:
+    """Draw the shots of every point, the fewest first."""
+    shots = np.sort(report.measured.shots)
+    chart = _counts(
+        "Shots per point",
+        shots,
+        "points, fewest first",
+        note=f"{shots[0]:,} shots each."
+        if shots[0] == shots[-1]
+        else f"From {shots[0]:,} to {shots[-1]:,} shots, {shots.mean():,.0f} on average.",
+    )
+    for k in np.unique(np.linspace(0, shots.size - 1, MAX_DRAWN_POINTS).astype(int)):
+        chart.add_dot(k + 1.0, float(shots[k]), "c2", f"{shots[k]:,} shots", 2.2)
+    return chart
+
+
+def shots_by_setting(report: RunReport) -> Chart:
+    """Draw the shots of every Pauli setting, all points together."""
+    by_setting = report.measured.by_setting
+    n_qubits = len(by_setting[0][0])
+    chart = _counts(
+        "Shots per setting",
+        np.array([count for _, count in by_setting]),
+        "Pauli settings",
+        note=f"All points share {len(by_setting)} settings of {n_qubits} qubits; point at one for "
+        "its letters, qubit 0 first.",
+    )
+    for k, (letters, count) in enumerate(by_setting):
+        chart.add_dot(k + 1.0, float(count), "c3", f"{letters}: {count:,} shots", 2.2)
+    return chart
+
+
+def errors_by_entry(report: RunReport) -> Chart | None:
+    """Draw the standard errors of K̂ and, for a fidelity, what shots on every pair would give."""
+    entries, errors = report.measured.above_diagonal()
+    if not errors.size:
+        return None
+    worth, line = report.measured.equivalent_shots, np.linspace(0, 1, 41)
+    by_pairs = np.zeros(41) if worth is None else np.sqrt(line * (1 - line) / worth)
+    highest = float(max(errors.max(initial=0), by_pairs.max()))
+    chart = Chart(
+        "How well K̂ is known",
+        "Standard errors of the kernel estimate",
+        Scale(0, 1),
+        Scale(0, 1.05 * highest or 1.0),
+        "kernel estimate K̂",
+        "standard error",
+    )
+    for k in np.unique(np.linspace(0, entries.size - 1, MAX_DRAWN_ENTRIES).astype(int)):
+        words = f"K̂ = {entries[k]:.3f} ± {errors[k]:.3f}"
+        chart.add_dot(float(entries[k]), float(errors[k]), "c2", words, 1.6)
+    chart.add_key("c2", "entries")
+    if worth is not None:
+        chart.add_line(list(line), list(by_pairs), "c1")
+        chart.add_key("c1", f"{worth:,.0f} shots on every pair")
+        chart.note = "That many shots on every pair would give the same mean variance."
+    return chart
+
+
+def _counts(heading: str, shots: IntArray, x_label: str, note: str) -> Chart:
+    most = float(max(shots.max(initial=0), 1))
+    axes = Scale(0, shots.size + 1.0), Scale(0, 1.08 * most)
+    return Chart(heading, heading, *axes, x_label, "shots", note=note)
+
+
+def lorenz_curve(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the share of the pairs, least first, and of the sum they hold.
+
+    Examples
+    --------
+    >>> x, y = lorenz_curve(np.array([1.0, 3.0]))
+    >>> x.tolist(), y.tolist()
+    ([0.0, 0.5, 1.0], [0.0, 0.25, 1.0])
+    """
+    ordered = np.sort(values)
+    total = ordered.sum() or 1.0
+    share = np.concatenate([[0.0], np.cumsum(ordered) / total])
+    keep = np.unique(np.linspace(0, ordered.size, min(ordered.size, CURVE_POINTS) + 1).astype(int))
+    return keep / ordered.size, share[keep]

@@ -1,0 +1,95 @@
+"""The page is a list of sections, and each may be missing."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from aqka.report import sections as module
+from aqka.report.run_page import run_page
+from aqka.report.sections import Section, confusion_matrix, run_sections
+from aqka.report.words import GLOSSARY
+from tests.report.verdicts import with_evidence
+
+
+def headings(report):
+    return [section.heading for section in run_sections(report)]
+
+
+def test_what_a_run_has_nothing_to_say_in_is_left_out(report):
+    full = headings(report)
+    assert full[:3] == ["Beside other models", "Test points", "Where the shots went"]
+    pending = replace(report, tested=None, rivals=[])
+    assert [one for one in full if one not in headings(pending)] == full[:2]
+    bare = replace(pending, study_text="", circuit=replace(report.circuit, facts={}))
+    assert "Settings" not in headings(bare)
+    assert "Circuit, layout and calibration" not in headings(bare)
+    for name in headings(bare):
+        assert f"<h2>{name}</h2>" in run_page(bare)
+
+
+def test_a_section_can_be_replaced_by_another(report, monkeypatch):
+    """As for a run that has no pairs, and so no heat maps of them."""
+
+    def other(_):
+        return Section("settings", "Where the shots of points went", {"study": "a picture"})
+
+    builders = [other if build is module._maps else build for build in module.BUILDERS]
+    monkeypatch.setattr(module, "BUILDERS", tuple(builders))
+    page = run_page(report)
+    assert "<h2>Where the shots of points went</h2>" in page
+    assert "<canvas" not in page
+    assert 'id="pairs"' not in page
+
+
+def test_rivals_stand_in_a_table_with_their_intervals(report):
+    section = run_sections(with_evidence(report, plain=(0, 12)))[0]
+    names = [row[0] for row in section.data["rows"]]
+    assert names == ["this run", "exact kernel", "RBF SVM", "majority class"]
+    plain = section.data["rows"][2]
+    assert plain[4:6] == ("12 : 0", "better, p = 0.001")
+    left, right = plain[2].narrow
+    assert left < plain[2].value < right
+    assert section.data["rows"][0][2].border == plain[2].border  # one axis for all
+    sampled = with_evidence(report)
+    sampled.rivals[1] = replace(sampled.rivals[1], n_trained=5)
+    assert "a sample of 5 of the 12 training points" in run_page(sampled)
+
+
+def test_the_confusion_matrix_counts_every_point_once(report):
+    found = report.tested
+    matrix = confusion_matrix(found)
+    counted = {
+        (truth, answer): cell.number
+        for truth, cells, _ in matrix.rows
+        for answer, cell in zip(matrix.answers, cells, strict=True)
+    }
+    pairs = list(zip(found.truth, found.predicted, strict=True))
+    assert counted == {(a, b): pairs.count((a, b)) for a in matrix.answers for b in matrix.answers}
+    right = sum(cell.number for _, cells, _ in matrix.rows for cell in cells if cell.right)
+    assert right == found.right.sum()
+    names = [f"class {k}" for k in range(25)]
+    many = replace(found, classes=names, truth=names, predicted=names)
+    assert confusion_matrix(many) is None
+
+
+def test_the_circuit_is_drawn_and_described(report):
+    section = next(one for one in run_sections(report) if one.name == "circuit")
+    assert section.data["facts"]["feature map"].startswith("ZZ map, neighbours coupled")
+    assert "P(2*x[0])" in section.data["drawing"]
+    assert run_page(report).count("P(2*x[1])") == section.data["drawing"].count("P(2*x[1])")
+
+
+def test_words_of_the_page_are_in_the_glossary(report):
+    page = run_page(report)
+    for word in ("could flip", "settled", "exact kernel", "plain model", "Gini", "spectrum"):
+        assert word in GLOSSARY
+        assert f"<dt>{word}</dt>" in page
+
+
+def test_accuracy_has_one_axis_in_all_charts(report):
+    section = next(one for one in run_sections(report) if one.heading == "Round by round")
+    by_round, fewer, diagnostics = section.data["charts"]
+    assert by_round.x == fewer.x == diagnostics.x
+    assert by_round.y == fewer.y
+    low, high = np.array(report.tested.interval)
+    assert by_round.y.low < low < high < by_round.y.high
