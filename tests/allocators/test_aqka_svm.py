@@ -64,6 +64,6 @@ def test_three_classes_weigh_a_pair_by_all_their_machines(name):
 def test_a_study_of_three_classes_runs_with_it(tmp_path):
     text = small(method='allocator = "aqka-svm"\nhead = "svm"', rounds=1)
     text = text.replace('"moons"', '"iris"').replace("train = 12", "train = 24")
-    done = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run", new=True)
+    done = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run")
     assert done.results["results"]["shots"] == 1200
     assert set(done.points.train_labels) == {"setosa", "versicolor", "virginica"}

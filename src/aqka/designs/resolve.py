@@ -61,14 +61,16 @@ def resolve(
     >>> resolve("pairs", n_points=100, n_qubits=4, budget=50_000).design
     Pairs()
     """
-    chosen, reason = as_design(design), ""
-    if chosen is None:
+    chosen, reason, made = as_design(design), "", make_allocator(allocator)
+    if chosen is None and "point" not in made.units:
+        chosen, reason = Pairs(), f"Pairs: allocator {type(made).__name__} gives shots to pairs."
+    elif chosen is None:
         chosen, reason = better_design(
             n_points, n_qubits, budget, new_points, measures_pairs=measures_pairs
         )
     return Choice(
         chosen,
-        make_allocator(allocator).over(chosen.unit),
+        made.over(chosen.unit),
         make_readout(chosen.default_readout if readout is None else readout),
         reason,
     )

@@ -111,9 +111,7 @@ class Training(Session[Plan]):
             )
         self.allocator.check(problem)
         # Line 2: s ← 0, c ← 0.
-        table: Any = self.design.training_table(
-            problem, n_qubits, self.seed, self.allocator.steers
-        )
+        table: Any = self.design.training_table(problem, n_qubits, self.seed, self.allocator.steers)
         self.table = table
         self.calibration = self.design.new_calibration(table)
         self._calibration_rounds = 0
