@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from aqka.sessions.point_acquisition import PointAcquisition
 from PIL import Image
 
 from aqka import MatrixBackend, Problem, acquire, predict, quote
@@ -13,8 +14,7 @@ from aqka._util.colours import HEAT_MAP_STOPS
 from aqka._util.shown import Shown, heat_map_png
 from aqka.core import PairTable
 from aqka.dropins import ShotKernel
-from aqka.sessions import Training, Predicting
-from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions import Predicting, Training
 from tests.conftest import make_kernel
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from aqka import Problem, Schedule, allocator_names, allocators
 from aqka.allocators import make_allocator
-from aqka.allocators.schedule import EVEN_START, ONE_LOOK, ONE_SHOT
 from aqka.allocators.baselines import Shofar
+from aqka.allocators.schedule import EVEN_START, ONE_LOOK, ONE_SHOT
 from aqka.core import FAIR, PAPER, PairTable
 from aqka.testing import check_allocator, check_relabelling
 from tests.conftest import make_kernel, make_labels

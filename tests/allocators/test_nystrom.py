@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aqka import Training, InputError, Problem, Schedule
+from aqka import InputError, Problem, Schedule, Training
 from aqka.allocators import make_allocator
 from aqka.allocators.nystrom import Nystrom
 from tests.allocators.tables import measured_table

@@ -6,17 +6,17 @@ binomial quantile at 1e-6: so rarely would other seeds make a correct method fai
 
 import numpy as np
 import pytest
+from aqka.sessions.prediction_result import estimate, read_block
 from scipy.stats import binom
 
 from aqka import MatrixBackend, Problem, acquire
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import breast_cancer, planted_sparse
+from aqka.designs.sequential_test import draw_shots
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
 from aqka.sessions import Predicting, predict
-from aqka.sessions.prediction_result import estimate, read_block
-from aqka.designs.sequential_test import draw_shots
 
 FALSE_ALARM = 1e-6
 

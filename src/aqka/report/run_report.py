@@ -19,7 +19,6 @@ from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.designs import Points as PointDesign
-from aqka.designs._base import normal_quantile
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
@@ -27,7 +26,7 @@ from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_se
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
-from aqka.maths.metrics import balanced_accuracy
+from aqka.maths.metrics import balanced_accuracy, normal_quantile
 from aqka.readouts import FittedHead
 from aqka.readouts.ridge_noise import RidgeNoise
 from aqka.report.measured import Measured, measured_pairs, measured_points

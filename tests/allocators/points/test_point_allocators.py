@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from aqka.allocators.points.aqka_points import AqkaPoints
 
 from aqka import InputError
 from aqka.allocators.points import aqka_points, make_point_allocator, point_allocator_names
-from aqka.allocators.points.aqka_points import AqkaPoints
 from aqka.backends.statevector import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
