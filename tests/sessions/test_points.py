@@ -10,6 +10,7 @@ from sklearn.preprocessing import minmax_scale
 from aqka import InputError, JobError, MatrixBackend, StatevectorBackend, acquire
 from aqka.backends import MatrixProductBackend
 from aqka.core import OutcomeCounts, Problem
+from aqka.designs import KernelEstimate
 from aqka.estimates.states import FittedStates
 from aqka.readouts import Readout, make_readout
 from aqka.readouts.ridge_loo import RidgeLoo
@@ -54,7 +55,7 @@ def test_many_shots_give_the_head_of_the_exact_kernel():
     session = PointAcquisition(problem, 2, 40 * 40_000)
     drive(session, StatevectorBackend(X))
     head = session.fit("ridge", kernel=PURE)
-    exact = make_readout("ridge").fit_kernel(StatevectorBackend(X).kernel(), problem)
+    exact = make_readout("ridge").fit(KernelEstimate(StatevectorBackend(X).kernel()), problem)
     f = exact.decision_function(StatevectorBackend(NEW, columns=X).kernel())
     found = predict_points(head, StatevectorBackend(NEW), 60 * 20_000)
     far = np.abs(f) > 0.1

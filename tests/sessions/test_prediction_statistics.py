@@ -6,17 +6,18 @@ binomial quantile at 1e-6: so rarely would other seeds make a correct method fai
 
 import numpy as np
 import pytest
+from aqka.sessions.prediction_result import estimate, read_block
 from scipy.stats import binom
 
 from aqka import MatrixBackend, Problem, acquire
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import breast_cancer, planted_sparse
+from aqka.designs import KernelEstimate
+from aqka.designs.sequential_test import draw_shots
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
 from aqka.sessions import Predicting, predict
-from aqka.sessions.prediction_result import estimate, read_block
-from aqka.designs.sequential_test import draw_shots
 
 FALSE_ALARM = 1e-6
 
@@ -133,7 +134,7 @@ def test_the_interval_covers_in_85_to_95_percent_with_allocation_and_stopping(na
 def total_intervals(name, readout, shots, repetitions=200):
     """Return coverage by the total interval, where labels flip and where that is flagged."""
     task = TASKS[name]
-    exact = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
+    exact = make_readout(readout).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     found, flips, flagged = [], [], []
     for seed in range(repetitions):
         session = trained(task, shots, seed)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aqka import Training, InputError, MatrixBackend, Problem, Schedule, acquire, allocator_names
+from aqka import InputError, MatrixBackend, Problem, Schedule, Training, acquire, allocator_names
 from aqka.allocators import make_allocator
 from aqka.core import FAIR, PAPER, PairTable, ShotPlan
 from aqka.readouts import make_readout

@@ -10,10 +10,10 @@ from aqka.backends.statevector import zz_states
 from aqka.core import Problem
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
+from aqka.designs.state_fits import StateFits, fit_states_on_all_cores
 from aqka.estimates import states
 from aqka.estimates.states import fit_states
 from aqka.sessions import FidelityOfPoints, state_fits
-from aqka.designs.state_fits import StateFits, fit_states_on_all_cores
 from tests.estimates.points import measured
 
 SETTINGS = choose_settings(2, seed=0)

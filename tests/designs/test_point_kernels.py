@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from aqka.sessions.point_kernels import default_point_kernel
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 
@@ -23,7 +24,6 @@ from aqka.sessions import (
     point_kernel_names,
     predict_points,
 )
-from aqka.sessions.point_kernels import default_point_kernel
 
 ANGLES = np.random.default_rng(0).uniform(0, np.pi, size=(40, 3))
 Y = (ANGLES.sum(axis=1) > np.median(ANGLES.sum(axis=1))).astype(int)
