@@ -90,7 +90,6 @@ def better_design(
     """
     n_points = as_count(n_points, "n_points")
     new = n_points if new_points is None else as_count(new_points, "new_points", minimum=0)
-    budget = as_count(budget, "budget")
     pairs = n_points * (n_points - 1) // 2 + n_points * new
     per_pair, per_point = budget / max(pairs, 1), budget / (n_points + new)
     if not measures_pairs:
