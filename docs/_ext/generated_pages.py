@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 
 from aqka.cli.app import app as cli
 from aqka.cli.research import COMMANDS, research_command
-from aqka.report.glossary import GLOSSARY
+from aqka.report.words import GLOSSARY
 from aqka_research.reproduce.experiments import experiment_names, make_experiment
 
 

@@ -11,11 +11,14 @@ from qiskit_aer.primitives import SamplerV2
 
 from aqka.backends import RuntimeBackend, SamplerBackend
 from aqka.backends._jobs.tickets import Ticket
+from aqka.backends._programs import BY_DESIGN, program_of
 from aqka.backends.circuits import zz_feature_map
 from aqka.core import CalibrationPlan
 from aqka.estimates.readout import confusion_matrices
 from aqka.testing.fake_runtime import FakeRuntime
 
+POINTS = BY_DESIGN["points"]
+REFERENCES = program_of(CalibrationPlan([0], [1], 1))
 X = np.random.default_rng(0).uniform(0, 1, (4, 3))
 LINE = CouplingMap.from_line(8, bidirectional=True)
 
@@ -53,7 +56,7 @@ def test_each_bit_is_calibrated_on_the_qubit_that_points_read_it_from():
         all_to_all(),
         target_backend=manager,
     )
-    point, reference = backend._circuits.point.circuit, backend._circuits.reference.circuit
+    point, reference = (backend._circuits.of(program).circuit for program in (POINTS, REFERENCES))
     where = read_qubits(point)
     assert read_qubits(reference) == where
     assert [where[bit] for bit in range(3)] != [5, 2, 4]  # routing moved some
@@ -74,10 +77,8 @@ def test_on_tiles_every_tile_reads_both_reference_states(tmp_path):
     answer = plan.checked(backend.collect(ticket))
     np.testing.assert_array_equal(confusion_matrices(answer, 2), [np.eye(2)] * 2)
     # They stand where points are measured.
-    points = backend._tiles.find("PointPlan", backend._circuits.point.circuit)
-    tiled = backend._tiles.tiled(
-        "PointPlan", backend._circuits.point.circuit, 3, backend._circuits.reference.circuit
-    )
+    points = RuntimeBackend(backend._service, X[:, :2], tiles=3, design="points").tiling
+    tiled = backend._tiles.tiled(REFERENCES, backend._circuits, 3)
     assert {register.name for register in tiled.circuit.cregs} == {
         place.name for place in points.places
     }

@@ -104,7 +104,8 @@ def test_many_qubits_are_drawn_shot_by_shot():
 def sampled_and_exact(noise, points):
     exact = AerBackend(points, noise=noise)
     which, settings = np.indices((len(points), len(LETTERS))).reshape(2, -1)
-    p = exact._probabilities(which, LETTERS[settings]).reshape(len(points), len(LETTERS), -1)
+    plan = PointPlan(which, settings, np.ones_like(which), LETTERS)
+    p = exact._probabilities(plan, np.arange(len(plan))).reshape(len(points), len(LETTERS), -1)
     np.testing.assert_allclose(p.sum(axis=2), 1.0)
     return exact, p
 
@@ -179,7 +180,7 @@ def test_one_transpiled_circuit_and_one_job_serve_all_points_and_settings(tmp_pa
     assert len(Ticket.read(ticket).job_ids) == 1
     assert service.submissions == 1
     plan.checked(backend.collect(ticket))
-    point, pair = backend._circuits.point.circuit, backend.circuit
+    point, pair = RuntimeBackend(service, X, design="points").circuit, backend.circuit
     assert 2 * point.num_nonlocal_gates() == pair.num_nonlocal_gates()
     assert point.depth() < 0.7 * pair.depth()
 

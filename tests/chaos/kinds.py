@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 from qiskit.providers.fake_provider import GenericBackendV2
 
-from aqka.backends._jobs import programs
+from aqka.backends._jobs import job_backend
 from aqka.backends._tiles import in_use
 from aqka.backends._tiles.places import shape_of
 from aqka.backends.circuits import circuit_digest
@@ -200,7 +200,7 @@ def device():
 def service(place, run_id, lies):
     """IBM's service, with jobs on disk that outlive every process."""
 
-    def transpile(circuit, target, transpile=programs.transpile_circuit):
+    def transpile(circuit, target, transpile=job_backend.transpile_circuit):
         key = circuit_digest(circuit)
         if key not in TRANSPILED:
             TRANSPILED[key] = circuit, transpile(circuit, target)
@@ -226,7 +226,7 @@ def service(place, run_id, lies):
 
     with (
         mock.patch.object(study_backends, "ibm_device", ibm_device),
-        mock.patch.object(programs, "transpile_circuit", transpile),
+        mock.patch.object(job_backend, "transpile_circuit", transpile),
         mock.patch.object(FakeRuntime, "accept", accept),
         mock.patch.object(FakeJob, "result", result),
     ):

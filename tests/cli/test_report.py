@@ -51,7 +51,7 @@ def test_terminal_page_and_json_say_the_same(tmp_path, monkeypatch, capsys):
     for answer in answers:
         assert f"{answer.question} {answer.words}" in lines
         assert f"<dt>{answer.question}</dt><dd>{answer.words}</dd>" in page
-    low, high = report.point_results.interval
+    low, high = report.tested.interval
     assert f"95 %: {low:.2f} to {high:.2f}" in out
     assert " ± 0.000" not in out
     code, again, _ = call(monkeypatch, capsys, "report", run)

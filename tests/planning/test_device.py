@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from aqka import InputError
-from aqka.planning.device import HERON, depth_of_shot, zz_depth
+from aqka.planning.device import HERON
+from aqka.planning.split import costs_of, zz_depth
 
 
 def test_the_transpiled_zz_map_has_the_depth_and_the_duration_of_the_model():
@@ -36,7 +37,7 @@ def test_a_point_runs_the_map_once_and_a_rotation():
     transpiler = generate_preset_pass_manager(1, backend=providers.FakeFez(), seed_transpiler=0)
     for n_qubits in (2, 4, 6):
         circuit = transpiler.run(point_circuit(zz_feature_map(n_qubits)))
-        expected = depth_of_shot(zz_depth(n_qubits), "points")
+        expected = costs_of("points").zz_depth(n_qubits)
         assert circuit.depth() == pytest.approx(expected, rel=0.1)
         assert expected < 0.6 * zz_depth(n_qubits)
 

@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import CeilingError, InputError, Schedule, quote
+from aqka import CeilingError, InputError, Schedule, StatevectorBackend, quote
 from aqka.backends.base import Workload
+from aqka.backends.circuits import zz_feature_map
 from aqka.core import OutcomeCounts
 from aqka.core.settings import choose_settings
 from aqka.planning import Wish, make_ceiling
-from aqka.planning.device import HERON
+from aqka.planning.device import HERON, Usage
+from aqka.planning.quotes import prediction_part
 from aqka.sessions import PointPrediction
 from aqka.sessions.point_heads import PointHead
+from aqka.sessions.point_prediction import LOOKS
+from aqka.sessions.prediction import ROUNDS
 from tests.planning.strategies import devices, schedules
 
 
@@ -101,7 +105,7 @@ def test_five_thousand_pairs_on_twenty_tiles():
 
 
 def test_a_calibration_is_part_of_the_training_budget_whatever_comes_on_top():
-    wish = Wish(new_points=10, calibration_shots=600, on_top=True, design="points", test_shots=1)
+    wish = Wish(new_points=10, calibration_shots=600, on_top=True, design="points")
     made = quote(20, 2600, wish=wish)
     assert (made.shots, made.part("calibration").shots) == (2000, 600)
     assert made.part("predictions").shots == 10 * 100  # what a training point gets
@@ -128,10 +132,63 @@ def test_predictions_of_points_are_quoted_with_the_rounds_that_they_take():
     assert (part.shots, part.submissions, part.jobs) == (1000, session.round, session.round)
 
 
-@pytest.mark.parametrize("given", [None, 143])
-def test_a_shot_on_a_point_is_half_as_deep_as_one_on_a_pair(given):
-    pairs = quote(20, 2000, depth=given)
-    points = quote(20, 2000, depth=given, wish=Wish(design="points"))
+@pytest.mark.parametrize("on_top", [False, True])
+@pytest.mark.parametrize(("design", "predictions"), [("pairs", 10 * 20 * 7), ("points", 10 * 7)])
+def test_test_shots_are_those_of_each_new_pair_or_point(design, predictions, on_top):
+    wish = Wish(new_points=10, test_shots=7, design=design, on_top=on_top)
+    made = quote(20, 5000, wish=wish)
+    assert made.part("predictions").shots == predictions
+    assert made.shots == 5000 if on_top else made.shots + predictions == 5000
+
+
+def test_on_top_of_a_training_budget_predictions_of_pairs_get_a_hundred_shots_a_pair():
+    made = quote(20, 5000, wish=Wish(new_points=10, on_top=True))
+    assert (made.shots, made.part("predictions").shots) == (5000, 10 * 20 * 100)
+
+
+@pytest.mark.parametrize("design", ["pairs", "points"])
+def test_a_given_depth_is_that_of_the_circuit_that_runs(design):
+    made = quote(20, "30 s", depth=90, wish=Wish(design=design))
+    assert made.depth == 90
+    assert made.execution_seconds == HERON.execution_seconds(90)
+    by_depth = make_ceiling("30 s", depth=90, design=design)
+    by_quote = make_ceiling("30 s", execution_seconds=made.execution_seconds)
+    assert by_depth.execution_seconds == by_quote.execution_seconds == made.execution_seconds
+
+
+def test_a_quote_follows_the_delay_that_a_device_reports():
+    slow = quote(20, 10_000, device=HERON.with_rep_delay(1e-3))
+    usual = quote(20, 10_000, device=HERON.with_rep_delay(None))
+    assert usual == quote(20, 10_000)
+    assert slow.qpu_seconds - usual.qpu_seconds == pytest.approx(10_000 * (1e-3 - 250e-6))
+
+
+class Device(StatevectorBackend):
+    rep_delay, n_tiles = 1e-3, 7
+
+    @property
+    def circuit(self):
+        return zz_feature_map(2)
+
+
+@pytest.mark.parametrize("design", ["pairs", "points"])
+def test_usage_on_a_backend_is_that_of_its_circuit_tiles_and_delay(design):
+    X = np.array([[0.1, 0.2], [0.3, 0.4]])
+    device = Device(X)
+    usage = Usage.on(device, design)
+    assert usage.depth == device.circuit.depth()
+    assert (usage.tiles, usage.device.rep_delay) == (7, 1e-3)
+    simulated = Usage.on(StatevectorBackend(X), design, n_qubits=2)
+    assert simulated == Usage(HERON, {"pairs": 65, "points": 38}[design], 1)
+    part = prediction_part(100, design, usage)
+    assert part.submissions == {"pairs": ROUNDS, "points": LOOKS}[design] == part.jobs
+    seconds = part.jobs * 2.0 + math.ceil(100 / 7) * usage.execution_seconds
+    assert part.qpu_seconds == pytest.approx(seconds)
+
+
+def test_a_shot_on_a_point_is_half_as_deep_as_one_on_a_pair():
+    pairs = quote(20, 2000)
+    points = quote(20, 2000, wish=Wish(design="points"))
     assert (pairs.depth, points.depth) == (143, 77)
     saved = (143 - 77) * HERON.layer_time
     assert pairs.execution_seconds - points.execution_seconds == pytest.approx(saved)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from aqka import InputError
-from aqka.planning import split_budget
+from aqka.planning import Wish, split_budget
 from aqka.planning.split import TRAINING_WEIGHT
 
 
@@ -48,3 +48,5 @@ def test_more_new_points_leave_less_for_training():
 def test_an_unknown_design_is_refused():
     with pytest.raises(InputError, match="design must be 'pairs' or 'points', got 'rows'"):
         split_budget(100, 10, 10, "rows")
+    with pytest.raises(InputError, match="design must be 'pairs' or 'points', got 'auto'"):
+        Wish(design="auto")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from aqka.report.write_report import collect, write_report
+from aqka.report.run_page import collect, write_report
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from aqka.study.example import example

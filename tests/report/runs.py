@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from aqka.report.run_circuit import RunCircuit
+from aqka.report.rivals import ExactKernel
 from aqka.report.run_report import RunReport
+from aqka.report.usage import RunCircuit
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from tests.study.helpers import small, write_study
@@ -58,7 +59,7 @@ def interrupted_run(directory):
 
 def say_everywhere(report: RunReport, text: str) -> RunReport:
     """The report with ``text`` wherever a file, a study or a backend could put theirs."""
-    found = report.point_results
+    found = report.tested
     points = [text] * len(found.truth)
     return replace(
         report,
@@ -70,10 +71,8 @@ def say_everywhere(report: RunReport, text: str) -> RunReport:
         settings={"method.allocator": text, text: text},
         labels=[text] * len(report.labels),
         ids=[text] * len(report.ids),
-        point_results=replace(
-            found, ids=points, truth=points, predicted=points, classes=[text, text]
-        ),
-        exact=text,
+        tested=replace(found, ids=points, truth=points, predicted=points, classes=[text, text]),
+        exact=ExactKernel(text),
         rivals=[replace(one, name=text) for one in report.rivals],
         bill=[row._replace(figure=text) for row in report.bill],
         circuit=RunCircuit({text: text}, drawing=text),

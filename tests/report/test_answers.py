@@ -6,8 +6,8 @@ import numpy as np
 
 from aqka.insight.hindsight import FewerShots, Steering
 from aqka.maths.metrics import share_interval
-from aqka.report.bill import BillRow
 from aqka.report.run_page import run_page
+from aqka.report.usage import BillRow
 from tests.report.helpers import words_by_question
 from tests.report.verdicts import with_evidence
 
@@ -16,20 +16,21 @@ def test_words_follow_the_numbers(report):
     report = with_evidence(report)
     better = replace(report, steering=Steering(0.5, 0.1, 0.4))
     assert (
-        "yes, even shots would have needed 2.00 times"
+        "Yes: evenly spread, 2.00 times as many shots would be needed."
         in words_by_question(better)["Was adaptive allocation worth it?"]
     )
     worse = replace(report, steering=Steering(1.5, 0.1, 0.4))
     assert (
-        "no, spreading them evenly" in words_by_question(worse)["Was adaptive allocation worth it?"]
+        "No: spreading the shots evenly"
+        in words_by_question(worse)["Was adaptive allocation worth it?"]
     )
     assert "try the allocator uniform" in words_by_question(worse)["What to do next?"]
     unsure = replace(report, steering=Steering(0.9, 0.1, 0.4))
-    assert "no difference that" in words_by_question(unsure)["Was adaptive allocation worth it?"]
+    assert "No difference that" in words_by_question(unsure)["Was adaptive allocation worth it?"]
     small_but_sure = replace(report, steering=Steering(0.99, 0.001, 0.4))
     assert not small_but_sure.steering.sure
     even = replace(better, settings=report.settings | {"method.allocator": "uniform"})
-    assert "did not steer" in words_by_question(even)["Was adaptive allocation worth it?"]
+    assert "spread its shots evenly" in words_by_question(even)["Was adaptive allocation worth it?"]
 
     def advice(gain, error):
         half = FewerShots(0.5, 0.8, 0.01, gain, error)
@@ -41,23 +42,30 @@ def test_words_follow_the_numbers(report):
 
 
 def test_against_the_majority_it_is_the_exact_test_that_counts(report):
-    found = report.point_results
+    found = report.tested
     yes, no = np.ones(6, dtype=bool), np.zeros(6, dtype=bool)
     one, two = np.eye(6, dtype=bool)[:2]
-    for right, guess, words in (
-        (yes, no, "better than the majority class (+1.000, right alone on 6 points against 0; p"),
-        (no, yes, "worse than the majority class (-1.000, right alone on 0 points against 6; p"),
-        (one, two, "not shown to be better than the majority class (+0.000"),
-        (yes, one, "not shown to be better than the majority class (+0.833"),  # p = 0.0625
-        (yes, yes, "not shown to be better than the majority class (+0.000"),
+    for right, guess, how, difference in (
+        (
+            yes,
+            no,
+            "better than",
+            "+1.000; only the run is right on 6, only the majority class on 0",
+        ),
+        (no, yes, "worse than", "-1.000; only the run is right on 0, only the majority"),
+        (one, two, "not shown to be better than", "+0.000"),
+        (yes, one, "not shown to be better than", "+0.833"),  # p = 0.0625
+        (yes, yes, "not shown to be better than", "+0.000"),
     ):
-        changed = replace(report, point_results=replace(found, right=right, guess_right=guess))
-        assert words in words_by_question(changed)["How accurate is it?"]
+        changed = replace(report, tested=replace(found, right=right, guess_right=guess))
+        words = words_by_question(changed)["How accurate is it?"]
+        assert f"This is {how} always answering the majority class" in words
+        assert f"(difference {difference}" in words
 
 
 def test_all_right_on_few_points_is_not_certainty(report):
-    perfect = replace(report.point_results, right=np.ones(6, dtype=bool))
-    words = words_by_question(replace(report, point_results=perfect))["How accurate is it?"]
+    perfect = replace(report.tested, right=np.ones(6, dtype=bool))
+    words = words_by_question(replace(report, tested=perfect))["How accurate is it?"]
     low, high = share_interval(6, 6)
     assert f"1.000 on 6 test points (95 % interval {low:.2f} to {high:.2f})" in words
     assert low < 0.65
@@ -66,19 +74,17 @@ def test_all_right_on_few_points_is_not_certainty(report):
 
 def test_exact_kernel_and_plain_model_stand_beside_the_accuracy(report):
     words = words_by_question(with_evidence(report, plain=(0, 12)))["How accurate is it?"]
-    assert "With the exact kernel it would be 0.850 (not shown to differ, p = 1.00)." in words
-    assert "RBF SVM has 0.900 without a shot (better, p = 0.001)." in words
+    assert "The exact kernel scores 0.850 (no clear difference, p = 1.00)." in words
+    assert "RBF SVM scores 0.900 without a shot (better, p = 0.001)." in words
 
 
 def test_the_bill_counts_the_predictions(report):
     training, predictions = (int(report.bill[0].training), int(report.bill[0].predictions))
     assert training == report.table.total
-    assert predictions == report.point_results.shots.sum()
+    assert predictions == report.tested.shots.sum()
     assert f"{training + predictions:,} in all." in words_by_question(report)["What was spent?"]
     paid = replace(report, bill=[*report.bill, BillRow("cost, estimated, USD", 3.0, 4.5)])
-    assert (
-        "Cost, estimated, usd: 7.50 with predictions." in words_by_question(paid)["What was spent?"]
-    )
+    assert "Cost, estimated, USD: 7.50 in all." in words_by_question(paid)["What was spent?"]
 
 
 def test_qpu_time_and_cost_stand_beside_the_quote(report):

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from aqka import MatrixBackend, StatevectorBackend, acquire
-from aqka.report.run_page import run_page
+from aqka.report.run_page import collect, run_page, write_report
 from aqka.report.run_report import run_report
-from aqka.report.write_report import collect, write_report
 from tests.conftest import make_kernel, make_labels
 from tests.report.browser import OpenPage, chromium
 from tests.report.runs import (
@@ -152,7 +151,7 @@ def test_hover_shows_the_pair(browser, pages, reports):
     table = report.table
     order = np.argsort(np.array(report.labels), kind="stable")
     view = OpenPage(browser, pages["plain"], viewport={"width": 1280, "height": 900})
-    relative = table.square(report.sensitivity / report.sensitivity.max())
+    relative = table.square(report.measured.sensitivity / report.measured.sensitivity.max())
     shots, hits = table.square(table.shots), table.square(table.hits)
     for panel, (row, column) in (("shots", (7, 2)), ("kernel", (0, 11)), ("sensitivity", (3, 4))):
         lines = view.hover(panel, row, column, table.n_points)
@@ -279,7 +278,7 @@ def test_a_thousand_points_stay_small_and_quick(browser, tmp_path, record_proper
     report.table.shots[0] += 300  # counts beyond a byte
     full = replace(
         report,
-        sensitivity=rng.random(report.table.n_pairs),
+        measured=replace(report.measured, sensitivity=rng.random(report.table.n_pairs)),
         labels=[str(label) for label in labels],
     )
     file = tmp_path / "large.html"

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from aqka import InputError
-from aqka.report.comparison import compare_figures, comparison_sentences
-from aqka.report.comparison_page import comparison_page
-from aqka.report.number_text import p_text
-from aqka.report.write_report import collect
+from aqka.report.comparison import compare_figures, comparison_page, comparison_sentences
+from aqka.report.run_page import collect
+from aqka.report.words import p_text
 from tests.report.runs import finished_run
 from tests.study.helpers import small
 
@@ -21,29 +20,29 @@ def mcnemar(one, two):
 
 
 def test_a_comparison_pairs_the_same_points(report, tmp_path):
-    found = report.point_results
-    other = replace(report, point_results=replace(found, right=~found.right))
+    found = report.tested
+    other = replace(report, tested=replace(found, right=~found.right))
     [sentence] = comparison_sentences([report, other])
     wrong = int((~found.right).sum())
     p_value = mcnemar(wrong, 6 - wrong)
     assert (
-        f"point by point on the same 6 test points: B alone is right on {wrong}, A alone on "
-        f"{6 - wrong}; {(2 * wrong - 6) / 6:+.3f}" in sentence
+        f"on the same 6 test points: only B is right on {wrong}, only A on {6 - wrong} "
+        f"(difference {(2 * wrong - 6) / 6:+.3f}" in sentence
     )
-    assert f"exact McNemar {p_text(p_value)}" in sentence
+    assert f"exact McNemar test {p_text(p_value)}" in sentence
     [elsewhere] = comparison_sentences([report, replace(other, data="others")])
     assert "on different test points" in elsewhere
-    assert "right on the same points" in comparison_sentences([report, report])[0]
+    assert "both are right on the same" in comparison_sentences([report, report])[0]
     one = found.right.copy()
     one[0] = ~one[0]
-    close = replace(report, point_results=replace(found, right=one))
-    assert "cannot be told" in comparison_sentences([report, close])[0]
+    close = replace(report, tested=replace(found, right=one))
+    assert "the difference is not significant" in comparison_sentences([report, close])[0]
     yes = np.ones(6, dtype=bool)
-    right, none = (replace(report, point_results=replace(found, right=x)) for x in (yes, ~yes))
-    assert "p = 0.031: B is less accurate" in comparison_sentences([right, none])[0]
-    assert "p = 0.031: B is more accurate" in comparison_sentences([none, right])[0]
+    right, none = (replace(report, tested=replace(found, right=x)) for x in (yes, ~yes))
+    assert "p = 0.031): B is less accurate" in comparison_sentences([right, none])[0]
+    assert "p = 0.031): B is more accurate" in comparison_sentences([none, right])[0]
     fisher = comparison_sentences([none, replace(right, data="others")])[0]
-    assert "Fisher's exact test p = 0.002: B is more accurate" in fisher
+    assert "Fisher's exact test p = 0.002): B is more accurate" in fisher
     page = comparison_page([report, replace(report, settings={"method.allocator": "leverage"})])
     assert "method.allocator" in page
     with pytest.raises(InputError, match="at most 6"):
@@ -61,12 +60,12 @@ def test_what_differs_comes_first_and_curves_have_bands(report):
 
 
 def test_the_better_value_is_marked(report):
-    found = report.point_results
+    found = report.tested
     better = replace(found, right=np.ones(6, dtype=bool))
     cheaper = report.bill[0]._replace(training=1)
-    other = replace(report, point_results=better, bill=[cheaper, *report.bill[1:]])
+    other = replace(report, tested=better, bill=[cheaper, *report.bill[1:]])
     figures = {figure.name: figure for figure in compare_figures([report, other])}
-    assert found.accuracy < 1
+    assert found.score < 1
     assert figures["test accuracy, 95 %"].best == [1]
     assert figures["shots with predictions"].best == [1]
     assert figures["training shots"].best == []  # alike

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aqka.report.doubtful_points import MAX_LISTED_POINTS, doubtful_points
 from aqka.report.run_page import run_page
+from aqka.report.sections import MAX_LISTED_POINTS, doubtful_points
 
 
 @pytest.fixture
 def found(report):
     """Six points of which nothing is in doubt."""
-    points = report.point_results
+    points = report.tested
     yes = np.ones(6, dtype=bool)
     value = np.array([0.5, -0.4, 0.3, -0.2, 0.1, 0.6])
     return replace(points, right=yes, settled=yes, could_flip=~yes, value=value)
@@ -26,7 +26,7 @@ def mark(flags, *places):
 
 def test_no_doubt_no_list(found, report):
     assert doubtful_points(found) is None
-    assert "none could flip" in run_page(replace(report, point_results=found))
+    assert "none could flip" in run_page(replace(report, tested=found))
 
 
 def test_each_doubt_is_named_closest_to_the_border_first(found):
@@ -38,7 +38,7 @@ def test_each_doubt_is_named_closest_to_the_border_first(found):
             could_flip=mark(found.could_flip, 4),
         )
     )
-    assert doubts.summary == "1 wrong, 2 not settled, 1 could flip: the 3 closest to the border"
+    assert doubts.summary == "1 wrong, 2 not settled, 1 could flip; the 3 closest to the border"
     assert [row[:2] for row in doubts.rows] == [
         (found.ids[4], "could flip"),
         (found.ids[3], "not settled"),
@@ -49,7 +49,7 @@ def test_each_doubt_is_named_closest_to_the_border_first(found):
 
 def test_what_could_flip_may_be_unknown(found):
     doubts = doubtful_points(replace(found, right=mark(found.right, 2), could_flip=None))
-    assert doubts.summary == "1 wrong, 0 not settled: the 1 closest to the border"
+    assert doubts.summary == "1 wrong, 0 not settled; the 1 closest to the border"
 
 
 def test_a_long_list_is_cut(found):
@@ -75,4 +75,4 @@ def test_a_long_list_is_cut(found):
         )
     )
     assert len(doubts.rows) == MAX_LISTED_POINTS
-    assert doubts.summary.endswith(f"the {MAX_LISTED_POINTS} closest to the border, of 100")
+    assert doubts.summary.endswith(f"the {MAX_LISTED_POINTS} of 100 closest to the border")

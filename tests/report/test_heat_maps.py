@@ -37,15 +37,17 @@ def test_every_pair_is_there_sorted_by_class(report):
 def test_counts_take_the_smallest_type_that_holds_them(report, most, kind):
     table = deepcopy(report.table)
     table.shots[0] = most
-    packed = heat_maps(replace(report, table=table)).data["shots"]
+    measured = replace(report.measured, table=table, shots=table.shots)
+    packed = heat_maps(replace(report, measured=measured)).data["shots"]
     assert packed["type"] == kind
     assert unpack(packed).max() == most
 
 
 def test_without_sensitivities_there_is_no_map_of_them(report):
     assert list(heat_maps(report).panels) == ["shots", "kernel", "sensitivity"]
-    for nothing in (None, np.zeros_like(report.sensitivity)):
-        maps = heat_maps(replace(report, sensitivity=nothing))
+    for nothing in (None, np.zeros_like(report.measured.sensitivity)):
+        measured = replace(report.measured, sensitivity=nothing)
+        maps = heat_maps(replace(report, measured=measured))
         assert list(maps.panels) == ["shots", "kernel"]
         assert "sensitivity" not in maps.data
 

@@ -6,9 +6,8 @@ from html.parser import HTMLParser
 import pytest
 from jinja2 import UndefinedError
 
-from aqka.report.comparison_page import comparison_page
-from aqka.report.render import ENVIRONMENT, TEMPLATES, render
-from aqka.report.run_page import run_page
+from aqka.report.comparison import comparison_page
+from aqka.report.run_page import ENVIRONMENT, TEMPLATES, render, run_page
 from aqka.report.run_report import run_report
 from tests.report.runs import (
     HOSTILE_ID,
@@ -18,7 +17,7 @@ from tests.report.runs import (
     say_everywhere,
 )
 
-HARMLESS_TEXT = "x" * len(HOSTILE_TEXT)
+HARMLESS_TEXT = "X" * len(HOSTILE_TEXT)
 
 
 class Anatomy(HTMLParser):

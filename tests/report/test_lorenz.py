@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka.insight.diagnostics import gini
-from aqka.report.lorenz import lorenz_curve
+from aqka.report.charts import lorenz_curve
 
 
 def test_the_lorenz_curve_holds_the_gini():

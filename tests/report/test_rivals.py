@@ -6,9 +6,8 @@ import pytest
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.readouts import make_readout
-from aqka.report import exact_kernel as module
-from aqka.report.exact_kernel import ExactKernel, exact_kernel
-from aqka.report.rivals import plain_predictions, rivals
+from aqka.report import rivals as module
+from aqka.report.rivals import ExactKernel, class_rivals, exact_kernel, plain_predictions
 from aqka.report.run_report import run_report
 from aqka.report.verdict import can_learn, decide
 from aqka.study.directory import read_points
@@ -46,7 +45,7 @@ def test_whether_it_learns_is_seen_by_cross_validation():
 
 def test_what_is_too_large_is_sampled_or_said(monkeypatch):
     X, y = circles(60)
-    assert "15 qubits" in exact_kernel("zz", np.ones((60, 15)), X, y, svm=False, C=1.0)
+    assert "15 qubits" in exact_kernel("zz", np.ones((60, 15)), X, y, svm=False, C=1.0).unknown
     monkeypatch.setattr(module, "MAX_AMPLITUDES", 30 * 4)
     found = exact_kernel("zz", X, X[:40], y, svm=False, C=1.0)
     assert (found.n_trained, found.predicted) == (30, None)
@@ -64,13 +63,13 @@ def test_plain_models_see_training_labels_only():
 def test_rivals_are_compared_point_by_point():
     truth = np.array(list("aabbbbaa"))
     right, guess = truth == "b", truth == "a"
-    exact = ExactKernel(truth.copy(), 8, None, None, 8, "accuracy")
-    found = rivals(right, guess, truth, exact, {"never": np.full(8, "c")}, 5)
+    exact = ExactKernel("", truth.copy(), 8, None, None, 8, "accuracy")
+    found = class_rivals(right, guess, truth, exact, {"never": np.full(8, "c")}, 5)
     perfect, never, majority = found
     assert (perfect.score, perfect.against.only_second, perfect.learnt) == (1.0, 4, False)
     assert (never.score, never.against.only_first, never.n_trained) == (0.0, 4, 5)
     assert (majority.against.only_first, majority.against.only_second) == (4, 4)
-    unknown = rivals(right, guess, truth, "why", {}, 0)
+    unknown = class_rivals(right, guess, truth, ExactKernel("why"), {}, 0)
     assert [one.kind for one in unknown] == ["guessing"]
 
 
@@ -92,8 +91,8 @@ def test_a_kernel_that_is_given_noise_is_told_from_data_that_can_be_learnt(tmp_p
     assert can_learn(report) is False
     assert decide(report).outcome == "guessing"
     assert words_by_question(report)["What to do next?"].startswith("No more shots:")
-    assert all(name.startswith("s") for name in [*report.ids, *report.point_results.ids])
-    assert len({*report.ids, *report.point_results.ids}) == 100
+    assert all(name.startswith("s") for name in [*report.ids, *report.tested.ids])
+    assert len({*report.ids, *report.tested.ids}) == 100
 
 
 @pytest.mark.parametrize("width", [2, 15])
@@ -106,7 +105,7 @@ def test_the_number_of_qubits_of_a_circuit_counts(width):
     circuit.rx(x[0], 0)
     circuit.ry(x[1], 1)
     found = exact_kernel(circuit, X, X[:3], y, svm=False, C=1.0)
-    assert isinstance(found, str) == (width > 14)
+    assert bool(found.unknown) == (width > 14)
 
 
 @pytest.mark.parametrize(("columns", "n_trained"), [(2, 500), (40, 400), (400, 200)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, LedgerError, MatrixBackend, acquire
-from aqka.report.comparison_page import comparison_page
+from aqka.report.comparison import comparison_page
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.report.verdict import decide
@@ -21,8 +21,8 @@ from tests.study.helpers import small, write_study
 
 def test_it_agrees_with_the_results(run, report):
     stored = json.loads((run / "results.json").read_text())
-    results, found = stored["results"], report.point_results
-    assert found.accuracy == pytest.approx(results["accuracy"])
+    results, found = stored["results"], report.tested
+    assert found.score == pytest.approx(results["accuracy"])
     assert found.standard_error == pytest.approx(results["standard_error"])
     assert found.balanced_accuracy == pytest.approx(results["balanced_accuracy"])
     assert found.majority_accuracy == pytest.approx(results["majority_accuracy"])
@@ -77,20 +77,23 @@ def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, mo
     assert list(pending.ledgers) == ["training"]
     assert pending.notes == []
     assert decide(pending).outcome == "open"
-    assert "the test points are to be predicted" in words_by_question(pending)["What to do next?"]
+    assert (
+        "the test points are still to be predicted"
+        in words_by_question(pending)["What to do next?"]
+    )
     assert "NOT sound" not in run_page(pending)
 
 
 def test_unfinished_and_labelless_runs(tmp_path):
     stopped = run_report(interrupted_run(tmp_path / "stopped"))
     assert stopped.state == "interrupted"
-    assert stopped.point_results is None
+    assert stopped.tested is None
     assert "640 shots are left" in words_by_question(stopped)["What to do next?"]
     assert "not predicted yet" in words_by_question(stopped)["How accurate is it?"]
     acquire(MatrixBackend(make_kernel(6)), make_labels(6), 100, directory=tmp_path / "python")
     bare = run_report(tmp_path / "python")
-    assert bare.sensitivity is None
-    assert "begun from Python" in run_page(bare)
+    assert bare.measured.sensitivity is None
+    assert "started from Python" in run_page(bare)
     comparison_page([stopped, bare])
     with pytest.raises(InputError, match="there is no run"):
         run_report(tmp_path / "none")

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from aqka.insight.hindsight import FewerShots
-from aqka.report.advice import advice
+from aqka.report.answers import advice
+from aqka.report.rivals import ExactKernel
 from aqka.report.run_page import run_page
 from aqka.report.verdict import can_learn, decide
 from tests.report.verdicts import exact_kernel, rival, with_evidence
@@ -16,14 +17,14 @@ GROWING = FewerShots(0.5, 0.7, 0.01, 0.2, 0.01)  # the second half of the shots 
 @pytest.mark.parametrize(
     ("evidence", "outcome", "words"),
     [
-        ({}, "learnt", "RBF SVM has 0.900 without a shot: not shown to differ"),
+        ({}, "learnt", "RBF SVM scores 0.900 without a shot; the difference is not significant"),
         ({"plain": (12, 0)}, "learnt", "without a shot, which is worse"),
-        ({"plain": (0, 12)}, "plain", "A plain model is better: RBF SVM has 0.900 without"),
+        ({"plain": (0, 12)}, "plain", "A plain model is better: RBF SVM scores 0.900 without"),
         ({"guess": (4, 0)}, "guessing", "Not shown to be better than guessing"),
         ({"guess": (0, 12)}, "guessing", "Worse than guessing"),
         ({"guess": (4, 0), "plain": (0, 12)}, "guessing", "Not shown to be better"),
         # 0.031 alone would be believed, but it is the best of three plain models.
-        ({"plain": (0, 6)}, "learnt", "not shown to differ"),
+        ({"plain": (0, 6)}, "learnt", "the difference is not significant"),
     ],
 )
 def test_the_first_rule_that_holds_decides(report, evidence, outcome, words):
@@ -33,7 +34,7 @@ def test_the_first_rule_that_holds_decides(report, evidence, outcome, words):
 
 
 def test_before_the_predictions_nothing_is_known(report):
-    pending = replace(report, point_results=None, rivals=[], state="stopped")
+    pending = replace(report, tested=None, rivals=[], state="stopped")
     assert decide(pending).outcome == "open"
     dull = replace(pending, exact=exact_kernel(0.5))
     assert "the exact kernel is not clearly better than guessing" in decide(dull).words
@@ -43,8 +44,8 @@ def test_before_the_predictions_nothing_is_known(report):
 @pytest.mark.parametrize("growing", [True, False])
 def test_shots_are_never_advised_for_a_kernel_that_cannot_learn(report, growing):
     fewer = [GROWING] if growing else []
-    unsettled = replace(report.point_results, settled=~report.point_results.right & False)
-    full = replace(report, fewer=fewer, point_results=unsettled)
+    unsettled = replace(report.tested, settled=~report.tested.right & False)
+    full = replace(report, fewer=fewer, tested=unsettled)
     dull = with_evidence(full, kernel=0.5, guess=(2, 1))
     assert can_learn(dull) is False
     [sentence] = advice(dull)
@@ -57,7 +58,9 @@ def test_shots_are_never_advised_for_a_kernel_that_cannot_learn(report, growing)
 
 
 def test_what_cannot_be_simulated_gets_no_more_shots_before_it_learns(report):
-    blind = replace(with_evidence(report, guess=(2, 1)), exact="30 qubits are too many")
+    blind = replace(
+        with_evidence(report, guess=(2, 1)), exact=ExactKernel("30 qubits are too many")
+    )
     blind = replace(blind, rivals=blind.rivals[1:], fewer=[GROWING])
     assert can_learn(blind) is None
     assert advice(blind)[0].startswith("No more shots yet:")

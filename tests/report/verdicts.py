@@ -6,8 +6,7 @@ import numpy as np
 
 from aqka.insight.fold_scores import FoldScores
 from aqka.maths.metrics import PairedShares
-from aqka.report.exact_kernel import ExactKernel
-from aqka.report.rivals import Rival
+from aqka.report.rivals import ExactKernel, Rival
 
 
 def exact_kernel(score, guess=0.5, error=0.01):
@@ -15,14 +14,16 @@ def exact_kernel(score, guess=0.5, error=0.01):
     wobble = error * np.array([[1.0], [-1.0]] * 5)
     scores = FoldScores("exact kernel", score + wobble, 5)
     return ExactKernel(
-        None, 60, scores, FoldScores("guessing", np.full((10, 1), guess), 5), 60, "accuracy"
+        "", None, 60, scores, FoldScores("guessing", np.full((10, 1), guess), 5), 60, "accuracy"
     )
 
 
 def rival(name, kind, score, ours_alone, alone, trials=1, learnt=True):
     """A rival that is right on ``alone`` points where the run is not, and the other way round."""
     against = PairedShares(40, ours_alone, alone)
-    return Rival(name, kind, score, (score - 0.1, score + 0.1), against, 60, learnt, trials)
+    ends = score - 0.1, score + 0.1
+    detail = f"{alone} : {ours_alone}"
+    return Rival(name, kind, score, ends, against, 60, learnt, trials, detail)
 
 
 def with_evidence(report, *, guess=(12, 0), plain=(3, 4), exact=(1, 1), kernel=0.9):

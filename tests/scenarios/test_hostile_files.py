@@ -448,6 +448,8 @@ def test_points_of_a_run_must_fit_each_other(tmp_path):
         "lowest": np.zeros(2),
         "highest": np.ones(2),
         "range": np.array([0.0, 3.0]),
+        "train_ids": np.array(list("abcd")),
+        "test_ids": np.array(list("ef")),
     }
     np.savez(tmp_path / "data.npz", **good)
     assert len(read_points(tmp_path).train) == 4

@@ -11,7 +11,7 @@ from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka import InputError, StatevectorBackend
 from aqka.backends import AerBackend, depolarising_noise
-from aqka.report.write_report import collect, write_report
+from aqka.report.run_page import collect, write_report
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out, study_quote
 from aqka.study.directory import prepare, read_points, read_run

@@ -94,6 +94,12 @@ def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
     assert "feature_map.reps" not in own.settings
 
 
+def test_a_study_that_leaves_the_design_and_the_split_open_can_be_checked(tmp_path):
+    text = TEXT.replace('train = "900 shots"', 'total = "9000 shots"')
+    check = StudyCheck.of(parse_study(text + '[method]\ndesign = "auto"\n'), tmp_path)
+    assert 0 < check.spending.budget < 9000
+
+
 def test_the_example_learns_with_its_budget(tmp_path):
     from aqka.insight.fold_scores import repeated_folds, subsample
     from aqka.insight.scan import forecast

@@ -178,7 +178,7 @@ def test_training_without_prediction_and_prediction_later(tmp_path, monkeypatch,
     assert len(read_points(run).test) == 0
     assert json.loads(call(monkeypatch, capsys, "status", run, "--json")[1])["state"] == "finished"
     assert call(monkeypatch, capsys, "resume", run)[0] == 0
-    assert run_report(run).point_results is None
+    assert run_report(run).tested is None
     assert call(monkeypatch, capsys, "ledger", "verify", run)[0] == 0
     np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
     made = predict_new_points(run, tmp_path / "new.npz", 30)

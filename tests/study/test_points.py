@@ -71,11 +71,11 @@ def test_a_run_of_points_spends_its_budget_and_is_sealed(run):
 def test_the_report_tells_points_and_no_shots_on_pairs(run):
     report = run_report(run)
     page = run_page(report)
-    assert report.measures_points
-    assert report.point_results.accuracy == pytest.approx(
+    assert report.measured.unit == "point"
+    assert report.tested.score == pytest.approx(
         json.loads((run / "results.json").read_text())["results"]["accuracy"]
     )
-    assert "on 24 training points, 100 each" in page
+    assert "on 24 training points, 100 per point" in page
     assert "The kernel that the points give" in page
     assert "Where the shots went" not in page
 
@@ -236,7 +236,7 @@ def test_a_map_with_a_reset_is_for_points_only(tmp_path):
     path.write_text(text)
     run = carry_out(prepare(path), tmp_path / "run", new=True)
     assert run.results["results"]["shots"] == 2400
-    assert run_report(tmp_path / "run").point_results is not None
+    assert run_report(tmp_path / "run").tested is not None
 
 
 @pytest.mark.parametrize("name", point_kernel_names())

@@ -91,16 +91,16 @@ def test_results_are_values_in_the_units_of_the_target(run):
 
 def test_the_run_is_read_and_reported_as_it_was(run):
     report = run_report(run.directory)
-    np.testing.assert_array_equal(report.values.value, run.values.f)
-    assert np.all(report.values.total_low <= report.values.low)
-    assert np.all(report.values.total_high >= report.values.high)
+    np.testing.assert_array_equal(report.tested.value, run.values.f)
+    assert np.all(report.tested.total_low <= report.tested.low)
+    assert np.all(report.tested.total_high >= report.tested.high)
     verdict = decide(report)
     assert verdict.outcome == "learnt"
     page = run_page(report)
     assert "Predicted values against targets" in page
     assert "root mean square error" in page
     assert "majority" not in page.split("Glossary")[0]
-    by_name = {one.name: one for one in report.values.rivals}
+    by_name = {one.name: one for one in report.rivals}
     assert set(by_name) == {"RBF SVM", "linear ridge", "gradient boosting", GUESS}
     # By scikit-learn itself, on the user's own columns and the run's own split.
     columns, truth = run.points.origin, run.points.test_labels
@@ -108,24 +108,24 @@ def test_the_run_is_read_and_reported_as_it_was(run):
     line.fit(columns.train_columns, run.points.train_labels)
     errors = line.predict(columns.test_columns) - truth
     ridge = by_name["linear ridge"]
-    assert ridge.scores.rmse == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-2)
+    assert ridge.score == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-2)
     run_errors = run.values.f - truth
     expected = ttest_rel(errors**2, run_errors**2).pvalue * 3
     assert ridge.p_value == pytest.approx(min(1.0, expected), rel=0.05)
     guess = by_name[GUESS]
-    assert guess.scores.rmse == pytest.approx(report.values.scores.mean_rmse)
+    assert guess.score == pytest.approx(report.tested.scores.mean_rmse)
     assert guess.worse
-    assert (guess.gain, guess.gain_error) == pytest.approx(
-        (report.values.scores.gain, report.values.scores.gain_error)
+    assert (guess.against.difference, guess.against.error) == pytest.approx(
+        (report.tested.scores.gain, report.tested.scores.gain_error)
     )
     assert "linear ridge" in page
-    assert report.values.ids[0].startswith("no. ")
+    assert report.tested.ids[0].startswith("no. ")
 
 
 def test_the_total_interval_is_in_the_units_of_the_target(run):
     """Scaled once too often or too seldom it would be off by their spread, a factor of 60."""
     report = run_report(run.directory)
-    width = np.median(report.values.total_high - report.values.total_low)
+    width = np.median(report.tested.total_high - report.tested.total_low)
     assert 0.3 < width / np.std(run.points.train_labels) < 18
 
 
@@ -164,7 +164,7 @@ def test_the_command_prints_the_error_and_the_verdict(run, tmp_path, monkeypatch
     assert code == 0
     told = json.loads(out)["runs"][0]
     assert told["test_values"]["rmse"] == run.results["results"]["rmse"]
-    assert told["value_rivals"][-1]["worse"]
+    assert told["rivals"][-1]["worse"]
 
 
 def test_a_resumed_run_gives_the_same(run):
@@ -219,7 +219,7 @@ def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
     carry_out(read_run(run.directory), run.directory, new=False)
     assert (run.directory / "results.json").read_bytes() == expected
     report = run_report(run.directory)
-    np.testing.assert_array_equal(report.values.value, run.values.f)
+    np.testing.assert_array_equal(report.tested.value, run.values.f)
     assert decide(report).outcome == "learnt"
     page = run_page(report)
     assert "Predicted values against targets" in page

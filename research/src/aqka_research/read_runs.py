@@ -7,6 +7,7 @@ from functools import lru_cache
 from aqka._util.arrays import FloatArray, digest
 from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
+from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task
 from aqka.sessions import Training
@@ -30,6 +31,7 @@ class ReadRun(Training):
         self.rows = {}
         while not self.done:
             plan = self.ask()
+            assert isinstance(plan, ShotPlan)
             self.tell(shots.hits(plan, self.round))
         return self
 

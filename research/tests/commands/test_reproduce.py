@@ -1,17 +1,13 @@
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from aqka.cli.app import app
-
-ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments: object):
@@ -59,7 +55,6 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
     arguments = ["reproduce", "scaling", "--workers", "2", "--out", str(tmp_path / "out")]
     process = subprocess.Popen(
         [sys.executable, "-m", "aqka", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,

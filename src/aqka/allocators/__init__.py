@@ -1,7 +1,5 @@
 """Allocators: which pair or point gets how many shots; the class's name is the allocator's."""
 
-from typing import Any
-
 from aqka._util.registry import make, names
 from aqka.allocators._base import Allocation, Allocator, TargetFill
 from aqka.core.defaults import DEFAULT_ALLOCATOR
@@ -20,7 +18,7 @@ def allocator_names() -> list[str]:
     return names(__name__, Allocator)
 
 
-def make_allocator(allocator: str | Allocator[Any] | None) -> Allocator[Any]:
+def make_allocator(allocator: str | Allocator | None) -> Allocator:
     """Return the allocator of that name with its defaults, or the given one; None is the default.
 
     Examples

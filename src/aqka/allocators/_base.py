@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -14,8 +14,6 @@ from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.core.tables import UnitTable
 from aqka.errors import InputError
-
-TableType = TypeVar("TableType", bound=UnitTable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ def allocate_toward(score: FloatArray, table: UnitTable, shots: int, rng: Genera
     return Allocation(fill(targets, table.unit_shots, shots, rng))  # line 9
 
 
-class Allocator(ABC, Generic[TableType]):
+class Allocator(ABC):
     """Decides which unit, a pair or a point, gets how many of a round's shots.
 
     An allocator keeps no state: all it may know is passed in, so that a run survives a restart.
@@ -58,10 +56,10 @@ class Allocator(ABC, Generic[TableType]):
     """Whether a choice made in the first round must hold, so that only one round is possible."""
 
     @abstractmethod
-    def ask(self, table: TableType, problem: Problem, shots: int, rng: Generator) -> Allocation:
+    def ask(self, table: Any, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Allocate exactly ``shots`` shots, given everything measured so far."""
 
-    def over(self, unit: str) -> "Allocator[Any]":
+    def over(self, unit: str) -> "Allocator":
         """Return the allocator for units of a kind, or refuse those that it has no meaning for."""
         if unit not in self.units:
             raise InputError(
@@ -70,10 +68,10 @@ class Allocator(ABC, Generic[TableType]):
             )
         return self
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: Problem) -> None:  # noqa: B027
         """Raise an InputError if the problem lacks something; called before the first shot."""
 
-    def explain(self, table: TableType, problem: Problem) -> str:
+    def explain(self, table: Any, problem: Problem) -> str:
         """Say in words what the allocator makes of what has been measured; empty if nothing."""
         return ""
 
@@ -87,7 +85,7 @@ class Allocator(ABC, Generic[TableType]):
 
 
 @dataclass(frozen=True)
-class TargetFill(Allocator[PairTable]):
+class TargetFill(Allocator):
     """Fills toward targets ∝ sensitivity × deviation; a subclass writes the sensitivity.
 
     Attributes
@@ -127,6 +125,6 @@ class SampledScore(TargetFill):
         """Draw every shot's pair independently."""
         return Allocation(sample(self.score(table, problem), shots, rng))
 
-    def over(self, unit: str) -> Allocator[Any]:
+    def over(self, unit: str) -> Allocator:
         """Return it for pairs alone."""
         return Allocator.over(self, unit)

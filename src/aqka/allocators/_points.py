@@ -23,7 +23,7 @@ from aqka.readouts.ridge_loo import best_loo_ridge
 
 
 @dataclass(frozen=True)
-class PointFill(Allocator[PointTable]):
+class PointFill(Allocator):
     """Fills toward shots ∝ sqrt(v), v the variance that a point adds at one shot.
 
     Points without shots come first: nothing is known about them.

@@ -1,7 +1,7 @@
 """AQKA: shots ∝ |g| sqrt(K(1-K)), by estimated or true sensitivities, filled or drawn."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Aqka(TargetFill):
         k_hat = problem.reading.kernel(table)  # line 5: K̂ = c / s
         return table.condense(ridge_gradient(k_hat, problem))
 
-    def over(self, unit: str) -> Allocator[Any]:
+    def over(self, unit: str) -> Allocator:
         """Return it, or its like over points."""
         return AqkaPoints() if unit == "point" else self
 

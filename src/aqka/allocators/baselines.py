@@ -18,7 +18,7 @@ from aqka.maths.spectrum import Spectrum
 
 
 @dataclass(frozen=True)
-class Uniform(Allocator[UnitTable]):
+class Uniform(Allocator):
     """Every pair or point gets the same shots; a remainder goes to a random choice of them."""
 
     ledger_name: ClassVar[str] = "uniform"
@@ -39,7 +39,7 @@ class Uniform(Allocator[UnitTable]):
 
 
 @dataclass(frozen=True)
-class Random(Allocator[UnitTable]):
+class Random(Allocator):
     """Independent uniform pair sampling: the paper's ``random``."""
 
     ledger_name: ClassVar[str] = "random"
@@ -76,7 +76,7 @@ class Leverage(TargetFill):
 
 
 @dataclass(frozen=True)
-class Shofar(Allocator[PairTable]):
+class Shofar(Allocator):
     """The remaining budget spread equally over S × S, S = {i : |α̂_i| > τ max|α̂|} (Appendix C.6).
 
     Attributes

@@ -27,7 +27,7 @@ def landmark_block(table: PairTable, points: IntArray) -> BoolArray:
 
 
 @dataclass(frozen=True)
-class Nystrom(Allocator[PairTable]):
+class Nystrom(Allocator):
     """Equal shots for all pairs that touch one of m_ℓ random landmarks (Appendix C.6).
 
     Attributes

@@ -1,7 +1,7 @@
 """Shots where they steady the predictions, instead of the training loss."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -43,6 +43,6 @@ class Predictive(TargetFill):
         score = super().score(table, problem)
         return score / score.mean() + 1 if score.any() else score
 
-    def over(self, unit: str) -> Allocator[Any]:
+    def over(self, unit: str) -> Allocator:
         """Return it, or its like over points."""
         return PredictivePoints() if unit == "point" else self

@@ -45,7 +45,9 @@ class PointTapes:
         return self._parameters is not None
 
     def operations_of(self, points: IntArray) -> list[Any]:
-        """Return the operations of these points, broadcast over them."""
+        """Return the operations of these points, broadcast over them where they are several."""
+        if len(points) == 1:
+            return self.operations[points[0]]
         functions = require("pennylane.ops.functions", EXTRA)
         assert self._parameters is not None
         return [

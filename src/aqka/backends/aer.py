@@ -1,5 +1,6 @@
 """Exact noisy fidelities of an Aer noise model or a device, then binomial draws."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -7,15 +8,22 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
+from aqka._util.optional import require
 from aqka.backends._drawing import draw_outcomes
-from aqka.backends._noisy.models import depolarising_noise, used_qubits
-from aqka.backends._noisy.noisy_circuit import NoisyCircuit, Transpiled
-from aqka.backends._noisy.programs import FidelityProgram, PointProgram
-from aqka.backends.circuits import circuit_digest, reference_angles
+from aqka.backends._noisy.models import (
+    depolarising_noise,
+    noise_digest,
+    noise_on_circuit,
+    transpile_for_noise,
+    used_qubits,
+)
+from aqka.backends._noisy.programs import FidelityProgram, OutcomeProgram
+from aqka.backends._programs import BY_DESIGN, Program, SentCircuits, program_of
+from aqka.backends.base import check_design
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.simulated import ExactBackend
-from aqka.core.calibration import CalibrationPlan
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
-from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,11 +73,9 @@ class AerBackend(ExactBackend):
         Of the transpiler.
     initial_layout
         Physical qubits to use, one per qubit of the map; None leaves it to the transpiler.
-
-    Attributes
-    ----------
-    circuit
-        The transpiled circuit whose kernel this is.
+    design
+        ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is compiled
+        now, and told of as ``circuit``; plans of the other kind run as well.
 
     Examples
     --------
@@ -89,23 +95,32 @@ class AerBackend(ExactBackend):
         seed: int = 0,
         optimization_level: int = 1,
         initial_layout: list[int] | None = None,
+        design: str = "pairs",
     ) -> None:
         super().__init__(seed)
-        noisy = NoisyCircuit(X, feature_map, columns, noise, optimization_level, initial_layout)
-        self._noisy = noisy
-        self._rows, self._columns, self._circuit = noisy.rows, noisy.columns, noisy.circuit
-        self._check_size(len(used_qubits(noisy.circuit)))
-        features = self._rows.shape[1]
-        self._program: FidelityProgram | None = FidelityProgram(
-            noisy.circuit,
-            noisy.model,
-            (noisy.parameters[:features], noisy.parameters[features:]),
+        require("qiskit_aer", "aer")
+        self._rows, self._columns = as_rows_and_columns(X, columns)
+        transpile = partial(
+            transpile_for_noise,
+            noise=noise,
+            optimization_level=optimization_level,
+            initial_layout=initial_layout,
         )
+        self._circuits = SentCircuits(as_feature_map(feature_map, self._rows.shape[1]), transpile)
+        self._noise, self._design = noise, check_design(design)
         self._kernel: FloatArray | None = None
-        self._point_program: PointProgram | None = None
+        self._compiled: dict[str, OutcomeProgram] = {}
+        self._fidelity: FidelityProgram | None = None
+        self._check_size(len(used_qubits(self.circuit)))
+        if design == "pairs":
+            self._fidelity = self._compile_pairs()
+        else:
+            self._compile(BY_DESIGN[design])
 
     def _check_size(self, n_qubits: int) -> None:
-        needed = 8 * 4**n_qubits * len(self._rows)
+        """Refuse states that do not fit into memory: a kernel needs all of them at once."""
+        count = len(self._rows) if self._design == "pairs" else 1
+        needed = 8 * 4**n_qubits * count
         if needed > _LARGEST_BYTES:
             raise InputError(
                 f"X has {len(self._rows)} points and the transpiled circuit uses {n_qubits} "
@@ -113,71 +128,72 @@ class AerBackend(ExactBackend):
                 f"{_LARGEST_BYTES / 2**30:.0f}; take fewer points or fewer qubits."
             )
 
+    def _compile_pairs(self) -> FidelityProgram:
+        sent, features = self._circuits.of(BY_DESIGN["pairs"]), self._rows.shape[1]
+        halves = sent.parameters[:features], sent.parameters[features:]
+        return FidelityProgram(sent.circuit, noise_on_circuit(self._noise, sent.circuit), halves)
+
     def kernel(self) -> FloatArray:
         """Return the exact noisy kernel; it is computed at the first call."""
         if self._kernel is None:
-            program = self._program
-            assert program is not None
+            program, self._fidelity = self._fidelity or self._compile_pairs(), None
             chunk = max(1, _CHUNK_BYTES // (8 * 4 ** len(program.qubits)))
             states = np.concatenate([program.states(part) for part in _split(self._rows, chunk)])
             blocks = [states @ program.outcomes(part).T for part in _split(self._columns, chunk)]
             self._kernel = np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
-            self._program = None  # it has served
         return self._kernel
 
     @property
     def n_qubits(self) -> int:
         """Qubits of the feature map."""
-        return int(self._noisy.feature_map.num_qubits)
+        return int(self._circuits.feature_map.num_qubits)
 
-    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        letters = plan.letters[plan.settings]
-        return draw_outcomes(
-            plan, lambda rows: self._probabilities(plan.points[rows], letters[rows]), rng
-        )
+    def _draw_points(self, plan: OutcomePlan, rng: Generator) -> OutcomeCounts:
+        """Draw from the exact noisy probabilities, of points as of reference states."""
+        return draw_outcomes(plan, partial(self._probabilities, plan), rng)
 
-    def _probabilities(self, points: IntArray, letters: IntArray) -> FloatArray:
-        """Return the exact noisy probabilities of all outcomes of points in settings."""
-        if self._point_program is None:
-            self._point_program = _program(self._noisy.point)
-        return _outcomes_of(self._point_program, self._noisy.point_values(points, letters))
+    _draw_references = _draw_points
 
-    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
-        program, angles = _program(self._noisy.reference), reference_angles(plan.references)
-        return draw_outcomes(plan, lambda rows: _outcomes_of(program, angles[rows]), rng)
+    def _probabilities(self, plan: OutcomePlan, which: IntArray) -> FloatArray:
+        """Return the exact noisy probabilities of all outcomes of some rows of a plan."""
+        program = program_of(plan)
+        compiled = self._compile(program)
+        chunk = max(1, _CHUNK_BYTES // (8 * 4**compiled.n_used))
+        values = program.values(plan, which, self._rows, self._columns)
+        return np.concatenate([compiled.probabilities(part) for part in _split(values, chunk)])
+
+    def _compile(self, program: Program) -> OutcomeProgram:
+        """Return the circuit of a program with its noise, compiled once."""
+        if program.name not in self._compiled:
+            sent = self._circuits.of(program)
+            self._compiled[program.name] = OutcomeProgram(
+                sent.circuit, noise_on_circuit(self._noise, sent.circuit), sent.parameters
+            )
+        return self._compiled[program.name]
 
     def _identity(self) -> list[str]:
         return [
             f"X={digest(self._rows)}",
             f"columns={digest(self._columns)}",
-            f"circuit={circuit_digest(self._circuit)}",
-            f"kernel={digest(self.kernel())}",
+            f"circuit={circuit_digest(self.circuit)}",
+            f"noise={noise_digest(noise_on_circuit(self._noise, self.circuit))}",
         ]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what to pickle: the kernel in place of the program that computes it."""
-        self.kernel()
-        return {**self.__dict__, "_point_program": None}
+        """Leave out what is compiled again, after computing the kernel that pairs need."""
+        if self._design == "pairs":
+            self.kernel()
+        return {**self.__dict__, "_compiled": {}, "_fidelity": None}
 
     @property
     def circuit(self) -> "QuantumCircuit":
-        """The transpiled circuit whose kernel this is."""
-        return self._circuit
+        """The transpiled circuit of the design that the backend was made for."""
+        return self._circuits.of(BY_DESIGN[self._design]).circuit
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the kernel."""
         return len(self._rows), len(self._columns)
-
-
-def _program(sent: Transpiled) -> PointProgram:
-    return PointProgram(sent.circuit, sent.model, sent.parameters)
-
-
-def _outcomes_of(program: PointProgram, values: FloatArray) -> FloatArray:
-    """Return the exact noisy probabilities of all outcomes, one row for each row of values."""
-    chunk = max(1, _CHUNK_BYTES // (8 * 4**program.n_used))
-    return np.concatenate([program.probabilities(part) for part in _split(values, chunk)])
 
 
 def _split(points: FloatArray, size: int) -> list[FloatArray]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqka._util.arrays import FloatArray
 from aqka.core.outcome_plans import OutcomePlan
-from aqka.core.plans import Plan, ShotPlan
-from aqka.core.point_plans import PointPlan
+from aqka.core.plans import Plan
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,6 +76,10 @@ class Workload:
         if shots == 0:
             return Workload(0, 0, 0)
         return Workload(-(-self.shots * shots // of), -(-self.executions * shots // of), self.jobs)
+
+
+DESIGNS = ("pairs", "points")
+"""What a backend can be made for, so that the circuit it tells of is the one that will run."""
 
 
 class Backend(ABC):
@@ -240,6 +243,13 @@ class Backend(ABC):
         return None
 
 
+def check_design(design: Any) -> str:
+    """Return the name of a design that a backend can be made for."""
+    if design not in DESIGNS:
+        raise InputError(f"design must be 'pairs' or 'points', got {design!r}.")
+    return str(design)
+
+
 def as_backend(backend: Any) -> Backend:
     """Return a backend; refuse what is none, a kernel matrix for example."""
     if not isinstance(backend, Backend):
@@ -271,16 +281,11 @@ def check_plan(plan: Plan, shape: tuple[int, int], n_qubits: int | None = None) 
     """Refuse a plan that names a point or qubit that the backend does not have."""
     if isinstance(plan, OutcomePlan):
         _check_qubits(plan, n_qubits)
-        if isinstance(plan, PointPlan) and plan.points.max(initial=-1) >= shape[0]:
-            raise InputError(
-                f"points of the plan must be below {shape[0]}, got {plan.points.max()}."
-            )
-        return
-    assert isinstance(plan, ShotPlan)
-    limits = zip(("rows", "cols"), (plan.rows, plan.cols), shape, strict=True)
-    for name, points, size in limits:
-        if points.size and points.max() >= size:
-            raise InputError(f"{name} of the plan must be below {size}, got {points.max()}.")
+    sizes = {"rows": shape[0], "cols": shape[1], "points": shape[0]}
+    for name in plan.ROWS:
+        largest = getattr(plan, name).max(initial=-1)
+        if name in sizes and largest >= sizes[name]:
+            raise InputError(f"{name} of the plan must be below {sizes[name]}, got {largest}.")
 
 
 def _check_qubits(plan: OutcomePlan, n_qubits: int | None) -> None:

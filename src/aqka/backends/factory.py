@@ -1,6 +1,7 @@
 """BackendFactory: a backend for each data set, with options that stay the same."""
 
 import sys
+from inspect import signature
 from typing import Any
 
 from aqka.backends.aer import AerBackend, depolarising_noise
@@ -46,15 +47,22 @@ class BackendFactory:
             raise InputError(
                 f"backend_class must be a backend's class, got {type(backend_class).__name__}."
             )
-        taken = sorted({"X", "columns", "seed"} & set(options))
+        taken = sorted({"X", "columns", "seed", "design"} & set(options))
         if taken:
             raise InputError(f"options must not hold {', '.join(taken)}: the estimator sets them.")
         self.backend_class = backend_class
         self.options = options
 
-    def __call__(self, X: Any, feature_map: Any, *, columns: Any, seed: int, design: str = "pairs") -> Backend:
-        """Make the backend of a kernel of X with itself, or of X by ``columns``."""
+    def __call__(
+        self, X: Any, feature_map: Any, *, columns: Any, seed: int, design: str = "pairs"
+    ) -> Backend:
+        """Make the backend of a kernel of X with itself, or of X by ``columns``.
+
+        A class that takes a ``design`` is made for it.
+        """
         given = {"feature_map": feature_map} | self.options
+        if "design" in signature(self.backend_class).parameters:
+            given["design"] = design
         made: Backend = self.backend_class(X=X, columns=columns, seed=seed, **given)
         return made
 

@@ -14,7 +14,6 @@ from aqka.backends._drawing import check_shots_one_by_one, count_bits
 from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest
 from aqka.backends.simulated import SimulatedBackend
-from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
@@ -185,6 +184,3 @@ class MatrixProductBackend(SimulatedBackend):
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
         return draw_by_matrix_product(self._feature_map, self._points, plan, rng)
-
-    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
-        return plan.no_errors()

@@ -10,12 +10,18 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
 from aqka.backends._qml import EXTRA, PointTapes, as_pennylane_function
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, setting_angles
+from aqka.backends.base import check_design
+from aqka.backends.circuits import (
+    as_feature_map,
+    as_rows_and_columns,
+    reference_angles,
+    setting_angles,
+)
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
-from aqka.core.plans import ShotPlan
+from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
 
@@ -51,6 +57,9 @@ class PennylaneBackend(SimulatedBackend):
         states, such as ``default.mixed``.
     seed
         The hits depend on it, on the tag and on the plan, if the device takes a seed.
+    design
+        ``"pairs"`` or ``"points"``: what will be measured. For points the feature map is never
+        run backwards.
 
     Notes
     -----
@@ -78,6 +87,7 @@ class PennylaneBackend(SimulatedBackend):
         columns: ArrayLike | None = None,
         noise: Any = None,
         seed: int = 0,
+        design: str = "pairs",
     ) -> None:
         qml = require("pennylane", EXTRA)
         super().__init__(seed)
@@ -97,12 +107,13 @@ class PennylaneBackend(SimulatedBackend):
         self._feature_map = feature_map
         self._device = device
         self._noise = noise
-        self._sides: tuple[PointTapes, PointTapes] | None = None
+        self._design = check_design(design)
+        self._tapes: dict[str, PointTapes] = {}
         self._make_device(seed=1)  # a wrong name is better told now
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the recorded operations, which are recorded again."""
-        return {**self.__dict__, "_sides": None}
+        return {**self.__dict__, "_tapes": {}}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -120,7 +131,8 @@ class PennylaneBackend(SimulatedBackend):
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but the operations it records have.
-        operations = [str(side.operations) for side in self._point_tapes()]
+        sides = [self._forward] if self._design == "points" else [self._forward, self._backward]
+        operations = [str(side.operations) for side in sides]
         device = self._device if isinstance(self._device, str) else self._device.__qualname__
         return [
             f"X={digest(self._rows)}",
@@ -132,18 +144,44 @@ class PennylaneBackend(SimulatedBackend):
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         hits = np.zeros(len(plan), dtype=np.int64)
+        for batch, counts in self._counts(plan, self._pair_operations, rng):
+            hits[batch] = counts[:, 0]
+        return hits
+
+    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
+        return self._outcomes(plan, self._point_operations, rng)
+
+    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
+        return self._outcomes(plan, self._reference_operations, rng)
+
+    def _outcomes(
+        self, plan: OutcomePlan, operations: Callable[[Any, IntArray], list[Any]], rng: Generator
+    ) -> OutcomeCounts:
+        dense = np.zeros((len(plan), 2**self.n_qubits), dtype=np.int64)
+        for batch, counts in self._counts(plan, operations, rng):
+            dense[batch] = counts
+        return OutcomeCounts.of_dense(dense)
+
+    def _counts(
+        self, plan: Plan, operations: Callable[[Any, IntArray], list[Any]], rng: Generator
+    ) -> list[tuple[IntArray, IntArray]]:
+        """Run a plan, and return batches of its rows with how often they saw each outcome."""
         batches = self._batches(plan.shots)
         if not batches:
-            return hits
+            return []
         qml = require("pennylane", EXTRA)
         device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
-        tapes = [self._tape(plan, batch) for batch in batches]
+        tapes = [
+            self._measured(operations(plan, batch), int(plan.shots[batch[0]])) for batch in batches
+        ]
         # With its cache the device would give equal tapes one outcome.
         results = qml.execute(tapes, device, diff_method=None, cache=False)
+        found = []
         for batch, result in zip(batches, results, strict=True):
-            frequencies = np.reshape(np.asarray(result), (len(batch), -1))[:, 0]
-            hits[batch] = np.rint(frequencies * plan.shots[batch]).astype(np.int64)
-        return hits
+            frequencies = np.reshape(np.asarray(result), (len(batch), -1))
+            counts = np.rint(frequencies * plan.shots[batch][:, None]).astype(np.int64)
+            found.append((batch, counts))
+        return found
 
     def _batches(self, shots: IntArray) -> list[IntArray]:
         """Return rows in the order of their shots, cut where these change or a batch is full."""
@@ -155,14 +193,24 @@ class PennylaneBackend(SimulatedBackend):
         size = self._batch_size()
         return [g[k : k + size] for g in groups for k in range(0, len(g), size)]
 
-    def _tape(self, plan: ShotPlan, batch: IntArray) -> Any:
-        rows, cols = self._point_tapes()
-        i, j = plan.rows[batch], plan.cols[batch]
-        if len(batch) == 1:
-            operations = rows.operations[i[0]] + cols.operations[j[0]]
-        else:
-            operations = rows.operations_of(i) + cols.operations_of(j)
-        return self._measured(operations, int(plan.shots[batch[0]]))
+    def _pair_operations(self, plan: ShotPlan, batch: IntArray) -> list[Any]:
+        rows, columns = plan.rows[batch], plan.cols[batch]
+        return self._forward.operations_of(rows) + self._backward.operations_of(columns)
+
+    def _point_operations(self, plan: PointPlan, batch: IntArray) -> list[Any]:
+        qml = require("pennylane", EXTRA)
+        operations = list(self._forward.operations_of(plan.points[batch]))
+        angles = setting_angles(plan.letters[plan.settings[batch]])
+        # The first wire is the most significant bit, and column 0 of the letters the least.
+        for column, wire in enumerate(reversed(self._wires())):
+            operations.append(qml.RZ(_of_batch(angles[:, column]), wires=wire))
+            operations.append(qml.RY(_of_batch(angles[:, self.n_qubits + column]), wires=wire))
+        return operations
+
+    def _reference_operations(self, plan: CalibrationPlan, batch: IntArray) -> list[Any]:
+        qml = require("pennylane", EXTRA)
+        angles = _of_batch(reference_angles(plan.references[batch])[:, 0])
+        return [qml.RX(angles, wires=wire) for wire in self._wires()]
 
     def _measured(self, operations: list[Any], shots: int) -> Any:
         """Return a tape that measures all wires after the operations, with the noise."""
@@ -177,67 +225,31 @@ class PennylaneBackend(SimulatedBackend):
         """Wires that the feature map acts on."""
         return len(self._wires())
 
-    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        batches = self._batches(plan.shots)
-        return self._counted(
-            plan, batches, [self._point_tape(plan, batch) for batch in batches], rng
-        )
-
-    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
-        rows = np.flatnonzero(plan.shots)
-        tapes = [self._reference_tape(plan.references[k], int(plan.shots[k])) for k in rows]
-        return self._counted(plan, [rows[k : k + 1] for k in range(len(rows))], tapes, rng)
-
-    def _reference_tape(self, reference: int, shots: int) -> Any:
-        qml = require("pennylane", EXTRA)
-        turns = [qml.RX(np.pi * reference, wires=wire) for wire in self._wires()]
-        return self._measured(turns, shots)
-
-    def _counted(
-        self, plan: OutcomePlan, batches: list[IntArray], tapes: list[Any], rng: Generator
-    ) -> OutcomeCounts:
-        """Run tapes, each of a batch of rows, and count their outcomes."""
-        qml = require("pennylane", EXTRA)
-        device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
-        results = qml.execute(tapes, device, diff_method=None, cache=False)
-        counts = np.zeros((len(plan), 2**self.n_qubits), dtype=np.int64)
-        for batch, result in zip(batches, results, strict=True):
-            frequencies = np.reshape(np.asarray(result), (len(batch), -1))
-            counts[batch] = np.rint(frequencies * plan.shots[batch][:, None])
-        return OutcomeCounts.of_dense(counts)
-
-    def _point_tape(self, plan: PointPlan, batch: IntArray) -> Any:
-        qml = require("pennylane", EXTRA)
-        rows, _ = self._point_tapes()
-        points, letters = plan.points[batch], plan.letters[plan.settings[batch]]
-        alone = len(batch) == 1
-        operations = list(rows.operations[points[0]] if alone else rows.operations_of(points))
-        angles = setting_angles(letters)
-        # The first wire is the most significant bit, and column 0 of the letters the least.
-        for column, wire in enumerate(reversed(self._wires())):
-            about_z, about_y = angles[:, column], angles[:, self.n_qubits + column]
-            operations.append(qml.RZ(about_z[0] if alone else about_z, wires=wire))
-            operations.append(qml.RY(about_y[0] if alone else about_y, wires=wire))
-        return self._measured(operations, int(plan.shots[batch[0]]))
-
-    def _point_tapes(self) -> tuple[PointTapes, PointTapes]:
-        if self._sides is None:
-            qml = require("pennylane", EXTRA)
-            rows = PointTapes(self._feature_map, self._rows)
-            inverse = qml.adjoint(self._feature_map, lazy=False)
-            self._sides = rows, PointTapes(inverse, self._cols)
-            if not self._wires():
+    @property
+    def _forward(self) -> PointTapes:
+        """U(x) of each point of the rows."""
+        if "forward" not in self._tapes:
+            self._tapes["forward"] = PointTapes(self._feature_map, self._rows)
+            if not self._tapes["forward"].wires:
                 raise InputError("feature_map applied no gates; it must encode the point.")
-        return self._sides
+        return self._tapes["forward"]
+
+    @property
+    def _backward(self) -> PointTapes:
+        """U†(y) of each point of the columns."""
+        if "backward" not in self._tapes:
+            inverse = require("pennylane", EXTRA).adjoint(self._feature_map, lazy=False)
+            self._tapes["backward"] = PointTapes(inverse, self._cols)
+        return self._tapes["backward"]
 
     def _wires(self) -> list[Any]:
-        rows, cols = self._point_tapes()
-        return list(dict.fromkeys(rows.wires + cols.wires))
+        columns = [] if self._design == "points" else self._backward.wires
+        return list(dict.fromkeys(self._forward.wires + columns))
 
     def _batch_size(self) -> int:
-        """Return how many pairs may share a tape."""
-        rows, cols = self._point_tapes()
-        if not (rows.stacks and cols.stacks):
+        """Return how many rows may share a tape."""
+        sides = [self._forward] if self._design == "points" else [self._forward, self._backward]
+        if not all(side.stacks for side in sides):
             return 1
         pure = self._device in ("default.qubit", "lightning.qubit")
         exponent = len(self._wires()) * (1 if pure else 2)
@@ -254,3 +266,8 @@ class PennylaneBackend(SimulatedBackend):
                 f"device {self._device!r} cannot be made: {error} Install its plugin, or pass a "
                 "function that makes the device from a seed."
             ) from error
+
+
+def _of_batch(angles: FloatArray) -> Any:
+    """Return the angles of a batch as an operation takes them: one alone is a number."""
+    return angles[0] if len(angles) == 1 else angles

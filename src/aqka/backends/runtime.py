@@ -24,9 +24,10 @@ from aqka.backends._jobs.ibm_errors import (
 )
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
-from aqka.backends._jobs.programs import choose_target
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends._jobs.tickets import Ticket, part_name, shorten_tag, tiles_sent
+from aqka.backends._jobs.transpile import choose_target
+from aqka.backends._programs import program_of
 from aqka.backends.base import JobState, check_plan
 from aqka.backends.job_service import EXTRA, MODES, ExecutionMode, JobService
 from aqka.backends.simulated import tag_seed
@@ -76,6 +77,9 @@ class RuntimeBackend(JobBackend):
         itself with its own noise.
     seed
         Hits of local backends depend on it and on the tag, and which tile runs which row.
+    design
+        ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
+        and tiled now, and told of as ``circuit``; plans of the other kind run as well.
 
     Attributes
     ----------
@@ -113,6 +117,7 @@ class RuntimeBackend(JobBackend):
         jobs: JobShape | None = None,
         tiles: TileRule | int | str = 1,
         seed: int = 0,
+        design: str = "pairs",
     ) -> None:
         if mode not in MODES:
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
@@ -126,7 +131,7 @@ class RuntimeBackend(JobBackend):
         target = choose_target(
             self._service.target, optimization_level, initial_layout, pass_manager
         )
-        super().__init__(X, feature_map, columns, target, shape, rule, seed)
+        super().__init__(X, feature_map, columns, target, shape, rule, seed, design)
         # IBM's limit of instructions bounds the rows of a job by the depth of its circuit.
         self._limits_rows = jobs is None and not self._service.is_local
 
@@ -269,7 +274,7 @@ class RuntimeBackend(JobBackend):
     def _shape_of_jobs(self, plan: Plan) -> JobShape:
         shape = self._job_shape
         if self._limits_rows:
-            most = row_limit(self._circuits.of(plan).circuit)
+            most = row_limit(self._circuits.of(program_of(plan)).circuit)
             shape = replace(shape, max_rows=min(shape.max_rows, most))
         return shape
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
 from aqka.backends._jobs.job_backend import JobBackend
-from aqka.backends._jobs.programs import choose_target
 from aqka.backends._jobs.rows import JobShape
+from aqka.backends._jobs.transpile import choose_target
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.errors import InputError, JobError
@@ -55,6 +55,9 @@ class SamplerBackend(JobBackend):
         map and a calibration.
     seed
         Hits of simulators depend on it and on the tag, and which tile runs which row.
+    design
+        ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
+        and tiled now, and told of as ``circuit``; plans of the other kind run as well.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class SamplerBackend(JobBackend):
         jobs: JobShape | None = None,
         tiles: TileRule | int | str = 1,
         seed: int = 0,
+        design: str = "pairs",
     ) -> None:
         primitives = require("qiskit.primitives", "qiskit")
         seed = as_count(seed, "seed", minimum=0)
@@ -102,7 +106,7 @@ class SamplerBackend(JobBackend):
         self._pending_jobs: dict[str, Any] = {}
         target = choose_target(target_backend, optimization_level, initial_layout)
         shape, rule = jobs or JobShape(), as_tile_rule(tiles)
-        super().__init__(X, feature_map, columns, target, shape, rule, seed)
+        super().__init__(X, feature_map, columns, target, shape, rule, seed, design)
 
     @property
     def replayable(self) -> bool:

@@ -14,7 +14,6 @@ from aqka.backends._drawing import draw_points
 from aqka.backends._qml import simulate_qfunc
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.simulated import ExactBackend
-from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
@@ -198,9 +197,6 @@ class StatevectorBackend(ExactBackend):
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
         return draw_points(plan, self.states(), rng)
-
-    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
-        return plan.no_errors()
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but its kernel has.

@@ -37,7 +37,7 @@ def demo(
 def _iris_demo(seeds: int, picture: Path, as_json: bool) -> None:
     from threadpoolctl import threadpool_limits
 
-    from aqka.cli.iris_table import print_iris
+    from aqka.cli.demo_tables import print_iris
     from aqka.demo.iris import count_runs, run_iris
 
     with threadpool_limits(1), progress_bar("spending shots", count_runs(seeds)) as bar:
@@ -53,7 +53,7 @@ def _iris_demo(seeds: int, picture: Path, as_json: bool) -> None:
 def _paper_demo(seeds: int, picture: Path, as_json: bool) -> None:
     from threadpoolctl import threadpool_limits
 
-    from aqka.cli.demo_table import print_demo
+    from aqka.cli.demo_tables import print_demo
     from aqka.demo.paper import count_runs, run_demo
 
     # Matrices of a few hundred rows are faster on one BLAS thread than on several.

@@ -73,8 +73,7 @@ def plan(
     The budget covers all that is asked for: training, predictions, sentinels, calibration.
     """
     from aqka.allocators.schedule import Schedule
-    from aqka.planning.parts import Wish
-    from aqka.planning.quotes import quote
+    from aqka.planning.quotes import Wish, quote
     from aqka.sessions.design import choose_design
 
     device = _device(constants or [])

@@ -85,14 +85,14 @@ def _announce(points: int, budget: int) -> None:
 def _confirm(yes: bool, backend: "Backend", budget: int, design: str) -> None:
     """Show what predictions on paid hardware cost at most, and ask."""
     from aqka.planning.budget import duration
-    from aqka.planning.device import HERON, depth_of_shot, zz_depth
-    from aqka.sessions.prediction import ROUNDS
+    from aqka.planning.device import Usage
+    from aqka.planning.quotes import prediction_part
 
-    depth = zz_depth(4) if backend.circuit is None else int(backend.circuit.depth())
-    depth = depth_of_shot(depth, design)
-    jobs = min(ROUNDS, budget) + budget // HERON.max_executions
-    seconds = jobs * HERON.job_overhead + budget * HERON.execution_seconds(depth)
-    words = f"at most {budget:,} shots in {jobs} jobs, about {duration(seconds)} of QPU time"
+    part = prediction_part(budget, design, Usage.on(backend, design))
+    words = (
+        f"at most {part.shots:,} shots in {part.jobs:,} jobs, about {duration(part.qpu_seconds)} "
+        "of QPU time"
+    )
     ask_to_spend(words, backend.name, yes)
 
 

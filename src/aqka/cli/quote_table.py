@@ -49,19 +49,13 @@ def _whole_bill(quote: Quote) -> Table:
 
 def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tuple[str, str, str]]:
     """Return name, value and derivation of each figure."""
-    n, times = quote.n_points, quote.submissions
-    measured = quote.n_pairs > n * (n - 1) // 2
-    pairs = [
-        ("pairs", f"{quote.n_pairs:,}", "N(N+1)/2" if measured else "N(N-1)/2, diagonal known"),
-    ]
+    unit, n_units, how = quote.units
     rows = [
-        *(pairs if quote.design == "pairs" else [("points", f"{n:,}", "each measured once")]),
+        (f"{unit}s", f"{n_units:,}", how),
         ("shots", f"{quote.shots:,}", "of all rounds"),
         ("executions", f"{quote.executions:,}", _per_execution(quote.tiles)),
-        ("shots per pair", f"{quote.shots_per_pair:.3g}", "mean")
-        if quote.design == "pairs"
-        else ("shots per point", f"{quote.shots / n:.3g}", "over all settings"),
-        ("submissions", f"{times}", "warm-up and rounds, without empty ones"),
+        (f"shots per {unit}", f"{quote.shots / n_units:.3g}", "mean"),
+        ("submissions", f"{quote.submissions}", "warm-up and rounds, without empty ones"),
         ("shots per round", _span(quote.shots_per_round), "smallest to largest"),
         ("jobs", f"{quote.jobs}", f"{_span(quote.jobs_per_round)} per round"),
         (

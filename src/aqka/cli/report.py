@@ -30,7 +30,7 @@ def report(
     from threadpoolctl import threadpool_limits
 
     from aqka._util.files import as_json as written
-    from aqka.report.write_report import collect, write_report
+    from aqka.report.run_page import collect, write_report
     from aqka.study.directory import REPORT_NAME
 
     default = Path(COMPARISON_NAME) if len(runs) > 1 else runs[0] / REPORT_NAME
@@ -58,7 +58,7 @@ def _sentences(reports: "Sequence[RunReport]") -> list[str]:
 
 
 def _report_facts(reports: "Sequence[RunReport]", target: Path) -> dict[str, Any]:
-    from aqka.report.summary import summary
+    from aqka.report.run_page import summary
 
     return {
         "file": str(target),

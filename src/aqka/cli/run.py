@@ -216,8 +216,8 @@ def _write_report(done: "StudyRun", errors: Console) -> "list[tuple[RunReport, P
 
     directory = done.directory
     try:
+        from aqka.report.run_page import write_report
         from aqka.report.run_report import study_report
-        from aqka.report.write_report import write_report
 
         target = directory / REPORT_NAME
         report = study_report(done)

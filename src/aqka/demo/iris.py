@@ -8,15 +8,15 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
-from aqka.planning.device import HERON, IBM_LIST_PRICES, zz_depth
-from aqka.planning.usage import price
+from aqka.designs import Fidelity, KernelEstimate, Points
+from aqka.planning.budget import IBM_LIST_PRICES, price
+from aqka.planning.device import HERON
+from aqka.planning.split import zz_depth
 from aqka.readouts import labels_of, make_readout
-from aqka.sessions.acquire import acquire
-from aqka.sessions.point_heads import FidelityOfPoints
-from aqka.sessions.point_prediction import predict_points
+from aqka.sessions import acquire, predict
 
 TRAIN, QUBITS = 100, 4
-RANGE = (0.0, np.pi / 4)  # of the angles; chosen on other splits
+RANGE = (0.0, np.pi / 4)  # of the angles, chosen on other splits
 PAIR_SHOTS = (1, 4, 16, 64, 256, 1024)
 POINT_SHOTS = (16, 32, 64, 128, 256, 512)
 USUAL = 1024  # shots a pair
@@ -24,12 +24,12 @@ TILES = 20  # of 4 qubits on one Heron, less than docs/measured/tiles.md finds o
 NEAR = 0.01  # of accuracy: as good as the exact kernel
 RATE = IBM_LIST_PRICES["pay-as-you-go"]
 PAIRS, POINTS = "pairs", "points on tiles"
-SEED = 1000  # of the first split, which no choice was made on
+SEED = 1000  # of the first split; nothing was chosen on these splits
 
 
 @dataclass(frozen=True)
 class Bill:
-    """What training and predictions take together.
+    """What training and predictions cost together.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Bill:
 
 @dataclass(frozen=True)
 class IrisRun:
-    """One split at one level of shots: how many new points got their right class, for what."""
+    """One split at one level of shots: the accuracy on new points, and the bill."""
 
     way: str
     shots: int
@@ -158,7 +158,7 @@ class _Split:
         """The usual way: the same shots on every training pair and on every test pair."""
         pairs = TRAIN * (TRAIN - 1) // 2
         session = acquire(
-            StatevectorBackend(self.X, seed=self.seed), self.y, shots * pairs, "uniform"
+            StatevectorBackend(self.X, seed=self.seed), self.y, shots * pairs, design="pairs"
         )
         rng = np.random.default_rng([self.seed, shots])
         rows = rng.binomial(shots, self.block) / shots
@@ -168,12 +168,14 @@ class _Split:
 
     def _by_points(self, shots: int) -> IrisRun:
         session = acquire(
-            StatevectorBackend(self.X, seed=self.seed), self.y, shots * TRAIN, design="points"
+            StatevectorBackend(self.X, seed=self.seed),
+            self.y,
+            shots * TRAIN,
+            design=Points(Fidelity(rank=1)),
         )
-        head = session.fit(kernel=FidelityOfPoints(rank=1))
         rounds: list[int] = []
-        found = predict_points(
-            head,
+        found = predict(
+            session.fit(),
             StatevectorBackend(self.new, seed=self.seed + 1),
             shots * len(self.new),
             on_round=lambda s: rounds.append(s.shots_spent - sum(rounds)),

@@ -12,8 +12,7 @@ from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import labels_of
-from aqka.sessions.acquire import acquire
-from aqka.sessions import Training
+from aqka.sessions import Training, acquire
 
 TASKS: tuple[Callable[[int], Task], ...] = (
     lambda seed: planted_sparse(seed=seed, largest_class=0.7),
@@ -29,7 +28,7 @@ TABLE_SHOTS_PER_PAIR = 4.0
 
 @dataclass(frozen=True)
 class DemoRun:
-    """One run: who spent how many shots on what, and how well the head then did."""
+    """One run: allocator, shots and how well the head does."""
 
     task: str
     reading: str
@@ -51,7 +50,7 @@ class Demo:
     diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
     """From the counts of an adaptive run."""
     true_diagnostics: dict[str, Diagnostics] = field(default_factory=dict)
-    """From the exact kernel, which nobody has before the shots are paid for."""
+    """From the exact kernel, which is unknown before the shots are bought."""
     heatmaps: dict[str, FloatArray] = field(default_factory=dict)
     """Shots per pair of a small planted run, by allocator, anchors in the top left."""
 

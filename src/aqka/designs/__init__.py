@@ -1,7 +1,5 @@
 """Designs: what a shot is spent on, pairs of points or points."""
 
-from typing import Any
-
 from aqka._util.text import did_you_mean, inert
 from aqka.designs._base import Design, Never, NewPoints, Settle, Stop
 from aqka.designs.pairs import KernelEstimate, PairEstimate, Pairs
@@ -46,7 +44,7 @@ def design_names() -> list[str]:
     return [AUTO, *_NAMED]
 
 
-def as_design(design: "str | Design[Any]") -> "Pairs | Points | None":
+def as_design(design: "str | Design") -> "Pairs | Points | None":
     """Return the design of that name, or the given one; None for ``"auto"``."""
     if isinstance(design, Pairs | Points):
         return design

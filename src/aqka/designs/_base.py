@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from aqka.core.problem import Problem
 from aqka.core.tables import UnitTable
 from aqka.errors import InputError
 from aqka.readouts import Decided, Estimate, FittedHead
-
-TableType = TypeVar("TableType", bound=UnitTable)
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ class NewPoints(ABC):
         """Return what plans may name, as texts."""
 
 
-class Design(ABC, Generic[TableType]):
+class Design(ABC):
     """What a shot is spent on.
 
     It knows its table of counts, how shots per unit become a plan, how counts are read as a kernel
@@ -146,17 +144,17 @@ class Design(ABC, Generic[TableType]):
     @abstractmethod
     def training_table(
         self, problem: Problem, n_qubits: int | None, seed: int, steers: bool
-    ) -> TableType:
+    ) -> UnitTable:
         """Return an empty table of the training points; ``steers`` if the allocator looks at it."""
 
     @abstractmethod
-    def plan(self, table: TableType, shots: IntArray, landmarks: Landmarks | None) -> Plan:
+    def plan(self, table: Any, shots: IntArray, landmarks: Landmarks | None) -> Plan:
         """Return the plan that gives each unit these shots."""
 
     @abstractmethod
     def read(
         self,
-        table: TableType,
+        table: Any,
         problem: Problem,
         landmarks: Landmarks | None = None,
         confusion: FloatArray | None = None,
@@ -175,28 +173,28 @@ class Design(ABC, Generic[TableType]):
 
     @abstractmethod
     def decide_known(
-        self, head: FittedHead, table: TableType, rows: IntArray, columns: IntArray
+        self, head: FittedHead, table: Any, rows: IntArray, columns: IntArray
     ) -> FloatArray:
         """Return f of some points of a finished run, by a head trained on others of them."""
 
-    def least_shots(self, table: TableType) -> int:
+    def least_shots(self, table: Any) -> int:
         """Return the shots that a unit needs before anything can be read."""
         return 0
 
-    def new_calibration(self, table: TableType) -> CalibrationTable | None:
+    def new_calibration(self, table: Any) -> CalibrationTable | None:
         """Return an empty table of the calibration; None where there is none."""
         return None
 
     @abstractmethod
-    def facts(self, table: TableType) -> dict[str, str]:
+    def facts(self, table: Any) -> dict[str, str]:
         """Return what a run depends on beyond what every session names, as texts."""
 
     @abstractmethod
-    def extent(self, table: TableType) -> dict[str, str]:
+    def extent(self, table: Any) -> dict[str, str]:
         """Return what training plans may name, as texts."""
 
     @abstractmethod
-    def figures(self, table: TableType) -> dict[str, object]:
+    def figures(self, table: Any) -> dict[str, object]:
         """Return what a session shows of its table."""
 
     @abstractmethod

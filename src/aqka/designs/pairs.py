@@ -139,7 +139,7 @@ class PairEstimate(KernelEstimate):
 
 
 @dataclass(frozen=True)
-class Pairs(Design[PairTable]):
+class Pairs(Design):
     """Spend shots on pairs of points: |⟨φ(x)|φ(x′)⟩|² is the chance that all bits read 0."""
 
     name: ClassVar[str] = "pairs"

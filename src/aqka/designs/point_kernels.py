@@ -30,7 +30,11 @@ from aqka.estimates.projected import (
     reduced_states,
     squared_distances,
 )
-from aqka.estimates.projected_errors import expectation_covariances
+from aqka.estimates.projected_errors import (
+    distance_errors,
+    expectation_covariances,
+    overlap_variances,
+)
 from aqka.estimates.state_errors import bootstrap_is_affordable, kernel_errors
 from aqka.estimates.state_rank import RankTest, choose_rank
 from aqka.estimates.states import (
@@ -444,6 +448,20 @@ class ReducedEstimate(PointEstimate):
     def kernel(self) -> FloatArray:
         """The kernel of the measured states, noise included, which is a ridge."""
         return self._between(self.states, None)
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Variance of each entry, to first order."""
+        table, states, kernel = self.table, self.states, self.kernel_of_points
+        if kernel.form == "linear":
+            found = overlap_variances(table, states, kernel.confusion)
+            return np.asarray(found / states.n_states**2)
+        assert kernel.gamma is not None
+        found = distance_errors(table, states, kernel.confusion).variances
+        return np.asarray((kernel.gamma * self.kernel) ** 2 * found)
+
+    def mean_variance(self) -> None:
+        """Return None: the noise of a projected kernel is correlated, and its edge unknown."""
 
     def _between(self, states: ReducedStates, others: ReducedStates | None) -> FloatArray:
         """Return the kernel of points with themselves, or of new points with training points."""

@@ -32,7 +32,7 @@ SETTLING_LOOKS = 4
 
 
 @dataclass(frozen=True)
-class Points(Design[PointTable]):
+class Points(Design):
     """Spend shots on single points, each measured in Pauli settings that all points share.
 
     Shots grow with the number of points, not with that of their pairs, circuits are half as deep,

@@ -1,7 +1,6 @@
 """From what a user said to what is done: design and why, allocator, readout."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from aqka._util.arrays import as_count
 from aqka.allocators import Allocator, make_allocator
@@ -24,14 +23,14 @@ class Choice:
     """
 
     design: "Pairs | Points"
-    allocator: Allocator[Any]
+    allocator: Allocator
     readout: Readout
     reason: str = ""
 
 
 def resolve(
-    design: str | Design[Any] = "auto",
-    allocator: str | Allocator[Any] | None = None,
+    design: str | Design = "auto",
+    allocator: str | Allocator | None = None,
     readout: str | Readout | None = None,
     *,
     n_points: int,

@@ -101,11 +101,11 @@ class ShotKernel(Shown):
         test_budget: int,
         y: ArrayLike | None = None,
         backend: str | BackendFactory = STATEVECTOR,
-        allocator: str | Allocator[Any] | None = None,
+        allocator: str | Allocator | None = None,
         shots_each: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
-        design: str | Design[Any] = "auto",
+        design: str | Design = "auto",
     ) -> None:
         self.test_budget = as_count(test_budget, "test_budget", minimum=0)
         self._labels = None if y is None else labels_as_numbers(y)

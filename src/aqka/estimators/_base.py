@@ -18,7 +18,7 @@ from aqka.errors import InputError
 from aqka.estimators._source import OnRound, Purchase, is_precomputed, kernel_source
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.intervals import with_total_interval
-from aqka.planning.parts import PREDICTIONS
+from aqka.planning.quotes import PREDICTIONS
 from aqka.readouts import Estimate, Readout, make_readout
 from aqka.runs.ledger import LEDGER_NAME
 

@@ -20,9 +20,8 @@ from aqka.designs import Design, KernelEstimate, Pairs, Points, Stop, as_design
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.parts import Wish
-from aqka.planning.quotes import Quote, quote
+from aqka.planning.device import make_ceiling
+from aqka.planning.quotes import Quote, Wish, quote
 from aqka.readouts import Estimate, FittedHead
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
@@ -110,7 +109,7 @@ class FinishedRun(KernelSource):
     reason = "No shots: this was measured before."
 
     def __init__(
-        self, table: Any, design: Design[Any], confusion: FloatArray | None, X: NDArray[Any]
+        self, table: Any, design: Design, confusion: FloatArray | None, X: NDArray[Any]
     ) -> None:
         self.table, self.design, self.confusion, self.X = table, design, confusion, X
 
@@ -150,7 +149,7 @@ class Purchase:
     directory: str | Path | None
     seed: int
     verbose: bool
-    design: str | Design[Any]
+    design: str | Design
     new_points: int | None
     rate: float | None
     test_shots: int | None
@@ -310,9 +309,7 @@ def kernel_source(backend: Any, X: NDArray[Any], purchase: Purchase) -> KernelSo
     )
 
 
-def _finished(
-    run: Any, named: Design[Any] | None
-) -> tuple[Any, Design[Any], FloatArray | None] | None:
+def _finished(run: Any, named: Design | None) -> tuple[Any, Design, FloatArray | None] | None:
     """Return table, design and readout errors of a run: its table, session or directory."""
     table, own, confusion = run, None, None
     if isinstance(run, Training):
@@ -326,7 +323,7 @@ def _finished(
             table, confusion = point_table_of(path), known_confusion(calibration_in(history))
     if not isinstance(table, PairTable | PointTable):
         return None
-    measured: Design[Any] = Pairs() if isinstance(table, PairTable) else Points()
+    measured: Design = Pairs() if isinstance(table, PairTable) else Points()
     if named is not None and named.name != measured.name:
         raise InputError(
             f"design {named.name!r} does not fit the finished run, which measured "

@@ -19,7 +19,7 @@ from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.readouts.ridge_loo import RIDGE_GRID
 from aqka.sessions import Prediction, Training, Values
 
-AnyPrediction = TypeVar("AnyPrediction", Prediction, Values)
+AnyPrediction = TypeVar("AnyPrediction", bound=Values)
 
 PLAUSIBLE = 2.0  # standard errors of the held-out error within which a ridge may be the best one
 BEYOND = 0.5  # of the targets' range: no head that learnt predicts farther outside it

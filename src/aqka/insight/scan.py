@@ -109,8 +109,9 @@ def _buy_and_predict(
     backend = MatrixBackend(block, rectangular=True, seed=seed)
     budget = block.size * spending.test_shots
     if scale is None:
-        return predict(head, backend, budget).labels
-    return predict(head, backend, budget, stop=Never()).in_units(scale.spread, scale.centre).f
+        return np.asarray(predict(head, backend, budget).labels)
+    values = predict(head, backend, budget, stop=Never()).in_units(scale.spread, scale.centre)
+    return np.asarray(values.f)
 
 
 def measure_evenly(

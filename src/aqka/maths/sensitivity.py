@@ -127,7 +127,7 @@ def loss_variances(
         Pure states, one per row.
     roots
         B_i with δ = B_i z, z standard normal, at one shot
-        (:func:`~aqka.maths.state_errors.tangent_roots`).
+        (``aqka.maths.state_errors.tangent_roots``).
     alpha, beta
         α = (K + λI)⁻¹ y and β = (K + λI)⁻¹ α, one column per output.
     """

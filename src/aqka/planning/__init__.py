@@ -1,11 +1,9 @@
 """What a budget buys, before it is spent."""
 
 from aqka.planning.budget import parse_budget
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.device import DeviceModel
-from aqka.planning.parts import QuotePart, Wish
-from aqka.planning.quotes import Quote, quote
-from aqka.planning.split import Split, split_budget, split_shots
+from aqka.planning.device import DeviceModel, make_ceiling
+from aqka.planning.quotes import Quote, QuotePart, Wish, quote
+from aqka.planning.split import Split, split_budget
 
 __all__ = [
     "DeviceModel",
@@ -17,5 +15,4 @@ __all__ = [
     "parse_budget",
     "quote",
     "split_budget",
-    "split_shots",
 ]

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from aqka.maths.theory import SATURATED_SHOTS_PER_PAIR
-from aqka.planning.budget import duration
+from aqka.planning.budget import duration, price
 from aqka.planning.device import DeviceModel
-from aqka.planning.usage import price
+from aqka.planning.split import costs_of
 
 if TYPE_CHECKING:
     from aqka.planning.quotes import Quote
@@ -17,9 +17,9 @@ NOTABLE_OVERHEAD = 0.2
 
 
 def warn(quote: "Quote", device: DeviceModel) -> tuple[str, ...]:
-    """Return the limits that the run would hit: of its shots, and of the device."""
+    """Return the limits that the run would hit: too few shots, and those of the device."""
     found = []
-    if quote.design == "pairs" and quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
+    if costs_of(quote.design).rounds_are_known and quote.shots_per_pair < SPARSE_SHOTS_PER_PAIR:
         found.append(
             f"{quote.shots:,} shots for {quote.n_pairs:,} pairs: most pairs are never measured, "
             f"and accuracy suffers. Give {quote.n_pairs:,} shots or more, or take fewer points."
@@ -60,8 +60,8 @@ def warn(quote: "Quote", device: DeviceModel) -> tuple[str, ...]:
 
 def advise(quote: "Quote", device: DeviceModel, rate: float | None) -> tuple[str, ...]:
     """Return what rounds cost and whether they are worth it."""
-    if quote.design == "points":
-        return ()  # what is known of rounds is known of pairs
+    if not costs_of(quote.design).rounds_are_known:
+        return ()
     found = []
     extra = quote.submissions - 1
     wait = quote.queue_seconds / quote.submissions

@@ -1,7 +1,8 @@
-"""Budgets as people state them: shots, QPU time or money."""
+"""Budgets as people state them: shots, QPU time or money, and how many shots they pay for."""
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from aqka._util.arrays import as_count, as_positive
@@ -18,6 +19,13 @@ SECONDS = {
 }
 SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CHF", "CAD", "AUD", "CNY", "INR", "KRW", "SEK", "SGD")
+
+IBM_LIST_PRICES = {"pay-as-you-go": 96.0, "flex": 72.0, "premium": 48.0}
+"""USD per QPU minute by plan, as transcribed from ibm.com/quantum/pricing on 2026-05-25.
+
+The transcription is github.com/api-evangelist/ibm-quantum, plans/ibm-quantum-plans-pricing.yml.
+Prices change and contracts differ, so no price is assumed: errors only suggest them.
+"""
 
 
 @dataclass(frozen=True)
@@ -118,6 +126,85 @@ def _with_unit(value: float, before: str, after: str, text: str) -> Budget:
     known = ["shots", *SECONDS, *(currency.lower() for currency in CURRENCIES)]
     hint = did_you_mean(unit, known)
     raise InputError(f"budget {text!r} has the unknown unit {unit!r}.{hint} Please {_ALLOWED}.")
+
+
+def as_budget(budget: Budget | int | str) -> Budget:
+    """Return a budget, as a number of shots, as text, or as it is."""
+    if isinstance(budget, str):
+        return parse_budget(budget)
+    if isinstance(budget, Shots | QpuTime | Money):
+        return budget
+    return Shots(as_count(budget, "budget"))
+
+
+def price(qpu_seconds: float, rate: float) -> float:
+    """Return what that QPU time costs at a rate per minute."""
+    return qpu_seconds / 60 * rate
+
+
+def affordable_shots(
+    budget: Budget,
+    rate: float | None,
+    bill: Callable[[int], tuple[int, float]],
+    least: int = 1,
+) -> int:
+    """Return the most shots the budget pays for: one more would exceed it.
+
+    Parameters
+    ----------
+    budget
+        Shots, QPU time or money.
+    rate
+        Price of a QPU minute, which money needs.
+    bill
+        From a number of shots to all the shots they bring along, and the QPU time of these; both
+        rise.
+    least
+        The fewest shots that make sense.
+    """
+    if isinstance(budget, Shots):
+        count = budget.count
+        return _most_shots(lambda shots: bill(shots)[0] <= count, bill, least)
+    if isinstance(budget, QpuTime):
+        seconds = budget.seconds
+        return _most_shots(lambda shots: bill(shots)[1] <= seconds, bill, least)
+    amount, per_minute = budget.amount, needed_rate(budget, rate)
+    return _most_shots(lambda shots: price(bill(shots)[1], per_minute) <= amount, bill, least)
+
+
+def needed_rate(budget: Money, rate: float | None) -> float:
+    """Return the price of a QPU minute, which a budget in money needs."""
+    if rate is None:
+        prices = ", ".join(f"{usd:g} {plan}" for plan, usd in IBM_LIST_PRICES.items())
+        raise InputError(
+            f"a budget in {budget.currency} needs a rate, the price of a QPU minute in "
+            f"{budget.currency}: pass rate=..., or --rate on the command line. "
+            f"IBM's list prices in May 2026 were, in USD: {prices}."
+        )
+    return rate
+
+
+def _most_shots(
+    affordable: Callable[[int], bool], bill: Callable[[int], tuple[int, float]], least: int
+) -> int:
+    """Return the largest number of shots that is affordable, by bisection."""
+    if not affordable(least):
+        shots, seconds = bill(least)
+        what = (
+            "a single shot: one job with one shot" if shots == 1 else f"its {shots:,} shots: that"
+        )
+        raise InputError(
+            f"budget does not pay for {what} takes {seconds:.6g} s of QPU time; give more."
+        )
+    low, high = least, 2 * least
+    while affordable(high):
+        low, high = high, 2 * high
+        if low > MAX_SHOTS:
+            raise InputError(f"budget pays for more than {MAX_SHOTS:.0e} shots; give less.")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if affordable(middle) else (low, middle)
+    return low
 
 
 def duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""DeviceModel: the constants that turn shots into seconds, each with its source."""
+"""From shots to seconds: a device's constants, each with its source, and limits in seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -6,7 +6,12 @@ from typing import Any
 
 from aqka._util.arrays import as_count
 from aqka._util.text import did_you_mean
+from aqka.allocators.schedule import Schedule
+from aqka.backends.base import Backend
 from aqka.errors import InputError
+from aqka.planning.budget import Budget, Money, Shots, as_budget, needed_rate
+from aqka.planning.split import costs_of
+from aqka.runs.spend import Ceiling
 
 _USAGE = "IBM guide 'Workload usage' (quantum.cloud.ibm.com/docs/guides/estimate-job-run-time)"
 
@@ -113,6 +118,10 @@ class DeviceModel:
         """Return the QPU time of one execution of a circuit of that depth."""
         return self.rep_delay + self.execution_overhead + depth * self.layer_time
 
+    def with_rep_delay(self, seconds: float | None) -> "DeviceModel":
+        """Return a copy with the ``rep_delay`` that a backend reports; None leaves it as it is."""
+        return self if seconds is None else replace(self, rep_delay=float(seconds))
+
     def with_constants(self, values: Mapping[str, float]) -> "DeviceModel":
         """Return a copy with other constants; a name that does not exist is refused.
 
@@ -137,53 +146,122 @@ class DeviceModel:
 HERON = DeviceModel()
 """IBM's Heron devices."""
 
-IBM_LIST_PRICES = {"pay-as-you-go": 96.0, "flex": 72.0, "premium": 48.0}
-"""USD per QPU minute by plan, as transcribed from ibm.com/quantum/pricing on 2026-05-25.
 
-The transcription is github.com/api-evangelist/ibm-quantum, plans/ibm-quantum-plans-pricing.yml.
-Prices change and contracts differ, so no price is assumed: errors only suggest them.
-"""
+def circuit_depth(backend: Backend) -> int | None:
+    """Return the depth of a backend's transpiled circuit; None where it transpiles nothing."""
+    return None if backend.circuit is None else max(1, int(backend.circuit.depth()))
 
 
-def zz_depth(n_qubits: int) -> int:
-    """Return the depth of the ZZ map's fidelity circuit, transpiled for a line of CZ qubits.
+@dataclass(frozen=True)
+class Usage:
+    """QPU time as a function of shots; rising, by steps of ``tiles`` shots.
 
-    Read off Qiskit 2 at optimization level 1 with the barrier between U and U†, virtual RZ
-    counted; the paper reports 102 for four qubits. At 20 ns a layer the difference is below
-    1 µs of 350.
+    With tiles an execution runs the circuit in several places at once and gives a shot of each.
 
-    Examples
-    --------
-    >>> zz_depth(4)
-    143
+    Attributes
+    ----------
+    device
+        Times and limits.
+    depth
+        Depth of the circuit that a shot runs.
+    tiles
+        Copies of it side by side.
+    schedule
+        How training shots are spread over submissions.
     """
-    if n_qubits < 2:
-        raise InputError(
-            f"the ZZ map needs at least 2 qubits, got {n_qubits}; for a map of your own pass depth."
-        )
-    # Two qubits have a single ZZ interaction per repetition: nothing to wait for.
-    return 47 + 24 * n_qubits if n_qubits > 2 else 65
+
+    device: DeviceModel
+    depth: int
+    tiles: int = 1
+    schedule: Schedule = field(default_factory=Schedule)
+
+    @classmethod
+    def on(cls, backend: Backend, design: str, n_qubits: int = 4) -> "Usage":
+        """Return that of a backend: its depth, tiles and ``rep_delay`` where it says them."""
+        depth = circuit_depth(backend) or costs_of(design).zz_depth(max(2, n_qubits))
+        return cls(HERON.with_rep_delay(backend.rep_delay), depth, backend.n_tiles)
+
+    @property
+    def execution_seconds(self) -> float:
+        """QPU time of one execution."""
+        return self.device.execution_seconds(self.depth)
+
+    def rounds(self, shots: int) -> tuple[int, ...]:
+        """Return the shots of each submission."""
+        ends = self.schedule.milestones(shots)
+        return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
+
+    def executions(self, shots: int) -> int:
+        """Return the executions of one submission of that many shots."""
+        return -(-shots // self.tiles)
+
+    def jobs(self, shots: int) -> int:
+        """Return how many jobs a submission of that many shots needs."""
+        return -(-self.executions(shots) // self.device.max_executions)
+
+    def job_seconds(self, jobs: int, executions: int) -> float:
+        """Return the QPU time of some jobs with so many executions in all."""
+        return jobs * self.device.job_overhead + executions * self.execution_seconds
+
+    def seconds(self, shots: int) -> float:
+        """Return the QPU time of all submissions.
+
+        It rises with the shots although a single round may shrink as shots are added: the
+        rounds are then the same numbers in another order, plus one.
+        """
+        rounds = self.rounds(shots)
+        return self.job_seconds(sum(map(self.jobs, rounds)), sum(map(self.executions, rounds)))
 
 
-ROTATION_LAYERS = 5
-"""Layers of any one-qubit rotation on a device of RZ and √X, read off as :func:`zz_depth` was."""
+def make_ceiling(
+    limit: Budget | int | str,
+    *,
+    n_qubits: int = 4,
+    depth: int | None = None,
+    rate: float | None = None,
+    device: DeviceModel = HERON,
+    design: str = "pairs",
+    execution_seconds: float | None = None,
+) -> Ceiling:
+    """Return a hard limit on shots, QPU time or money, for all runs that it is passed to.
 
-
-def depth_of_shot(fidelity_depth: int, design: str) -> int:
-    """Return the depth of what a shot runs: U and U† for a pair, U and a rotation for a point.
+    Before every submission what was used and the quote of the next job must fit, or the run
+    stops with an ``aqka.CeilingError``.
 
     Parameters
     ----------
-    fidelity_depth
-        Depth of the transpiled fidelity circuit.
+    limit
+        As the budget of :func:`aqka.quote`.
+    rate, n_qubits, depth, device
+        As in :func:`aqka.quote`.
     design
-        ``"pairs"`` or ``"points"``.
+        ``"pairs"`` or ``"points"``, which the depth depends on where none is given.
+    execution_seconds
+        QPU time of one execution where it is known, such as a quote's; else by depth and device.
 
     Examples
     --------
-    >>> depth_of_shot(143, "pairs"), depth_of_shot(143, "points")
-    (143, 77)
+    >>> from aqka import MatrixBackend, acquire
+    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
+    >>> ceiling = make_ceiling("5 s")
+    >>> session = acquire(MatrixBackend(kernel), [1, 1, -1], 3000, "aqka", ceiling=ceiling)
+    Traceback (most recent call last):
+    aqka.errors.CeilingError: the ceiling is reached: the next round needs 2.211 s of QPU time, ...
+    >>> ceiling.used_shots
+    1200
     """
-    if design != "points":
-        return fidelity_depth
-    return -(-fidelity_depth // 2) + ROTATION_LAYERS
+    budget = as_budget(limit)
+    seconds = None if isinstance(budget, Shots) else getattr(budget, "seconds", 0.0)
+    if isinstance(budget, Money):
+        seconds = budget.amount / needed_rate(budget, rate) * 60
+    if execution_seconds is None:
+        depth = costs_of(design).zz_depth(n_qubits) if depth is None else depth
+        execution_seconds = device.execution_seconds(depth)
+    return Ceiling(
+        shots=budget.count if isinstance(budget, Shots) else None,
+        seconds=seconds,
+        job_seconds=device.job_overhead,
+        execution_seconds=execution_seconds,
+        max_executions=device.max_executions,
+        words=str(limit) if isinstance(limit, str) else "",
+    )

@@ -9,10 +9,9 @@ from aqka.allocators.schedule import Schedule
 from aqka.core.pairs import Diagonal
 from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
-from aqka.planning.budget import Budget, Money, QpuTime, Shots, duration, parse_budget
-from aqka.planning.device import HERON, DeviceModel, depth_of_shot, zz_depth
-from aqka.planning.parts import CALIBRATION, QuotePart, Wish
-from aqka.planning.usage import Usage, affordable_shots, price
+from aqka.planning.budget import Budget, Money, affordable_shots, as_budget, duration, price
+from aqka.planning.device import HERON, DeviceModel, Usage
+from aqka.planning.split import PairCosts, Split, costs_of, split_budget
 
 # Far beyond what anyone runs; they keep a slip of the keyboard from overflowing.
 MAX_POINTS = 10**6
@@ -22,6 +21,122 @@ MAX_QUEUE = 10**6
 MAX_ROUNDS = 1000
 MAX_RATE = 1e9
 
+PREDICTIONS, SENTINELS, CALIBRATION = "predictions", "sentinels", "calibration"
+
+
+@dataclass(frozen=True)
+class QuotePart:
+    """A part of the bill beside the training shots.
+
+    Attributes
+    ----------
+    name
+        ``predictions``, ``sentinels`` or ``calibration``.
+    shots
+        Shots, at most.
+    submissions, jobs
+        Submissions and jobs of its own; sentinels ride along with training.
+    qpu_seconds
+        QPU time.
+    """
+
+    name: str
+    shots: int
+    submissions: int
+    jobs: int
+    qpu_seconds: float
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted beside the training shots, out of the same budget.
+
+    Attributes
+    ----------
+    new_points
+        Points to predict.
+    train_share
+        Training's share of the shots for both; None splits with a reason, by
+        :func:`~aqka.planning.split_budget`.
+    test_shots
+        Shots for each pair of a new and a training point, or for each new point where the design
+        is points, in place of a share; training gets the rest.
+    sentinel_shots
+        Shots on diagonal entries in every training round.
+    calibration_shots
+        Shots of a calibration round, part of what training may spend.
+    on_top
+        Whether the budget is for training alone, and predictions and sentinels come on top of it.
+    design
+        What a shot is spent on, ``"pairs"`` or ``"points"``.
+    """
+
+    new_points: int = 0
+    train_share: float | None = None
+    test_shots: int | None = None
+    sentinel_shots: int = 0
+    calibration_shots: int = 0
+    on_top: bool = False
+    design: str = "pairs"
+
+    def __post_init__(self) -> None:
+        """Check the counts and the design."""
+        for name in ("new_points", "sentinel_shots", "calibration_shots"):
+            as_count(getattr(self, name), name, minimum=0)
+        costs_of(self.design)
+
+    @property
+    def costs(self) -> PairCosts:
+        """What depends on the design."""
+        return costs_of(self.design)
+
+    def least_shots(self, n_points: int) -> int:
+        """Return the fewest shots for training and predictions: one for training at least."""
+        if self.on_top or not self.new_points:
+            return 1
+        return 4 if self.test_shots is None else self.split(1, n_points).predict + 1
+
+    def split(self, shots: int, n_points: int) -> Split:
+        """Return the shots of training and of predictions; on top, all ``shots`` are training's."""
+        if not self.on_top:
+            return split_budget(
+                shots,
+                n_points,
+                self.new_points,
+                self.design,
+                train_share=self.train_share,
+                test_shots=self.test_shots,
+            )
+        wanted = self.costs.shots_on_top(shots, n_points, self.new_points)
+        if self.test_shots is not None:
+            wanted = self.test_shots * self.costs.new_units(n_points, self.new_points)
+        return Split(shots, wanted, "predictions come on top of the training budget.")
+
+    def parts(self, split: Split, usage: Usage) -> tuple[QuotePart, ...]:
+        """Return what is bought beside the training shots."""
+        found = []
+        if split.predict:
+            found.append(prediction_part(split.predict, self.design, usage))
+        if self.sentinel_shots:
+            shots = self.sentinel_shots * len(usage.rounds(split.train))
+            seconds = usage.executions(shots) * usage.execution_seconds
+            found.append(QuotePart(SENTINELS, shots, 0, 0, seconds))
+        if self.calibration_shots:
+            shots, jobs = self.calibration_shots, usage.jobs(self.calibration_shots)
+            seconds = usage.job_seconds(jobs, usage.executions(shots))
+            found.append(QuotePart(CALIBRATION, shots, 1, jobs, seconds))
+        return tuple(found)
+
+
+def prediction_part(shots: int, design: str, usage: Usage) -> QuotePart:
+    """Return what predictions with so many shots cost, at most."""
+    rounds = min(costs_of(design).prediction_rounds, shots)
+    # Whatever the rounds' sizes, each begins at most one job that is not full.
+    executions = usage.executions(shots)
+    jobs = rounds + executions // usage.device.max_executions
+    return QuotePart(PREDICTIONS, shots, rounds, jobs, usage.job_seconds(jobs, executions))
+
+
 TRAINING_ALONE = Wish()
 
 
@@ -29,8 +144,8 @@ TRAINING_ALONE = Wish()
 class Quote(Shown):
     """What a budget buys; made by :func:`aqka.quote`. All times are in seconds.
 
-    The figures are of the training kernel; ``parts`` has what is bought beside it, and the totals
-    are of everything.
+    The figures are those of the training kernel; ``parts`` has what is bought beside it, and the
+    totals include everything.
 
     Attributes
     ----------
@@ -103,6 +218,12 @@ class Quote(Shown):
     parts: tuple[QuotePart, ...] = ()
     split: str = ""
     design: str = "pairs"
+
+    @property
+    def units(self) -> tuple[str, int, str]:
+        """What is measured for training, how many of it there are, and how that comes about."""
+        costs = costs_of(self.design)
+        return costs.unit, *costs.units(self.n_points, self.n_pairs)
 
     def _figures(self) -> dict[str, object]:
         figures: dict[str, object] = {
@@ -204,26 +325,26 @@ def quote(
     n_points
         Number of training points N.
     budget
-        Shots as an int, anything :func:`~aqka.planning.parse_budget` reads, or what it returns. Of
-        QPU time or money as many shots are bought as it pays for.
+        Shots as an int, anything :func:`~aqka.planning.parse_budget` reads, or what it returns.
+        QPU time and money buy as many shots as they pay for.
     n_qubits
         Qubits of the feature map; only used for the depth.
     depth
-        Depth of the transpiled fidelity circuit; that of the ZZ map by default. A shot on a point
-        runs the first half of it and a rotation.
+        Depth of the transpiled circuit that a shot runs; by default that of the ZZ map, U and U†
+        for a pair, U and a rotation for a point.
     schedule
         Warm-up and rounds, each one submission; the paper's by default.
     queue
         Number Q of jobs waiting before each of our submissions.
     rate
-        Price of a QPU minute, in the budget's currency.
+        Price of a QPU minute, in the budget's currency. None quotes no price.
     diagonal
         Whether the kernel's diagonal is measured too; see :class:`~aqka.core.PairTable`.
     device
-        Times and limits.
+        Times and limits; ``HERON.with_rep_delay(backend.rep_delay)`` has what the device reports.
     tiles
-        Copies of the circuit that run side by side; a device's number is
-        ``len(backend.tiling)``. Shots that a round's last execution leaves idle are billed.
+        Copies of the circuit that run side by side; a device's number is ``backend.n_tiles``.
+        Shots that a round's last execution leaves idle are billed.
     wish
         What is bought beside training: predictions of new points, sentinels, calibration. The
         budget covers all of it, and is split between training and predictions with a reason.
@@ -246,8 +367,9 @@ def quote(
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)
-    depth = zz_depth(n_qubits) if depth is None else _as_bounded(depth, "depth", 1, MAX_DEPTH)
-    depth = depth_of_shot(depth, wish.design)
+    if depth is None:
+        depth = wish.costs.zz_depth(n_qubits)
+    depth = _as_bounded(depth, "depth", 1, MAX_DEPTH)
     queue = _as_bounded(queue, "queue", 0, MAX_QUEUE)
     schedule = schedule or Schedule()
     _as_bounded(schedule.rounds, "rounds", 1, MAX_ROUNDS)
@@ -256,7 +378,7 @@ def quote(
     budget = as_budget(budget)
 
     tiles = _as_bounded(tiles, "tiles", 1, MAX_QUBITS)
-    usage = Usage(schedule, device, device.execution_seconds(depth), tiles)
+    usage = Usage(device, depth, tiles, schedule)
     untiled = replace(usage, tiles=1)
 
     def bill(measured: int) -> tuple[int, float]:
@@ -267,8 +389,8 @@ def quote(
         shots = split.train + sum(part.shots for part in also)
         return shots, usage.seconds(split.train) + sum(part.qpu_seconds for part in also)
 
-    least = 1 if wish.on_top else _least_shots(wish, n_points)
-    split = wish.split(affordable_shots(budget, rate, bill, least), n_points)
+    shots = affordable_shots(budget, rate, bill, wish.least_shots(n_points))
+    split = wish.split(shots, n_points)
     shots = split.train
     rounds, qpu = usage.rounds(shots), usage.seconds(shots)
     classical = device.classical_per_cube * n_points**3
@@ -303,13 +425,6 @@ def quote(
     return replace(made, warnings=warn(made, device), advice=advise(made, device, rate))
 
 
-def _least_shots(wish: Wish, n_points: int) -> int:
-    """Return the fewest shots for training and predictions: one for training at least."""
-    if wish.test_shots is not None and wish.new_points:
-        return wish.split(1, n_points).predict + 1
-    return 1 if not wish.new_points else 4
-
-
 def _count_pairs(n_points: int, diagonal: Diagonal) -> int:
     if diagonal not in ("known", "measured"):
         raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
@@ -325,12 +440,3 @@ def _as_bounded(value: int, name: str, minimum: int, maximum: int) -> int:
     if as_count(value, name, minimum) > maximum:
         raise InputError(f"{name} must be from {minimum} to {maximum}, got {value}.")
     return int(value)
-
-
-def as_budget(budget: Budget | int | str) -> Budget:
-    """Return a budget, as a number of shots, as text, or as it is."""
-    if isinstance(budget, str):
-        return parse_budget(budget)
-    if isinstance(budget, Shots | QpuTime | Money):
-        return budget
-    return Shots(as_count(budget, "budget"))

@@ -1,18 +1,135 @@
-"""How one budget is split between training and predictions."""
+"""How one budget is split between training and predictions, and what else depends on the design."""
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from aqka._util.arrays import as_count, as_fraction
+from aqka.designs import Pairs, Points, Settle
 from aqka.errors import InputError
 
-Design = Literal["pairs", "points"]
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
 
 # Squared error of f that a shot on every training pair leaves, in units of that of a shot on every
 # pair of a new and a training point. To first order it is |(K + λI)⁻¹ k|² for a new row k, the
 # share of directions that the ridge lets through. docs/explanation/prediction.md measures it.
 TRAINING_WEIGHT = 1 / 8
+
+DEFAULT_TEST_SHOTS = 100
+"""Shots of a pair of a new and a training point that come on top of a training budget."""
+
+ROTATION_LAYERS = 5
+"""Layers of any one-qubit rotation on a device of RZ and √X, read off as :func:`zz_depth` was."""
+
+
+def zz_depth(n_qubits: int) -> int:
+    """Return the depth of the ZZ map's fidelity circuit, transpiled for a line of CZ qubits.
+
+    Read off Qiskit 2 at optimization level 1 with the barrier between U and U†, virtual RZ
+    counted; the paper reports 102 for four qubits. At 20 ns a layer the difference is below
+    1 µs of 350.
+
+    Examples
+    --------
+    >>> zz_depth(4)
+    143
+    """
+    if n_qubits < 2:
+        raise InputError(
+            f"the ZZ map needs at least 2 qubits, got {n_qubits}; for a map of your own pass depth."
+        )
+    # Two qubits have a single ZZ interaction per repetition: nothing to wait for.
+    return 47 + 24 * n_qubits if n_qubits > 2 else 65
+
+
+class PairCosts:
+    """What a quote has to know about a design; here pairs of points are measured."""
+
+    unit = "pair"
+    prediction_rounds = Pairs().looks(Settle())
+    rounds_are_known = True
+    """Whether the paper says what sparse shots and further rounds bring."""
+
+    def zz_depth(self, n_qubits: int) -> int:
+        """Return the depth of the circuit that a shot runs, for the ZZ map."""
+        return zz_depth(n_qubits)
+
+    def map_depth(self, feature_map: "QuantumCircuit") -> int:
+        """Return about the same for another map that is not transpiled."""
+        from aqka.backends.circuits import fidelity_circuit
+
+        return max(1, int(fidelity_circuit(feature_map).depth()))
+
+    def units(self, n_points: int, n_pairs: int) -> tuple[int, str]:
+        """Return how many units are measured for training, and how that number comes about."""
+        measured = n_pairs > n_points * (n_points - 1) // 2
+        return n_pairs, "N(N+1)/2" if measured else "N(N-1)/2, diagonal known"
+
+    def new_units(self, n_train: int, n_new: int) -> int:
+        """Return how many units new points add."""
+        return n_train * n_new
+
+    def shots_on_top(self, shots: int, n_train: int, n_new: int) -> int:
+        """Return what predictions get on top of a training budget, unless the user says."""
+        return DEFAULT_TEST_SHOTS * n_train * n_new
+
+    def training_share(self, n_train: int, n_new: int) -> tuple[float, str]:
+        """Return the share of one budget that training gets, and why."""
+        pairs, new_pairs = n_train * (n_train - 1) // 2, n_train * n_new
+        training, prediction = math.sqrt(TRAINING_WEIGHT * pairs), math.sqrt(new_pairs)
+        reason = (
+            f"{n_new:,} new points have {new_pairs:,} pairs with the {n_train:,} training points, "
+            f"which have {pairs:,} among themselves, and the noise of a training pair reaches a "
+            "prediction only through what the ridge lets through."
+        )
+        return training / (training + prediction), reason
+
+
+class PointCosts(PairCosts):
+    """The same for a design that measures each point on its own: U and a rotation, no U†."""
+
+    unit = "point"
+    prediction_rounds = Points().looks(Settle())
+    rounds_are_known = False
+
+    def zz_depth(self, n_qubits: int) -> int:
+        """Return the depth of the ZZ map and a rotation."""
+        return -(-zz_depth(n_qubits) // 2) + ROTATION_LAYERS
+
+    def map_depth(self, feature_map: "QuantumCircuit") -> int:
+        """Return the depth of another map and a rotation."""
+        return max(1, int(feature_map.depth())) + ROTATION_LAYERS
+
+    def units(self, n_points: int, n_pairs: int) -> tuple[int, str]:
+        """Return the number of points."""
+        return n_points, "each measured once"
+
+    def new_units(self, n_train: int, n_new: int) -> int:
+        """Return the number of new points."""
+        return n_new
+
+    def shots_on_top(self, shots: int, n_train: int, n_new: int) -> int:
+        """Return as many shots for a new point as a training point gets."""
+        return n_new * (shots // n_train)
+
+    def training_share(self, n_train: int, n_new: int) -> tuple[float, str]:
+        """Return the share with which every point gets the same."""
+        reason = (
+            f"a new point costs what a training point does, so {n_train:,} training and {n_new:,} "
+            "new points get the same shots each."
+        )
+        return n_train / (n_train + n_new), reason
+
+
+_COSTS: dict[str, PairCosts] = {"pairs": PairCosts(), "points": PointCosts()}
+
+
+def costs_of(design: str) -> PairCosts:
+    """Return what a quote has to know about a design, by its name."""
+    if design not in _COSTS:
+        raise InputError(f"design must be 'pairs' or 'points', got {design!r}.")
+    return _COSTS[design]
 
 
 @dataclass(frozen=True)
@@ -22,9 +139,9 @@ class Split:
     Attributes
     ----------
     train, predict
-        Shots of the training kernel, and at most of the predictions.
+        Shots for the training kernel, and at most for predictions.
     reason
-        Why so, in words.
+        Why, in a sentence.
     """
 
     train: int
@@ -32,7 +149,15 @@ class Split:
     reason: str
 
 
-def split_budget(budget: int, n_train: int, n_new: int, design: str = "pairs") -> Split:
+def split_budget(
+    budget: int,
+    n_train: int,
+    n_new: int,
+    design: str = "pairs",
+    *,
+    train_share: float | None = None,
+    test_shots: int | None = None,
+) -> Split:
     """Return how many of all shots to train with, and how many to keep for new points.
 
     Parameters
@@ -46,6 +171,11 @@ def split_budget(budget: int, n_train: int, n_new: int, design: str = "pairs") -
         f are least, w/s + 1/t at s shots a training pair and t a new one, where the parts are
         as √(w N(N-1)/2) to √(N n), w being 1/8. ``"points"``: a new point costs what a training
         point does, so every point gets the same.
+    train_share
+        Share of the shots for training, in place of the design's.
+    test_shots
+        Shots for each pair of a new and a training point, or for each new point where the design
+        is points, in place of a share; training gets the rest.
 
     Examples
     --------
@@ -56,85 +186,29 @@ def split_budget(budget: int, n_train: int, n_new: int, design: str = "pairs") -
     20 % for training: 60 new points have 3,600 pairs with the 60 training points, which have ...
     >>> split_budget(100_000, 60, 60, design="points").train
     50000
-    """
-    budget = as_count(budget, "budget", minimum=2)
-    n_train, n_new = as_count(n_train, "n_train", minimum=2), as_count(n_new, "n_new")
-    if design not in ("pairs", "points"):
-        raise InputError(f"design must be 'pairs' or 'points', got {design!r}.")
-    share, reason = (_of_pairs if design == "pairs" else _of_points)(n_train, n_new)
-    return _by_share(budget, share, f"{share:.0%} for training: {reason}".replace("%", " %", 1))
-
-
-def split_shots(
-    shots: int,
-    n_points: int,
-    new_points: int,
-    *,
-    design: str = "pairs",
-    train_share: float | None = None,
-    test_shots: int | None = None,
-) -> Split:
-    """Split shots as a user wants them split, and else as :func:`split_budget` does.
-
-    Parameters
-    ----------
-    shots
-        Of both together.
-    n_points, new_points
-        Training points, and points to predict.
-    design
-        What a shot is spent on, pairs or points.
-    train_share
-        The training's share, as its user wants it.
-    test_shots
-        Shots of each pair of a new and a training point, as its user wants them; training gets
-        the rest.
-
-    Examples
-    --------
-    >>> split_shots(100_000, 100, 50).train
-    26024
-    >>> split_shots(100_000, 100, 50, test_shots=10).train
+    >>> split_budget(100_000, 100, 50, test_shots=10).train
     50000
     """
-    as_count(shots, "shots")
-    if new_points == 0:
-        return Split(shots, 0, "No points to predict: all shots are for training.")
-    if test_shots is not None and design == "pairs":
-        wanted = new_points * n_points * as_count(test_shots, "test_shots", minimum=0)
-        return Split(
-            shots - wanted, wanted, f"Predictions get the {test_shots} shots a pair asked."
-        )
-    if train_share is not None:
+    budget, costs = as_count(budget, "budget"), costs_of(design)
+    n_train, n_new = as_count(n_train, "n_train", 2), as_count(n_new, "n_new", 0)
+    if n_new == 0:
+        return Split(budget, 0, "No points to predict: all shots are for training.")
+    if test_shots is not None:
+        each = as_count(test_shots, "test_shots", minimum=0)
+        wanted = each * costs.new_units(n_train, n_new)
+        reason = f"Predictions get {each:,} shots for each new {costs.unit}, as set."
+        return Split(budget - wanted, wanted, reason)
+    if train_share is None:
+        share, reason = costs.training_share(n_train, n_new)
+        reason = f"{share:.0%} for training: {reason}".replace("%", " %", 1)
+    else:
         share = as_fraction(train_share, "train_share")
+        reason = f"Training gets the share of {share:g}, as set."
         if not 0 < share < 1:
             raise InputError(
                 f"train_share must lie between 0 and 1, got {train_share!r}; for training alone "
                 "predict no points."
             )
-        return _by_share(shots, share, f"Training gets the share of {share:g} asked.")
-    return split_budget(max(shots, 2), n_points, new_points, design)
-
-
-def _by_share(shots: int, share: float, reason: str) -> Split:
-    train = min(max(round(share * shots), 1), shots - 1)
-    return Split(train, shots - train, reason)
-
-
-def _of_pairs(n_train: int, n_new: int) -> tuple[float, str]:
-    pairs, new_pairs = n_train * (n_train - 1) // 2, n_train * n_new
-    training, prediction = math.sqrt(TRAINING_WEIGHT * pairs), math.sqrt(new_pairs)
-    reason = (
-        f"{n_new:,} new points have {new_pairs:,} pairs with the {n_train:,} training points, "
-        f"which have {pairs:,} among themselves, and the noise of a training pair reaches a "
-        "prediction only through what the ridge lets through."
-    )
-    return training / (training + prediction), reason
-
-
-def _of_points(n_train: int, n_new: int) -> tuple[float, str]:
-    reason = (
-        f"a new point costs what a training point does, so {n_train:,} training and {n_new:,} new "
-        "points get the same shots each."
-    )
-    return n_train / (n_train + n_new), reason
+    budget = as_count(budget, "budget", minimum=2)
+    train = min(max(round(share * budget), 1), budget - 1)
+    return Split(train, budget - train, reason)

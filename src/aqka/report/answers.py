@@ -2,15 +2,16 @@
 
 from typing import NamedTuple
 
-from aqka.insight.hindsight import Steering
+from aqka.insight.hindsight import FewerShots, Steering
 from aqka.planning.budget import duration
-from aqka.report.advice import advice
-from aqka.report.number_text import count_text, number_text, p_text, range_text
-from aqka.report.point_results import PointResults
-from aqka.report.rivals import LEVEL, Rival
 from aqka.report.run_report import RunReport
-from aqka.report.value_results import value_words
-from aqka.report.verdict import best_plain, rival_of
+from aqka.report.verdict import can_learn, decide
+from aqka.report.words import capital, count_text, number_text
+
+SURE = 2.0  # standard errors beyond which a difference is believed
+SMALL_GAIN = 0.03  # of accuracy, that is not worth twice the shots
+MANY_OPEN = 0.1  # share of test points that are not settled, above which it is worth saying
+TRY_OTHERS = "aqka check tries other maps, ranges and numbers of components without a shot"
 
 
 class Answer(NamedTuple):
@@ -21,7 +22,7 @@ class Answer(NamedTuple):
 
 
 def answer_questions(report: RunReport) -> list[Answer]:
-    """Return the answers, each computed from the counts; what cannot be told is left out."""
+    """Return the answers, each computed from the counts; what cannot be answered is left out."""
     answers = [
         Answer("What was spent?", _spending(report)),
         Answer("How well is the kernel known?", _kernel_error(report)),
@@ -33,54 +34,28 @@ def answer_questions(report: RunReport) -> list[Answer]:
 
 
 def _spending(report: RunReport) -> str:
-    table = report.table
+    measured, total = report.measured, report.table.total
+    n_points, n_units = report.table.n_points, measured.shots.size
+    pairs = "" if n_units == n_points else f"{n_units:,} {measured.unit}s of "
+    text = (
+        f"{total:,} of {report.budget:,} shots on {pairs}{n_points} training points, "
+        f"{measured.a_unit}, in {count_text(len(report.rounds), 'round')}."
+    )
+    if measured.seen < 1:
+        text += f" {measured.seen:.0%} of the {measured.unit}s were measured."
     lost = sum(r.failed for r in report.rounds)
-    text = _on_points(report) if report.measures_points else _on_pairs(report)
     if lost:
         text += f" {count_text(lost, 'round')} failed."
     calibration = report.calibration_shots
     if calibration:
         text += f" {calibration:,} more calibrated the readout."
-    tested = report.point_results or report.values
-    if tested is not None:
-        used = int(tested.shots.sum())
+    if report.tested is not None:
+        used = int(report.tested.shots.sum())
         text += (
-            f" {used:,} more went to {len(tested.truth)} test points: "
-            f"{table.total + calibration + used:,} in all."
+            f" {used:,} more went to {len(report.tested.ids)} test points: "
+            f"{total + calibration + used:,} in all."
         )
     return text + _qpu_time(report) + _cost(report)
-
-
-def _on_points(report: RunReport) -> str:
-    table = report.table
-    return (
-        f"{table.total:,} of {report.budget:,} shots on {table.n_points} training points, "
-        f"{table.total / table.n_points:.0f} each, in {count_text(len(report.rounds), 'round')}."
-    )
-
-
-def _kernel_error(report: RunReport) -> str:
-    """Return how well the kernel of points is known; pairs show theirs one by one."""
-    found = report.measured
-    if found is None:
-        return ""
-    words = [*found.sentences]
-    if found.median_error is not None:
-        worth = found.equivalent_shots
-        same = "" if worth is None else f", as if every pair had {worth:,.0f} shots"
-        words.append(f"An entry has a median standard error of {found.median_error:.2g}{same}.")
-    return " ".join(words)
-
-
-def _on_pairs(report: RunReport) -> str:
-    table = report.pairs
-    seen = int((~table.unseen).sum())
-    return (
-        f"{table.total:,} of {report.budget:,} shots on {table.n_pairs:,} pairs of "
-        f"{table.n_points} training points, {table.total / table.n_pairs:.1f} a pair, in "
-        f"{count_text(len(report.rounds), 'round')}; {seen / table.n_pairs:.0%} of the pairs were "
-        "measured."
-    )
 
 
 def _qpu_time(report: RunReport) -> str:
@@ -100,25 +75,31 @@ def _cost(report: RunReport) -> str:
     row = next((row for row in report.bill if row.figure.startswith("cost")), None)
     if row is None or row.total is None:
         return ""
-    return f" {row.figure.capitalize()}: {number_text(float(row.total))} with predictions."
+    return f" {capital(row.figure)}: {number_text(float(row.total))} in all."
+
+
+def _kernel_error(report: RunReport) -> str:
+    """Return how well the kernel of points is known; pairs show theirs one by one."""
+    found, error = report.measured, report.measured.median_error
+    if error is None:
+        return " ".join(found.sentences)
+    worth = found.equivalent_shots
+    same = "" if worth is None else f", as good as {worth:,.0f} shots on every pair"
+    return " ".join([*found.sentences, f"The median standard error is {error:.2g}{same}."])
 
 
 def _accuracy(report: RunReport) -> str:
-    if report.values is not None:
-        return value_words(report.values)
-    found = report.point_results
-    if found is None:
+    tested, exact, plain = report.tested, report.rival("exact"), report.best_plain
+    if tested is None:
         return _accuracy_so_far(report)
-    return " ".join(
-        [
-            f"{found.accuracy:.3f} on {len(found.truth)} test points (95 % interval "
-            f"{range_text(*found.interval)}); always answering the majority class gives "
-            f"{found.majority_accuracy:.3f}.",
-            _against_majority(found),
-            *_beside_rivals(report),
-            _certainty(found),
-        ]
-    )
+    words = tested.accuracy_words(report.rival("guessing"))
+    if exact is not None:
+        score = tested.shown(exact.score)
+        words.append(f"The exact kernel scores {score} ({exact.compared}).")
+    if plain is not None:
+        score = tested.shown(plain.score)
+        words.append(capital(f"{plain.name} scores {score} without a shot ({plain.compared})."))
+    return " ".join([*words, tested.certainty_words()])
 
 
 def _accuracy_so_far(report: RunReport) -> str:
@@ -131,69 +112,127 @@ def _accuracy_so_far(report: RunReport) -> str:
     return f"{missing}; cross-validation on the training points gives {last:.3f}."
 
 
-def _against_majority(found: PointResults) -> str:
-    against = found.over_guessing
-    how = (
-        f"{against.difference:+.3f}, right alone on {against.only_first} points against "
-        f"{against.only_second}; {p_text(against.p_value)}"
-    )
-    if against.p_value >= LEVEL:
-        return f"That is not shown to be better than the majority class ({how})."
-    if against.difference > 0:
-        return f"That is better than the majority class ({how})."
-    return f"That is worse than the majority class ({how})."
-
-
-def _beside_rivals(report: RunReport) -> list[str]:
-    """Return the exact kernel and the best plain model, each in a sentence."""
-    exact, plain = rival_of(report, "exact"), best_plain(report)
-    words = []
-    if exact is not None:
-        words.append(f"With the exact kernel it would be {exact.score:.3f} {_compared(exact)}.")
-    if plain is not None:
-        words.append(f"{plain.name} has {plain.score:.3f} without a shot {_compared(plain)}.")
-    return words
-
-
-def _compared(rival: Rival) -> str:
-    if rival.better:
-        return f"(better, {p_text(rival.p_value)})"
-    return f"({'worse' if rival.worse else 'not shown to differ'}, {p_text(rival.p_value)})"
-
-
-def _certainty(found: PointResults) -> str:
-    settled = int(found.settled.sum())
-    text = f"{settled} of {len(found.truth)} classes are settled for this trained head"
-    if found.could_flip is None:
-        return f"{text}."
-    flips = int(found.could_flip.sum())
-    return f"{text}; {flips} could be another if the kernel were known exactly."
-
-
 def _steering(report: RunReport) -> str:
     found = report.steering
     if found is None:
         return ""
-    saving = f"The best possible allocation would have {found.best:.2f} of an even one's variance"
     if report.settings.get("method.allocator") == "uniform":
         return (
-            f"This run did not steer. {saving}, by what was measured: so much perfect knowledge "
-            "could have saved, and no more."
+            "This run spread its shots evenly. By its own counts the best possible allocation "
+            f"would have given {found.best:.2f} times the variance; no allocator can do better."
         )
     error = "" if found.error is None else f" ± {found.error:.2f}"
     return (
-        f"With these shots the predictions have {found.ratio:.2f}{error} times the variance that "
-        f"as many shots spread evenly would give{_worth(found)} {saving}. This is about the noise "
-        "in the decision values, to first order, from the run's own counts; it is not accuracy."
+        f"{_worth(found)} The predictions have {found.ratio:.2f}{error} times the variance that "
+        "evenly spread shots would give; the best possible allocation would reach "
+        f"{found.best:.2f}. This is the noise in the decision values, to first order and from the "
+        "run's own counts; it is not accuracy."
     )
 
 
 def _worth(found: Steering) -> str:
     if found.error is None:
-        return " (how sure that is was not worked out)."
+        return "How sure the comparison is was not worked out."
     if not found.sure:
-        return ": no difference that matters and can be told from noise."
+        return "No difference that matters or stands out from noise."
     if found.ratio < 1:
-        more = f"{1 / found.ratio:.2f}"
-        return f": yes, even shots would have needed {more} times as many for the same."
-    return ": no, spreading them evenly would have been better for the predictions."
+        return f"Yes: evenly spread, {1 / found.ratio:.2f} times as many shots would be needed."
+    return "No: spreading the shots evenly would have been better for the predictions."
+
+
+def advice(report: RunReport) -> list[str]:
+    """Return what to do next; shots are never advised for a kernel that cannot learn."""
+    if report.state != "finished":
+        return [_unfinished(report), *_cannot_learn(report)]
+    return (
+        _cannot_learn(report)
+        or _take_the_plain_model(report)
+        or [*_more_shots(report), *_other_allocator(report)]
+    )
+
+
+def _unfinished(report: RunReport) -> str:
+    left = report.budget - report.table.total
+    what = f"{left:,} shots are left" if left else "the test points are still to be predicted"
+    how = "aqka resume continues it."
+    if not report.study_text:
+        how = "It was started from Python: call acquire() again with the same arguments."
+    return f"The run is not finished ({report.state}): {what}. {how}"
+
+
+def _cannot_learn(report: RunReport) -> list[str]:
+    """Return why no shots are advised for a kernel that is not known to learn."""
+    learns = can_learn(report)
+    if learns is False:
+        return [
+            "No more shots: even if known exactly, this kernel is not clearly better than guessing "
+            f"({report.exact.words}). Change the feature map or its range first: {TRY_OTHERS}."
+        ]
+    if learns is None and decide(report).outcome == "guessing":
+        return [
+            "No more shots yet: the run is not shown to be better than guessing, and whether its "
+            f"kernel can learn is not known here ({report.exact.unknown}). Try it on fewer qubits "
+            f"first: {TRY_OTHERS}."
+        ]
+    return []
+
+
+def _take_the_plain_model(report: RunReport) -> list[str]:
+    """Return what to take instead, where a plain model beats even the exact kernel."""
+    tested, plain, exact = report.tested, report.best_plain, report.rival("exact")
+    if tested is None or plain is None or exact is None or decide(report).outcome != "plain":
+        return []
+    if tested.sign * (exact.score - plain.score) >= 0:
+        return []
+    return [
+        f"Take {plain.name} for these data: it scores {tested.shown(plain.score)}, while this "
+        f"kernel scores {tested.shown(exact.score)} even if known exactly. To stay with a quantum "
+        f"kernel, change the feature map first: {TRY_OTHERS}."
+    ]
+
+
+def _more_shots(report: RunReport) -> list[str]:
+    tested, exact, sentences = report.tested, report.rival("exact"), []
+    half = next((part for part in report.fewer if part.fraction == 0.5), None)
+    if half is not None:
+        sentences.append(_on_more_shots(half, report.table.n_points))
+    if tested is not None and exact is not None:
+        score = tested.shown(exact.score)
+        if tested.sign * (tested.score - exact.score) >= 0:
+            sentences.append(f"The run already matches the exact kernel ({score}).")
+        else:
+            sentences.append(f"More shots could bring it to about the exact kernel's {score}.")
+    settled = getattr(tested, "settled", None)
+    still_open = 0 if settled is None else int((~settled).sum())
+    if settled is not None and still_open > MANY_OPEN * len(settled):
+        sentences.append(
+            f"{still_open} test points are not settled: a larger budget.test_shots would settle "
+            "more of them."
+        )
+    return sentences
+
+
+def _on_more_shots(half: FewerShots, n_points: int) -> str:
+    change = f"{half.gain:+.3f} ± {half.gain_error:.3f}"
+    if half.gain > SURE * half.gain_error:
+        return (
+            f"More shots: the second half of them still raised the cross-validated accuracy "
+            f"({change}), so doubling them again is likely to help."
+        )
+    if half.gain + SURE * half.gain_error < SMALL_GAIN:
+        return (
+            f"Not more shots: the second half of them hardly changed the cross-validated accuracy "
+            f"({change}). Another feature map, more training points or another readout are more "
+            "likely to help."
+        )
+    return (
+        f"Whether more shots would help cannot be told from {n_points} training points: the second "
+        f"half of them changed the cross-validated accuracy by {change}."
+    )
+
+
+def _other_allocator(report: RunReport) -> list[str]:
+    steered = report.steering
+    if steered is not None and steered.sure and steered.ratio > 1:
+        return ["For the same budget, try the allocator uniform."]
+    return []

@@ -1,20 +1,21 @@
-"""Several runs against the first of them: in words, and figure by figure."""
+"""Several runs against the first of them: in words, figure by figure, and as a page."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from itertools import cycle
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from aqka.maths.metrics import compare_shares
-from aqka.report.number_text import number_text, p_text, range_text
-from aqka.report.point_results import PointResults
-from aqka.report.rivals import LEVEL
+from aqka.report.chart import Chart, Scale
+from aqka.report.charts import accuracy_axes, accuracy_band, lorenz_curve
+from aqka.report.rivals import LEVEL, Rival
+from aqka.report.run_page import LOOKS, render
 from aqka.report.run_report import RunReport
-from aqka.report.verdict import best_plain, decide, rival_of
+from aqka.report.verdict import decide
+from aqka.report.words import capital, number_text, p_text
 
 MISSING = "–"
-
-Better = Literal["more", "less"]
 
 
 class Figure(NamedTuple):
@@ -33,12 +34,22 @@ class Figure(NamedTuple):
     best: list[int]
 
 
-class FigureReader(NamedTuple):
-    """How a figure is read: as text, and as a number of which more or less is better."""
-
-    text: Callable[[RunReport], str]
-    number: Callable[[RunReport], float | None] | None = None
-    better: Better = "less"
+def comparison_page(reports: Sequence[RunReport]) -> str:
+    """Return a page that compares runs with the first of them."""
+    names = letter_names(reports)
+    charts = (_accuracies(reports, names), _concentrations(reports, names))
+    figures = compare_figures(reports)
+    return render(
+        "comparison.html",
+        names=names,
+        verdicts=[(name, decide(one)) for name, one in zip(names, reports, strict=True)],
+        sentences=comparison_sentences(reports),
+        figures=[(figure.name, *figure.texts) for figure in figures],
+        best=[(row, k + 1) for row, figure in enumerate(figures) for k in figure.best],
+        charts=[chart for chart in charts if chart is not None],
+        settings=differing_settings(reports),
+        pairs=None,
+    )
 
 
 def letter_names(reports: Sequence[RunReport]) -> list[str]:
@@ -47,17 +58,20 @@ def letter_names(reports: Sequence[RunReport]) -> list[str]:
 
 
 def comparison_sentences(reports: Sequence[RunReport]) -> list[str]:
-    """Say of each run how it differs from the first, and whether that can be told from noise."""
+    """Say for each run how it differs from the first, and whether that stands out from noise."""
     first, *others = reports
     return [_sentence(first, other, _letter(k)) for k, other in enumerate(others, start=1)]
 
 
 def compare_figures(reports: Sequence[RunReport]) -> list[Figure]:
     """Return each figure with what it is in every run, and which run has the better value."""
-    return [
-        Figure(name, [reader.text(report) for report in reports], _best(reports, reader))
-        for name, reader in FIGURES.items()
-    ]
+    read = [_figures(report) for report in reports]
+    found = []
+    for name in read[0]:
+        texts, merits = zip(*(figures[name] for figures in read), strict=True)
+        if any(text != MISSING for text in texts):
+            found.append(Figure(name, list(texts), _best(merits)))
+    return found
 
 
 def differing_settings(reports: Sequence[RunReport]) -> list[tuple[str, ...]]:
@@ -67,15 +81,11 @@ def differing_settings(reports: Sequence[RunReport]) -> list[tuple[str, ...]]:
     return [row for row in rows if len(set(row[1:])) > 1]
 
 
-def _best(reports: Sequence[RunReport], reader: FigureReader) -> list[int]:
-    if reader.number is None:
-        return []
-    values = [reader.number(report) for report in reports]
-    known = [value for value in values if value is not None]
+def _best(merits: Sequence[float | None]) -> list[int]:
+    known = [merit for merit in merits if merit is not None]
     if len(known) < 2 or min(known) == max(known):
         return []
-    best = max(known) if reader.better == "more" else min(known)
-    return [k for k, value in enumerate(values) if value == best]
+    return [k for k, merit in enumerate(merits) if merit == max(known)]
 
 
 def _letter(k: int) -> str:
@@ -84,148 +94,148 @@ def _letter(k: int) -> str:
 
 def _sentence(first: RunReport, other: RunReport, letter: str) -> str:
     spent = f"{letter} spent {other.table.total:,} training shots, A {first.table.total:,}."
-    one, two = first.point_results, other.point_results
+    one, two = first.tested, other.tested
     if one is None or two is None:
         return f"{spent} {'A' if one is None else letter} has no predictions to compare yet."
-    scores = f"{spent} Accuracy {two.accuracy:.3f} against {one.accuracy:.3f}"
+    if one.metric != two.metric:
+        return f"{spent} One predicts classes and the other values, so they are not compared."
+    scores = f"{spent} {capital(one.metric)} {two.shown(two.score)} against {one.shown(one.score)}"
+    right, others_right = (getattr(run, "right", None) for run in (one, two))
+    if right is None or others_right is None:
+        return f"{scores}."
     if first.data != other.data:
-        return f"{scores}, {_on_different_points(one, two, letter)}"
-    if np.array_equal(one.right, two.right):
-        return (
-            f"{scores} on the same {one.right.size} test points: both are right on the same points."
-        )
-    return f"{scores}, {_on_the_same_points(one, two, letter)}"
+        return f"{scores}, {_on_different_points(right, others_right, letter)}"
+    if np.array_equal(right, others_right):
+        return f"{scores}; both are right on the same of the {right.size} test points."
+    return f"{scores}, {_on_the_same_points(right, others_right, letter)}"
 
 
-def _on_the_same_points(one: PointResults, two: PointResults, letter: str) -> str:
+def _on_the_same_points(one: Any, two: Any, letter: str) -> str:
     """Say what the exact McNemar test makes of two runs on the same points."""
-    found = compare_shares(two.right, one.right)
-    better = found.p_value < LEVEL
-    more = "more" if found.difference > 0 else "less"
-    conclusion = f"{letter} is {more} accurate" if better else "which is better cannot be told"
+    found = compare_shares(two, one)
     return (
-        f"point by point on the same {found.n_points} test points: {letter} alone is right on "
-        f"{found.only_first}, A alone on {found.only_second}; {found.difference:+.3f}, exact "
-        f"McNemar {p_text(found.p_value)}: {conclusion}."
+        f"on the same {found.n_points} test points: only {letter} is right on {found.only_first}, "
+        f"only A on {found.only_second} (difference {found.difference:+.3f}, exact McNemar test "
+        f"{p_text(found.p_value)}): {_conclusion(found.p_value, found.difference, letter)}."
     )
 
 
-def _on_different_points(one: PointResults, two: PointResults, letter: str) -> str:
+def _on_different_points(one: Any, two: Any, letter: str) -> str:
     """Say what Fisher's exact test makes of two runs on points that are not the same."""
     from scipy.stats import fisher_exact
 
-    counts = [[int(p.right.sum()), int((~p.right).sum())] for p in (two, one)]
+    counts = [[int(right.sum()), int((~right).sum())] for right in (two, one)]
     p_value = float(fisher_exact(counts).pvalue)
-    gain = two.accuracy - one.accuracy
-    conclusion = "which is better cannot be told"
-    if p_value < LEVEL:
-        conclusion = f"{letter} is {'more' if gain > 0 else 'less'} accurate"
+    gain = float(two.mean() - one.mean())
     return (
-        f"on different test points: {gain:+.3f}, Fisher's exact test {p_text(p_value)}: "
-        f"{conclusion}."
+        f"on different test points (difference {gain:+.3f}, Fisher's exact test "
+        f"{p_text(p_value)}): {_conclusion(p_value, gain, letter)}."
     )
 
 
-def _used(figure: str) -> Callable[[RunReport], float | None]:
-    """Return what reads a figure of the usage."""
-    return lambda report: next(
-        (row["actual"] for row in report.usage if row["figure"] == figure), None
+def _conclusion(p_value: float, gain: float, letter: str) -> str:
+    if p_value >= LEVEL:
+        return "the difference is not significant"
+    return f"{letter} is {'more' if gain > 0 else 'less'} accurate"
+
+
+def _accuracies(reports: Sequence[RunReport], names: Sequence[str]) -> Chart | None:
+    curves = [
+        [(float(r.shots), r.accuracy) for r in report.rounds if r.accuracy is not None]
+        for report in reports
+    ]
+    if not any(curves):
+        return None
+    chart = Chart(
+        "Accuracy by round",
+        "Accuracy by round",
+        *accuracy_axes(reports),
+        "training shots",
+        "accuracy, cross-validated",
+        note="Bands are 95 % intervals over the training points; runs on the same points move "
+        "together more than their bands show.",
+    )
+    for report, curve, name, look in zip(reports, curves, names, cycle(LOOKS), strict=False):
+        bands = [accuracy_band(a, report.table.n_points) for _, a in curve]
+        if curve:
+            low, high = [one for one, _ in bands], [two for _, two in bands]
+            chart.add_band([s for s, _ in curve], low, high, look)
+        chart.add_line([s for s, _ in curve], [a for _, a in curve], look)
+        for s, a in curve:
+            chart.add_dot(s, a, look, f"{name}, {int(s):,} shots: {a:.3f}")
+        chart.add_key(look, name)
+    return chart
+
+
+def _concentrations(reports: Sequence[RunReport], names: Sequence[str]) -> Chart:
+    units = {f"{report.measured.unit}s" for report in reports}
+    chart = Chart(
+        "How concentrated the shots are",
+        "How concentrated the shots are",
+        Scale(0, 1),
+        Scale(0, 1),
+        f"share of {' or '.join(sorted(units))}, least first",
+        "share of the shots",
+    )
+    for report, name, look in zip(reports, names, cycle(LOOKS), strict=False):
+        x, y = lorenz_curve(report.measured.shots.astype(np.float64))
+        chart.add_line(list(x), list(y), look)
+        chart.add_key(look, name)
+    return chart
+
+
+def _figures(run: RunReport) -> dict[str, tuple[str, float | None]]:
+    """Return each figure of a run as text, and how good it is; None where none is better."""
+    tested, measured, steered = run.tested, run.measured, run.steering
+    settled, flips = (getattr(tested, name, None) for name in ("settled", "could_flip"))
+    balanced, majority = (
+        getattr(tested, name, None) for name in ("balanced_accuracy", "majority_accuracy")
     )
 
+    def score(metric: str) -> tuple[str, float | None]:
+        if tested is None or tested.metric != metric:
+            return MISSING, None
+        text = f"{tested.shown(tested.score)}, {tested.shown(*tested.interval)}"
+        return text, tested.sign * tested.score
 
-def _billed(figure: str) -> Callable[[RunReport], float | None]:
-    """Return what reads the total of a figure of the bill."""
-    return lambda report: next(
-        (row.total for row in report.bill if row.figure.startswith(figure)), None
-    )
+    def rival(one: Rival | None, name: str = "") -> tuple[str, float | None]:
+        return MISSING if one is None or tested is None else tested.shown(one.score) + name, None
 
+    def cost(value: float | None) -> tuple[str, float | None]:
+        return number_text(value), None if value is None else -value
 
-def _number(read: Callable[[RunReport], float | None]) -> FigureReader:
-    return FigureReader(lambda report: number_text(read(report)), read)
+    def billed(figure: str) -> tuple[str, float | None]:
+        return cost(next((row.total for row in run.bill if row.figure.startswith(figure)), None))
 
-
-def _of_points(
-    text: Callable[[PointResults], str],
-    number: Callable[[PointResults], float | None] | None = None,
-    better: Better = "more",
-) -> FigureReader:
-    """Return what reads the test points, where there are any."""
-
-    def read_text(report: RunReport) -> str:
-        return MISSING if report.point_results is None else text(report.point_results)
-
-    def read_number(report: RunReport) -> float | None:
-        if report.point_results is None or number is None:
-            return None
-        return number(report.point_results)
-
-    return FigureReader(read_text, None if number is None else read_number, better)
-
-
-def _a_pair(run: RunReport) -> str:
-    if run.measures_points:
-        return f"{run.table.total / run.table.n_points:.0f} a point"
-    return f"{run.table.total / run.pairs.n_pairs:.2f}"
-
-
-def _measured(run: RunReport) -> str:
-    return "–" if run.measures_points else f"{float(np.mean(~run.pairs.unseen)):.0%}"
-
-
-def _could_flip(found: PointResults) -> float | None:
-    return None if found.could_flip is None else int(found.could_flip.sum())
-
-
-def _steering(report: RunReport) -> str:
-    found = report.steering
-    if found is None:
-        return MISSING
-    return f"{found.ratio:.2f}" + ("" if found.error is None else f" ± {found.error:.2f}")
-
-
-def _steering_ratio(report: RunReport) -> float | None:
-    return None if report.steering is None else report.steering.ratio
-
-
-def _gini(report: RunReport) -> str:
-    return MISSING if report.diagnostics is None else f"{report.diagnostics.gini:.3f}"
-
-
-def _exact(report: RunReport) -> str:
-    exact = rival_of(report, "exact")
-    return MISSING if exact is None else f"{exact.score:.3f}"
-
-
-def _plain(report: RunReport) -> str:
-    plain = best_plain(report)
-    return MISSING if plain is None else f"{plain.score:.3f} ({plain.name})"
-
-
-FIGURES: dict[str, FigureReader] = {
-    "verdict": FigureReader(lambda run: decide(run).headline),
-    "state": FigureReader(lambda run: run.state),
-    "test accuracy, 95 %": _of_points(
-        lambda p: f"{p.accuracy:.3f}, {range_text(*p.interval)}", lambda p: p.accuracy
-    ),
-    "balanced accuracy": _of_points(
-        lambda p: f"{p.balanced_accuracy:.3f}", lambda p: p.balanced_accuracy
-    ),
-    "majority class": _of_points(lambda p: f"{p.majority_accuracy:.3f}"),
-    "exact kernel": FigureReader(_exact),
-    "best plain model": FigureReader(_plain),
-    "training points": FigureReader(lambda run: f"{run.table.n_points:,}"),
-    "training shots": _number(lambda run: run.table.total),
-    "shots with predictions": _number(_billed("shots")),
-    "shots a pair": FigureReader(_a_pair),
-    "pairs measured": FigureReader(_measured),
-    "rounds": FigureReader(lambda run: str(len(run.rounds))),
-    "test points settled": _of_points(
-        lambda p: f"{int(p.settled.sum())} of {len(p.truth)}", lambda p: float(p.settled.mean())
-    ),
-    "could flip": _of_points(lambda p: number_text(_could_flip(p)), _could_flip, better="less"),
-    "variance over even shots'": FigureReader(_steering, _steering_ratio),
-    "Gini of the sensitivities": FigureReader(_gini),
-    "QPU seconds with predictions": _number(_billed("QPU seconds, as")),
-    "cost with predictions": _number(_billed("cost")),
-    "seconds": _number(_used("seconds")),
-}
+    plain, used = run.best_plain, {row["figure"]: row["actual"] for row in run.usage}
+    ratio = MISSING
+    if steered is not None:
+        ratio = f"{steered.ratio:.2f}{'' if steered.error is None else f' ± {steered.error:.2f}'}"
+    return {
+        "verdict": (decide(run).headline, None),
+        "state": (run.state, None),
+        "test accuracy, 95 %": score("accuracy"),
+        "balanced accuracy": (MISSING if balanced is None else f"{balanced:.3f}", balanced),
+        "majority class": (MISSING if majority is None else f"{majority:.3f}", None),
+        "root mean square error, 95 %": score("root mean square error"),
+        "exact kernel": rival(run.rival("exact")),
+        "best plain model": rival(plain, "" if plain is None else f" ({plain.name})"),
+        "training points": (f"{run.table.n_points:,}", None),
+        "training shots": cost(run.table.total),
+        "shots with predictions": billed("shots"),
+        "shots per pair or point": (measured.a_unit, None),
+        "pairs or points measured": (f"{measured.seen:.0%}", None),
+        "rounds": (str(len(run.rounds)), None),
+        "test points settled": (MISSING, None)
+        if settled is None
+        else (f"{settled.sum()} of {settled.size}", float(settled.mean())),
+        "could flip": cost(None if flips is None else int(flips.sum())),
+        "variance over that of even shots": (ratio, None if steered is None else -steered.ratio),
+        "Gini of the sensitivities": (
+            MISSING if run.diagnostics is None else f"{run.diagnostics.gini:.3f}",
+            None,
+        ),
+        "QPU seconds with predictions": billed("QPU seconds, as"),
+        "cost with predictions": billed("cost"),
+        "seconds": cost(used.get("seconds")),
+    }

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka._util.colours import HEAT_MAP_STOPS
-from aqka.report.measured_points import MeasuredPoints
 from aqka.report.run_report import RunReport
 
 MAX_CELLS_ACROSS = 1000  # more points are drawn in blocks: the file stays below 12 MB
@@ -17,6 +16,7 @@ PANELS = {
     "kernel": "Kernel estimate K̂",
     "sensitivity": "Sensitivity |g|",
 }
+COUNTS = ("shots", "hits")  # are summed over the pairs of a block; others are averaged
 
 
 class HeatMaps(NamedTuple):
@@ -26,64 +26,34 @@ class HeatMaps(NamedTuple):
     data: dict[str, Any]
 
 
-def heat_maps(report: RunReport) -> HeatMaps:
-    """Return the maps of a run; without sensitivities there is no map of them."""
-    table = report.pairs
-    order, step = _order(report), _step(report)
-    shots = _cells(table.square(table.shots.astype(np.float64), known_diagonal=0.0), order, step)
-    hits = _cells(table.square(table.hits.astype(np.float64), known_diagonal=0.0), order, step)
-    data = _axes(report, order, step) | {
-        "diagonal": table.diagonal,
-        "shots": _pack_counts(shots),
-        "hits": _pack_counts(hits),
-    }
-    relative = _relative_sensitivity(report)
-    if relative is not None:
-        cells = _cells(relative, order, step)
-        in_each = _cells(np.ones_like(relative), order, step)
-        data["sensitivity"] = _pack((cells / in_each).astype("<f4"))
-    panels = {name: title for name, title in PANELS.items() if name == "kernel" or name in data}
-    return HeatMaps(panels, data)
-
-
-def kernel_map(report: RunReport, measured: MeasuredPoints) -> HeatMaps:
-    """Return the map of a kernel of points, whose entries have no shots of their own."""
-    order, step = _order(report), _step(report)
-    data = _axes(report, order, step) | {"diagonal": "measured"}
-    in_each = _cells(np.ones_like(measured.kernel), order, step)
-    for name, values in (("kernel", measured.kernel), ("errors", measured.errors)):
-        if values is not None:
-            data[name] = _pack((_cells(values, order, step) / in_each).astype("<f4"))
-    return HeatMaps({"kernel": PANELS["kernel"]}, data)
-
-
-def _step(report: RunReport) -> int:
-    """Return how many points a cell stands for."""
-    return -(-report.table.n_points // MAX_CELLS_ACROSS)
-
-
-def _axes(report: RunReport, order: NDArray[np.int64], step: int) -> dict[str, Any]:
-    """Return what all maps of a run share."""
-    return {
+def heat_maps(report: RunReport) -> HeatMaps | None:
+    """Return the maps of a run; None where there is nothing to paint."""
+    matrices = report.measured.maps()
+    if not matrices:
+        return None
+    order, step = _order(report), -(-report.table.n_points // MAX_CELLS_ACROSS)
+    data: dict[str, Any] = {
         "points": report.table.n_points,
         "step": step,
         "order": order.tolist(),
         "ids": [report.ids[k] for k in order],
         "labels": [report.labels[k] for k in order] if report.labels else [],
         "colours": HEAT_MAP_STOPS,
+        "diagonal": getattr(report.table, "diagonal", "measured"),
     }
-
-
-def _relative_sensitivity(report: RunReport) -> FloatArray | None:
-    """Return |g| over the largest as a matrix; None where it is not known or 0 everywhere."""
-    if report.sensitivity is None or not report.sensitivity.max(initial=0) > 0:
-        return None
-    relative = report.sensitivity / report.sensitivity.max()
-    return report.pairs.square(relative, known_diagonal=0.0)
+    for name, matrix in matrices.items():
+        cells = _cells(matrix, order, step)
+        if name in COUNTS:
+            data[name] = _pack_counts(cells)
+        else:
+            in_each = _cells(np.ones_like(matrix), order, step)
+            data[name] = _pack((cells / in_each).astype("<f4"))
+    # The page's script divides hits by shots where there is no kernel.
+    return HeatMaps({k: v for k, v in PANELS.items() if k == "kernel" or k in data}, data)
 
 
 def _order(report: RunReport) -> NDArray[np.int64]:
-    """Return the points sorted by class, where that is known."""
+    """Return the points sorted by class or by target, where that is known."""
     labels = report.labels or [""] * report.table.n_points
     if report.settings.get("data.task") == "regression":
         return np.argsort([float(label) for label in labels], kind="stable")

@@ -1,23 +1,72 @@
-"""The report of one run as a page."""
+"""The report of a run as a page and as figures for a program, and the file it is written to.
 
+A page is one HTML file that needs nothing else: its style, script and data are inside. Every text
+that a template is given is escaped where it stands; nothing else in the room writes HTML.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from aqka._util import colours
+from aqka._util.files import write_atomically
+from aqka._util.text import inert
+from aqka.errors import InputError
 from aqka.report.answers import answer_questions
-from aqka.report.number_text import number_text, range_text
-from aqka.report.render import render
-from aqka.report.run_report import RunReport
-from aqka.report.run_sections import run_sections
-from aqka.report.value_results import value_tiles
-from aqka.report.verdict import decide
+from aqka.report.run_report import RunReport, run_report
+from aqka.report.sections import run_sections
+from aqka.report.verdict import can_learn, decide
+from aqka.report.words import number_text
+
+TEMPLATES = Path(__file__).parent / "templates"
+LOOKS = ("c1", "c2 dashed", "c3", "c4 dashed", "c5", "total dashed")
+MAX_COMPARED = len(LOOKS)  # more columns and colours than that look alike
+
+
+def collect(directories: Sequence[Path]) -> list[RunReport]:
+    """Read the runs; refuse more than can be compared."""
+    if len(directories) > MAX_COMPARED:
+        raise InputError(f"{len(directories)} runs are too many; compare at most {MAX_COMPARED}.")
+    return [run_report(directory) for directory in directories]
+
+
+def write_report(reports: Sequence[RunReport], target: Path) -> None:
+    """Write one run's page, or a comparison of several, complete or not at all."""
+    from aqka.report.comparison import comparison_page  # which renders its page here
+
+    page = run_page(reports[0]) if len(reports) == 1 else comparison_page(reports)
+    try:
+        write_atomically(target, page.encode())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise InputError(
+            f"the report {inert(target, 300)} cannot be written: {reason}; name another with "
+            "--output."
+        ) from None
 
 
 def run_page(report: RunReport) -> str:
     """Return the whole page of a run."""
-    sections = run_sections(report)
+    sections, allocator = run_sections(report), report.settings.get("method.allocator")
     return render(
         "run.html",
         name=report.name,
         state=report.state,
         verdict=decide(report),
-        facts=_facts(report),
+        facts=[
+            report.state,
+            f"shots on {report.measured.unit}s",
+            *([f"allocator {allocator}"] if allocator else []),
+            f"backend {report.backend or 'unknown'}",
+            f"aqka {report.version}",
+        ],
         notes=report.notes,
         tiles=_tiles(report),
         answers=answer_questions(report),
@@ -26,31 +75,113 @@ def run_page(report: RunReport) -> str:
     )
 
 
-def _facts(report: RunReport) -> list[str]:
-    allocator = report.settings.get("method.allocator")
+def _tiles(report: RunReport) -> list[tuple[str, str]]:
+    """Return the large figures, each with what it is."""
+    total = next((row.total for row in report.bill if row.figure == "shots"), None)
+    error = report.measured.median_error
     return [
-        report.state,
-        *([f"allocator {allocator}"] if allocator else []),
-        f"backend {report.backend or 'unknown'}",
-        f"aqka {report.version}",
+        (f"{report.table.total:,}", f"training shots of {report.budget:,}"),
+        *([] if total is None else [(number_text(total), "shots with predictions")]),
+        *([] if error is None else [(f"{error:.2g}", "standard error of K̂, median")]),
+        *([] if report.tested is None else report.tested.tiles()),
     ]
 
 
-def _tiles(report: RunReport) -> list[tuple[str, str]]:
-    """Return the large figures, each with what it is."""
-    found = report.point_results
-    total = next((row.total for row in report.bill if row.figure == "shots"), None)
-    tiles = [(f"{report.table.total:,}", f"training shots of {report.budget:,}")]
-    if total is not None:
-        tiles.append((number_text(total), "shots with predictions"))
-    if report.measured is not None and report.measured.median_error is not None:
-        tiles.append((f"{report.measured.median_error:.2g}", "standard error of K̂, median"))
-    if found is not None:
-        interval = f"test accuracy, 95\u00a0%: {range_text(*found.interval)}"
-        tiles += [
-            (f"{found.accuracy:.3f}", interval),
-            (f"{found.majority_accuracy:.3f}", "majority class"),
-            (f"{found.balanced_accuracy:.3f}", "balanced accuracy"),
-            (f"{int(found.settled.sum())} of {len(found.truth)}", "test points settled"),
-        ]
-    return tiles if report.values is None else tiles + value_tiles(report.values)
+def summary(report: RunReport) -> dict[str, Any]:
+    """Return what the page says as plain values; the counts are in the ledger's export."""
+    table, measured, verdict = report.table, report.measured, decide(report)
+    on_pairs = measured.unit == "pair"
+    return {
+        "name": report.name,
+        "verdict": verdict.outcome,
+        "words": verdict.words,
+        "can_learn": can_learn(report),
+        "rivals": [
+            asdict(one) | {"p_value": one.p_value, "better": one.better, "worse": one.worse}
+            for one in report.rivals
+        ],
+        "bill": [row._asdict() for row in report.bill],
+        "circuit": report.circuit.facts,
+        "state": report.state,
+        "backend": report.backend,
+        "version": report.version,
+        "shots": table.total,
+        "budget": report.budget,
+        "training_points": table.n_points,
+        "unit": measured.unit,
+        "pairs": measured.shots.size if on_pairs else None,
+        "pairs_seen": int(np.sum(measured.shots > 0)) if on_pairs else None,
+        "kernel_of_points": None if on_pairs else _kernel_of_points(report),
+        "rounds": [asdict(one) for one in report.rounds],
+        "diagnostics": None if report.diagnostics is None else asdict(report.diagnostics),
+        "noise_floor": measured.noise_floor,
+        "eigenvalues_above_it": int(np.sum(measured.eigenvalues > measured.noise_floor)),
+        "steering": None if report.steering is None else asdict(report.steering),
+        "fewer_shots": [asdict(part) for part in report.fewer],
+        **({"test_points": None} if report.tested is None else report.tested.facts()),
+        "quote_versus_actual": report.usage,
+        "ledgers": {name: asdict(audit) for name, audit in report.ledgers.items()},
+        "settings": report.settings,
+        "notes": report.notes,
+    }
+
+
+def _kernel_of_points(report: RunReport) -> dict[str, Any]:
+    """Return how well the kernel is known where points were measured."""
+    measured = report.measured
+    return {
+        "qubits": len(measured.by_setting[0][0]),
+        "settings": len(measured.by_setting),
+        "median_error": measured.median_error,
+        "equivalent_pair_shots": measured.equivalent_shots,
+        "words": measured.sentences,
+    }
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page; its policy forbids every request, and every script but its own."""
+    script = _own_file("fold.js") + _own_file("heat_map.js")
+    return ENVIRONMENT.get_template(template).render(
+        values
+        | {
+            "style": _own_file("page.css"),
+            "script": script,
+            "policy": _policy(script),
+            "colours": colours,
+        }
+    )
+
+
+def new_environment(templates: Path) -> Environment:
+    """Return what fills the templates of a folder: escaped, and nothing missing silently."""
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # The filter writes JSON that cannot end the script element it stands in.
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    return environment
+
+
+ENVIRONMENT = new_environment(TEMPLATES)
+
+
+def _own_file(name: str) -> Markup:
+    """Return a file of the package, which is written as it is and read by no template engine."""
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def content_hash(text: str) -> str:
+    """Return how a policy names a script or a style."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _policy(script: str) -> str:
+    return (
+        "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{content_hash(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )

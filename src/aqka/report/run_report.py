@@ -1,49 +1,57 @@
-"""All that the report of a run says, worked out from what was measured without a new shot."""
+"""All that the report of a run says, worked out from what was measured without a new shot.
 
-from dataclasses import dataclass
+This is the only module of the room that knows how runs, sessions and heads are kept; the others
+are given what they show.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, text_digest
+from aqka._util.arrays import text_digest
 from aqka._util.text import inert
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
+from aqka.designs import Points as PointDesign
+from aqka.designs._base import normal_quantile
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
 from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
-from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, noise_floor, steering
-from aqka.maths.spectrum import Spectrum
+from aqka.insight.exact_kernels import FeatureMap
+from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
+from aqka.insight.intervals import with_total_interval
+from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import FittedHead
 from aqka.readouts.ridge_noise import RidgeNoise
-from aqka.report.bill import BillRow, bill
-from aqka.report.exact_kernel import ExactKernel
-from aqka.report.left_out import MAX_ROUNDS_POINTS, is_small, what_is_left_out
-from aqka.report.measured_points import MeasuredPoints, measured_points
-from aqka.report.point_results import PointResults, point_results, train_ids
-from aqka.report.rivals import Rival
-from aqka.report.run_circuit import RunCircuit, feature_map_of, run_circuit
-from aqka.report.run_costs import bill_of, usage_of
-from aqka.report.run_rivals import exact_kernel_of, rivals_of
-from aqka.report.value_results import ValueResults, value_results
+from aqka.report.measured import Measured, measured_pairs, measured_points
+from aqka.report.rivals import (
+    ExactKernel,
+    Rival,
+    class_rivals,
+    exact_kernel,
+    plain_predictions,
+    value_rivals,
+)
+from aqka.report.tested import ClassResults, Tested, ValueResults
+from aqka.report.usage import BillRow, RunCircuit, bill, quoted_and_used, run_circuit
 from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in
 from aqka.runs.history import History
-from aqka.sessions import Training
-from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import PointHead
+from aqka.study.carry_out import stored_quote
+from aqka.study.circuit_files import load_circuit
+from aqka.study.data import Points
 from aqka.study.directory import check_directory, is_held
 from aqka.study.method import class_labels_of, readout_of
-from aqka.study.progress import (
-    check_extent,
-    empty_point_table,
-    read_begun_history,
-    run_state,
-)
-from aqka.study.results import measured_spectrum, training_use
+from aqka.study.mitigated import sentinel_shots
+from aqka.study.progress import check_extent, empty_point_table, read_begun_history, run_state
+from aqka.study.results import measured_spectrum, training_use, wall_seconds
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     RoundSummary,
@@ -51,97 +59,113 @@ from aqka.study.rounds import (
     summarise_point_rounds,
     summarise_rounds,
 )
-from aqka.study.seal import STUDY_NAME
+from aqka.study.seal import MAP_NAME, STUDY_NAME
 from aqka.study.study_run import StudyRun, load_study_run
+from aqka.study.value_scores import ValueScores
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
+MAX_ROUNDS_POINTS = 1000  # above it only the last round has a Gini: each takes seconds
 MAX_SETTING = 200  # characters
-ZERO = 1e-9  # of the largest eigenvalue
+REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %
 
 
 @dataclass(frozen=True, eq=False)
 class RunReport:
-    """A run as its report tells it; what cannot be known is None or empty.
+    """A run as its report shows it; what cannot be known is None or empty.
 
     Attributes
     ----------
     name, state, backend, version
-        Its directory, where it stands, who ran the shots, the aqka that began it.
-    study_text, settings
-        The study file, and its settings by name; empty of a run begun from Python.
-    table, budget, rounds
-        Counts, shots that may be spent on them, and what happened round by round.
+        Its directory, where it stands, what ran the shots, the aqka that started it.
+    measured, budget, rounds
+        What the shots say, how many may be spent, and what happened round by round.
     calibration_shots
         Shots beside these that calibrated the readout.
-    labels, ids, data
-        Classes of the training points, as text, empty where they are not recorded; what the
-        user's file calls them; and a digest of the test points, by which two runs know that they
-        have the same.
-    sensitivity, diagnostics
-        |g| per pair, and what it says; None without labels.
-    eigenvalues, noise_floor
-        Of the kernel estimate, falling; and what shot noise alone can reach.
-    steering, fewer
-        Looking back: see :mod:`aqka.insight.hindsight`.
-    point_results, values
-        The test points, their classes or their values; None before they are predicted.
-    exact
-        The kernel without noise, or why it is not known.
-    rivals
-        Other models on the same test points; empty before those are predicted.
-    usage, bill
-        Quoted against used, a row per figure; and what training and predictions cost together.
-    circuit
-        The feature map, and what became of it on the device.
-    ledgers
-        What the check of each ledger says.
+    ledgers, bill
+        What the check of each ledger says, and what training and predictions cost together.
     notes
         What was left out, and why.
-    measured
-        Of a run of points: the kernel that follows from their counts; None of pairs, and where it
-        is not worked out.
+    ids, labels, data
+        What the user's file calls the training points; their classes, as text; and a digest of
+        the test points, which shows whether two runs have the same.
+    study_text, settings
+        The study file, and its settings by name.
+    diagnostics, steering, fewer
+        What the sensitivities say; looking back, see :mod:`aqka.insight.hindsight`.
+    tested, rivals
+        The test points, and other models on them; before they are predicted None and empty.
+    exact
+        The kernel without noise, or why it is not known.
+    usage
+        Quoted against used, a row per figure.
+    circuit
+        The feature map, and what became of it on the device.
     """
 
     name: str
     state: str
     backend: str
     version: str
-    study_text: str
-    settings: dict[str, str]
-    table: PairTable | PointTable
+    measured: Measured
     budget: int
     calibration_shots: int
     rounds: list[RoundSummary]
-    labels: list[str]
-    ids: list[str]
-    data: str
-    sensitivity: FloatArray | None
-    diagnostics: Diagnostics | None
-    eigenvalues: FloatArray
-    noise_floor: float
-    steering: Steering | None
-    fewer: list[FewerShots]
-    point_results: PointResults | None
-    values: ValueResults | None
-    exact: ExactKernel | str
-    rivals: list[Rival]
-    usage: list[dict[str, Any]]
-    bill: list[BillRow]
-    circuit: RunCircuit
     ledgers: dict[str, Audit]
+    bill: list[BillRow]
     notes: list[str]
-    measured: MeasuredPoints | None = None
+    ids: list[str]
+    labels: list[str] = field(default_factory=list)
+    data: str = ""
+    study_text: str = ""
+    settings: dict[str, str] = field(default_factory=dict)
+    diagnostics: Diagnostics | None = None
+    steering: Steering | None = None
+    fewer: list[FewerShots] = field(default_factory=list)
+    tested: Tested | None = None
+    rivals: list[Rival] = field(default_factory=list)
+    exact: ExactKernel = field(default_factory=ExactKernel)
+    usage: list[dict[str, Any]] = field(default_factory=list)
+    circuit: RunCircuit = field(default_factory=lambda: RunCircuit({}))
 
     @property
-    def measures_points(self) -> bool:
-        """Whether its shots were spent on points, so that there are no pairs to show."""
-        return isinstance(self.table, PointTable)
+    def table(self) -> PairTable | PointTable:
+        """The counts."""
+        table: PairTable | PointTable = self.measured.table
+        return table
+
+    def rival(self, kind: str) -> Rival | None:
+        """Return the first rival of a kind."""
+        return next((one for one in self.rivals if one.kind == kind), None)
 
     @property
-    def pairs(self) -> PairTable:
-        """The counts of a run of pairs."""
-        assert isinstance(self.table, PairTable)
-        return self.table
+    def best_plain(self) -> Rival | None:
+        """The plain model that did best on the test points."""
+        plain = [one for one in self.rivals if one.kind == "plain"]
+        if self.tested is None or not plain:
+            return None
+        sign = self.tested.sign
+        return max(plain, key=lambda one: sign * one.score)
+
+
+class Training(NamedTuple):
+    """What the training says, and how its predictions are read.
+
+    Attributes
+    ----------
+    widen
+        From a prediction to the same with the interval that counts the training shots too.
+    no_total
+        Why that interval is not worked out; empty where it is.
+    """
+
+    measured: Measured
+    rounds: list[RoundSummary]
+    notes: list[str]
+    no_total: str
+    widen: Callable[[Any], Any] = lambda found: found
+    diagnostics: Diagnostics | None = None
+    steering: Steering | None = None
+    fewer: list[FewerShots] = []  # noqa: RUF012
 
 
 def run_report(directory: Path) -> RunReport:
@@ -156,174 +180,62 @@ def run_report(directory: Path) -> RunReport:
     check_extent(history)
     state = run_state(directory, history, held)
     if state == "reporting":
-        state = "finished"  # all that a report tells is there
+        state = "finished"  # all that a report shows is there
     if (directory / STUDY_NAME).exists():
         return study_report(load_study_run(directory, history), state)
-    return _python_report(directory, history, state)
+    measured, rounds = _read_without_labels(history)
+    audit = Audit.of(history)
+    return RunReport(
+        **_common(directory, history, state, history.backend or ""),
+        measured=measured,
+        rounds=rounds,
+        ids=[f"point {k}" for k in range(measured.table.n_points)],
+        bill=bill(audit),
+        ledgers={"training": audit},
+        notes=[
+            "This run was started from Python. Its ledger holds no labels, so sensitivities, "
+            "accuracy and test points are not shown."
+        ],
+        exact=ExactKernel("the run was started from Python"),
+    )
 
 
 def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
-    if isinstance(run.session, PointAcquisition):
-        return _points_report(run, run.session, state)
-    assert isinstance(run.session, Training)
-    assert not isinstance(run.head, PointHead)
-    table, problem = run.session.table, run.session.problem
-    points = run.points
-    noise_head = _noise_head(run)
-    spectrum = measured_spectrum(run.session, noise_head or run.head)
-    sensitivity = count_sensitivity(table, problem, spectrum)
-    diagnostics = diagnose_sensitivity(table, problem, sensitivity)
-    feature_map = feature_map_of(run)
-    exact = exact_kernel_of(run, feature_map)
-    # Intervals that count the training shots are those of a kernel as it was measured.
-    found = point_results(run, total=is_small(run) and not run.study.sentinels.mitigate)
-    assess = make_assess(
-        problem, class_labels_of(run.study, points), readout_of(run.study), diagnostics
-    )
-    assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
+    points, on_points = run.points, isinstance(run.session.design, PointDesign)
+    training = _trained_on_points(run) if on_points else _trained_on_pairs(run)
+    feature_map = _feature_map(run)
+    exact = _exact_kernel(run, feature_map)
+    tested = _class_results(run, training) or _value_results(run, training)
+    predictions, quoted = run.audits.get("predictions"), stored_quote(run.results)
+    sentinels, rate = sentinel_shots(run.history), run.study.budget.rate
+    actual = training_use(run.history) | {
+        "wall_seconds": wall_seconds(run.history),
+        "rate": rate,
+        "sentinel_shots": sentinels,
+    }
     return RunReport(
         **_common(run.directory, run.history, state, _backend_name(run)),
-        study_text=run.text,
-        settings=_settings(run.study.model_dump()),
-        table=table,
-        rounds=summarise_rounds(run.history, problem.new_table(), assess, assessed),
+        measured=training.measured,
+        rounds=training.rounds,
+        diagnostics=training.diagnostics,
+        steering=training.steering,
+        fewer=training.fewer,
+        tested=tested,
+        rivals=_rivals(run, tested, exact),
+        exact=exact,
+        ids=_names(points.origin.train_ids),
         labels=[inert(label) for label in points.train_labels],
-        ids=train_ids(points),
         data=_test_digest(run),
-        sensitivity=sensitivity,
-        diagnostics=diagnostics,
-        eigenvalues=_falling_eigenvalues(run, spectrum),
-        noise_floor=noise_floor(table),
-        steering=_steering(run, noise_head),
-        fewer=_fewer_shots(run),
-        point_results=found,
-        values=value_results(run, total=is_small(run)),
-        exact=exact,
-        rivals=[] if found is None else rivals_of(run, found, exact),
-        usage=usage_of(run),
-        bill=bill_of(run),
-        circuit=run_circuit(run, feature_map),
-        ledgers=run.audits,
-        notes=[*_design_note(run), *what_is_left_out(run, exact)],
-    )
-
-
-def _design_note(run: StudyRun) -> list[str]:
-    """Return why pairs or points were measured, where the study left it open."""
-    why = run.results.get("design_reason")
-    return [inert(why, 300)] if isinstance(why, str) else []
-
-
-def _other_kernel_note(measured: MeasuredPoints | None, exact: ExactKernel | str) -> list[str]:
-    """Return that a projected kernel is not the one that is simulated, where one is."""
-    if measured is None or measured.is_fidelity or isinstance(exact, str):
-        return []
-    return ["The exact kernel shown beside it is the fidelity kernel, which is another one."]
-
-
-def _readout_note(session: PointAcquisition) -> list[str]:
-    """Return what a calibration says of the readout, in a sentence."""
-    confusion = session.confusion
-    if confusion is None:
-        return []
-    return [
-        f"{session.calibration.total:,} more shots, on reference states, show that a 0 is read as "
-        f"1 in {confusion[:, 1, 0].mean():.2%} of cases and a 1 as 0 in "
-        f"{confusion[:, 0, 1].mean():.2%}, on average over the qubits; these errors are taken out."
-    ]
-
-
-def _points_report(run: StudyRun, session: PointAcquisition, state: str) -> RunReport:
-    """Return the report of a run of points: no pair was measured, so none is drawn."""
-    feature_map = feature_map_of(run)
-    exact, found = exact_kernel_of(run, feature_map), point_results(run, total=False)
-    table = session.table
-    head = run.head if isinstance(run.head, PointHead) else None
-    measured = measured_points(table, head, session.confusion, session.kernel)
-    empty = PointTable(table.n_points, table.settings)
-    return RunReport(
-        **_common(run.directory, run.history, state, _backend_name(run)),
         study_text=run.text,
         settings=_settings(run.study.model_dump()),
-        table=table,
-        rounds=summarise_point_rounds(run.history, empty),
-        labels=[inert(label) for label in run.points.train_labels],
-        ids=train_ids(run.points),
-        data=_test_digest(run),
-        sensitivity=None,
-        diagnostics=None,
-        eigenvalues=_eigenvalues_of(measured),
-        noise_floor=0.0,
-        steering=None,
-        fewer=[],
-        point_results=found,
-        values=value_results(run, total=False),
-        exact=exact,
-        rivals=[] if found is None else rivals_of(run, found, exact),
-        usage=usage_of(run),
-        bill=bill_of(run),
-        circuit=run_circuit(run, feature_map),
+        usage=quoted_and_used(quoted, actual, predictions, run.results),
+        bill=bill(run.audits["training"], predictions, quoted, rate, sentinels),
+        circuit=run_circuit(
+            run.study, points, feature_map, run.results.get("circuit"), run.history.calibrations
+        ),
         ledgers=run.audits,
-        notes=[
-            *_design_note(run),
-            "Points were measured, not pairs: there is no comparison of allocators, and intervals "
-            "count the new points' own shots.",
-            *_why_unread(table, measured),
-            *_other_kernel_note(measured, exact),
-            *_readout_note(session),
-        ],
-        measured=measured,
-    )
-
-
-def _python_report(directory: Path, history: History, state: str) -> RunReport:
-    """Return the report of a run begun from Python, whose labels are not recorded."""
-    table: PairTable | PointTable
-    measured: MeasuredPoints | None = None
-    if history.extent.pauli is not None:
-        table = empty_point_table(history)
-        rounds = summarise_point_rounds(history, table)
-        measured = measured_points(table, confusion=known_confusion(calibration_in(history)))
-        eigenvalues, floor = _eigenvalues_of(measured), 0.0
-        unread = _why_unread(table, measured)
-    else:
-        assert history.extent.points is not None
-        assert history.extent.diagonal is not None
-        table = PairTable(history.extent.points, history.extent.diagonal)
-        rounds = summarise_rounds(history, table, None, 1)
-        reading = FAIR if table.diagonal == "known" else PAPER
-        eigenvalues, floor = _eigenvalues(reading.kernel(table)), noise_floor(table)
-        unread = []
-    return RunReport(
-        **_common(directory, history, state, history.backend or ""),
-        study_text="",
-        settings={},
-        table=table,
-        rounds=rounds,
-        labels=[],
-        ids=[f"point {k}" for k in range(table.n_points)],
-        data="",
-        sensitivity=None,
-        diagnostics=None,
-        eigenvalues=eigenvalues,
-        noise_floor=floor,
-        steering=None,
-        fewer=[],
-        point_results=None,
-        values=None,
-        exact="the run was begun from Python",
-        rivals=[],
-        usage=[],
-        bill=bill(Audit.of(history), None, None, None),
-        circuit=RunCircuit({}),
-        ledgers={"training": Audit.of(history)},
-        notes=[
-            "The run was begun from Python: its ledger holds no labels, so sensitivities, "
-            "accuracy and test points cannot be told.",
-            *unread,
-        ],
-        measured=measured,
+        notes=_notes(run, training, exact),
     )
 
 
@@ -339,29 +251,234 @@ def _common(directory: Path, history: History, state: str, backend: str) -> dict
     }
 
 
+def _read_without_labels(history: History) -> tuple[Measured, list[RoundSummary]]:
+    """Return what the counts of a ledger say by themselves."""
+    if history.extent.pauli is not None:
+        points = empty_point_table(history)
+        rounds = summarise_point_rounds(history, points)
+        confusion = known_confusion(calibration_in(history))
+        design = PointDesign()
+        return measured_points(points, lambda: design.read(points, None, None, confusion)), rounds
+    assert history.extent.points is not None
+    assert history.extent.diagonal is not None
+    pairs = PairTable(history.extent.points, history.extent.diagonal)
+    rounds = summarise_rounds(history, pairs, None, 1)
+    reading = FAIR if pairs.diagonal == "known" else PAPER
+    values = np.asarray(np.linalg.eigvalsh(reading.kernel(pairs))[::-1])
+    return measured_pairs(pairs, values), rounds
+
+
+def _trained_on_pairs(run: StudyRun) -> Training:
+    session: Any = run.session
+    table, problem, landmarks = session.table, session.problem, session.landmarks
+    labels, readout = class_labels_of(run.study, run.points), readout_of(run.study)
+    is_small, fewer, steered = table.n_points <= MAX_ASSESSED_POINTS, [], None
+    head: Any = run.head
+    noise_head: FittedHead | None = None  # what the ridge-noise fit makes of all rows
+    if table.total and landmarks is None:
+        noise_head = head if head and type(readout) is RidgeNoise else session.fit(RidgeNoise())
+        redraws = max(5, min(10, 1000 // table.n_points)) if is_small else 0
+        steered = steering(table, problem, repetitions=redraws, head=noise_head)
+    if table.total and labels is not None and is_small:
+        fewer = fewer_shots(table, problem, labels, readout, landmarks)
+    spectrum = measured_spectrum(session, noise_head or head)
+    values = spectrum.measured[::-1]
+    if landmarks is not None:
+        completed = estimate_kernel(table, problem, landmarks)
+        values = np.asarray(np.linalg.eigvalsh(completed)[::-1])
+    sensitivity = count_sensitivity(table, problem, spectrum)
+    diagnostics = diagnose_sensitivity(table, problem, sensitivity)
+    assess = make_assess(problem, labels, readout, diagnostics)
+    assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
+
+    def widen(found: Any) -> Any:
+        return with_total_interval(found, session, readout, repetitions=REDRAWN_TRAININGS)
+
+    no_total = ""
+    if not is_small:
+        no_total = f"above {MAX_ASSESSED_POINTS} training points they take minutes"
+    elif run.study.sentinels.mitigate:
+        no_total = "they are known for a kernel as it was measured, and this one is mitigated"
+    return Training(
+        measured_pairs(table, values, sensitivity),
+        summarise_rounds(run.history, problem.new_table(), assess, assessed),
+        _left_out_of_pairs(table, landmarks is not None),
+        no_total,
+        (lambda found: found) if no_total else widen,
+        diagnostics,
+        steered,
+        fewer,
+    )
+
+
+def _left_out_of_pairs(table: PairTable, completes_rows: bool) -> list[str]:
+    notes = []
+    if table.n_points > MAX_ASSESSED_POINTS:
+        notes.append(
+            f"Above {MAX_ASSESSED_POINTS} training points the report leaves out what takes "
+            "minutes: cross-validated accuracy, the curve of fewer shots, the error of the "
+            "comparison with even shots, and intervals that count the training shots."
+        )
+    if table.n_points > MAX_ROUNDS_POINTS:
+        notes.append(
+            f"Above {MAX_ROUNDS_POINTS} training points only the last round has a Gini, for the "
+            "same reason."
+        )
+    if table.total and completes_rows:
+        notes.append(
+            "The allocator completes rows from landmarks; the comparison with even shots is not "
+            "worked out for it."
+        )
+    return notes
+
+
+def _trained_on_points(run: StudyRun) -> Training:
+    session: Any = run.session
+    table, confusion = session.table, session.confusion
+    head: Any = run.head
+    notes = [
+        "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
+        "intervals count the new points' own shots."
+    ]
+    if confusion is not None:
+        notes.append(
+            f"{session.calibration.total:,} more shots, on reference states, calibrated the "
+            f"readout: on average over the qubits a 0 is read as 1 in "
+            f"{confusion[:, 1, 0].mean():.2%} of cases and a 1 as 0 in "
+            f"{confusion[:, 0, 1].mean():.2%}. These errors are corrected."
+        )
+    return Training(
+        measured_points(table, session.estimate if head is None else lambda: head.estimate),
+        summarise_point_rounds(run.history, PointTable(table.n_points, table.settings)),
+        notes,
+        "they are not known where points are measured",
+    )
+
+
+def _class_results(run: StudyRun, training: Training) -> ClassResults | None:
+    """Return the predicted classes of the test points; None where there are none."""
+    if run.prediction is None:
+        return None
+    points, found = run.points, training.widen(run.prediction)
+    value, deviation = found.decided.lead()
+    reach = normal_quantile(found.level) * deviation
+    several = found.f.ndim > 1
+    truth = np.array([str(label) for label in points.test_labels])
+    labels = np.array([str(label) for label in found.labels])
+    classes, counts = np.unique(points.train_labels, return_counts=True)
+    low, high = found.total_low, found.total_high
+    return ClassResults(
+        ids=_names(points.origin.test_ids),
+        truth=[inert(label) for label in truth],
+        predicted=[inert(label) for label in labels],
+        right=truth == labels,
+        guess_right=np.asarray(points.test_labels == classes[np.argmax(counts)]),
+        value=value,
+        low=value - reach,
+        high=value + reach,
+        total_low=None if several else low,
+        total_high=None if several else high,
+        no_total=training.no_total or ("there are more than two classes" if several else ""),
+        settled=found.settled,
+        could_flip=found.could_flip,
+        shots=found.shots,
+        classes=[inert(label) for label in found.head.classes],
+        balanced_accuracy=balanced_accuracy(truth, labels),
+    )
+
+
+def _value_results(run: StudyRun, training: Training) -> ValueResults | None:
+    """Return the predicted values of the test points; None where there are none."""
+    if run.values is None:
+        return None
+    points, found = run.points, training.widen(run.values)
+    mean = float(points.train_labels.mean())
+    return ValueResults(
+        ids=_names(points.origin.test_ids),
+        truth=points.test_labels,
+        value=found.f,
+        low=found.low,
+        high=found.high,
+        total_low=found.total_low,
+        total_high=found.total_high,
+        no_total=training.no_total,
+        shots=found.shots,
+        scores=ValueScores.of(points.test_labels, found.f, mean),
+    )
+
+
+def _rivals(run: StudyRun, tested: Tested | None, exact: ExactKernel) -> list[Rival]:
+    """Return other models on the test points; plain ones see the user's own columns."""
+    if tested is None:
+        return []
+    points, (train, test) = run.points, _columns(run.points)
+    plain, n_plain = plain_predictions(train, test, points.train_labels)
+    if run.values is not None:
+        labels = points.train_labels
+        return value_rivals(
+            points.test_labels, run.values.f, plain, n_plain, float(labels.mean()), len(labels)
+        )
+    found: Any = tested
+    return class_rivals(found.right, found.guess_right, points.test_labels, exact, plain, n_plain)
+
+
+def _columns(points: Points) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the user's own columns, or the features where a run does not keep these."""
+    origin = points.origin
+    if origin.train_columns is None or origin.test_columns is None:
+        return points.train, points.test
+    return origin.train_columns, origin.test_columns
+
+
+def _feature_map(run: StudyRun) -> "FeatureMap | None":
+    """Return a run's feature map; None where its file cannot be read here."""
+    name = run.study.feature_map.map
+    if name in BUILT_IN_MAPS:
+        return name
+    try:
+        return load_circuit(run.directory / MAP_NAME, backwards=False)
+    except (InputError, ImportError):
+        return None
+
+
+def _exact_kernel(run: StudyRun, feature_map: "FeatureMap | None") -> ExactKernel:
+    if feature_map is None:
+        return ExactKernel("its feature map cannot be read here")
+    points, method = run.points, run.study.method
+    return exact_kernel(
+        feature_map,
+        points.train,
+        points.test,
+        points.train_labels,
+        svm=method.head == "svm",
+        C=method.C,
+        repetitions=run.study.feature_map.reps,
+    )
+
+
+def _notes(run: StudyRun, training: Training, exact: ExactKernel) -> list[str]:
+    """Return why pairs or points were measured, and what is left out."""
+    why = run.results.get("design_reason")
+    notes = [inert(why, 300)] if isinstance(why, str) else []
+    notes += training.notes
+    if exact.unknown:
+        notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
+    elif not training.measured.is_fidelity:
+        notes.append("The exact kernel shown is the fidelity kernel, not the projected one.")
+    if run.points.origin.train_columns is None:
+        notes.append("The run does not keep the user's columns: plain models see the features.")
+    predictions = run.audits.get("predictions")
+    if run.session.done and predictions is not None and not predictions.sound:
+        notes.append("The test points are left out: the ledger of the predictions is not sound.")
+    return notes
+
+
 def _backend_name(run: StudyRun) -> str:
     """Return what the study calls the backend, unless it left the device open."""
     section = run.study.backend
     if section.name == "ibm" and section.device is None and run.history.backend:
         return run.history.backend
     return inert(section.device or section.name)
-
-
-def _noise_head(run: StudyRun) -> FittedHead | None:
-    """Return what the ridge-noise readout makes of the counts; None without counts of all rows."""
-    session = _of_pairs(run)
-    if not session.table.total or session.landmarks is not None:
-        return None
-    if isinstance(run.head, FittedHead) and isinstance(readout_of(run.study), RidgeNoise):
-        return run.head
-    return session.fit(RidgeNoise())
-
-
-def _steering(run: StudyRun, noise_head: FittedHead | None) -> Steering | None:
-    if noise_head is None:
-        return None
-    redraws = max(5, min(10, 1000 // len(run.points.train))) if is_small(run) else 0
-    return steering(_of_pairs(run).table, run.session.problem, repetitions=redraws, head=noise_head)
 
 
 def _test_digest(run: StudyRun) -> str:
@@ -373,48 +490,8 @@ def _test_digest(run: StudyRun) -> str:
     return text_digest(f"{run.study.data.source} {points.origin.test_ids} {labels}")
 
 
-def _falling_eigenvalues(run: StudyRun, measured: Spectrum) -> FloatArray:
-    """Return the eigenvalues of the kernel that the readout is given."""
-    session = _of_pairs(run)
-    if session.landmarks is None:
-        return measured.measured[::-1]
-    return _eigenvalues(estimate_kernel(session.table, session.problem, session.landmarks))
-
-
-def _of_pairs(run: StudyRun) -> Training:
-    assert isinstance(run.session, Training)
-    return run.session
-
-
-def _fewer_shots(run: StudyRun) -> list[FewerShots]:
-    session = _of_pairs(run)
-    if not session.table.total or not is_small(run):
-        return []
-    labels, readout = class_labels_of(run.study, run.points), readout_of(run.study)
-    if labels is None:
-        return []
-    return fewer_shots(session.table, session.problem, labels, readout, session.landmarks)
-
-
-def _eigenvalues_of(measured: MeasuredPoints | None) -> FloatArray:
-    """Return the eigenvalues of a kernel of points but for zeros: 4ⁿ are all that states have."""
-    if measured is None:
-        return np.zeros(0)
-    values = _eigenvalues(measured.kernel)
-    return np.asarray(values[np.abs(values) > ZERO * values[0]])
-
-
-def _why_unread(table: PointTable, measured: MeasuredPoints | None) -> list[str]:
-    """Return why the kernel of points is not worked out, where it is not."""
-    if measured is not None:
-        return []
-    if table.n_points > MAX_ASSESSED_POINTS:
-        return [f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here."]
-    return ["Some points have no shots yet, or too few, so that there is no kernel to show."]
-
-
-def _eigenvalues(kernel: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.eigvalsh(kernel)[::-1])
+def _names(ids: list[str]) -> list[str]:
+    return [inert(name) for name in ids]
 
 
 def _settings(study: dict[str, Any]) -> dict[str, str]:

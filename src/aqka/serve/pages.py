@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from aqka._util import colours
-from aqka.report.render import TEMPLATES as REPORT_TEMPLATES
+from aqka.report.run_page import TEMPLATES as REPORT_TEMPLATES
 
 TEMPLATES = Path(__file__).parent / "templates"
 ENVIRONMENT = Environment(

@@ -84,11 +84,11 @@ class Training(Session[Plan]):
         self,
         problem: Problem,
         budget: int,
-        allocator: str | Allocator[Any] | None = None,
+        allocator: str | Allocator | None = None,
         schedule: Schedule | None = None,
         seed: int = 0,
         *,
-        design: str | Design[Any] = "pairs",
+        design: str | Design = "pairs",
         n_qubits: int | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
@@ -98,8 +98,7 @@ class Training(Session[Plan]):
         choice = resolve(
             design, allocator, n_points=problem.n_points, n_qubits=n_qubits, budget=self.budget
         )
-        design_: Design[Any] = choice.design
-        self.design = design_
+        self.design: Design = choice.design
         self.allocator = choice.allocator
         if schedule is not None and not isinstance(schedule, Schedule):
             raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")
@@ -112,12 +111,13 @@ class Training(Session[Plan]):
             )
         self.allocator.check(problem)
         # Line 2: s ← 0, c ← 0.
-        self.table: Any = self.design.training_table(
+        table: Any = self.design.training_table(
             problem, n_qubits, self.seed, self.allocator.steers
         )
-        self.calibration = self.design.new_calibration(self.table)
+        self.table = table
+        self.calibration = self.design.new_calibration(table)
         self._calibration_rounds = 0
-        self._least_shots = self.design.least_shots(self.table) * problem.n_points
+        self._least_shots = self.design.least_shots(table) * problem.n_points
         self._check_budget()
         self.landmarks: Landmarks | None = None
         reserved = self.design.calibration_shots
@@ -214,7 +214,7 @@ class Training(Session[Plan]):
         """
         return known_confusion(self.calibration)
 
-    def estimate(self, design: str | Design[Any] | None = None) -> Estimate:
+    def estimate(self, design: str | Design | None = None) -> Estimate:
         """Return what was measured as a kernel estimate.
 
         ``design`` reads the same counts in another way, such as ``Points("projected")``.
@@ -234,7 +234,7 @@ class Training(Session[Plan]):
         return chosen.read(self.table, self.problem, self.landmarks, confusion)
 
     def fit(
-        self, readout: str | Readout | None = None, design: str | Design[Any] | None = None
+        self, readout: str | Readout | None = None, design: str | Design | None = None
     ) -> FittedHead:
         """Fit a head to what was measured; by default with the readout of the design."""
         chosen = make_readout(self.design.default_readout if readout is None else readout)

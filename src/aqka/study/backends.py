@@ -119,13 +119,16 @@ def _plain_backends(
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
-        return _pair_of(AerBackend, train, test, columns, circuit, noise=noise, seed=seed)
+        options = {"noise": noise, "seed": seed, "design": design}
+        return _pair_of(AerBackend, train, test, columns, circuit, **options)
     if section.name == "pennylane":
         device = code.get("device", section.device)
-        return _pair_of(PennylaneBackend, train, test, columns, circuit, device=device, seed=seed)
+        options = {"device": device, "seed": seed, "design": design}
+        return _pair_of(PennylaneBackend, train, test, columns, circuit, **options)
     transpiling: dict[str, Any] = {
         "optimization_level": section.optimization_level,
         "initial_layout": section.initial_layout,
+        "design": design,
     }
     manager = made_pass_manager(code["pass_manager"]) if "pass_manager" in code else None
     backend: SamplerBackend | RuntimeBackend

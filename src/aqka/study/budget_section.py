@@ -6,6 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_QUEUE, MAX_RATE
+from aqka.planning.split import DEFAULT_TEST_SHOTS
 from aqka.study.section import Section
 
 
@@ -24,8 +25,8 @@ class BudgetSection(Section):
         For the training kernel alone.
     test_shots
         For predictions, on top of ``train`` or out of ``total``: at most so many shots, on average,
-        for each pair of a test and a training point. See :func:`aqka.sessions.prediction.predict`.
-        0 trains without predicting.
+        for each pair of a test and a training point; with ``design = "points"`` for each test
+        point, by default as many as a training point gets. 0 trains without predicting.
     ceiling
         Before every submission what was used and the next job's quote must fit under it, or the
         run stops; None takes ``total``.
@@ -38,7 +39,7 @@ class BudgetSection(Section):
     total: str | int | None = None
     train_share: Annotated[float, Field(gt=0, lt=1)] | None = None
     train: str | int | None = None
-    test_shots: Annotated[int, Field(ge=0, le=10**6)] = 100
+    test_shots: Annotated[int, Field(ge=0, le=10**6)] = DEFAULT_TEST_SHOTS
     ceiling: str | int | None = None
     rate: Annotated[float, Field(gt=0, le=MAX_RATE)] | None = None
     queue: Annotated[int, Field(ge=0, le=MAX_QUEUE)] = 0
@@ -66,9 +67,8 @@ class BudgetSection(Section):
 
     @property
     def wanted_test_shots(self) -> int | None:
-        """Shots a pair for predictions; None where the split of ``total`` is left open."""
-        given = self.total is None or "test_shots" in self.model_fields_set
-        return self.test_shots if given else None
+        """Shots of each pair, or test point, for predictions; None where the study says nothing."""
+        return self.test_shots if "test_shots" in self.model_fields_set else None
 
 
 class SentinelSection(Section):

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aqka._util.files import as_json
-from aqka.backends.circuits import fidelity_circuit
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.errors import InputError
-from aqka.planning.device import HERON, DeviceModel
+from aqka.planning.device import HERON, DeviceModel, circuit_depth
 from aqka.planning.quotes import Quote, quote
+from aqka.planning.split import costs_of
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
 from aqka.runs.driver import Run, new_run_id
@@ -68,17 +68,14 @@ def study_quote(
 ) -> Quote:
     """Return what the study's budget buys; refuse one too small to learn from.
 
-    ``depth`` is that of the transpiled fidelity circuit and ``tiles`` how many of it run side by
-    side, where they are known.
+    ``depth`` is that of the transpiled circuit that a shot runs and ``tiles`` how many of it run
+    side by side, where they are known.
     """
     study, points, circuit = prepared.study, prepared.points, prepared.circuit
     section = study.feature_map
     is_paper_map = (section.map, section.reps) == ("zz", DEFAULT_REPS)  # whose depth is known
     if depth is None and circuit is not None and not is_paper_map:
-        plain = circuit.decompose(reps=3)
-        by_points = study.method.design == "points"  # whose map may have no U†
-        depth = 2 * int(plain.depth()) if by_points else int(fidelity_circuit(plain).depth())
-        depth = max(1, depth)
+        depth = costs_of(study.method.design).map_depth(circuit.decompose(reps=3))
     budget = study.budget
     quoted = quote(
         len(points.train),
@@ -111,7 +108,7 @@ def quote_on_device(prepared: Prepared) -> tuple[Quote, StudyBackends]:
         *(prepared.study.backend, prepared.points, prepared.circuit, prepared.code),
         *(prepared.study.sentinels, prepared.study.method.design),
     )
-    return study_quote(prepared, _depth(backends), tiles=backends.n_tiles), backends
+    return _quote_on(prepared, backends), backends
 
 
 def carry_out(
@@ -157,7 +154,7 @@ def carry_out(
     )
     quoted = None if stored is None else stored_quote(stored)
     if quoted is None:
-        quoted = study_quote(prepared, _depth(backends), tiles=backends.n_tiles)
+        quoted = _quote_on(prepared, backends)
     limit = study_ceiling(study, quoted, ceiling)
     quoted = check_ceiling(quoted, limit, new=new)
     # Made before anything is opened or written, so that what cannot work is refused.
@@ -290,10 +287,10 @@ def _start(
     }
 
 
-def _depth(backends: StudyBackends) -> int | None:
-    """Return the depth of the transpiled circuit, of a backend that transpiles."""
-    circuit = backends.train.circuit
-    return None if circuit is None else max(1, int(circuit.depth()))
+def _quote_on(prepared: Prepared, backends: StudyBackends) -> Quote:
+    """Return the quote for the circuit, the tiles and the delays of the device."""
+    device = HERON.with_rep_delay(backends.train.rep_delay)
+    return study_quote(prepared, circuit_depth(backends.train), device, backends.n_tiles)
 
 
 def stored_quote(results: dict[str, Any]) -> Quote | None:

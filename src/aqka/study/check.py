@@ -14,9 +14,9 @@ from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
-from aqka.planning.parts import PREDICTIONS
-from aqka.planning.quotes import Quote
-from aqka.study.carry_out import study_quote
+from aqka.planning.quotes import PREDICTIONS, Quote
+from aqka.planning.split import DEFAULT_TEST_SHOTS
+from aqka.study.carry_out import settle_design, study_quote
 from aqka.study.data import Points, encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.encoding import Encoding
@@ -28,7 +28,6 @@ from aqka.study.table_files import DataTable
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-DEFAULT_TEST_SHOTS = 100
 QUBITS = (2, 4, 8)  # of built-in maps that are tried, where the data have as many columns
 
 
@@ -61,7 +60,7 @@ class StudyCheck:
         table = load_table(study.data, base)
         width = n_features(study, circuit)
         points = encode(table, study.split, study.feature_map, width)
-        quoted = study_quote(Prepared(study, "", points, circuit))
+        quoted = study_quote(settle_design(Prepared(study, "", points, circuit)))
         train, test = split_points(table, study.split)
         pool = np.setdiff1d(np.arange(len(table.y)), test)
         # As in the study: fitted on its training points, and the others clipped to their range.

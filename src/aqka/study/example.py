@@ -56,7 +56,8 @@ train = "20000 shots"         # or QPU time ("5 min"), or money ("$100", which n
 # total = "100000 shots"      # in place of train: for training and predictions together
 # train_share = 0.5           # of total: training's share; default: split with a reason
 test_shots = 100              # for predictions, on top: at most so many for each pair of a test
-                              # and a training point, on average; points settled early take less
+                              # and a training point, on average; points settled early take less;
+                              # of points: for each test point
                               # 0 trains only; predict later with aqka predict
 # ceiling = "10 min"          # nothing is submitted beyond it; default: total
 # rate = 96.0                 # price of a QPU minute

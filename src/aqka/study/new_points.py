@@ -13,7 +13,7 @@ from aqka._util.text import inert, read_number
 from aqka.backends import Backend
 from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
-from aqka.planning.ceilings import make_ceiling
+from aqka.planning.device import Usage, make_ceiling
 from aqka.runs.driver import Run, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
@@ -188,13 +188,9 @@ def predict_new_points(
         on_start(len(features), budget)
     limit = None
     if ceiling is not None:
-        depth = None if made.test.circuit is None else max(1, int(made.test.circuit.depth()))
+        usage = Usage.on(made.test, study.method.design, n_qubits_of(prepared))
         limit = make_ceiling(
-            ceiling,
-            n_qubits=max(2, n_qubits_of(prepared)),
-            depth=depth,
-            rate=study.budget.rate,
-            design=study.method.design,
+            ceiling, execution_seconds=usage.execution_seconds, rate=study.budget.rate
         )
     # A seed of their own: simulated hits must not repeat those of other points.
     prediction = session_for(study, head, len(features), budget, int(name[:7], 16))

@@ -12,9 +12,8 @@ from aqka.core.problem import Problem
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
-from aqka.planning.parts import CALIBRATION, PREDICTIONS, SENTINELS
-from aqka.planning.quotes import Quote
-from aqka.planning.usage import price
+from aqka.planning.budget import price
+from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
 from aqka.sessions import Training

@@ -7,9 +7,8 @@ from aqka._util.text import inert
 from aqka.backends.base import Workload
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
-from aqka.planning.ceilings import make_ceiling
-from aqka.planning.parts import PREDICTIONS, Wish
-from aqka.planning.quotes import Quote
+from aqka.planning.device import make_ceiling
+from aqka.planning.quotes import PREDICTIONS, Quote, Wish
 from aqka.runs.audit import begun_history
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.spend import Ceiling
@@ -49,7 +48,9 @@ def study_ceiling(study: Study, quoted: Quote, given: str | None = None) -> Ceil
     limit = own if given is None else given
     if limit is None:
         return None
-    return make_ceiling(str(limit), depth=quoted.depth, rate=study.budget.rate)
+    return make_ceiling(
+        str(limit), execution_seconds=quoted.execution_seconds, rate=study.budget.rate
+    )
 
 
 def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote:

@@ -24,6 +24,7 @@ def _run(
     while not session.done:
         before = session.table.total
         plan = session.ask()
+        assert isinstance(plan, ShotPlan)
         assert session.ask() is plan, "ask() must repeat its plan until it is told"
         assert plan.shots.dtype == np.int64
         assert plan.shots.min() >= 1, "a plan lists only pairs that get shots"

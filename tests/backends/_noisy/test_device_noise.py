@@ -6,8 +6,12 @@ from qiskit_aer.noise import NoiseModel
 from qiskit_ibm_runtime import fake_provider
 
 from aqka.backends import AerBackend, RuntimeBackend
-from aqka.backends._noisy.models import noise_on_circuit, noisy_simulator, used_qubits
-from aqka.backends._noisy.noisy_circuit import transpile_for_noise
+from aqka.backends._noisy.models import (
+    noise_on_circuit,
+    noisy_simulator,
+    transpile_for_noise,
+    used_qubits,
+)
 from tests.backends.noisy_kernels import assert_as_aer, custom_noise, points
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))

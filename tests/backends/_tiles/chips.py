@@ -5,7 +5,7 @@ from qiskit.circuit.library import CZGate, Measure, RZGate, SXGate, XGate
 from qiskit.providers import BackendV2, Options
 from qiskit.transpiler import InstructionProperties, Target
 
-from aqka.backends._jobs.programs import transpile_circuit
+from aqka.backends._jobs.transpile import transpile_circuit
 from aqka.backends.circuits import fidelity_circuit, zz_feature_map
 
 

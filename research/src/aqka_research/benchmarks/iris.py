@@ -67,8 +67,9 @@ class TiledFez:
     def __post_init__(self) -> None:
         """Find the tiles of both circuits, and compute what each of them measures."""
         device = FakeFez()
-        plain = RuntimeBackend(device, self.X)
-        circuits = (plain.circuit, plain._circuits.point.circuit)
+        circuits = [
+            RuntimeBackend(device, self.X, design=design).circuit for design in ("pairs", "points")
+        ]
         self.depths = [int(circuit.depth()) for circuit in circuits]
         self.tilings = [find_tiles(circuit, device) for circuit in circuits]
         self.pairs, self.points = (

@@ -4,17 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from aqka.sessions.prediction_result import Prediction, estimate, read_block
 
-from aqka import Training, MatrixBackend, Problem, acquire
+from aqka import MatrixBackend, Problem, Training, acquire
 from aqka._util.arrays import FloatArray
 from aqka.backends.statevector import zz_kernel
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
+from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
-from aqka.sessions.prediction import predict
-from aqka.sessions.prediction_result import Prediction, estimate, read_block
+from aqka.sessions import predict
 from aqka_research.benchmarks.bars import Bar
 
 TRAINING_SHOTS = 16  # a pair
@@ -72,7 +73,9 @@ def measure_equally(task: Task, shots_a_pair: int, seed: int) -> BlockTable:
 def spend(head: FittedHead, task: Task, shots: float, error_rate: float, seed: int) -> Prediction:
     """Return the prediction of one budget, in shots a pair."""
     backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
-    return predict(head, backend, int(shots * task.test_kernel.size), error_rate=error_rate)
+    budget, stop = int(shots * task.test_kernel.size), Settle(error_rate)
+    found: Prediction = predict(head, backend, budget, stop=stop)
+    return found
 
 
 @dataclass(frozen=True)
@@ -203,7 +206,7 @@ def shot_coverage(task: Task, repetitions: int = 200) -> Bar:
 
 def total_coverage(task: Task, readout: str, shots: int, repetitions: int = 40) -> Bar:
     """Return how often the total interval covers the same readout's f on the exact kernel."""
-    exact = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
+    exact = make_readout(readout).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     truth = exact.decision_function(task.test_kernel)
     shares = []
     for seed in range(repetitions):

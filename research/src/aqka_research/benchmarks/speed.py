@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from aqka import Training, MatrixBackend, Problem, Schedule
+from aqka import MatrixBackend, Problem, Schedule, Training
 from aqka._util.arrays import FloatArray
 from aqka.core import PAPER
 from aqka_research.benchmarks.bars import Bar, fastest

@@ -2,6 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,20 +10,19 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
-from aqka.backends._jobs.programs import Preset, SentCircuits, plan_values
 from aqka.backends._jobs.rows import Chunk, JobShape, Layout
 from aqka.backends._jobs.tickets import Ticket, part_name
+from aqka.backends._jobs.transpile import Preset, transpile_circuit
+from aqka.backends._programs import BY_DESIGN, SentCircuits, program_of
 from aqka.backends._tiles.deal import Deal, Sentinels
 from aqka.backends._tiles.in_use import TilesInUse
-from aqka.backends.base import Backend, Workload, check_plan
+from aqka.backends.base import Backend, Workload, check_design, check_plan
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.diagonal import TileHits
+from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.tiles import TileRule, Tiling
-from aqka.core.calibration import CalibrationPlan
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Answer, Plan, ShotPlan
-from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
@@ -45,18 +45,23 @@ class JobBackend(Backend):
         jobs: JobShape,
         tiles: TileRule,
         seed: int,
+        design: str,
     ) -> None:
         self._rows, self._cols = as_rows_and_columns(X, columns)
         self._job_shape = jobs
         chosen_map = as_feature_map(feature_map, self._rows.shape[1], backwards=False)
         self._feature_map = circuit_digest(chosen_map)
-        self._circuits = SentCircuits(chosen_map, target)
-        _ = self.circuit  # what cannot be transpiled is better told now
+        transpile = partial(transpile_circuit, target=target)
+        self._circuits = SentCircuits(chosen_map, transpile)
+        # A map without an inverse serves points alone.
+        backwards = runs_backwards(chosen_map)
+        self._main = BY_DESIGN[check_design(design) if backwards else "points"]
+        _ = self.circuit  # it is better to hear now of what cannot be transpiled
         self._seed = seed
         device = target.target if isinstance(target, Preset) else target
         self._tiles = None if tiles.count == 1 else TilesInUse(device, tiles)
         self._sentinels: Sentinels | None = None
-        _ = self.tiling  # and so is what no tile can be found for
+        _ = self.tiling  # and of what no tile can be found for
         self._forget_submissions()
 
     def _forget_submissions(self) -> None:
@@ -101,16 +106,18 @@ class JobBackend(Backend):
 
     @property
     def circuit(self) -> "QuantumCircuit":
-        """The transpiled fidelity circuit; of a map without an inverse, that of points."""
-        both = self._circuits
-        return (both.fidelity if both.has_inverse else both.point).circuit
+        """The transpiled circuit of the design that the backend was made for."""
+        return self._circuits.of(self._main).circuit
 
     @property
     def tiling(self) -> Tiling | None:
-        """The tiles that jobs of pairs run on; None where the circuit runs in one place."""
-        if self._tiles is None:
-            return None
-        return self._tiles.find(ShotPlan.__name__, self.circuit)
+        """The tiles that copies of :attr:`circuit` run on; None where it runs in one place."""
+        return None if self._tiles is None else self._tiles.find(self._main, self._circuits)
+
+    @property
+    def n_tiles(self) -> int:
+        """How many copies of :attr:`circuit` run side by side."""
+        return 1 if self.tiling is None else len(self.tiling)
 
     def drop_tiles(self, names: set[str]) -> None:
         """Use some tiles no more, here and in all backends that share the device."""
@@ -171,29 +178,19 @@ class JobBackend(Backend):
 
     def _layout(self, plan: Plan, n_tiles: int | None = None) -> Layout:
         """Return how a plan becomes rows of jobs, on so many tiles."""
-        # Each tile reads its bits with errors of its own, and points are measured on all of them.
-        on_all_tiles = isinstance(plan, CalibrationPlan)
-        sentinels = self._sentinels_beside(plan)
-        return self._shape_of_jobs(plan).layout(plan.shots, n_tiles or 1, sentinels, on_all_tiles)
+        shape, sentinels = self._shape_of_jobs(plan), self._sentinels_beside(plan)
+        return shape.layout(plan.shots, n_tiles or 1, sentinels, program_of(plan).on_all_tiles)
 
     def _sentinels_beside(self, plan: Plan) -> Sentinels | None:
-        """Return what every tile measures beside a plan: nothing beside points or no shots."""
-        return self._sentinels if isinstance(plan, ShotPlan) and plan.total else None
+        """Return what every tile measures beside a plan."""
+        return self._sentinels if program_of(plan).watched and plan.total else None
 
     def _tiles_for(self, plan: Plan, key: str) -> int | None:
         """Return how many tiles a submission is sent on; None without tiles."""
         if self._tiles is None:
             return None
-        return self._sent_on.get(key) or len(self._tiles.find(*self._standing(plan)))
-
-    def _standing(self, plan: Plan) -> tuple[str, "QuantumCircuit"]:
-        """Return the kind of plan and the circuit that decide where the tiles of a plan stand.
-
-        Reference states stand where points are measured.
-        """
-        if isinstance(plan, CalibrationPlan):
-            return PointPlan.__name__, self._circuits.point.circuit
-        return type(plan).__name__, self._circuits.of(plan).circuit
+        found = self._sent_on.get(key)
+        return found or len(self._tiles.find(program_of(plan), self._circuits))
 
     def workload(self, plan: Plan) -> Workload:
         """Return what a plan asks of the device: rows side by side on tiles share executions."""
@@ -230,22 +227,21 @@ class JobBackend(Backend):
         del self._sent_jobs[key]
         self._sent_on.pop(key, None)
         job_ids, beside = [sent[k] for k in range(len(chunks))], self._sentinels_beside(plan)
-        return Ticket(job_ids, layout, isinstance(plan, OutcomePlan), deal, beside).write()
+        points = program_of(plan).reads_all_qubits
+        return Ticket(job_ids, layout, points, deal, beside).write()
 
     def _laid_out(
         self, plan: Plan, chunk: Chunk, deal: Deal | None, k: int
     ) -> tuple["QuantumCircuit", FloatArray]:
         """Return the circuit of the k-th job and its values, dealt to tiles where there are any."""
-        values = self._values(plan, chunk.pairs)
-        circuit = self._circuits.of(plan).circuit
+        values, program = self._values(plan, chunk.pairs), program_of(plan)
         if deal is None or self._tiles is None:
-            return circuit, values
+            return self._circuits.of(program).circuit, values
         dealt = DealtRows.of(chunk, k, deal, self._sentinels_beside(plan))
         points = dealt.sentinel_points
         diagonal = ShotPlan(points, points, np.ones_like(points))
         beside = self._values(diagonal, np.arange(len(points))) if len(points) else values[:0]
-        guest = circuit if isinstance(plan, CalibrationPlan) else None
-        tiled = self._tiles.tiled(*self._standing(plan), deal.n_tiles, guest)
+        tiled = self._tiles.tiled(program, self._circuits, deal.n_tiles)
         return tiled.circuit, tiled.flat(dealt.side_by_side(values, beside))
 
     def collect(self, ticket: str) -> Answer:
@@ -296,10 +292,10 @@ class JobBackend(Backend):
         """Count the outcomes of the k-th job, and keep what its sentinels saw."""
         job_id = parsed.job_ids[k]
         if parsed.deal is None:
-            bits, seen = packed_bits(result, job_id), None
+            bits, seen = packed_bits(result, self.n_qubits, job_id), None
         else:
             dealt = DealtRows.of(chunk, k, parsed.deal, parsed.sentinels)
-            bits, seen = dealt.read(result, job_id)
+            bits, seen = dealt.read(result, self.n_qubits, job_id)
         try:
             tally.take(bits, chunk)
         except InputError as error:
@@ -327,14 +323,14 @@ class JobBackend(Backend):
         return ""
 
     def _values(self, plan: Plan, which: IntArray) -> FloatArray:
-        order = self._circuits.of(plan).order
-        return plan_values(plan, which, self._rows, self._cols, order)
+        program = program_of(plan)
+        values = program.values(plan, which, self._rows, self._cols)
+        return np.asarray(values[:, self._circuits.of(program).order])
 
     def _submission_key(self, plan: Plan, tag: str) -> str:
         """Return a short name of this plan under this tag for these points."""
         key = hashlib.sha256(tag.encode())
-        names = (*plan.ROWS, "letters") if isinstance(plan, PointPlan) else plan.ROWS
-        for array in (self._rows, self._cols, *(getattr(plan, name) for name in names)):
+        for array in (self._rows, self._cols, *program_of(plan).identity(plan)):
             key.update(array.tobytes())
         if self._tiles is None:
             key.update(self._layout(plan).encode().encode())

@@ -18,12 +18,14 @@ Bits = NDArray[np.uint8]
 """Packed bits, rows by shots by bytes, the last byte least significant."""
 
 
-def packed_bits(result: Any, job_id: str) -> Bits:
+def packed_bits(result: Any, n_qubits: int, job_id: str) -> Bits:
     """Return the bits of all qubits of a job without tiles."""
-    return _register(result, "meas", job_id)
+    return _register(result, "meas", n_qubits, job_id)
 
 
-def tile_bits(result: Any, n_tiles: int, job_id: str) -> tuple[tuple[str, ...], Bits]:
+def tile_bits(
+    result: Any, n_tiles: int, n_qubits: int, job_id: str
+) -> tuple[tuple[str, ...], Bits]:
     """Return the tiles' names in order, and the bits of every slot: row by row, tile by tile."""
     try:
         names = tuple(sorted(result[0].data.keys()))
@@ -31,16 +33,17 @@ def tile_bits(result: Any, n_tiles: int, job_id: str) -> tuple[tuple[str, ...], 
         raise JobError(f"job {job_id} holds no outcomes; was it sent by this backend?") from error
     if len(names) != n_tiles:
         raise JobError(f"job {job_id} holds {len(names)} registers, not those of {n_tiles} tiles.")
-    parts = [_register(result, name, job_id) for name in names]
+    parts = [_register(result, name, n_qubits, job_id) for name in names]
     if len({part.shape for part in parts}) > 1:
         raise JobError(f"job {job_id} holds registers of different shapes.")
     stacked = np.stack(parts, axis=1)
     return names, stacked.reshape(-1, *stacked.shape[2:])
 
 
-def _register(result: Any, name: str, job_id: str) -> Bits:
+def _register(result: Any, name: str, n_qubits: int, job_id: str) -> Bits:
     try:
-        packed = np.asarray(result[0].data[name].array)
+        register = result[0].data[name]
+        packed, width = np.asarray(register.array), int(register.num_bits)
     except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
         raise JobError(
             f"job {job_id} holds no outcomes of the register {name!r}; was it sent by this backend?"
@@ -49,6 +52,11 @@ def _register(result: Any, name: str, job_id: str) -> Bits:
         raise JobError(
             f"job {job_id} holds outcomes of dtype {packed.dtype} and shape {packed.shape}, not "
             "the packed bits of rows and shots."
+        )
+    if width != n_qubits or packed.shape[2] != -(-n_qubits // 8):
+        raise JobError(
+            f"job {job_id} holds {width} bits a shot in the register {name!r}, not the {n_qubits} "
+            "of the circuit; was it sent by this backend?"
         )
     return packed
 
@@ -107,9 +115,9 @@ class DealtRows:
         laid[taken] = np.concatenate([values, beside])
         return laid.reshape(rows, self.n_tiles, values.shape[1])
 
-    def read(self, result: Any, job_id: str) -> tuple[Bits, TileHits | None]:
+    def read(self, result: Any, n_qubits: int, job_id: str) -> tuple[Bits, TileHits | None]:
         """Return the bits of each row of the chunk, and what the sentinels saw."""
-        names, bits = tile_bits(result, self.n_tiles, job_id)
+        names, bits = tile_bits(result, self.n_tiles, n_qubits, job_id)
         last = max(self.slots.max(initial=-1), self.sentinel_slots.max(initial=-1))
         if len(bits) <= last or bits.shape[1] < self.shots:
             raise JobError(

@@ -176,8 +176,8 @@ def _zero_outcome(second: list[PlacedInstruction], compiler: Compiler) -> FloatA
     )
 
 
-class PointProgram:
-    """U(x), rotations and measurements with their noise, ready for any number of rows.
+class OutcomeProgram:
+    """A circuit that reads all qubits with its noise, ready for any number of rows.
 
     Parameters
     ----------

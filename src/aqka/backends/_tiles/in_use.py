@@ -8,6 +8,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.backends._noisy.models import used_qubits
+from aqka.backends._programs import Program, SentCircuits
 from aqka.backends._tiles.places import Place, Shape, shape_of
 from aqka.backends.tiles import TileRule, Tiling, find_tiles
 
@@ -73,13 +74,15 @@ class TilesInUse:
         self._device, self.rule = device, rule
         self._found: dict[str, Tiling] = {}
         self._dropped: set[str] = set()
-        self._circuits: dict[tuple[str, ...], TiledCircuit] = {}
+        self._tiled: dict[tuple[str, ...], TiledCircuit] = {}
 
-    def find(self, kind: str, circuit: "QuantumCircuit") -> Tiling:
-        """Return the tiles of a kind of circuit, transpiled for the device as ``circuit``."""
-        if kind not in self._found:
-            self._found[kind] = find_tiles(circuit, self._device, self.rule)
-        return self._found[kind].without(self._dropped)
+    def find(self, program: Program, circuits: SentCircuits) -> Tiling:
+        """Return the tiles of a program's circuit."""
+        standing = program.standing
+        if standing.name not in self._found:
+            circuit = circuits.of(standing).circuit
+            self._found[standing.name] = find_tiles(circuit, self._device, self.rule)
+        return self._found[standing.name].without(self._dropped)
 
     def drop(self, names: set[str]) -> None:
         """Use some tiles no more; at least one must be left of every circuit's."""
@@ -87,27 +90,19 @@ class TilesInUse:
             tiling.without(self._dropped | names)
         self._dropped |= names
 
-    def tiled(
-        self,
-        kind: str,
-        circuit: "QuantumCircuit",
-        n_tiles: int,
-        guest: "QuantumCircuit | None" = None,
-    ) -> TiledCircuit:
-        """Return the circuit on so many tiles, in the order of their names.
+    def tiled(self, program: Program, circuits: SentCircuits, n_tiles: int) -> TiledCircuit:
+        """Return a program's circuit on so many tiles, in the order of their names.
 
-        ``guest``, on the same qubits of the device as the circuit, is put in its place on every
-        tile. Where a submission was begun with another number than there are now, before a tile was
+        Where a submission was begun with another number than there are now, before a tile was
         dropped or the device calibrated anew, the rest of it needs that number, good or not.
         """
-        tiling = self.find(kind, circuit)
+        tiling, standing = self.find(program, circuits), circuits.of(program.standing).circuit
         if len(tiling) != n_tiles:
             rule = replace(self.rule, count=n_tiles, worst=0.0, mean=0.0)
-            tiling = find_tiles(circuit, self._device, rule)
+            tiling = find_tiles(standing, self._device, rule)
         places = tuple(sorted(tiling.places, key=lambda place: place.name))
-        key = (kind, "" if guest is None else "guest", *(place.name for place in places))
-        if key not in self._circuits:
-            n_qubits = tiling.calibration.n_qubits
-            shape = tiling.shape if guest is None else shape_of(guest, used_qubits(circuit))
-            self._circuits[key] = tile_circuit(shape, places, n_qubits)
-        return self._circuits[key]
+        key = (program.name, *(place.name for place in places))
+        if key not in self._tiled:
+            shape = shape_of(circuits.of(program).circuit, used_qubits(standing))
+            self._tiled[key] = tile_circuit(shape, places, tiling.calibration.n_qubits)
+        return self._tiled[key]

@@ -8,10 +8,8 @@ import numpy as np
 from aqka._util import colours
 from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka import AqkaOracle
-from aqka.allocators.svm import AqkaSvm
-from aqka.allocators.svm import AqkaSvmSoft
-from aqka.allocators.baselines import Random
-from aqka.allocators.baselines import Uniform
+from aqka.allocators.baselines import Random, Uniform
+from aqka.allocators.svm import AqkaSvm, AqkaSvmSoft
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task, plant

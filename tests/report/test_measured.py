@@ -15,12 +15,14 @@ from aqka.core.settings import choose_settings
 from aqka.estimates import state_errors
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.maths.product_bases import ProductBases
-from aqka.report import measured_points as module
-from aqka.report.comparison_page import comparison_page
-from aqka.report.measured_points import measured_points
+from aqka.report import measured as module
+from aqka.report.comparison import comparison_page
+from aqka.report.measured import measured_points
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.serve.folder_watch import FolderWatch
+from aqka.sessions.gaussian_points import ProjectedPoints
+from aqka.sessions.point_heads import FidelityOfPoints
 from tests.report.helpers import words_by_question
 
 X = np.random.default_rng(0).uniform(0, 3, size=(30, 2))
@@ -43,14 +45,14 @@ def test_it_says_how_well_the_kernel_is_known(run):
     law = equivalent_pair_shots(2, 900, KernelSpread.of(exact))
     assert 0.6 < found.equivalent_shots / law < 1.6
     words = words_by_question(report)
-    assert "27,000 of 27,000 shots on 30 training points, 900 each" in words["What was spent?"]
+    assert "27,000 of 27,000 shots on 30 training points, 900 per point" in words["What was spent?"]
     known = words["How well is the kernel known?"]
     assert f"{found.equivalent_shots:,.0f} shots" in known
     assert "pure states (p = " in known
     assert report.state == "finished"
-    assert 1 < len(report.eigenvalues) <= 16  # all that states of two qubits have
+    assert 1 < len(report.measured.eigenvalues) <= 16  # all that states of two qubits have
     page = run_page(report)
-    for part in ("900 shots each", "9 settings of 2 qubits", "ZZ: 3,000 shots", "begun from Py"):
+    for part in ("900 shots each", "9 settings of 2 qubits", "ZZ: 3,000 shots", "started from Py"):
         assert part in page
     comparison_page([report, report])
 
@@ -95,7 +97,7 @@ def test_a_run_that_was_cut_off_is_told_as_far_as_it_goes(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         acquire(Refuses(X), Y, 900, design="points", directory=tmp_path / "none")
     empty = run_report(tmp_path / "none")
-    assert empty.measured is None
+    assert empty.measured.kernel is None
     assert "no shots yet" in run_page(empty)
 
 
@@ -113,7 +115,7 @@ def test_points_with_too_few_shots_for_reduced_states_are_no_error():
     table = PointTable(3, choose_settings(9, seed=0))
     plan = even_plan([0, 1, 2], table.settings, shots_per_point=10)
     table.add(plan, OutcomeCounts(np.arange(len(plan)), np.zeros(len(plan), int), plan.shots))
-    assert measured_points(table) is None
+    assert measured_points(table, ProjectedPoints()).kernel is None
 
 
 def test_errors_of_mixed_states_and_what_is_too_much(monkeypatch):
@@ -123,12 +125,12 @@ def test_errors_of_mixed_states_and_what_is_too_much(monkeypatch):
     chances = 0.85 * clean + 0.15 / 4
     counts = random.multinomial(plan.shots, chances[plan.points, plan.settings])
     table.add(plan, OutcomeCounts.of_dense(counts))
-    found = measured_points(table)
+    found = measured_points(table, FidelityOfPoints())
     assert "not those of pure states" in " ".join(found.sentences)
     above = np.triu_indices(14, k=1)
     z = (found.kernel - zz_kernel(X[:14]))[above] / found.errors[above]
     assert 0.6 < np.sqrt(np.mean(z**2)) < 1.5
     monkeypatch.setattr(state_errors, "MAX_BOOTSTRAP_OUTCOMES", 6 * 9 * 4 - 1)
-    assert measured_points(table.subset(range(6))).median_error is None
+    assert measured_points(table.subset(range(6)), FidelityOfPoints()).median_error is None
     monkeypatch.setattr(module, "MAX_ASSESSED_POINTS", 13)
-    assert measured_points(table) is None
+    assert measured_points(table, FidelityOfPoints()).kernel is None

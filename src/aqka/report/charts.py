@@ -5,16 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.insight.diagnostics import gini
 from aqka.insight.hindsight import FewerShots
 from aqka.maths.metrics import share_interval
 from aqka.report.chart import Chart, Scale
-from aqka.report.lorenz import lorenz_curve
-from aqka.report.point_results import PointResults
 from aqka.report.run_report import RunReport
+from aqka.report.tested import ClassResults, ValueResults
 
 MAX_DRAWN_POINTS = 300
+MAX_DRAWN_ENTRIES = 600
+CURVE_POINTS = 200  # of a Lorenz curve
 SMALL_EIGENVALUE = 1e-6  # of the largest, below which the axis does not reach
 
 
@@ -37,8 +38,13 @@ def accuracy_by_round(report: RunReport) -> Chart | None:
     chart.add_key("c1", "cross-validated, 95 %")
     for s, a in zip(shots, accuracy, strict=True):
         chart.add_dot(s, a, "c1", f"{int(s):,} shots: {a:.3f}")
-    if report.point_results is not None:
-        _add_test_accuracy(chart, report.point_results, beyond=shots[-1])
+    if report.tested is not None and report.tested.accuracy_levels:
+        low, high, majority = report.tested.accuracy_levels
+        place, score = shots[-1] * 1.03, report.tested.score
+        chart.add_level(majority, "majority class, test points")
+        chart.add_interval(place, low, high, "c2")
+        chart.add_dot(place, score, "c2", f"test points: {score:.3f}", 4)
+        chart.add_key("c2", "test points, 95 % interval")
     return chart
 
 
@@ -48,13 +54,13 @@ def accuracy_axes(reports: Sequence[RunReport]) -> tuple[Scale, Scale]:
     values: list[float] = []
     for report in reports:
         most = max(most, float(report.table.total))
-        found, n_points = report.point_results, report.table.n_points
+        n_points = report.table.n_points
         for a in (r.accuracy for r in report.rounds if r.accuracy is not None):
             values += accuracy_band(a, n_points)
         for part in report.fewer:
             values += fewer_band(part, n_points)
-        if found is not None:
-            values += [*found.interval, found.majority_accuracy]
+        if report.tested is not None:
+            values += report.tested.accuracy_levels
     return Scale(0, most * 1.08), Scale.around(values)
 
 
@@ -69,20 +75,12 @@ def fewer_band(part: FewerShots, n_points: int) -> tuple[float, float]:
     return min(low, part.accuracy - 2 * part.error), max(high, part.accuracy + 2 * part.error)
 
 
-def _add_test_accuracy(chart: Chart, found: PointResults, beyond: float) -> None:
-    chart.add_level(found.majority_accuracy, "majority class, test points")
-    place = beyond * 1.03
-    chart.add_interval(place, *found.interval, "c2")
-    chart.add_dot(place, found.accuracy, "c2", f"test points: {found.accuracy:.3f}", 4)
-    chart.add_key("c2", "test points, 95 % interval")
-
-
 def diagnostics_by_round(report: RunReport) -> Chart | None:
     """Draw the Gini of the sensitivities and the share of pairs seen."""
-    if not report.rounds or report.measures_points:
+    if not report.rounds:
         return None
     shots = [float(r.shots) for r in report.rounds]
-    seen = [r.pairs_seen / report.pairs.n_pairs for r in report.rounds]
+    seen = [r.pairs_seen / report.measured.shots.size for r in report.rounds]
     chart = Chart(
         "Diagnostics by round",
         "Diagnostics by round",
@@ -106,7 +104,7 @@ def _add_ginis(chart: Chart, ginis: list[tuple[float, float]]) -> None:
     chart.add_key("c4 dashed", "Gini of the sensitivities")
     for s, g in ginis:
         chart.add_dot(s, g, "c4", f"{int(s):,} shots: Gini {g:.3f}")
-    chart.note = "Read from counts the Gini is pulled toward 0.6 whatever the truth: a weak hint."
+    chart.note = "A weak hint: noise pulls a Gini that is read from counts toward 0.6."
 
 
 def fewer_shots_curve(report: RunReport) -> Chart | None:
@@ -121,8 +119,8 @@ def fewer_shots_curve(report: RunReport) -> Chart | None:
         *accuracy_axes([report]),
         "training shots kept",
         "accuracy",
-        note="Shots are left out at random from every pair, without a new one: does accuracy still "
-        "grow at the right end?",
+        note="Shots are left out at random from every pair. If accuracy still grows at the right "
+        "end, more shots may help.",
     )
     chart.add_band(shots, [low for low, _ in bands], [high for _, high in bands], "c1")
     chart.add_line(shots, [part.accuracy for part in report.fewer], "c1")
@@ -142,12 +140,13 @@ def concentration(report: RunReport) -> Chart:
         Scale(0, 1),
         "share of pairs, least first",
         "share of the sum",
-        note="The further a curve hangs below the line, the fewer pairs hold most of it.",
+        note="The further a curve hangs below the line, the fewer pairs hold most of the sum.",
     )
     chart.add_line([0, 1], [0, 1], "even")
-    if report.sensitivity is not None:
-        _add_lorenz(chart, report.sensitivity, "c4 dashed", "sensitivity |g|")
-    _add_lorenz(chart, report.table.shots.astype(np.float64), "c2", "shots")
+    sensitivity = report.measured.sensitivity
+    if sensitivity is not None:
+        _add_lorenz(chart, sensitivity, "c4 dashed", "sensitivity |g|")
+    _add_lorenz(chart, report.measured.shots.astype(np.float64), "c2", "shots")
     chart.add_key("even", "all pairs alike")
     return chart
 
@@ -158,9 +157,11 @@ def _add_lorenz(chart: Chart, values: FloatArray, look: str, name: str) -> None:
     chart.add_key(look, f"{name}, Gini {gini(values):.3f}")
 
 
-def spectrum(report: RunReport) -> Chart:
+def spectrum(report: RunReport) -> Chart | None:
     """Draw the eigenvalues of the kernel estimate, and how far noise alone reaches."""
-    values, floor = report.eigenvalues, report.noise_floor
+    values, floor = report.measured.eigenvalues, report.measured.noise_floor
+    if not values.size:
+        return None
     size = np.maximum(np.abs(values), 1e-12)
     chart = Chart(
         "Spectrum of the kernel estimate",
@@ -187,11 +188,11 @@ def _spectrum_note(values: FloatArray, floor: float) -> str:
     above, negative = int(np.sum(values > floor)), int(np.sum(values < 0))
     return (
         f"{above} of {values.size} eigenvalues are above what shot noise alone reaches (2σ√N). "
-        f"{negative} are negative, which no exact kernel's are."
+        f"{negative} are negative; those of an exact kernel never are."
     )
 
 
-def decision_values(found: PointResults) -> Chart:
+def decision_values(found: ClassResults) -> Chart:
     """Draw the decision values of the test points with their intervals."""
     order = _drawn_points(found)
     left_out = found.value.size - order.size
@@ -216,19 +217,127 @@ def decision_values(found: PointResults) -> Chart:
     return chart
 
 
-def _drawn_points(found: PointResults) -> NDArray[np.int64]:
+def _drawn_points(found: ClassResults) -> NDArray[np.int64]:
     """Return the points by their value; of many the closest, for the clearest say least."""
     closest = np.argsort(np.abs(found.value), kind="stable")[:MAX_DRAWN_POINTS]
     return closest[np.lexsort((closest, found.value[closest]))]
 
 
-def _add_point(chart: Chart, found: PointResults, place: int, k: int, size: float) -> None:
+def _add_point(chart: Chart, found: ClassResults, place: int, k: int, size: float) -> None:
     value, low, high = float(found.value[k]), float(found.low[k]), float(found.high[k])
-    if found.total_low is not None and found.total_high is not None:
-        chart.add_interval(place, float(found.total_low[k]), float(found.total_high[k]), "total")
+    wide = found.wide(k)
+    if wide is not None:
+        chart.add_interval(place, *wide, "total")
     chart.add_interval(place, low, high, "c5")
     words = (
         f"{found.ids[k]}: predicted {found.predicted[k]}, is {found.truth[k]}; "
         f"{value:+.3f}, {low:+.3f} to {high:+.3f}"
     )
     chart.add_dot(place, value, "c2" if found.right[k] else "c1 hollow", words, size)
+
+
+def predicted_values(found: ValueResults) -> Chart:
+    """Draw the values of a regression against their targets, with their intervals."""
+    order = np.argsort(found.truth, kind="stable")
+    drawn = order[np.unique(np.linspace(0, len(order) - 1, MAX_DRAWN_POINTS).astype(int))]
+    ends = [*found.truth, *found.low[drawn], *found.high[drawn]]
+    scale = Scale.around([float(v) for v in ends])
+    chart = Chart(
+        "Predicted values",
+        "Predicted values against targets",
+        scale,
+        scale,
+        "target",
+        "predicted",
+        note="On the line a prediction equals its target.",
+    )
+    line = [scale.low, scale.high]
+    chart.add_line(line, line, "c4 dashed")
+    chart.add_key("c4 dashed", "predicted = target")
+    chart.add_key("c5", "90 %, shot noise of the test shots")
+    for k in drawn:
+        x, y = float(found.truth[k]), float(found.value[k])
+        chart.add_interval(x, float(found.low[k]), float(found.high[k]), "c5")
+        chart.add_dot(x, y, "c2", f"{found.ids[k]}: {y:.4g}, target {x:.4g}", 2.6)
+    return chart
+
+
+def shots_by_point(report: RunReport) -> Chart:
+    """Draw the shots of every point, the fewest first."""
+    shots = np.sort(report.measured.shots)
+    chart = _counts(
+        "Shots per point",
+        shots,
+        "points, fewest first",
+        note=f"{shots[0]:,} shots each."
+        if shots[0] == shots[-1]
+        else f"From {shots[0]:,} to {shots[-1]:,} shots, {shots.mean():,.0f} on average.",
+    )
+    for k in np.unique(np.linspace(0, shots.size - 1, MAX_DRAWN_POINTS).astype(int)):
+        chart.add_dot(k + 1.0, float(shots[k]), "c2", f"{shots[k]:,} shots", 2.2)
+    return chart
+
+
+def shots_by_setting(report: RunReport) -> Chart:
+    """Draw the shots of every Pauli setting, all points together."""
+    by_setting = report.measured.by_setting
+    n_qubits = len(by_setting[0][0])
+    chart = _counts(
+        "Shots per setting",
+        np.array([count for _, count in by_setting]),
+        "Pauli settings",
+        note=f"All points share {len(by_setting)} settings of {n_qubits} qubits; point at one for "
+        "its letters, qubit 0 first.",
+    )
+    for k, (letters, count) in enumerate(by_setting):
+        chart.add_dot(k + 1.0, float(count), "c3", f"{letters}: {count:,} shots", 2.2)
+    return chart
+
+
+def errors_by_entry(report: RunReport) -> Chart | None:
+    """Draw the standard errors of K̂ and, for a fidelity, what shots on every pair would give."""
+    entries, errors = report.measured.above_diagonal()
+    if not errors.size:
+        return None
+    worth, line = report.measured.equivalent_shots, np.linspace(0, 1, 41)
+    by_pairs = np.zeros(41) if worth is None else np.sqrt(line * (1 - line) / worth)
+    highest = float(max(errors.max(initial=0), by_pairs.max()))
+    chart = Chart(
+        "How well K̂ is known",
+        "Standard errors of the kernel estimate",
+        Scale(0, 1),
+        Scale(0, 1.05 * highest or 1.0),
+        "kernel estimate K̂",
+        "standard error",
+    )
+    for k in np.unique(np.linspace(0, entries.size - 1, MAX_DRAWN_ENTRIES).astype(int)):
+        words = f"K̂ = {entries[k]:.3f} ± {errors[k]:.3f}"
+        chart.add_dot(float(entries[k]), float(errors[k]), "c2", words, 1.6)
+    chart.add_key("c2", "entries")
+    if worth is not None:
+        chart.add_line(list(line), list(by_pairs), "c1")
+        chart.add_key("c1", f"{worth:,.0f} shots on every pair")
+        chart.note = "That many shots on every pair would give the same mean variance."
+    return chart
+
+
+def _counts(heading: str, shots: IntArray, x_label: str, note: str) -> Chart:
+    most = float(max(shots.max(initial=0), 1))
+    axes = Scale(0, shots.size + 1.0), Scale(0, 1.08 * most)
+    return Chart(heading, heading, *axes, x_label, "shots", note=note)
+
+
+def lorenz_curve(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the share of the pairs, least first, and of the sum they hold.
+
+    Examples
+    --------
+    >>> x, y = lorenz_curve(np.array([1.0, 3.0]))
+    >>> x.tolist(), y.tolist()
+    ([0.0, 0.5, 1.0], [0.0, 0.25, 1.0])
+    """
+    ordered = np.sort(values)
+    total = ordered.sum() or 1.0
+    share = np.concatenate([[0.0], np.cumsum(ordered) / total])
+    keep = np.unique(np.linspace(0, ordered.size, min(ordered.size, CURVE_POINTS) + 1).astype(int))
+    return keep / ordered.size, share[keep]

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from aqka.report import run_sections as module
-from aqka.report.confusion import confusion_matrix
-from aqka.report.glossary import GLOSSARY
+from aqka.report import sections as module
 from aqka.report.run_page import run_page
-from aqka.report.run_sections import Section, run_sections
+from aqka.report.sections import Section, confusion_matrix, run_sections
+from aqka.report.words import GLOSSARY
 from tests.report.verdicts import with_evidence
 
 
@@ -19,7 +18,7 @@ def headings(report):
 def test_what_a_run_has_nothing_to_say_in_is_left_out(report):
     full = headings(report)
     assert full[:3] == ["Beside other models", "Test points", "Where the shots went"]
-    pending = replace(report, point_results=None, rivals=[])
+    pending = replace(report, tested=None, rivals=[])
     assert [one for one in full if one not in headings(pending)] == full[:2]
     bare = replace(pending, study_text="", circuit=replace(report.circuit, facts={}))
     assert "Settings" not in headings(bare)
@@ -34,7 +33,7 @@ def test_a_section_can_be_replaced_by_another(report, monkeypatch):
     def other(_):
         return Section("settings", "Where the shots of points went", {"study": "a picture"})
 
-    builders = [other if build is module._shots else build for build in module.BUILDERS]
+    builders = [other if build is module._maps else build for build in module.BUILDERS]
     monkeypatch.setattr(module, "BUILDERS", tuple(builders))
     page = run_page(report)
     assert "<h2>Where the shots of points went</h2>" in page
@@ -57,7 +56,7 @@ def test_rivals_stand_in_a_table_with_their_intervals(report):
 
 
 def test_the_confusion_matrix_counts_every_point_once(report):
-    found = report.point_results
+    found = report.tested
     matrix = confusion_matrix(found)
     counted = {
         (truth, answer): cell.number
@@ -92,5 +91,5 @@ def test_accuracy_has_one_axis_in_all_charts(report):
     by_round, fewer, diagnostics = section.data["charts"]
     assert by_round.x == fewer.x == diagnostics.x
     assert by_round.y == fewer.y
-    low, high = np.array(report.point_results.interval)
+    low, high = np.array(report.tested.interval)
     assert by_round.y.low < low < high < by_round.y.high

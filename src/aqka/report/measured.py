@@ -1,0 +1,155 @@
+"""What the training shots say: where they went, and the kernel that follows from them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.pairs import PairTable
+from aqka.core.points import PointTable
+from aqka.core.settings import LETTERS
+from aqka.designs import PointEstimate
+from aqka.designs.point_kernels import StateEstimate
+from aqka.errors import InputError
+from aqka.insight.hindsight import noise_floor
+from aqka.study.rounds import MAX_ASSESSED_POINTS
+
+MAX_PURE_STEPS = 2**30
+ZERO = 1e-9  # of the largest eigenvalue
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The counts of a run, and the kernel that they give.
+
+    Attributes
+    ----------
+    table, unit, shots
+        The counts, what a shot is spent on (``pair`` or ``point``), and the shots of each.
+    eigenvalues, noise_floor
+        Of the kernel estimate, falling, empty where it is not known; and the largest that shot
+        noise alone can reach, 0 where that is not known.
+    sensitivity
+        |g| of each pair; None without labels.
+    kernel, errors
+        Of points, K̂ of all with each other, and the standard errors of its entries; None where
+        they are not worked out.
+    by_setting
+        Of points, the letters of each Pauli setting and its shots.
+    is_fidelity
+        Whether it is the fidelity kernel, which pairs measure, and not a projected one.
+    sentences
+        Which kernel it is, and whether the states are pure.
+    """
+
+    table: Any
+    unit: str
+    shots: IntArray
+    eigenvalues: FloatArray = field(default_factory=lambda: np.zeros(0))
+    noise_floor: float = 0.0
+    sensitivity: FloatArray | None = None
+    kernel: FloatArray | None = None
+    errors: FloatArray | None = None
+    by_setting: list[tuple[str, int]] = field(default_factory=list)
+    is_fidelity: bool = True
+    sentences: list[str] = field(default_factory=list)
+
+    @property
+    def seen(self) -> float:
+        """Share of the pairs or points with at least one shot."""
+        return float(np.mean(self.shots > 0))
+
+    @property
+    def a_unit(self) -> str:
+        """Shots of a pair or a point on average, in words."""
+        return f"{self.shots.mean():,.{1 if self.unit == 'pair' else 0}f} per {self.unit}"
+
+    def maps(self) -> dict[str, FloatArray]:
+        """Return the matrices of the heat maps: counts and sensitivities of pairs, or K̂."""
+        if self.kernel is not None:
+            found = {"kernel": self.kernel, "errors": self.errors}
+            return {name: values for name, values in found.items() if values is not None}
+        if self.by_setting:
+            return {}
+        values = {"shots": self.shots, "hits": self.table.hits}
+        if self.sensitivity is not None and self.sensitivity.max(initial=0) > 0:
+            values["sensitivity"] = self.sensitivity / self.sensitivity.max()
+        return {
+            name: self.table.square(value.astype(np.float64), known_diagonal=0.0)
+            for name, value in values.items()
+        }
+
+    def above_diagonal(self) -> tuple[FloatArray, FloatArray]:
+        """Return the entries of K̂ above the diagonal and their errors, where these are known."""
+        if self.kernel is None or self.errors is None:
+            return np.zeros(0), np.zeros(0)
+        above = np.triu_indices(len(self.kernel), k=1)
+        return self.kernel[above], self.errors[above]
+
+    @property
+    def median_error(self) -> float | None:
+        """Median standard error of an entry, where errors are known."""
+        errors = self.above_diagonal()[1]
+        return float(np.median(errors)) if errors.size else None
+
+    @property
+    def equivalent_shots(self) -> float | None:
+        """Shots on every pair that would give the same mean variance; None where pairs cannot."""
+        entries, errors = self.above_diagonal()
+        if not errors.size or not self.is_fidelity:
+            return None
+        return float(np.mean(entries * (1 - entries))) / max(float(np.mean(errors**2)), 1e-300)
+
+
+def measured_pairs(
+    table: PairTable, eigenvalues: FloatArray, sensitivity: FloatArray | None = None
+) -> Measured:
+    """Return what the counts of pairs say."""
+    floor = noise_floor(table)
+    return Measured(table, "pair", table.shots, np.asarray(eigenvalues), floor, sensitivity)
+
+
+def measured_points(table: PointTable, read: Callable[[], PointEstimate]) -> Measured:
+    """Return what the counts say, without a kernel while it cannot be read."""
+    if table.n_points > MAX_ASSESSED_POINTS:
+        why = f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here."
+        return _measured(table, [why])
+    try:
+        estimate = read()
+    except InputError:
+        why = "Some points have no shots yet, or too few, so there is no kernel to show."
+        return _measured(table, [why])
+    known = isinstance(estimate, StateEstimate)
+    # Errors that take more than about ten seconds are left out: pure states need 8ⁿ steps a point.
+    slow = known and table.n_points * 8**table.n_qubits > MAX_PURE_STEPS
+    variance = None if slow else estimate.variance
+    tests = estimate.tests if isinstance(estimate, StateEstimate) else []
+    return _read(
+        table,
+        estimate.kernel,
+        None if variance is None else np.sqrt(variance),
+        [estimate.meaning, *(test.sentence for test in tests)],
+        is_fidelity=known,
+    )
+
+
+def _read(
+    table: PointTable,
+    kernel: FloatArray,
+    errors: FloatArray | None,
+    words: list[str],
+    is_fidelity: bool = False,
+) -> Measured:
+    values = np.linalg.eigvalsh(kernel)[::-1]
+    others = values[np.abs(values) > ZERO * values[0]]  # states have at most 4ⁿ that are not 0
+    found = {"eigenvalues": others, "kernel": kernel, "errors": errors, "is_fidelity": is_fidelity}
+    return _measured(table, words, **found)
+
+
+def _measured(table: PointTable, words: list[str], **found: Any) -> Measured:
+    letters = ("".join(LETTERS[letter] for letter in row) for row in table.settings)
+    by_setting = list(zip(letters, map(int, table.shots.sum(axis=0)), strict=True))
+    shots = table.shots_per_point
+    return Measured(table, "point", shots, by_setting=by_setting, sentences=words, **found)

@@ -1,0 +1,258 @@
+"""The test points of a run: what was predicted, how sure it is, and how good."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka.maths.metrics import PairedShares, compare_shares, share_interval
+from aqka.report.rivals import LEVEL, Rival, rmse_interval
+from aqka.report.words import capital, p_text, range_text
+from aqka.study.value_scores import ValueScores
+
+MOST_WIDER = 2.0  # times the narrow intervals' reach, that a drawing makes room for
+
+
+@dataclass(frozen=True, eq=False)
+class PointResults:
+    """What test points of classes and of values share, in their order.
+
+    Attributes
+    ----------
+    ids
+        What the user's file calls them.
+    value
+        The predicted number: the decision value f, with more than two classes the lead of the
+        first; of a regression the value in the target's units.
+    low, high
+        90 % interval of the value from the test shots, the head taken as given.
+    total_low, total_high, no_total
+        Interval that counts the training shots too; None where it is not known, and why.
+    shots
+        Shots spent on each point.
+    """
+
+    ids: list[str]
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    total_low: FloatArray | None
+    total_high: FloatArray | None
+    no_total: str
+    shots: IntArray
+
+    def wide(self, k: int) -> tuple[float, float] | None:
+        """Return the interval of a point that counts the training shots too."""
+        if self.total_low is None or self.total_high is None:
+            return None
+        return float(self.total_low[k]), float(self.total_high[k])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassResults(PointResults):
+    """Test points of a classifier.
+
+    Attributes
+    ----------
+    truth, predicted, classes
+        Their classes and those predicted, as text, and all that there are.
+    right, guess_right
+        Where these agree, and where always answering the training majority class is right.
+    settled
+        Whether more test shots could hardly change the class.
+    could_flip
+        Whether the same fit on the exact kernel could give another class; None: unknown.
+    balanced_accuracy
+        Over all test points.
+    """
+
+    truth: list[str]
+    predicted: list[str]
+    classes: list[str]
+    right: BoolArray
+    guess_right: BoolArray
+    settled: BoolArray
+    could_flip: BoolArray | None
+    balanced_accuracy: float
+
+    metric: ClassVar = "accuracy"
+    guess: ClassVar = "majority class"
+    detail: ClassVar = "–"
+    detail_heading: ClassVar = "only it right : only the run right"
+    test_words: ClassVar = "by the exact McNemar test"
+    sign: ClassVar = 1  # of a better score
+
+    @property
+    def score(self) -> float:
+        """Accuracy: the share of test points that are predicted correctly."""
+        return float(self.right.mean())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the accuracy by Wilson's formula."""
+        return share_interval(int(self.right.sum()), self.right.size)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the accuracy."""
+        return float(np.sqrt(self.score * (1 - self.score) / self.right.size))
+
+    @property
+    def majority_accuracy(self) -> float:
+        """Share that the training majority class is right on."""
+        return float(self.guess_right.mean())
+
+    @property
+    def accuracy_levels(self) -> list[float]:
+        """What an axis of accuracy must hold: the ends of the interval, and the majority class."""
+        return [*self.interval, self.majority_accuracy]
+
+    @property
+    def over_guessing(self) -> PairedShares:
+        """The predictions against the training majority class, point by point."""
+        return compare_shares(self.right, self.guess_right)
+
+    @property
+    def reach(self) -> float:
+        """How far from the border a drawing goes: wide intervals may leave it."""
+        narrow = float(np.max(np.abs([self.low, self.high]), initial=0.0))
+        if self.total_low is None or self.total_high is None:
+            return narrow or 1.0
+        wide = float(np.max(np.abs([self.total_low, self.total_high]), initial=0.0))
+        return min(wide, MOST_WIDER * narrow) or 1.0
+
+    def shown(self, *scores: float) -> str:
+        """Return an accuracy, or an interval of it, as text."""
+        return range_text(*scores) if len(scores) == 2 else f"{scores[0]:.3f}"
+
+    @property
+    def score_words(self) -> str:
+        """The accuracy, and on how many points."""
+        return f"{self.score:.3f} on {len(self.truth)} test points"
+
+    def accuracy_words(self, guess: Rival | None) -> list[str]:
+        """Return the accuracy beside that of the majority class, in sentences."""
+        against = self.over_guessing
+        how = "not shown to be better than"
+        if against.p_value < LEVEL:
+            how = "better than" if against.difference > 0 else "worse than"
+        return [
+            f"{self.score_words} (95 % interval {range_text(*self.interval)}).",
+            f"This is {how} always answering the majority class, which scores "
+            f"{self.majority_accuracy:.3f} (difference {against.difference:+.3f}; only the run is "
+            f"right on {against.only_first}, only the majority class on {against.only_second}; "
+            f"{p_text(against.p_value)}).",
+        ]
+
+    def certainty_words(self) -> str:
+        """Return how many classes are settled, and how many could flip."""
+        text = (
+            f"{self.settled.sum()} of {len(self.truth)} classes are settled: more test shots would "
+            "hardly change them."
+        )
+        if self.could_flip is None:
+            return text
+        return f"{text} {self.could_flip.sum()} could differ if the kernel were known exactly."
+
+    def tiles(self) -> list[tuple[str, str]]:
+        """Return the large figures of the page, each with what it is."""
+        return [
+            (f"{self.score:.3f}", f"test accuracy, 95\u00a0%: {range_text(*self.interval)}"),
+            (f"{self.majority_accuracy:.3f}", "majority class"),
+            (f"{self.balanced_accuracy:.3f}", "balanced accuracy"),
+            (f"{self.settled.sum()} of {len(self.truth)}", "test points settled"),
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the figures for a program."""
+        found = {
+            "accuracy": self.score,
+            "standard_error": self.standard_error,
+            "interval": list(self.interval),
+            "balanced_accuracy": self.balanced_accuracy,
+            "majority_accuracy": self.majority_accuracy,
+            "gain": self.over_guessing.difference,
+            "gain_p_value": self.over_guessing.p_value,
+            "ids": self.ids,
+            "predicted": self.predicted,
+            "settled": int(self.settled.sum()),
+            "could_flip": None if self.could_flip is None else int(self.could_flip.sum()),
+            "points": len(self.truth),
+            "shots": int(self.shots.sum()),
+        }
+        return {"test_points": found}
+
+
+@dataclass(frozen=True, eq=False)
+class ValueResults(PointResults):
+    """Test points of a regression, with their targets and how good the values are."""
+
+    truth: FloatArray
+    scores: ValueScores
+
+    metric: ClassVar = "root mean square error"
+    guess: ClassVar = "training points' mean"
+    detail_heading: ClassVar = "R²"
+    test_words: ClassVar = "by their squared errors, with Student's paired test"
+    accuracy_levels: ClassVar[list[float]] = []
+    sign: ClassVar = -1  # of a better score
+
+    @property
+    def score(self) -> float:
+        """The root mean square error."""
+        return self.scores.rmse
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the root mean square error."""
+        return rmse_interval(self.scores)
+
+    @property
+    def detail(self) -> str:
+        """R²."""
+        return f"{self.scores.r2:.3f}"
+
+    def shown(self, *scores: float) -> str:
+        """Return an error, or an interval of it, as text."""
+        return " to ".join(f"{score:.4g}" for score in scores)
+
+    @property
+    def score_words(self) -> str:
+        """Error and R², and on how many points."""
+        return (
+            f"root mean square error {self.scores.rmse:.4g} ± {self.scores.rmse_error:.2g} on "
+            f"{len(self.truth)} test points (R² {self.scores.r2:.2f})"
+        )
+
+    def accuracy_words(self, guess: Rival | None) -> list[str]:
+        """Return the error beside that of the training points' mean, in sentences."""
+        how = "" if guess is None else f" ({guess.compared})"
+        return [
+            f"{capital(self.score_words)}.",
+            f"Always answering the training points' mean gives {self.scores.mean_rmse:.4g}{how}.",
+            f"Half of the errors are below {np.median(np.abs(self.value - self.truth)):.4g}.",
+        ]
+
+    def certainty_words(self) -> str:
+        """Return what the intervals are for: most targets lie outside of them."""
+        inside = float(np.mean((self.low <= self.truth) & (self.truth <= self.high)))
+        return (
+            "The intervals are for shot noise alone: where unlimited test shots would put the "
+            f"prediction, not where the target lies ({inside:.0%} of the targets are inside)."
+        )
+
+    def tiles(self) -> list[tuple[str, str]]:
+        """Return the large figures of the page, each with what it is."""
+        return [
+            (f"{self.score:.4g}", f"root mean square error, ± {self.scores.rmse_error:.2g}"),
+            (f"{self.scores.mean_rmse:.4g}", "error of the training points' mean"),
+            (self.detail, "R²"),
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the figures for a program."""
+        return {"test_points": None, "test_values": asdict(self.scores)}
+
+
+Tested = ClassResults | ValueResults

@@ -1,0 +1,193 @@
+"""What a run used: shots, QPU time and money beside its quote, and the circuit it ran."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from aqka._util.text import inert
+from aqka.backends.feature_maps import built_in_map
+from aqka.insight.exact_kernels import FeatureMap
+from aqka.planning.budget import price
+from aqka.planning.device import HERON
+from aqka.planning.quotes import Quote
+from aqka.report.words import count_text
+from aqka.runs.audit import Audit
+from aqka.study.data import Points
+from aqka.study.results import quote_versus_actual
+from aqka.study.schema import Study
+
+MAX_DRAWN_QUBITS = 16
+MAX_DRAWING = 20_000  # characters
+MAX_LISTED = 20  # kinds of gates, places, calibrations
+FOLD = 110  # columns of the drawing, after which it goes on below
+
+BUILT_IN_WORDS = {
+    "zz": "ZZ map, neighbours coupled",
+    "zz-full": "ZZ map, all pairs coupled",
+    "z": "Z map without couplings",
+}
+
+
+class BillRow(NamedTuple):
+    """One figure of the bill; None where it is not known."""
+
+    figure: str
+    training: float | None
+    predictions: float | None
+    sentinels: float | None = 0.0
+
+    @property
+    def total(self) -> float | None:
+        """All together, where all are known."""
+        if self.training is None or self.predictions is None or self.sentinels is None:
+            return None
+        return self.training + self.predictions + self.sentinels
+
+
+def bill(
+    training: Audit,
+    predictions: Audit | None = None,
+    quoted: Quote | None = None,
+    rate: float | None = None,
+    sentinels: int = 0,
+) -> list[BillRow]:
+    """Return shots, QPU time and money of training, predictions and sentinels.
+
+    Sentinels ride in the jobs of the others, so their reported time is in that of those. A
+    simulator reports no QPU time, and a fake device none that means anything. What the same shots
+    would take on the quoted device is an estimate: a fixed time for each job, and one execution
+    for as many shots as there are tiles.
+    """
+    parts = (training, predictions)
+    used = [None if part is None else reported(part.qpu_seconds) for part in parts]
+    shots = (training.shots, 0 if predictions is None else predictions.shots, sentinels)
+    rows = [BillRow("shots", *shots), BillRow("QPU seconds, as the backend reported", *used)]
+    estimated = [_estimate(part, quoted) for part in parts]
+    if quoted is not None:
+        estimated.append(-(-sentinels // quoted.tiles) * quoted.execution_seconds)
+        rows.append(BillRow("QPU seconds, estimated for the quoted device", *estimated))
+    if rate is not None:
+        told = any(seconds is not None for seconds in used)
+        name = "cost" if told else "cost, estimated"
+        if quoted is not None and quoted.currency:
+            name = f"{name}, {quoted.currency}"
+        costs = [None if s is None else price(s, rate) for s in (used if told else estimated)]
+        rows.append(BillRow(name, *costs))
+    return rows
+
+
+def reported(seconds: float | None) -> float | None:
+    """Return QPU time that means something: a device that runs in this process reports 0."""
+    return seconds or None
+
+
+def _estimate(part: Audit | None, quoted: Quote | None) -> float | None:
+    if quoted is None:
+        return None
+    if part is None:
+        return 0.0
+    executions = -(-part.shots // quoted.tiles)
+    return part.rounds * HERON.job_overhead + executions * quoted.execution_seconds
+
+
+def quoted_and_used(
+    quoted: Quote | None, actual: dict[str, Any], predictions: Audit | None, results: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return quoted against used, a row per figure; the predictions' quote is an upper limit."""
+    if quoted is None:
+        return []
+    if predictions is not None:
+        actual = actual | {
+            "test_shots": predictions.shots,
+            "test_submissions": predictions.rounds,
+            "test_qpu_seconds": predictions.qpu_seconds,
+            "test_wall_seconds": _prediction_seconds(results),
+        }
+    rows = quote_versus_actual(quoted, actual)
+    for row in rows:
+        if row["figure"].startswith(("QPU seconds", "cost")):
+            row["actual"] = reported(row["actual"])
+    return rows
+
+
+def _prediction_seconds(results: dict[str, Any]) -> float:
+    """Return what the results say that predictions took; they may be anyone's."""
+    actual = results.get("actual")
+    stored = actual.get("test_wall_seconds") if isinstance(actual, dict) else None
+    is_time = isinstance(stored, int | float) and 0 <= stored < math.inf
+    return float(stored) if is_time else 0.0  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class RunCircuit:
+    """What the page says about a circuit.
+
+    Attributes
+    ----------
+    facts
+        By name, in words.
+    drawing
+        The feature map in characters; empty where it cannot be drawn.
+    """
+
+    facts: Mapping[str, str]
+    drawing: str = ""
+
+
+def run_circuit(
+    study: Study,
+    points: Points,
+    feature_map: "FeatureMap | None",
+    transpiled: Any,
+    calibrations: list[str],
+) -> RunCircuit:
+    """Return what is known about a run's circuit; ``transpiled`` is what its results say."""
+    section, encoding = study.feature_map, points.encoding
+    width, n_columns = points.train.shape[1], len(encoding.columns)
+    low, high = encoding.range
+    reduced = f", the first principal components of {n_columns} columns"
+    facts = {
+        "feature map": f"{BUILT_IN_WORDS[section.map]}, {count_text(section.reps, 'repetition')}"
+        if section.map in BUILT_IN_WORDS
+        else inert(section.map),
+        "features": f"{width}{reduced if n_columns > width else ''}, scaled to {low:g} to {high:g}",
+        **_transpiled(transpiled),
+    }
+    if calibrations:
+        facts["calibrated"] = ", then ".join(calibrations[:MAX_LISTED])
+    return RunCircuit(facts, _drawing(feature_map, width, section.reps))
+
+
+def _transpiled(stored: Any) -> dict[str, str]:
+    """Return what the results say about the transpiled circuit, where they say it soundly."""
+    if not isinstance(stored, dict):
+        return {}
+    numbers = [stored.get(name) for name in ("device_qubits", "depth", "two_qubit_gates")]
+    places, gates = stored.get("places"), stored.get("gates")
+    if not all(isinstance(number, int) for number in numbers) or not isinstance(places, list):
+        return {}
+    device, depth, coupled = numbers
+    text = f"depth {depth:,}, {coupled:,} two-qubit gates"
+    if isinstance(gates, dict):
+        kinds = [f"{inert(name)} × {inert(count)}" for name, count in gates.items()]
+        text += f" ({', '.join(kinds[:MAX_LISTED])})"
+    found = {"fidelity circuit, transpiled": text}
+    if places:
+        listed = ", ".join(inert(place) for place in places[:MAX_LISTED])
+        found["layout"] = f"on qubits {listed} of {device:,}"
+    return found
+
+
+def _drawing(feature_map: "FeatureMap | None", width: int, repetitions: int) -> str:
+    """Return the map as Qiskit draws it in characters, where Qiskit is installed."""
+    if feature_map is None or find_spec("qiskit") is None:
+        return ""
+    circuit: Any = feature_map
+    if isinstance(feature_map, str):
+        circuit = built_in_map(feature_map, width, repetitions)
+    if circuit.num_qubits > MAX_DRAWN_QUBITS:
+        return ""
+    drawing = str(circuit.draw("text", fold=FOLD, idle_wires=False))
+    return drawing if len(drawing) <= MAX_DRAWING else ""
