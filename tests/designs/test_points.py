@@ -92,7 +92,7 @@ def test_three_classes_and_real_targets():
     found = predict(acquire(backend, three, 40 * 2000, design=PURE).fit(), backend, 40 * 1000)
     assert found.f.shape == (40, 3)
     assert np.mean(found.labels == three) > 0.85
-    target = np.cos(X[:, 0])
+    target, backend = np.cos(X[:, 0]), StatevectorBackend(X, seed=4)
     head = acquire(backend, target, 40 * 2000, design=PURE).fit()
     f = head.decide(acquire(backend, target, 40 * 2000, design=PURE).table).f
     assert np.corrcoef(f, target)[0, 1] > 0.95
