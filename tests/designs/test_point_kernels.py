@@ -5,7 +5,7 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 
-from aqka import InputError, StatevectorBackend, acquire
+from aqka import InputError, MatrixBackend, StatevectorBackend, acquire
 from aqka.backends.statevector import zz_kernel
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings, uniform_settings
@@ -124,6 +124,23 @@ def test_the_linear_kernel_is_the_mean_overlap_of_reduced_states(locality):
         truth.tell(device.collect(device.submit(truth.ask(), truth.tag)))
     z = (found.f - head.decide(truth.table).f) / found.deviation
     assert 0.8 < np.sqrt(np.mean(z**2)) < 1.2
+
+
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+@pytest.mark.parametrize("locality", [1, 2])
+def test_exact_states_give_the_decision_of_the_exact_kernel(form, locality):
+    """With very many training shots, f is that of the kernel by its formula."""
+    kernel = Projected(locality, form, gamma=0.4 if form == "gaussian" else None)
+    head = acquire(backend(), Y, 40 * 10**7, design=Points(kernel)).fit()
+    new = np.random.default_rng(1).uniform(0, np.pi, size=(30, 3))
+    block = overlaps(new, ANGLES, locality)
+    if form == "gaussian":  # ‖ρ - σ‖² = 2 - 2 Tr ρσ of pure states, and of products of them
+        block = np.exp(-0.4 * 3 * (2 - 2 * block))
+    f = head.estimate.decide_exactly(head, backend(new))
+    # Entries are known to about 2e-4, times the coefficients.
+    np.testing.assert_allclose(f, block @ head.alpha, atol=1e-3 * np.linalg.norm(head.alpha))
+    with pytest.raises(InputError, match="MatrixBackend has no exact states; predict"):
+        head.estimate.decide_exactly(head, MatrixBackend(np.eye(2)))
 
 
 @pytest.mark.parametrize("name", point_kernel_names())

@@ -9,13 +9,13 @@ from sklearn.preprocessing import minmax_scale
 
 from aqka import InputError, Problem, StatevectorBackend, Training, acquire, predict
 from aqka.backends import MatrixProductBackend
-from aqka.designs import Fidelity, KernelEstimate, Points, Projected, Settle
+from aqka.designs import Fidelity, KernelEstimate, Never, Points, Projected, Settle
 from aqka.designs.point_kernels import StateEstimate
 from aqka.estimates.states import FittedStates
 from aqka.readouts import make_readout
 from aqka.readouts.ridge_loo import RidgeLoo, loo_errors
 from aqka.runs.driver import drive
-from aqka.sessions import Predicting
+from aqka.sessions import Predicting, Values
 
 PURE = Points(Fidelity(rank=1))
 NOT_SETTLED = Settle(error_rate=1e-9)
@@ -65,6 +65,7 @@ def test_features_give_the_head_of_a_kernel_that_is_never_formed(readout, monkey
     assert by_features.regularisation == pytest.approx(by_kernel.regularisation)
     # The kernel is projected: its zero eigenvalues are raised to 1e-6.
     heads, y = (by_features, by_kernel), session.problem.outputs
+    np.testing.assert_allclose(*(h.alpha for h in heads), rtol=1e-3)
     np.testing.assert_allclose(*(h.estimate.operators(h) for h in heads), atol=1e-3)
     np.testing.assert_allclose(*(loo_errors(h.spectrum, y, RIDGES) for h in heads), rtol=1e-4)
     np.testing.assert_allclose(*(h.decide(session.table).f for h in heads), atol=1e-4)
@@ -160,3 +161,29 @@ def test_points_of_many_qubits_get_the_shots_that_any_statement_needs():
     # drawn again from so few miss an operator now and then, which must not end the run.
     found = predict(head, MatrixProductBackend(x), 6 * least)
     assert np.all(np.isfinite(found.high - found.low))
+
+
+def test_one_look_spends_everything_and_settles_at_the_whole_error_rate():
+    head = acquire(StatevectorBackend(X), Y, 40 * 500, design=PURE).fit()
+    session = Predicting(head, 60, 60 * 100, stop=Settle(0.05, looks=1))
+    drive(session, StatevectorBackend(NEW))
+    found = session.result()
+    assert (session.round, found.shots.sum()) == (1, 6000)
+    assert np.ptp(found.shots) == 0
+    deviation = found.decided.deviation
+    np.testing.assert_array_equal(found.settled, np.abs(found.f) > 1.6448536 * deviation)
+    assert 0 < found.settled.sum() < 60
+
+
+def test_values_are_bought_in_one_round_or_as_many_as_are_named():
+    backend, target = StatevectorBackend(X), np.cos(X[:, 0])
+    head = acquire(backend, target, 40 * 500, design=PURE).fit()
+    assert not head.has_classes
+    for stop, rounds in ((None, 1), (Never(looks=3), 3)):
+        session = Predicting(head, 40, 4001, stop=stop)
+        drive(session, backend)
+        found = session.result(level=0.8)
+        assert type(found) is Values
+        assert (session.round, found.shots.sum()) == (rounds, 4001)
+        assert not session.settled.any()
+        np.testing.assert_allclose(found.high - found.f, 1.2815516 * found.decided.deviation)
