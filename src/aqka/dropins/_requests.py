@@ -41,6 +41,7 @@ class Settings(NamedTuple):
     allocator: Any
     seed: int
     design: Pairs | Points
+    reason: str = ""
 
 
 def labels_as_numbers(y: ArrayLike) -> NDArray[Any]:
@@ -120,6 +121,7 @@ class TrainingRequest(Request):
             design=design,
             n_qubits=backend.n_qubits,
         )
+        session.reason = settings.reason
         if self.labels is None and session.allocator.steers:
             raise InputError(
                 f"allocator {type(session.allocator).__name__} is steered by labels and there are "

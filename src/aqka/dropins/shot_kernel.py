@@ -122,12 +122,12 @@ class ShotKernel(Shown):
         self._name = uuid.uuid4().hex
         _alive[self._name] = self
 
-    def _purchases_of(self, design: Any) -> Purchases:
+    def _purchases_of(self, design: Any, reason: str = "") -> Purchases:
         return Purchases(
             KnownPoints(design) if isinstance(design, Points) else KnownPairs(),
             self._factory,
             self._feature_map,
-            Settings(self._budget, self._allocator, self._seed, design),
+            Settings(self._budget, self._allocator, self._seed, design, reason),
             self._labels,
             self._directory,
         )
@@ -138,14 +138,14 @@ class ShotKernel(Shown):
             probe = self._factory(
                 rows[:2], self._feature_map, columns=None, seed=self._seed, design="points"
             )
-            self._bought = self._purchases_of(
-                resolve(
-                    n_points=max(2, len(rows)),
-                    n_qubits=probe.n_qubits,
-                    budget=2 * self._budget,
-                    measures_pairs=probe.measures_pairs,
-                ).design
+            choice = resolve(
+                allocator=self._allocator,
+                n_points=max(2, len(rows)),
+                n_qubits=probe.n_qubits,
+                budget=2 * self._budget,
+                measures_pairs=probe.measures_pairs,
             )
+            self._bought = self._purchases_of(choice.design, choice.reason)
         return self._bought
 
     def _figures(self) -> dict[str, object]:

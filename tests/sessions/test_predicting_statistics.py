@@ -6,13 +6,13 @@ binomial quantile at 1e-6: so rarely would other seeds make a correct method fai
 
 import numpy as np
 import pytest
-from aqka.sessions.prediction_result import estimate, read_block
 from scipy.stats import binom
 
 from aqka import MatrixBackend, Problem, acquire
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import breast_cancer, planted_sparse
+from aqka.designs import KernelEstimate, Settle
 from aqka.designs.sequential_test import draw_shots
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
@@ -41,7 +41,9 @@ def test_drawn_shots_have_the_right_mean_and_hardly_vary(n_shots):
 def one_point(alpha, row, n_copies):
     """A head and a block in which every test point is the same."""
     classes = np.arange(2 if alpha.ndim == 1 else alpha.shape[1])
-    head = FittedHead(alpha, np.zeros(alpha.shape[1:]), np.eye(len(alpha)), 0.1, classes)
+    head = FittedHead(
+        alpha, np.zeros(alpha.shape[1:]), KernelEstimate(np.eye(len(alpha))), 0.1, classes
+    )
     return head, np.tile(row, (n_copies, 1))
 
 
@@ -60,7 +62,7 @@ def test_under_continuous_looking_a_wrong_sign_is_rarer_than_the_error_rate(
     wrong = 0
     for seed in range(3):
         backend = MatrixBackend(block, rectangular=True, seed=seed)
-        found = predict(head, backend, 400 * 5 * shots_a_pair, error_rate=0.2, rounds=rounds)
+        found = predict(head, backend, 400 * 5 * shots_a_pair, stop=Settle(0.2, rounds))
         wrong += int(np.sum(found.settled & (found.labels == 1)))
     assert wrong <= binom.isf(FALSE_ALARM, 1200, 0.2)
     # Not for want of bets: at the border a good share of the error rate is used.
@@ -73,7 +75,7 @@ def test_of_three_classes_a_wrong_winner_is_rarer_than_the_error_rate():
     alpha = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     head, block = one_point(alpha, np.array([0.4, 0.4, 0.401]), 600)
     backend = MatrixBackend(block, rectangular=True, seed=1)
-    found = predict(head, backend, 600 * 3 * 100, error_rate=0.2, rounds=30)
+    found = predict(head, backend, 600 * 3 * 100, stop=Settle(0.2, 30))
     wrong = int(np.sum(found.settled & (found.labels != 2)))
     assert 0 < wrong <= binom.isf(FALSE_ALARM, 600, 0.2)
 
@@ -81,12 +83,12 @@ def test_of_three_classes_a_wrong_winner_is_rarer_than_the_error_rate():
 def test_the_bets_have_a_mean_of_at_most_one():
     # The wealth itself, against f = 0: its mean over many points, within 5 standard errors.
     head, block = one_point(np.array([1.0, -1.0, 0.5, -0.5]), np.array([0.3, 0.3, 0.1, 0.1]), 4000)
-    session = Predicting(head, 4000, 4000 * 40, rounds=4, error_rate=1e-9)
+    session = Predicting(head, 4000, 4000 * 40, stop=Settle(1e-9, 4))
     backend = MatrixBackend(block, rectangular=True, seed=2)
     while not session.done:
         session.tell(backend.collect(backend.submit(session.ask(), session.tag)))
     for w, c in ((0, 1), (1, 0)):
-        wealth = np.exp(session.test._log_wealth[:, w, c]).mean(axis=0)
+        wealth = np.exp(session.new.test._log_wealth[:, w, c]).mean(axis=0)
         assert wealth.mean() <= 1 + 5 * wealth.std() / 4000**0.5
         assert wealth.std() > 0.1
 
@@ -113,8 +115,9 @@ def test_the_interval_from_equal_test_shots_covers_in_85_to_95_percent(name, sho
         for _ in range(25):
             table = BlockTable(*block.shape)
             table.add(plan, rng.binomial(shots_a_pair, block.ravel()))
-            f, deviation = estimate(head, read_block(head, table))
-            found.append(np.abs(head.decision_function(block) - f) <= 1.645 * deviation)
+            read = head.decide(table)
+            miss = np.abs(head.decision_function(block) - read.f)
+            found.append(miss <= 1.645 * read.deviation)
     assert 0.85 <= np.mean(found) <= 0.95
 
 
@@ -133,7 +136,7 @@ def test_the_interval_covers_in_85_to_95_percent_with_allocation_and_stopping(na
 def total_intervals(name, readout, shots, repetitions=200):
     """Return coverage by the total interval, where labels flip and where that is flagged."""
     task = TASKS[name]
-    exact = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
+    exact = make_readout(readout).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     found, flips, flagged = [], [], []
     for seed in range(repetitions):
         session = trained(task, shots, seed)

@@ -6,11 +6,8 @@ from aqka.allocators import make_allocator
 from aqka.allocators.targets import raise_to_floor
 from aqka.maths.sensitivity import soft_support, solve_dual, svm_gradient
 from aqka.maths.spectrum import project_psd
-from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare
 from tests.allocators.tables import measured_table
 from tests.conftest import make_kernel, make_labels
-from tests.study.helpers import small, write_study
 
 
 def test_svm_allocators_follow_dual_and_soft_support():
@@ -59,11 +56,3 @@ def test_three_classes_weigh_a_pair_by_all_their_machines(name):
     session = acquire(MatrixBackend(kernel), y, 3000, name)
     assert session.table.total == 3000
     assert set(session.fit("svm").predict(kernel)) == {0, 1, 2}
-
-
-def test_a_study_of_three_classes_runs_with_it(tmp_path):
-    text = small(method='allocator = "aqka-svm"\nhead = "svm"', rounds=1)
-    text = text.replace('"moons"', '"iris"').replace("train = 12", "train = 24")
-    done = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run")
-    assert done.results["results"]["shots"] == 1200
-    assert set(done.points.train_labels) == {"setosa", "versicolor", "virginica"}

@@ -239,7 +239,7 @@ def test_fit_uses_the_default_readout_unless_one_is_named(kernel, labels):
     np.testing.assert_array_equal(session.fit().alpha, session.fit("ridge-noise").alpha)
     assert session.fit(session.problem.reading.readout).regularisation == 0.01
     assert session.fit("svm").regularisation == 5.0
-    named = make_readout("ridge-loo").fit(session.table, session.problem)
+    named = make_readout("ridge-loo").fit(session.estimate(), session.problem)
     np.testing.assert_array_equal(session.fit("ridge-loo").alpha, named.alpha)
 
 

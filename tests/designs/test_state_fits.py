@@ -10,10 +10,11 @@ from aqka.backends.statevector import zz_states
 from aqka.core import Problem
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
+from aqka.designs import Fidelity, Points, state_fits
 from aqka.designs.state_fits import StateFits, fit_states_on_all_cores
 from aqka.estimates import states
 from aqka.estimates.states import fit_states
-from aqka.sessions import FidelityOfPoints, state_fits
+from aqka.readouts import make_readout
 from tests.estimates.points import measured
 
 SETTINGS = choose_settings(2, seed=0)
@@ -30,6 +31,13 @@ def cut_finely(monkeypatch, points=7, many=0):
     monkeypatch.setattr(states, "BATCH_AMPLITUDES", amplitudes)
     monkeypatch.setattr(state_fits, "CELL_AMPLITUDES", amplitudes)
     monkeypatch.setattr(state_fits, "MANY_AMPLITUDES", many)
+
+
+def trained(table, how):
+    problem = Problem(np.tile([0, 1], table.n_points // 2))
+    return make_readout("ridge-loo").fit(
+        Points(Fidelity(fit_states=how)).read(table, problem), problem
+    )
 
 
 def check_same_bits(found, expected):
@@ -81,15 +89,16 @@ def sweeps(monkeypatch):
 def test_training_and_prediction_of_very_many_points_are_swept(monkeypatch, sweeps):
     cut_finely(monkeypatch, points=20, many=20 * len(SETTINGS) * 4)
     table, new = counts(40), counts(30, seed=1)
-    problem = Problem(np.tile([0, 1], 20))
-    swept = FidelityOfPoints(fit_states=StateFits(workers=1)).fit(table, problem, None)
+    swept = trained(table, StateFits(workers=1))
     assert sweeps == [40]
-    f, deviation = swept.decide(new)
+    found = swept.decide(new)
     assert sweeps == [40, 30, 30]  # the points, and once more with counts drawn again
-    here = FidelityOfPoints(fit_states=fit_states).fit(table, problem, None)
-    check_same_bits(swept.states, here.states)
-    np.testing.assert_array_equal(swept.operators, here.operators)
-    np.testing.assert_array_equal([f, deviation], here.decide(new))
+    here = trained(table, fit_states)
+    check_same_bits(swept.estimate.fitted, here.estimate.fitted)
+    np.testing.assert_array_equal(swept.alpha, here.alpha)
+    expected = here.decide(new)
+    np.testing.assert_array_equal(found.f, expected.f)
+    np.testing.assert_array_equal(found.deviation, expected.deviation)
     swept.decide(new.subset(range(19)))
     assert len(sweeps) == 3  # few points are fitted here
 
@@ -98,13 +107,12 @@ def test_noisy_states_are_swept_from_the_purer_ones(monkeypatch, sweeps):
     cut_finely(monkeypatch, points=20)
     x = np.random.default_rng(0).uniform(0, 2, size=(40, 2))
     table = measured(zz_states(x), SETTINGS, 4000, seed=0, depolarised=0.3)
-    problem = Problem(np.tile([0, 1], 20))
-    swept = FidelityOfPoints(fit_states=StateFits(workers=1)).fit(table, problem, None)
-    here = FidelityOfPoints(fit_states=fit_states).fit(table, problem, None)
-    assert swept.rank == here.rank > 1
+    swept = trained(table, StateFits(workers=1))
+    here = trained(table, fit_states)
+    assert swept.estimate.fitted.rank == here.estimate.fitted.rank > 1
     assert len(sweeps) > 1
     assert set(sweeps) == {40}
-    check_same_bits(swept.states, here.states)
+    check_same_bits(swept.estimate.fitted, here.estimate.fitted)
 
 
 def test_a_process_of_a_sweep_starts_no_others(monkeypatch, sweeps):
@@ -119,7 +127,7 @@ import numpy as np
 from aqka.backends.statevector import zz_states
 from aqka.core.settings import choose_settings
 from aqka.estimates import states
-from aqka.sessions import state_fits
+from aqka.designs import state_fits
 from tests.estimates.points import measured
 
 print("begun")
