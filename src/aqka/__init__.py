@@ -55,9 +55,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the estimators when they are first asked for: scikit-learn takes long to import."""
+    """Load the estimators when they are first used: scikit-learn takes long to import."""
     if name in ("QuantumRidge", "QuantumRidgeClassifier", "QuantumSVC"):
         from aqka import estimators
 
         return getattr(estimators, name)
     raise AttributeError(f"module 'aqka' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name the estimators too."""
+    return sorted({*globals(), *__all__})
