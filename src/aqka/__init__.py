@@ -81,4 +81,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """Name what is loaded later, too."""
     return sorted({*globals(), *__all__})
