@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from aqka.sessions.point_acquisition import PointAcquisition
 from PIL import Image
 
 from aqka import MatrixBackend, Problem, acquire, predict, quote

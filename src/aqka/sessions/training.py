@@ -230,9 +230,7 @@ class Training(Session[Plan]):
             )
         return chosen.read(self.table, self.problem, self.landmarks, confusion)
 
-    def fit(
-        self, readout: str | Readout | None = None, design: Design | None = None
-    ) -> FittedHead:
+    def fit(self, readout: str | Readout | None = None, design: Design | None = None) -> FittedHead:
         """Fit a head to what was measured; by default with the readout of the design."""
         chosen = make_readout(self.design.default_readout if readout is None else readout)
         return chosen.fit(self.estimate(design), self.problem)
