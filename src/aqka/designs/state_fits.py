@@ -1,8 +1,9 @@
 """States of very many points, fitted on all cores or a cluster."""
 
 import multiprocessing
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,17 +75,13 @@ class StateFits:
         return found
 
     def _on_cluster(self, parts: list[tuple[object, ...]]) -> list[FittedStates]:
-        from distributed import Client
+        import distributed
 
-        if isinstance(self.scheduler, Client):
-            return _gathered(self.scheduler, parts)
-        with Client(self.scheduler) as client:
-            return _gathered(client, parts)
-
-
-def _gathered(client: "Client", parts: list[tuple[object, ...]]) -> list[FittedStates]:
-    found: list[FittedStates] = client.gather([client.submit(fit_states, *part) for part in parts])
-    return found
+        given = not isinstance(self.scheduler, str)
+        client: Any = self.scheduler if given else distributed.Client(self.scheduler)  # type: ignore[no-untyped-call]
+        with nullcontext() if given else client:
+            found = client.gather([client.submit(fit_states, *part) for part in parts])
+        return list(found)
 
 
 def _worth_processes(table: PointTable, rank: int) -> bool:
