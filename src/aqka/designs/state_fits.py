@@ -54,7 +54,7 @@ class StateFits:
             np.arange(first, min(first + size, table.n_points))
             for first in range(0, table.n_points, size)
         ]
-        parts = [
+        parts: list[tuple[Any, ...]] = [
             (table.subset(cell), rank, None if start is None else start.subset(cell), confusion)
             for cell in cells
         ]
@@ -66,7 +66,7 @@ class StateFits:
             found[0].confusion,
         )
 
-    def _on_cores(self, parts: list[tuple[object, ...]]) -> list[FittedStates]:
+    def _on_cores(self, parts: list[tuple[Any, ...]]) -> list[FittedStates]:
         from joblib import Parallel, delayed, parallel_config
 
         # One BLAS thread each, as in this process: the last bits depend on their number.
@@ -74,7 +74,7 @@ class StateFits:
             found: list[FittedStates] = Parallel()(delayed(fit_states)(*part) for part in parts)
         return found
 
-    def _on_cluster(self, parts: list[tuple[object, ...]]) -> list[FittedStates]:
+    def _on_cluster(self, parts: list[tuple[Any, ...]]) -> list[FittedStates]:
         import distributed
 
         given = not isinstance(self.scheduler, str)
