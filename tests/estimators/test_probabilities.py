@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
-from sklearn.kernel_ridge import KernelRidge
-
-from aqka import QuantumRidgeClassifier
 from aqka.estimators.calibration import (
     fit_temperature,
     held_out_decisions,
     probabilities,
     score_per_class,
 )
+from sklearn.kernel_ridge import KernelRidge
+
+from aqka import QuantumRidgeClassifier
 from aqka.maths.metrics import split_folds
 from tests.conftest import make_kernel, make_labels
 

@@ -5,8 +5,8 @@ import urllib.error
 import urllib.request
 
 import pytest
-
 from aqka.cli.serve import serve
+
 from aqka.errors import InputError
 from aqka.serve.pages import ENVIRONMENT, TEMPLATES
 from aqka.serve.server import HOST, RunServer

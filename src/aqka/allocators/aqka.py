@@ -81,6 +81,7 @@ class Multinomial(SampledScore, Aqka):
     """Sampling from p ∝ |ĝ| sqrt(K̂(1-K̂)) instead of filling toward it (Appendix C.5)."""
 
     ledger_name: ClassVar[str] = "multinomial"
+    units: ClassVar[tuple[str, ...]] = ("pair",)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import FloatArray, IntArray, rounded
 from aqka.core.points import PointTable
 from aqka.designs import PointEstimate, Points, Projected
 from aqka.dropins._requests import (
@@ -34,8 +34,8 @@ class Known(ABC):
         self._numbers: dict[bytes, int] = {}
 
     def numbers(self, points: FloatArray) -> IntArray:
-        """Return a number for each row, the same for equal rows."""
-        rows = np.ascontiguousarray(points + 0.0)  # -0.0 and 0.0 are one number, but two bytes
+        """Return a number for each row, the same for equal rows, but for their last bits."""
+        rows = np.ascontiguousarray(rounded(points))
         names = self._numbers
         return np.array([names.setdefault(row.tobytes(), len(names)) for row in rows])
 

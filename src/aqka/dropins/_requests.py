@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import FloatArray, IntArray, as_array, digest, text_digest
+from aqka._util.arrays import FloatArray, IntArray, as_array, digest, rounded, text_digest
 from aqka._util.files import open_atomically
 from aqka.allocators.targets import raise_lowest
 from aqka.backends import Backend
@@ -91,7 +91,7 @@ class TrainingRequest(Request):
         return np.asarray(self.points[self._first()])
 
     def _first(self) -> IntArray:
-        return np.sort(np.unique(self.points, axis=0, return_index=True)[1])
+        return np.sort(np.unique(rounded(self.points), axis=0, return_index=True)[1])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what the folder keeps."""

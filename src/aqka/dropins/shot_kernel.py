@@ -1,5 +1,6 @@
 """ShotKernel: a kernel function that pays for its entries with shots, out of a budget."""
 
+import threading
 import uuid
 from pathlib import Path
 from typing import Any, Self
@@ -8,13 +9,13 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import FloatArray, as_count
+from aqka._util.arrays import FloatArray, as_array, as_count
 from aqka._util.shown import Shown
 from aqka.allocators import Allocator, make_allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.designs import Design, Points, as_design
-from aqka.designs.resolve import resolve
+from aqka.designs.resolve import Choice, resolve
 from aqka.dropins._known import KnownPairs, KnownPoints
 from aqka.dropins._purchases import Purchases
 from aqka.dropins._requests import (
@@ -27,6 +28,7 @@ from aqka.dropins._requests import (
 from aqka.errors import InputError, JobError
 from aqka.sessions import Training
 
+_settling = threading.Lock()  # threads that ask at once settle on one design
 _alive: "WeakValueDictionary[str, ShotKernel]" = WeakValueDictionary()
 
 
@@ -115,14 +117,17 @@ class ShotKernel(Shown):
         self._allocator = make_allocator(allocator)
         self._factory, self._feature_map = _factory_of(backend), feature_map
         self._directory = None if directory is None else Path(directory).absolute()
-        named = as_design(design) or as_design(design_of(self._directory) or "auto")
-        if named is not None:
-            self._allocator.over(named.unit)
+        named = as_design(design) or self._design_there()
         self._bought: Purchases | None = None if named is None else self._purchases_of(named)
         self._name = uuid.uuid4().hex
         _alive[self._name] = self
 
+    def _design_there(self) -> Design | None:
+        """Return the design of what the directory holds already."""
+        return as_design(design_of(self._directory) or "auto")
+
     def _purchases_of(self, design: Any, reason: str = "") -> Purchases:
+        self._allocator.over(design.unit)  # refused here if it is not for this design
         return Purchases(
             KnownPoints(design) if isinstance(design, Points) else KnownPairs(),
             self._factory,
@@ -134,19 +139,28 @@ class ShotKernel(Shown):
 
     def _purchases(self, rows: FloatArray) -> Purchases:
         """Return what was bought; the first points settle the design where none was named."""
-        if self._bought is None:
-            probe = self._factory(
-                rows[:2], self._feature_map, columns=None, seed=self._seed, design="points"
-            )
-            choice = resolve(
-                allocator=self._allocator,
-                n_points=max(2, len(rows)),
-                n_qubits=probe.n_qubits,
-                budget=2 * self._budget,
-                measures_pairs=probe.measures_pairs,
-            )
-            self._bought = self._purchases_of(choice.design, choice.reason)
-        return self._bought
+        with _settling:
+            if self._bought is None:
+                there = self._design_there()
+                if there is not None:
+                    self._bought = self._purchases_of(there)
+                else:
+                    choice = self._better(rows)
+                    self._bought = self._purchases_of(choice.design, choice.reason)
+            return self._bought
+
+    def _better(self, rows: FloatArray) -> Choice:
+        """Return the design that promises better labels for training points and as many new."""
+        probe = self._factory(
+            rows[:2], self._feature_map, columns=None, seed=self._seed, design="points"
+        )
+        return resolve(
+            allocator=self._allocator,
+            n_points=max(2, len(rows)),
+            n_qubits=probe.n_qubits,
+            budget=2 * self._budget,
+            measures_pairs=probe.measures_pairs,
+        )
 
     def _figures(self) -> dict[str, object]:
         bought = self._bought
@@ -178,9 +192,9 @@ class ShotKernel(Shown):
         Of X with itself it is symmetric with diagonal 1, but with shot noise need not be
         positive semi-definite; that of fitted states always is.
         """
-        empty = [0 if points is None else len(points) for points in (X, columns)]  # type: ignore[arg-type]
-        if empty[0] == 0 or (columns is not None and empty[1] == 0):
-            return np.zeros((empty[0], empty[0] if columns is None else empty[1]))
+        shapes = [as_array(points, "X").shape for points in (X, X if columns is None else columns)]
+        if any(shape[:1] == (0,) for shape in shapes):  # nothing to measure
+            return np.zeros([shape[0] for shape in shapes])
         rows, cols = as_rows_and_columns(X, columns)
         purchases = self._purchases(rows)
         known = purchases.known

@@ -1,5 +1,6 @@
 """What the estimators share: from points to a fitted head, and from there to predictions."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -22,53 +23,63 @@ from aqka.planning.quotes import PREDICTIONS
 from aqka.readouts import Estimate, Readout, make_readout
 from aqka.runs.ledger import LEDGER_NAME
 
+PARAMETERS = """\
+Parameters
+----------
+feature_map : circuit, function or str, optional
+    What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
+    ``"zz"``, ``"zz-full"`` or ``"z"``. The default is the ZZ map, one qubit per feature.
+backend : str, device, BackendFactory or finished run, default="statevector"
+    ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
+    ``"matrix-product"``; a device of Qiskit's, such as ``FakeFez()``; a
+    :class:`~aqka.BackendFactory` for any other, or with options; or a kernel that costs no shots:
+    ``"precomputed"``, where X is the kernel itself (in ``predict`` the test-by-train block), or a
+    finished run of pairs or points (its directory, session or table of counts), where X is one
+    column of its point numbers.
+budget : int or str, optional
+    Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20 at $96/min"``. For
+    training, or with ``new_points`` for training and predictions together. The default is 16 shots
+    a pair, or 16 · 2ⁿ a point of n qubits (at most 10 qubits count).
+allocator : str or Allocator, optional
+    How the shots are shared out; see :func:`~aqka.allocator_names`. The default is uniform.
+{head}test_shots : int, optional
+    Shots for each new point that ``predict`` may spend without a budget of its own. The default
+    takes exact entries from a simulator.
+directory : path, optional
+    Where each fit and each prediction keeps its ledger, in a folder of its own. What was measured
+    there before, with the same data and settings, is not bought again.
+seed : int, default=0
+    Seed of every draw.
+verbose : bool, default=False
+    Show the progress of a fit or a prediction by shots: in a terminal, in a notebook, else as
+    lines on the standard error.
+design : str or Design, default="auto"
+    What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that shots
+    grow with their number and new points cost what training points do; a design with options,
+    such as ``Points("projected", calibration_shots=4000)``; or ``"auto"``, which takes the one
+    that promises better labels. ``allocation_reason_`` says why.
+new_points : int, optional
+    Points that will be predicted out of ``budget``, which is split with a reason, or by
+    ``test_shots``; ``quote_`` says how. The budget is then a ceiling too: a fit or a prediction
+    that would exceed it is not submitted.
+
+"""
+
 
 class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: the kernel's way from shots to a fitted head, and predictions.
+    """What the estimators share: the kernel's way from shots to a fitted head, and predictions."""
 
-    Parameters
-    ----------
-    feature_map
-        What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
-        ``"zz"``, ``"zz-full"`` or ``"z"``; None for the ZZ map, one qubit per feature.
-    backend
-        ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
-        ``"matrix-product"``; a device of Qiskit's, such as ``FakeFez()``; a
-        :class:`~aqka.BackendFactory` for any other, or with options; or a kernel that costs no
-        shots: ``"precomputed"``, where X is the kernel itself (in ``predict`` the test-by-train
-        block), or a finished run of pairs or points (its directory, session or table of counts),
-        where X is one column of its point numbers.
-    budget
-        Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``. For
-        training, or with ``new_points`` for training and predictions together. None is 16 shots a
-        pair, or 16 · 2ⁿ a point of n qubits (ten at most are counted).
-    allocator, readout
-        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. The
-        default is that of the design: uniform shots, and the readout ``"ridge-noise"`` for pairs,
-        ``"ridge-loo"`` for points.
-    test_shots : int, optional
-        Shots a new point that ``predict`` may spend where it is given no budget. The default takes
-        exact entries from a simulator.
-    directory : path, optional
-        Where each fit and each prediction keeps its ledger, in a folder of its own. What was
-        measured there before, with the same data and settings, is not bought again.
-    seed : int, default=0
-        Of every draw.
-    verbose : bool, default=False
-        Show how far a fit or a prediction by shots is: in a terminal, in a notebook, else as lines
-        on the standard error.
-    design : str or Design, default="auto"
-        What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that
-        shots grow with their number and new points cost what training points do; a design with
-        options, such as ``Points("projected", calibration_shots=4000)``; or ``"auto"``, which
-        takes the one that promises better labels. ``allocation_reason_`` says why.
-    new_points : int, optional
-        Points that will be predicted out of ``budget``, which is split with a reason, or by
-        ``test_shots``; ``quote_`` says how. It is then a ceiling too: a fit or a prediction that
-        does not fit under it any more is not submitted.
-    rate : float, optional
-        Price of a QPU minute, which a budget in money needs.
-    """
+    _head_parameter = """\
+readout : str or Readout, optional
+    How the head is fitted; see :func:`~aqka.readout_names`. The default is that of the design:
+    ``"ridge-noise"`` for pairs, ``"ridge-loo"`` for points.
+"""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Put the parameters into the documentation of each estimator, before its examples."""
+        super().__init_subclass__(**options)
+        parameters = PARAMETERS.format(head=cls._head_parameter)
+        cls.__doc__ = cleandoc(cls.__doc__ or "").replace("Examples\n-", f"{parameters}Examples\n-")
 
     def __init__(
         self,
@@ -84,7 +95,6 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         verbose: bool = False,
         design: Any = "auto",
         new_points: int | None = None,
-        rate: float | None = None,
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -97,7 +107,6 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.design = design
         self.new_points = new_points
-        self.rate = rate
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""
@@ -122,7 +131,6 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             self.verbose,
             self.design,
             self.new_points,
-            self.rate,
             self.test_shots,
         )
         self.source_ = kernel_source(self.backend, X, purchase)

@@ -151,7 +151,6 @@ class Purchase:
     verbose: bool
     design: str | Design
     new_points: int | None
-    rate: float | None
     test_shots: int | None
 
 
@@ -206,7 +205,7 @@ class BoughtKernel(KernelSource):
             calibration_shots=self.design.calibration_shots,
             design=design,
         )
-        return quote(n_points, given, n_qubits=self._qubits, rate=purchase.rate, wish=wish)
+        return quote(n_points, given, n_qubits=self._qubits, wish=wish)
 
     @property
     def _qubits(self) -> int:
@@ -217,9 +216,7 @@ class BoughtKernel(KernelSource):
         purchase = self.purchase
         if purchase.new_points is None or purchase.budget is None:
             return None
-        return make_ceiling(
-            purchase.budget, n_qubits=self._qubits, rate=purchase.rate, design=self.design.name
-        )
+        return make_ceiling(purchase.budget, n_qubits=self._qubits, design=self.design.name)
 
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
         """Spend the budget on the training points."""

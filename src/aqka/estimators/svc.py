@@ -19,11 +19,6 @@ class QuantumSVC(QuantumClassifier):
 
     More than two classes are separated each from the rest, by machines that share one kernel.
 
-    Parameters
-    ----------
-    C
-        Box of the dual.
-
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -34,6 +29,11 @@ class QuantumSVC(QuantumClassifier):
     >>> bool(model.score(X[60:], y[60:]) > 0.8)
     True
     """
+
+    _head_parameter = f"""\
+C : float, default={DEFAULT_C:g}
+    Box of the dual: the larger, the fewer training points are left on the wrong side.
+"""
 
     def __init__(
         self,
@@ -49,7 +49,6 @@ class QuantumSVC(QuantumClassifier):
         verbose: bool = False,
         design: Any = "auto",
         new_points: int | None = None,
-        rate: float | None = None,
     ) -> None:
         super().__init__(
             feature_map,
@@ -62,7 +61,6 @@ class QuantumSVC(QuantumClassifier):
             verbose=verbose,
             design=design,
             new_points=new_points,
-            rate=rate,
         )
         self.C = C
 

@@ -10,10 +10,10 @@ from aqka._util.arrays import BoolArray, FloatArray, as_count
 from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate, PairEstimate
-from aqka.designs._base import normal_quantile
 from aqka.designs.pairs import DecidedRows, row_prior
 from aqka.errors import InputError
 from aqka.insight.hindsight import hit_chances, redraw_counts
+from aqka.maths.metrics import normal_quantile
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.readouts.ridge_loo import RIDGE_GRID

@@ -63,7 +63,7 @@ class FolderWatch:
 
     def _new_report(self, key: str, place: Path) -> str:
         now = self._look(key, place)[1].progress
-        if now is not None and now.rounds and not now.pairs:
+        if now is not None and now.rounds and not now.units:
             raise InputError(
                 "reports are about training points, and this run measured none of them: it is a "
                 "prediction."

@@ -9,7 +9,7 @@ from aqka.errors import LedgerError
 from aqka.runs.audit import begun_history
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.seal import PREDICTIONS_NAME
+from aqka.study.directory import PREDICTIONS_NAME
 
 MAX_JOBS = 200  # the last ones, of each ledger
 MAX_TICKET = 60

@@ -7,7 +7,7 @@ from pathlib import Path
 from aqka._util.arrays import text_digest
 from aqka.errors import InputError
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.seal import RESULTS_NAME, STUDY_NAME
+from aqka.study.directory import RESULTS_NAME, STUDY_NAME
 
 MAX_DEPTH = 5
 MAX_DIRECTORIES = 20_000  # looked at; a home directory has more, and nobody's runs lie there

@@ -10,10 +10,10 @@ from aqka.errors import InputError, LedgerError
 from aqka.runs.entries import Extent
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.serve.job_states import JobState, job_states
-from aqka.study.carry_out import stored_quote
-from aqka.study.directory import REPORT_NAME, is_held, read_results
-from aqka.study.progress import Progress, ProgressReader, read_begun_history, run_state
-from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME
+from aqka.study.directory import PREDICTIONS_NAME, REPORT_NAME, RESULTS_NAME, is_held
+from aqka.study.progress import Progress, ProgressReader, run_state
+from aqka.study.quoting import stored_quote
+from aqka.study.store import RunStore
 
 DAMAGED = "damaged"
 MAX_NAME = 120
@@ -64,21 +64,21 @@ def _known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _progress(directory: Path) -> Progress:
+def _progress(store: RunStore) -> Progress:
     """Return where a run stands; a ledger of predictions has no training points to assess."""
-    held = is_held(directory)
-    history = read_begun_history(directory)
+    held = is_held(store.directory)
+    history = store.training
     if history is None or history.budget is None or _trains(history.extent):
-        return ProgressReader(directory).look()
+        return ProgressReader(store.directory).look()
     return Progress(
-        state=run_state(directory, history, held),
+        state=run_state(store, held),
         backend=inert(history.backend or ""),
         rounds=history.ended,
         rounds_planned=None,
         shots=history.spent,
         budget=history.budget,
-        pairs_seen=0,
-        pairs=0,
+        seen=0,
+        units=0,
         gini=None,
         accuracy=None,
         qpu_seconds=history.qpu_seconds,
@@ -112,8 +112,9 @@ def look_at(directory: Path, name: str) -> RunLook:
     """Read a run; one that cannot be read says why."""
     name = inert(name, MAX_NAME)
     try:
-        now = _progress(directory)
-        quoted = stored_quote(read_results(directory))
+        store = RunStore(directory)
+        now = _progress(store)
+        quoted = stored_quote(store.results)
         jobs = job_states(directory)
     except (InputError, LedgerError, OSError) as error:
         return RunLook(name, None, inert(error, 300))

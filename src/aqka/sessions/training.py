@@ -110,9 +110,7 @@ class Training(Session[Plan]):
             )
         self.allocator.check(problem)
         # Line 2: s ← 0, c ← 0.
-        table: Any = self.design.training_table(
-            problem, n_qubits, self.seed, self.allocator.steers
-        )
+        table: Any = self.design.training_table(problem, n_qubits, self.seed, self.allocator.steers)
         self.table = table
         self.calibration = self.design.new_calibration(table)
         self._calibration_rounds = 0
@@ -232,9 +230,7 @@ class Training(Session[Plan]):
             )
         return chosen.read(self.table, self.problem, self.landmarks, confusion)
 
-    def fit(
-        self, readout: str | Readout | None = None, design: Design | None = None
-    ) -> FittedHead:
+    def fit(self, readout: str | Readout | None = None, design: Design | None = None) -> FittedHead:
         """Fit a head to what was measured; by default with the readout of the design."""
         chosen = make_readout(self.design.default_readout if readout is None else readout)
         return chosen.fit(self.estimate(design), self.problem)

@@ -1,30 +1,31 @@
-"""Reads CSV, npz and Parquet files from anyone: bounded, without pickle, with clear errors."""
+"""Tables of points from files that anyone may have written, with errors that name the cell."""
 
-import csv
-import io
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import MAX_CELLS, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS, FloatArray
-from aqka._util.files import read_text
+from aqka._util.arrays import MAX_CELLS, MAX_COLUMNS, FloatArray
 from aqka._util.text import did_you_mean, inert, is_encodable, read_number
 from aqka.errors import InputError
-from aqka.study.npz_files import read_arrays
-from aqka.study.parquet_files import column_batches, read_header
-from aqka.study.table_size import too_large
+from aqka.study._formats import CsvFile, ParquetFile, read_arrays, too_large
 
 MAX_LABEL = 1000  # characters
 MAX_ID = 100
 LARGEST = 1e100  # of a feature: squares of it still fit a float
 FORMATS = (".csv", ".parquet", ".npz")
+BLANK = ("", "NA", "N/A", "?")
 REMEDY = "drop those rows or fill the gaps first"
+FILL = "; or set data.missing = 'median', which fills gaps in features"
+MOST_KEPT = 20  # other columns
+MAX_CHARACTERS = 200  # of a cell of theirs
+
+Columns = dict[str, list[str]]
 
 
 class DataTable(NamedTuple):
@@ -33,7 +34,7 @@ class DataTable(NamedTuple):
     Attributes
     ----------
     X
-        Features, one row per point.
+        Features, one row per point; NaN where a value is missing and that is allowed.
     y
         Labels.
     columns
@@ -54,7 +55,7 @@ class DataTable(NamedTuple):
         return [name or f"row {k}" for k, name in enumerate(given, start=1)]
 
 
-def read_csv(
+def read_table(
     path: Path,
     target: str | None,
     features: Sequence[str] | None,
@@ -62,95 +63,66 @@ def read_csv(
     labelled: bool = True,
     id_column: str | None = None,
     real: bool = False,
+    gaps: bool = False,
 ) -> DataTable:
-    """Return the table of a CSV file with a header, separated by comma, semicolon or tab.
+    """Return the table of a .csv, .parquet or .npz file.
 
     Points that are not ``labelled`` have empty labels; ``id_column`` holds their names; ``real``
-    labels are numbers.
+    labels are numbers; with ``gaps``, features may be missing.
     """
-    text = read_text(path, MAX_FILE_BYTES, "data file")
     name = inert(path.name)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=csv_delimiter(text, name))
+    if path.suffix.lower() == ".npz":
+        X, labels, columns, ids = _from_arrays(path, target, features, labelled, id_column)
+    else:
+        X, labels, columns, ids = _from_columns(path, target, features, labelled, id_column, gaps)
+    _check_table(X, labels, columns, ids, name, labelled, gaps)
+    texts = np.array(labels)
+    if labelled:
+        texts = (_as_values if real else _as_classes)(texts, name)
+    return DataTable(X, texts, columns, ids)
+
+
+Read = tuple[FloatArray, list[str], list[str], list[str] | None]
+
+
+def open_columns(path: Path) -> CsvFile | ParquetFile:
+    """Return the columns of a .csv or .parquet file."""
+    return CsvFile(path) if path.suffix.lower() == ".csv" else ParquetFile(path)
+
+
+def _from_columns(
+    path: Path,
+    target: str | None,
+    features: Sequence[str] | None,
+    labelled: bool,
+    id_column: str | None,
+    gaps: bool,
+) -> Read:
+    """Return features, labels, names of columns and of points from a file with a header."""
+    file, name = open_columns(path), inert(path.name)
+    columns = _choose(file.header, target, features, name, labelled, id_column)
+    wanted = [*columns, *(extra for extra in (target, id_column) if extra is not None)]
     values, labels, ids = array("d"), [], []
-    try:
-        header = [cell.strip() for cell in next(reader)]
-        chosen, label = _choose(header, target, features, name, labelled, id_column)
-        named = None if id_column is None else header.index(id_column)
-        for row in filter(None, reader):  # without blank lines
-            where = f"{name}, line {reader.line_num}"
-            if len(row) != len(header):
-                raise InputError(
-                    f"{where} has {len(row)} cells but the header has {len(header)}; every line "
-                    "needs one per column."
-                )
-            values.extend(_number(row[k], header[k], where) for k in chosen)
-            labels.append("" if label is None else _label(row[label], header[label], where))
-            if named is not None:
-                ids.append(_id(row[named]))
-            if len(labels) > MAX_ROWS or len(values) > MAX_CELLS:
-                raise too_large(name)
-    except csv.Error as error:
-        raise InputError(
-            f"{name}, line {reader.line_num} is not readable CSV: {error}. Is a quote left open?"
-        ) from None
-    X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(chosen)).copy()
-    return _as_table(X, labels, [header[k] for k in chosen], name, labelled, ids or None, real)
+    for places, cells in file.batches(list(dict.fromkeys(wanted))):
+        for k, place in enumerate(places):
+            values.extend(_number(cells[column][k], column, place, gaps) for column in columns)
+            labels.append("" if target is None else _label(cells[target][k], target, place))
+            if id_column is not None:
+                ids.append(_id(cells[id_column][k]))
+    X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(columns)).copy()
+    return X, labels, columns, ids or None
 
 
-def csv_delimiter(text: str, name: str) -> str:
-    """Return the character of the header that separates columns; refuse what is no CSV file."""
-    if "\0" in text:
-        raise InputError(f"{name} holds NUL bytes, so it is not a CSV file; save it as UTF-8 text.")
-    header = text.partition("\n")[0]
-    if not header.strip():
-        raise InputError(f"{name} is empty or has no header; the first line names the columns.")
-    return max(",;\t", key=header.count)
-
-
-def read_parquet(
+def _from_arrays(
     path: Path,
     target: str | None,
     features: Sequence[str] | None,
-    *,
-    labelled: bool = True,
-    id_column: str | None = None,
-    real: bool = False,
-) -> DataTable:
-    """Return the table of a Parquet file."""
-    header, name = read_header(path), inert(path.name)
-    chosen, label = _choose(header, target, features, name, labelled, id_column)
-    names = [header[k] for k in chosen]
-    parts: list[FloatArray] = [np.zeros((0, len(names)))]
-    labels: list[str] = []
-    ids: list[str] = []
-    extra = [header[label]] if label is not None else []
-    if id_column is not None and id_column not in (*names, *extra):
-        extra.append(id_column)
-    for batch in column_batches(path, [*names, *extra]):
-        first = len(labels) + 1
-        part = [_numbers(batch[column], column, name, first) for column in names]
-        parts.append(np.column_stack(part))
-        if label is None:
-            labels += [""] * len(parts[-1])
-        else:
-            labels += _labels(batch[header[label]], header[label], name, first)
-        if id_column is not None:
-            ids += [_id(value) for value in batch[id_column]]
-    return _as_table(np.concatenate(parts), labels, names, name, labelled, ids or None, real)
-
-
-def read_npz(
-    path: Path,
-    target: str | None,
-    features: Sequence[str] | None,
-    *,
-    labelled: bool = True,
-    id_column: str | None = None,
-    real: bool = False,
-) -> DataTable:
-    """Return the table of an npz file with a 2-D array ``X`` and the labels."""
+    labelled: bool,
+    id_column: str | None,
+) -> Read:
+    """Return the same from an npz file with a 2-D array ``X`` and 1-D arrays beside it."""
     if features is not None and labelled:
-        raise InputError("data.features is for columns; of an .npz the array X is used whole.")
+        raise InputError("data.features is for columns; an .npz file's array X is used whole.")
     arrays = read_arrays(path)
     name, label = inert(path.name), target or "y"
     for wanted in ("X", *([label] if labelled else []), *([id_column] if id_column else [])):
@@ -168,26 +140,68 @@ def read_npz(
     if X.shape[1] > MAX_COLUMNS:
         raise too_large(name)
     columns = [f"X[{k}]" for k in range(X.shape[1])]
-    ids = None if id_column is None else _id_array(arrays[id_column], id_column, len(X), name)
-    if not labelled:
-        return _as_table(X.astype(np.float64), [""] * len(X), columns, name, labelled, ids)
-    y = arrays[label]
-    if y.shape != (len(X),) or y.dtype.kind not in "buifU":
-        raise InputError(
-            f"{name}: {inert(label)} must be 1-D with one label for each of the {len(X)} rows of "
-            f"X, got shape {y.shape} of {y.dtype}."
-        )
-    labels = _labels(y, label, name)
-    return _as_table(X.astype(np.float64), labels, columns, name, labelled, ids, real)
+    ids = None
+    if id_column is not None:
+        ids = [_id(one) for one in _beside(arrays, id_column, "name", len(X), name)]
+    labels = [""] * len(X)
+    if labelled:
+        given = _beside(arrays, label, "label", len(X), name)
+        labels = [_label(one, label, f"{name}, row {k}") for k, one in enumerate(given, 1)]
+    return X.astype(np.float64), labels, columns, ids
 
 
-def _id_array(values: NDArray[Any], column: str, n_points: int, name: str) -> list[str]:
+def _beside(
+    arrays: dict[str, NDArray[Any]], column: str, what: str, n_points: int, name: str
+) -> NDArray[Any]:
+    values = arrays[column]
     if values.shape != (n_points,) or values.dtype.kind not in "buifU":
         raise InputError(
-            f"{name}: {inert(column)} must be 1-D with one name for each of the {n_points} rows "
+            f"{name}: {inert(column)} must be 1-D with one {what} for each of the {n_points} rows "
             f"of X, got shape {values.shape} of {values.dtype}."
         )
-    return [_id(value) for value in values]
+    return values
+
+
+def other_columns(path: Path, used: Sequence[str], first: Sequence[str], n_rows: int) -> Columns:
+    """Return the columns of a file besides those that are used, as text.
+
+    Parameters
+    ----------
+    path
+        A file that was read before; an .npz file's columns are its one-dimensional arrays. A
+        column that cannot be read as text is left out.
+    used
+        Columns that are known already.
+    first
+        Columns that must be among the at most 20 that are kept, where the file has them.
+    n_rows
+        Points of the file; a column of another length is left out.
+    """
+    found: Columns = {}
+    try:
+        if path.suffix.lower() == ".npz":
+            arrays = {name: one for name, one in read_arrays(path).items() if one.ndim == 1}
+            names = _kept(list(arrays), [*used, "X"], first)
+            found = {name: [_text(cell) for cell in arrays[name].tolist()] for name in names}
+        else:
+            file = open_columns(path)
+            found = {name: [] for name in _kept(file.header, used, first)}
+            for _, cells in file.batches(list(found)):
+                for name, column in found.items():
+                    column += map(_text, cells[name])
+    except InputError:
+        return {}
+    return {name: cells for name, cells in found.items() if len(cells) == n_rows}
+
+
+def _kept(header: list[str], used: Sequence[str], first: Sequence[str]) -> list[str]:
+    others = [name for name in header if name not in used]
+    kept = sorted(others, key=lambda name: name not in first)[:MOST_KEPT]
+    return [name for name in others if name in kept]
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell).strip()[:MAX_CHARACTERS]
 
 
 def _id(value: Any) -> str:
@@ -201,13 +215,12 @@ def _choose(
     features: Sequence[str] | None,
     name: str,
     labelled: bool,
-    id_column: str | None = None,
-) -> tuple[list[int], int | None]:
-    """Return the positions of the features and of the label, if there is to be one."""
+    id_column: str | None,
+) -> list[str]:
+    """Return the columns of the features; refuse columns that the file does not have."""
     if len(header) > MAX_COLUMNS:
         raise too_large(name)
-    position = {column: k for k, column in enumerate(header)}
-    if len(position) < len(header):
+    if len(set(header)) < len(header):
         twice = Counter(header).most_common(1)[0][0]
         raise InputError(f"{name} has the column {inert(twice)!r} twice; give each its own name.")
     if target is None and labelled:
@@ -217,23 +230,22 @@ def _choose(
         )
     named = [column for column in (target, id_column) if column is not None]
     for column in (*named, *(features or ())):
-        if column not in position:
+        if column not in header:
             raise InputError(
                 f"{name} has no column {inert(column)!r}.{did_you_mean(column, header)} It has: "
                 f"{inert(', '.join(header), 200)}."
             )
     if features is not None and target in features:
         raise InputError(f"data.features holds the target {inert(target)!r}; take it out.")
-    chosen = features or [column for column in header if column not in named]
+    chosen = list(features or [column for column in header if column not in named])
     if not chosen or len(set(chosen)) < len(chosen):
         raise InputError(f"{name}: data.features must name at least one column, each once.")
-    label = None if target is None else position[target]
-    return [position[column] for column in chosen], label
+    return chosen
 
 
-def _number(value: Any, column: str, where: str) -> float:
-    """Return a cell as a number, or say which cell is none."""
-    blank = value is None or (isinstance(value, str) and value.strip() in ("", "NA", "N/A", "?"))
+def _number(value: Any, column: str, where: str, gaps: bool) -> float:
+    """Return a cell as a number, NaN where it is missing and may be; or name the bad cell."""
+    blank = value is None or (isinstance(value, str) and value.strip() in BLANK)
     try:
         number = math.nan if blank else _as_float(value)
     except (TypeError, ValueError, OverflowError):
@@ -241,10 +253,10 @@ def _number(value: Any, column: str, where: str) -> float:
             f"{where}: column {inert(column)!r} holds {inert(value)!r}, not a number. List the "
             "numeric columns in data.features, or encode this one as numbers."
         ) from None
-    if not math.isfinite(number):
+    if not math.isfinite(number) and not (gaps and math.isnan(number)):
         raise InputError(
-            f"{where}: column {inert(column)!r} is empty, NaN or infinite; {REMEDY}."
-        ) from None
+            f"{where}: column {inert(column)!r} is empty, NaN or infinite; {REMEDY}{FILL}."
+        )
     return number
 
 
@@ -255,19 +267,6 @@ def _as_float(value: Any) -> float:
     if number is None:
         raise ValueError(value)
     return number
-
-
-def _numbers(values: Iterable[Any], column: str, name: str, first: int) -> FloatArray:
-    """Return cells of a column as numbers, the first of them that of row ``first``."""
-    rows = enumerate(values, first)
-    numbers = [_number(value, column, f"{name}, row {row}") for row, value in rows]
-    return np.array(numbers, dtype=np.float64)
-
-
-def _labels(values: Iterable[Any], column: str, name: str, first: int = 1) -> list[str]:
-    """Return cells of a column as labels, the first of them that of row ``first``."""
-    rows = enumerate(values, first)
-    return [_label(value, column, f"{name}, row {row}") for row, value in rows]
 
 
 def _label(value: Any, column: str, where: str) -> str:
@@ -285,33 +284,33 @@ def _label(value: Any, column: str, where: str) -> str:
     return text
 
 
-def _as_table(
+def _check_table(
     X: FloatArray,
     labels: list[str],
     columns: list[str],
+    ids: list[str] | None,
     name: str,
     labelled: bool,
-    ids: list[str] | None = None,
-    real: bool = False,
-) -> DataTable:
+    gaps: bool,
+) -> None:
+    """Refuse too few points, numbers beyond reason, and texts that take too much room."""
     fewest = 4 if labelled else 1
     if len(labels) < fewest:
         raise InputError(f"{name} has {len(labels)} points; it needs at least {fewest}.")
-    usable = np.abs(X) <= LARGEST  # False of NaN
+    usable = (np.abs(X) <= LARGEST) | (np.isnan(X) if gaps else False)
     if not usable.all():
         row, column = map(int, np.argwhere(~usable)[0])
         raise InputError(
             f"{name}: {inert(columns[column])} is NaN or beyond {LARGEST:g} in row {row + 1}; "
             f"{REMEDY}."
         )
+    if gaps and np.isnan(X).all(axis=0).any():
+        empty = columns[int(np.argmax(np.isnan(X).all(axis=0)))]
+        raise InputError(f"{name}: column {inert(empty)!r} has no value at all; leave it out.")
     # An array of texts gives every label the room of the longest.
     longest = max(map(len, [*labels, *(ids or ())]))
     if X.size > MAX_CELLS or len(labels) * longest > MAX_CELLS:
         raise too_large(name)
-    texts = np.array(labels)
-    if not labelled:
-        return DataTable(X, texts, columns, ids)
-    return DataTable(X, (_as_values if real else _as_classes)(texts, name), columns, ids)
 
 
 def _as_values(labels: NDArray[Any], name: str) -> FloatArray:
