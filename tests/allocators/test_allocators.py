@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from aqka import Training, InputError, MatrixBackend, Problem, Schedule, acquire, allocator_names
+from aqka import InputError, MatrixBackend, Problem, Schedule, Training, acquire, allocator_names
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.nystrom import Hybrid
-from aqka.allocators.nystrom import NystromLeverage
 from aqka.allocators.baselines import Shofar
+from aqka.allocators.nystrom import Hybrid, NystromLeverage
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.spectrum import Spectrum
 from tests.allocators.tables import measured_table

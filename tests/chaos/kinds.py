@@ -30,6 +30,7 @@ from aqka.testing.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime, _Fa
 from tests.runs.test_wrong_answers import WRONG
 
 STUDY = """
+seed = {seed}
 [data]
 source = "moons"
 [split]
@@ -45,7 +46,6 @@ test_shots = 5
 [method]
 rounds = 4
 readout = "ridge"
-seed = {seed}
 """
 NEW_POINTS = "x,y\n0.3,0.2\n-0.5,0.9\n1.2,-0.1\n"
 
@@ -209,12 +209,12 @@ def service(place, run_id, lies):
         renamed = dict(zip(before.parameters, circuit.parameters, strict=True))
         return done.assign_parameters({old: renamed[old] for old in done.parameters})
 
-    def accept(self, tags, outcomes, accept=FakeRuntime.accept):
+    def accept(self, tags, outcomes, seconds=None, accept=FakeRuntime.accept):
         rng = np.random.default_rng()
         if rng.random() < lies:
             self.next_job = str(rng.choice(FATES))
         with without_limit():
-            return accept(self, tags, outcomes)
+            return accept(self, tags, outcomes, seconds)
 
     def result(self, result=FakeJob.result):
         if lies and np.random.default_rng().random() < lies / 3:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from aqka import (
-    Training,
     MatrixBackend,
     Problem,
     QuantumRidge,
     QuantumRidgeClassifier,
     QuantumSVC,
+    Training,
     acquire,
 )
 from aqka.allocators import make_allocator

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from aqka.sessions.gaussian_points import ProjectedPoints
+from aqka.sessions.point_heads import FidelityOfPoints
 
 from aqka import StatevectorBackend, acquire
 from aqka.backends.statevector import zz_kernel, zz_states
@@ -21,8 +23,6 @@ from aqka.report.measured import measured_points
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.serve.folder_watch import FolderWatch
-from aqka.sessions.gaussian_points import ProjectedPoints
-from aqka.sessions.point_heads import FidelityOfPoints
 from tests.report.helpers import words_by_question
 
 X = np.random.default_rng(0).uniform(0, 3, size=(30, 2))

@@ -16,7 +16,7 @@ Thing = TypeVar("Thing")
 
 @cache
 def _classes(package: str, kind: type) -> dict[str, type]:
-    """Return the concrete classes of a package's public files: ``AqkaOracle`` is ``aqka-oracle``."""
+    """Return a package's concrete classes by name: ``AqkaOracle`` is ``aqka-oracle``."""
     path: Sequence[str] = import_module(package).__path__
     found = {}
     for info in pkgutil.iter_modules(path):

@@ -121,6 +121,8 @@ class TargetFill(Allocator):
 class SampledScore(TargetFill):
     """Draws each shot's pair at random from the score, instead of filling toward it."""
 
+    units: ClassVar[tuple[str, ...]] = ("pair",)
+
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Draw every shot's pair independently."""
         return Allocation(sample(self.score(table, problem), shots, rng))

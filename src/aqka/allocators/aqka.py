@@ -44,6 +44,7 @@ class Aqka(TargetFill):
     """The paper's method: s* ∝ |g| sqrt(K(1-K)) with plug-in estimates (Eq. 14)."""
 
     ledger_name: ClassVar[str] = "aqka"
+    units: ClassVar[tuple[str, ...]] = ("pair", "point")
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return ĝ from what has been measured so far."""
@@ -80,6 +81,7 @@ class Multinomial(SampledScore, Aqka):
     """Sampling from p ∝ |ĝ| sqrt(K̂(1-K̂)) instead of filling toward it (Appendix C.5)."""
 
     ledger_name: ClassVar[str] = "multinomial"
+    units: ClassVar[tuple[str, ...]] = ("pair",)
 
 
 @dataclass(frozen=True)

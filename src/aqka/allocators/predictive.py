@@ -26,6 +26,7 @@ class Predictive(TargetFill):
     """
 
     ledger_name: ClassVar[str] = "predictive"
+    units: ClassVar[tuple[str, ...]] = ("pair", "point")
 
     floor: float = 0.0  # the uniform half is the floor
     schedule: ClassVar[Schedule] = EVEN_START

@@ -212,16 +212,3 @@ def doubling(budget: int, rounds: int, first: float) -> list[int]:
     """
     ends = np.geomspace(budget, min(budget / rounds, first), rounds)[::-1]  # of one, the budget
     return [int(end) for end in np.unique(np.rint(ends).astype(np.int64))]
-
-
-def normal_quantile(level: float) -> float:
-    """Return how many standard deviations a two-sided interval of a level reaches.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.9), 3)
-    1.645
-    """
-    from scipy.special import ndtri  # imported here: `import aqka` need not wait for it
-
-    return float(ndtri((1 + level) / 2))

@@ -114,8 +114,7 @@ class PairEstimate(KernelEstimate):
     def __init__(
         self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
     ) -> None:
-        self.table = table
-        self._completed = landmarks is not None
+        self.table, self._reading, self._landmarks = table, problem.reading, landmarks
         super().__init__(estimate_kernel(table, problem, landmarks))
 
     @cached_property
@@ -129,13 +128,16 @@ class PairEstimate(KernelEstimate):
 
     def mean_variance(self) -> float | None:
         """Return the mean variance of a pair; None where rows are completed, not counted."""
-        return None if self._completed else float(np.mean(self._variances))
+        return None if self._landmarks is not None else float(np.mean(self._variances))
 
     @property
     def identity(self) -> str:
-        """A digest of the counts."""
-        table = self.table
-        return f"pairs {digest(table.shots)} {digest(table.hits)} {self._completed}"
+        """A digest of the counts, and how they are read."""
+        table, landmarks = self.table, self._landmarks
+        counts = f"pairs {digest(table.shots)} {digest(table.hits)} {self._reading.describe()}"
+        if landmarks is None:
+            return counts
+        return f"{counts} by {digest(landmarks.points)} {landmarks.keep_block}"
 
 
 @dataclass(frozen=True)

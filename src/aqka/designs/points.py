@@ -15,7 +15,7 @@ from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import as_settings, choose_settings
-from aqka.designs._base import Design, NewPoints, Settle, Stop, normal_quantile
+from aqka.designs._base import Design, NewPoints, Settle, Stop
 from aqka.designs.point_kernels import (
     MAX_FIDELITY_QUBITS,
     Fidelity,
@@ -25,6 +25,7 @@ from aqka.designs.point_kernels import (
     default_point_kernel,
 )
 from aqka.errors import InputError
+from aqka.maths.metrics import normal_quantile
 from aqka.readouts import Decided, FittedHead
 
 SETTLING_LOOKS = 4

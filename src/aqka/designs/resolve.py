@@ -44,7 +44,8 @@ def resolve(
     Parameters
     ----------
     design, allocator, readout
-        As the user gave them; None takes the default of the design.
+        As the user gave them; None takes the default of the design. An allocator that has no
+        meaning in one of the designs settles ``"auto"``.
     n_points, new_points
         Training points, and points to be predicted; None takes as many as there are for training.
     n_qubits
@@ -61,14 +62,18 @@ def resolve(
     >>> resolve("pairs", n_points=100, n_qubits=4, budget=50_000).design
     Pairs()
     """
-    chosen, reason = as_design(design), ""
+    chosen, reason, steered_by = as_design(design), "", make_allocator(allocator)
+    if chosen is None and len(steered_by.units) == 1:
+        chosen = Pairs() if "pair" in steered_by.units else Points()
+        name, units = type(steered_by).__name__, chosen.name
+        reason = f"{units.capitalize()}: allocator {name} gives shots to {units} only."
     if chosen is None:
         chosen, reason = better_design(
             n_points, n_qubits, budget, new_points, measures_pairs=measures_pairs
         )
     return Choice(
         chosen,
-        make_allocator(allocator).over(chosen.unit),
+        steered_by.over(chosen.unit),
         make_readout(chosen.default_readout if readout is None else readout),
         reason,
     )
@@ -89,7 +94,6 @@ def better_design(
     """
     n_points = as_count(n_points, "n_points")
     new = n_points if new_points is None else as_count(new_points, "new_points", minimum=0)
-    budget = as_count(budget, "budget")
     pairs = n_points * (n_points - 1) // 2 + n_points * new
     per_pair, per_point = budget / max(pairs, 1), budget / (n_points + new)
     if not measures_pairs:

@@ -15,7 +15,7 @@ from aqka.allocators import Allocator, make_allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.designs import Design, Points, as_design
-from aqka.designs.resolve import resolve
+from aqka.designs.resolve import Choice, resolve
 from aqka.dropins._known import KnownPairs, KnownPoints
 from aqka.dropins._purchases import Purchases
 from aqka.dropins._requests import (
@@ -122,17 +122,17 @@ class ShotKernel(Shown):
         self._name = uuid.uuid4().hex
         _alive[self._name] = self
 
-    def _design_there(self) -> Design[Any] | None:
+    def _design_there(self) -> Design | None:
         """Return the design of what the directory holds already."""
         return as_design(design_of(self._directory) or "auto")
 
-    def _purchases_of(self, design: Any) -> Purchases:
+    def _purchases_of(self, design: Any, reason: str = "") -> Purchases:
         self._allocator.over(design.unit)  # refused here if it is not for this design
         return Purchases(
             KnownPoints(design) if isinstance(design, Points) else KnownPairs(),
             self._factory,
             self._feature_map,
-            Settings(self._budget, self._allocator, self._seed, design),
+            Settings(self._budget, self._allocator, self._seed, design, reason),
             self._labels,
             self._directory,
         )
@@ -141,20 +141,26 @@ class ShotKernel(Shown):
         """Return what was bought; the first points settle the design where none was named."""
         with _settling:
             if self._bought is None:
-                self._bought = self._purchases_of(self._design_there() or self._better(rows))
+                there = self._design_there()
+                if there is not None:
+                    self._bought = self._purchases_of(there)
+                else:
+                    choice = self._better(rows)
+                    self._bought = self._purchases_of(choice.design, choice.reason)
             return self._bought
 
-    def _better(self, rows: FloatArray) -> Design[Any]:
+    def _better(self, rows: FloatArray) -> Choice:
         """Return the design that promises better labels for training points and as many new."""
         probe = self._factory(
             rows[:2], self._feature_map, columns=None, seed=self._seed, design="points"
         )
         return resolve(
+            allocator=self._allocator,
             n_points=max(2, len(rows)),
             n_qubits=probe.n_qubits,
             budget=2 * self._budget,
             measures_pairs=probe.measures_pairs,
-        ).design
+        )
 
     def _figures(self) -> dict[str, object]:
         bought = self._bought

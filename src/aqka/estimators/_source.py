@@ -181,6 +181,7 @@ class BoughtKernel(KernelSource):
         # shots on top for them.
         probe = self._backend(self.X[:2], None, "points")
         return resolve(
+            allocator=purchase.allocator,
             n_points=n_points,
             n_qubits=probe.n_qubits,
             budget=quoted.total_shots if new is not None else 2 * quoted.shots,

@@ -105,6 +105,6 @@ def label_shots(n_qubits: int, shots: float) -> float:
     Examples
     --------
     >>> round(label_shots(4, 2048)), round(label_shots(8, 512))
-    (504, 57)
+    (505, 57)
     """
     return state_fidelity(n_qubits, shots) ** 2 * shots / 4

@@ -146,7 +146,9 @@ class FittedHead:
         Fitted numbers differ in their last bits from one processor to the next, so that nothing
         that costs shots may depend on them.
         """
-        return text_digest(f"{self.estimate.identity} {self.fitted_by}")
+        # Coefficients that no readout fitted are inputs themselves.
+        how = self.fitted_by or f"{digest(self.coefficients)} {digest(np.ravel(self.intercept))}"
+        return text_digest(f"{self.estimate.identity} {how}")
 
     def decide(self, table: Any, seed: int = 0) -> Decided:
         """Return f of new points and its deviation, from counts of these points."""
@@ -199,7 +201,11 @@ class Readout(ABC):
 
     def describe(self, problem: Problem) -> str:
         """Return all that a fit depends on besides the counts, as a text."""
-        settings = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
+        # A grid is computed, so its last bits are those of a processor.
+        settings = ", ".join(
+            f"{name}={digest(np.asarray(value)) if isinstance(value, tuple) else repr(value)}"
+            for name, value in sorted(vars(self).items())
+        )
         return (
             f"{type(self).__name__}({settings}) of y={digest(problem.y)}, "
             f"ridge={problem.ridge!r}, C={problem.C!r}"

@@ -80,7 +80,7 @@ def diagnostics_by_round(report: RunReport) -> Chart | None:
     if not report.rounds:
         return None
     shots = [float(r.shots) for r in report.rounds]
-    seen = [r.pairs_seen / report.measured.shots.size for r in report.rounds]
+    seen = [r.seen / report.measured.shots.size for r in report.rounds]
     chart = Chart(
         "Diagnostics by round",
         "Diagnostics by round",

@@ -26,7 +26,7 @@ from aqka.insight.fold_scores import (
 from aqka.maths.metrics import Fold, PairedShares, compare_shares, share_interval
 from aqka.readouts import make_readout
 from aqka.report.words import p_text
-from aqka.study.value_scores import ValueScores
+from aqka.study.results import ValueScores
 
 MAX_PLAIN = 500  # training points of a plain model: tuning on more takes seconds
 MIN_PLAIN = 200  # but so many whatever the number of columns

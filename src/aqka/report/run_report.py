@@ -19,7 +19,6 @@ from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.designs import Points as PointDesign
-from aqka.designs._base import normal_quantile
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
@@ -27,7 +26,7 @@ from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_se
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
-from aqka.maths.metrics import balanced_accuracy
+from aqka.maths.metrics import balanced_accuracy, normal_quantile
 from aqka.readouts import FittedHead
 from aqka.readouts.ridge_noise import RidgeNoise
 from aqka.report.measured import Measured, measured_pairs, measured_points
@@ -44,14 +43,13 @@ from aqka.report.usage import BillRow, RunCircuit, bill, quoted_and_used, run_ci
 from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in
 from aqka.runs.history import History
-from aqka.study.carry_out import stored_quote
-from aqka.study.circuit_files import load_circuit
-from aqka.study.data import Points
-from aqka.study.directory import check_directory, is_held
-from aqka.study.method import class_labels_of, readout_of
-from aqka.study.mitigated import sentinel_shots
-from aqka.study.progress import check_extent, empty_point_table, read_begun_history, run_state
-from aqka.study.results import measured_spectrum, training_use, wall_seconds
+from aqka.study.directory import MAP_NAME, is_held
+from aqka.study.feature_maps import load_circuit
+from aqka.study.method import class_labels_of, readout_of, sentinel_shots
+from aqka.study.points import Points
+from aqka.study.progress import check_extent, empty_point_table, run_state
+from aqka.study.quoting import stored_quote
+from aqka.study.results import ValueScores, measured_spectrum, training_use, wall_seconds
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     RoundSummary,
@@ -59,9 +57,8 @@ from aqka.study.rounds import (
     summarise_point_rounds,
     summarise_rounds,
 )
-from aqka.study.seal import MAP_NAME, STUDY_NAME
+from aqka.study.store import RunStore
 from aqka.study.study_run import StudyRun, load_study_run
-from aqka.study.value_scores import ValueScores
 
 ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
 MAX_ROUNDS_POINTS = 1000  # above it only the last round has a Gini: each takes seconds
@@ -170,19 +167,19 @@ class Training(NamedTuple):
 
 def run_report(directory: Path) -> RunReport:
     """Read a run's directory, finished or not."""
-    check_directory(directory)
+    store = RunStore(directory)
     held = is_held(directory)
-    history = read_begun_history(directory)
+    history = store.training
     if history is None:
         raise InputError(
             f"{inert(directory, 300)} has not measured anything yet; there is nothing to report."
         )
     check_extent(history)
-    state = run_state(directory, history, held)
+    state = run_state(store, held)
     if state == "reporting":
         state = "finished"  # all that a report shows is there
-    if (directory / STUDY_NAME).exists():
-        return study_report(load_study_run(directory, history), state)
+    if store.has_study:
+        return study_report(load_study_run(store), state)
     measured, rounds = _read_without_labels(history)
     audit = Audit.of(history)
     return RunReport(
@@ -450,7 +447,7 @@ def _exact_kernel(run: StudyRun, feature_map: "FeatureMap | None") -> ExactKerne
         points.train,
         points.test,
         points.train_labels,
-        svm=method.head == "svm",
+        svm=method.readout == "svm",
         C=method.C,
         repetitions=run.study.feature_map.reps,
     )

@@ -11,8 +11,8 @@ from aqka._util.shown import Shown
 from aqka.backends.base import Backend, as_backend
 from aqka.core.plans import Plan
 from aqka.designs import Never, Settle, Stop
-from aqka.designs._base import normal_quantile
 from aqka.errors import InputError
+from aqka.maths.metrics import normal_quantile
 from aqka.readouts import Decided, FittedHead
 from aqka.runs.driver import drive
 from aqka.runs.session import Session

@@ -78,8 +78,6 @@ class Training(Session[Plan]):
            [0., 1.]]))
     """
 
-    reason: str = ""
-
     def __init__(
         self,
         problem: Problem,
@@ -95,11 +93,12 @@ class Training(Session[Plan]):
             raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
         super().__init__(budget)
         self.problem = problem
+        # As many new points are taken to follow, with the same shots each.
         choice = resolve(
-            design, allocator, n_points=problem.n_points, n_qubits=n_qubits, budget=self.budget
+            design, allocator, n_points=problem.n_points, n_qubits=n_qubits, budget=2 * self.budget
         )
         self.design: Design = choice.design
-        self.allocator = choice.allocator
+        self.allocator, self.reason = choice.allocator, choice.reason
         if schedule is not None and not isinstance(schedule, Schedule):
             raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")
         self.schedule = schedule or self.allocator.schedule
@@ -111,9 +110,7 @@ class Training(Session[Plan]):
             )
         self.allocator.check(problem)
         # Line 2: s ← 0, c ← 0.
-        table: Any = self.design.training_table(
-            problem, n_qubits, self.seed, self.allocator.steers
-        )
+        table: Any = self.design.training_table(problem, n_qubits, self.seed, self.allocator.steers)
         self.table = table
         self.calibration = self.design.new_calibration(table)
         self._calibration_rounds = 0
@@ -214,7 +211,7 @@ class Training(Session[Plan]):
         """
         return known_confusion(self.calibration)
 
-    def estimate(self, design: str | Design | None = None) -> Estimate:
+    def estimate(self, design: Design | None = None) -> Estimate:
         """Return what was measured as a kernel estimate.
 
         ``design`` reads the same counts in another way, such as ``Points("projected")``.
@@ -233,9 +230,7 @@ class Training(Session[Plan]):
             )
         return chosen.read(self.table, self.problem, self.landmarks, confusion)
 
-    def fit(
-        self, readout: str | Readout | None = None, design: str | Design | None = None
-    ) -> FittedHead:
+    def fit(self, readout: str | Readout | None = None, design: Design | None = None) -> FittedHead:
         """Fit a head to what was measured; by default with the readout of the design."""
         chosen = make_readout(self.design.default_readout if readout is None else readout)
         return chosen.fit(self.estimate(design), self.problem)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from aqka.sessions.prediction_result import Prediction, estimate, read_block
 
 from aqka import MatrixBackend, Problem, Training, acquire
 from aqka._util.arrays import FloatArray
@@ -15,7 +14,7 @@ from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
-from aqka.sessions import predict
+from aqka.sessions import Prediction, predict
 from aqka_research.benchmarks.bars import Bar
 
 TRAINING_SHOTS = 16  # a pair
@@ -126,8 +125,7 @@ def savings(
     def equally(as_measured: bool) -> Callable[[float, int], tuple[float, float]]:
         def outcome(n: float, seed: int) -> tuple[float, float]:
             table = measure_equally(tasks[seed], int(n), seed)
-            reading = read_block(heads[seed], table, as_measured=as_measured)
-            labels = heads[seed].labels(estimate(heads[seed], reading)[0])
+            labels = heads[seed].labels(_decided(heads[seed], table, as_measured))
             return n, float(np.mean(labels == exact[seed]))
 
         return outcome
@@ -147,14 +145,21 @@ def savings(
     return Savings(tasks[0].name, readout, training_shots, shots, ratio)
 
 
+def _decided(head: FittedHead, table: BlockTable, as_measured: bool) -> FloatArray:
+    """Return f by linear Bayes, or from the entries as they were measured."""
+    if not as_measured:
+        return head.decide(table).f
+    plain = KernelEstimate(head.kernel, rows_are_alike=False)
+    return plain.decide(head, table).f
+
+
 def _error_ratio(tasks: list[Task], heads: list[FittedHead], shots: int) -> float:
     errors = np.zeros(2)
     for seed, (head, task) in enumerate(zip(heads, tasks, strict=True)):
         f = head.decision_function(task.test_kernel)
         table = measure_equally(task, shots, seed)
         for k, as_measured in enumerate((True, False)):
-            reading = read_block(head, table, as_measured=as_measured)
-            errors[k] += np.mean((estimate(head, reading)[0] - f) ** 2)
+            errors[k] += np.mean((_decided(head, table, as_measured) - f) ** 2)
     return float(errors[0] / errors[1])
 
 
