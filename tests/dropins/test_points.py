@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pennylane as qml
 import pytest
-from aqka.dropins._point_states import FittedPoints
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from qiskit.circuit.library import zz_feature_map

@@ -309,13 +309,6 @@ def test_a_folder_whose_request_was_never_written_is_passed_over(tmp_path):
         make(directory=tmp_path).matrix(X)
 
 
-def test_a_ledger_whose_request_is_gone_is_refused(tmp_path):
-    make(directory=tmp_path).matrix(X)
-    (tmp_path / "0001-training-pairs" / "request.npz").unlink()
-    with pytest.raises(LedgerError, match=r"holds a ledger but no request\.npz"):
-        make(directory=tmp_path).matrix(X)
-
-
 @pytest.mark.parametrize("design", ["pairs", "points", "auto"])
 def test_an_empty_request_is_an_empty_answer_at_no_cost(factory, tmp_path, design):
     kernel = make(factory, design=design, directory=tmp_path)
@@ -438,7 +431,7 @@ def test_lost_shots_are_paid_for_and_asked_for_again(tmp_path, monkeypatch):
 def test_shots_that_lost_their_request_are_refused_and_not_bought_again(factory, tmp_path):
     make(factory, directory=tmp_path).matrix(X)
     bought = Counting.total()
-    (tmp_path / "0001-training" / "request.npz").unlink()
+    (tmp_path / "0001-training-pairs" / "request.npz").unlink()
     with pytest.raises(LedgerError, match=r"has lost its request\.npz.*nothing was bought again"):
         make(factory, directory=tmp_path).matrix(X)
     assert Counting.total() == bought
@@ -446,12 +439,12 @@ def test_shots_that_lost_their_request_are_refused_and_not_bought_again(factory,
 
 @pytest.mark.parametrize("left", [[], ["ledger.lock"], ["ledger.lock", "ledger.draft"]])
 def test_a_folder_in_which_nothing_has_begun_is_no_request(factory, tmp_path, left):
-    folder = tmp_path / "0001-training"
+    folder = tmp_path / "0001-training-pairs"
     folder.mkdir()
     for name in left:
         (folder / name).touch()
     make(factory, directory=tmp_path).matrix(X)
-    assert verify(tmp_path / "0002-training").finished
+    assert verify(tmp_path / "0002-training-pairs").finished
 
 
 def test_folders_of_another_kernel_are_refused(factory, tmp_path):
@@ -460,7 +453,7 @@ def test_folders_of_another_kernel_are_refused(factory, tmp_path):
         make(factory, directory=tmp_path / name, seed=seed).matrix(X)
         make(factory, directory=tmp_path / name, seed=seed).matrix(TEST, X)
     bought = Counting.total()
-    for folder in ("0001-training", "0002-pairs"):
+    for folder in ("0001-training-pairs", "0002-more-pairs"):
         mixed = shutil.copytree(tmp_path / "one", tmp_path / f"mixed-{folder}")
         shutil.rmtree(mixed / folder)
         shutil.copytree(tmp_path / "other" / folder, mixed / folder)
