@@ -82,7 +82,8 @@ class Measured:
     @property
     def a_unit(self) -> str:
         """Shots of a pair or a point on average, in words."""
-        return f"{self.shots.mean():,.{1 if self.unit == 'pair' else 0}f} per {self.unit}"
+        mean = float(self.shots.mean())
+        return f"{mean:,.{1 if mean < 100 else 0}f} per {self.unit}"
 
     def maps(self) -> dict[str, FloatArray]:
         """Return the matrices of the heat maps: counts and sensitivities of pairs, or K̂."""
