@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from aqka import (
-    Acquisition,
     MatrixBackend,
     Problem,
     QuantumRidge,
     QuantumRidgeClassifier,
     QuantumSVC,
+    Training,
     acquire,
 )
 from aqka.allocators import make_allocator
@@ -28,8 +28,8 @@ FIT_BOTH = (QuantumRidge, QuantumRidgeClassifier)
 """Estimators whose readout, where none is named, is the design's: of pairs the default one."""
 ENTRANCES = (
     acquire,
-    Acquisition,
-    Acquisition.fit,
+    Training,
+    Training.fit,
     Problem,
     QuantumRidge,
     QuantumRidgeClassifier,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pennylane as qml
 import pytest
+from aqka.dropins._point_states import FittedPoints
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from qiskit.circuit.library import zz_feature_map
@@ -22,7 +23,6 @@ from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.dropins import ShotKernel, shot_kernel
-from aqka.dropins._point_states import FittedPoints
 from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.maths.point_law import KernelSpread, kernel_error

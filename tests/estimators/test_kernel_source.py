@@ -2,6 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from aqka.estimators._bought_kernel import Purchase
+from aqka.estimators.kernel_source import kernel_source
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -15,8 +17,6 @@ from aqka import (
     acquire,
 )
 from aqka.backends.statevector import zz_kernel
-from aqka.estimators._bought_kernel import Purchase
-from aqka.estimators.kernel_source import kernel_source
 from aqka.readouts import make_readout
 from tests.estimators.counting import Counting
 

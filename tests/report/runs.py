@@ -7,7 +7,7 @@ import pytest
 from aqka.report.rivals import ExactKernel
 from aqka.report.run_report import RunReport
 from aqka.report.usage import RunCircuit
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
 from tests.study.helpers import small, write_study
 
@@ -26,7 +26,7 @@ def with_quick_readout(text):
 
 def finished_run(directory, text=None):
     path = write_study(directory, with_quick_readout(text or small()))
-    carry_out(prepare(path), directory / "run", new=True)
+    carry_out(prepare(path), directory / "run")
     return directory / "run"
 
 
@@ -53,7 +53,7 @@ def interrupted_run(directory):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(prepare(path), directory / "run", new=True, on_round=stop)
+        carry_out(prepare(path), directory / "run", Watcher(on_round=stop))
     return directory / "run"
 
 

@@ -10,7 +10,7 @@ from aqka.report import rivals as module
 from aqka.report.rivals import ExactKernel, class_rivals, exact_kernel, plain_predictions
 from aqka.report.run_report import run_report
 from aqka.report.verdict import can_learn, decide
-from aqka.study.directory import read_points
+from aqka.study.store import RunStore
 from tests.report.helpers import words_by_question
 from tests.report.runs import finished_run
 from tests.study.helpers import small
@@ -23,7 +23,7 @@ def circles(n_points, seed=0):
 
 
 def test_the_exact_kernel_is_the_simulators(run):
-    points = read_points(run)
+    points = RunStore(run).points
     found = exact_kernel("zz", points.train, points.test, points.train_labels, svm=False, C=1.0)
     kernel = StatevectorBackend(points.train).kernel()
     block = StatevectorBackend(points.test, columns=points.train).kernel()

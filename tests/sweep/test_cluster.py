@@ -11,10 +11,10 @@ import pytest
 from aqka.backends.statevector import zz_states
 from aqka.core import Problem
 from aqka.core.settings import choose_settings
+from aqka.designs.state_fits import StateFits
 from aqka.errors import InputError
 from aqka.estimates import states
 from aqka.sessions import FidelityOfPoints, state_fits
-from aqka.sessions.state_fits import StateFits
 from aqka.sweep.cells import run_cells
 from aqka.sweep.store import to_json
 from tests.estimates.points import measured

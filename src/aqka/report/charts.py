@@ -76,7 +76,7 @@ def diagnostics_by_round(report: RunReport) -> Chart | None:
     if not report.rounds:
         return None
     n_units = report.measured.shots.size
-    seen = [(float(r.shots), r.pairs_seen / n_units) for r in report.rounds]
+    seen = [(float(r.shots), r.seen / n_units) for r in report.rounds]
     ginis = [(float(r.shots), r.gini) for r in report.rounds if r.gini is not None]
     axes = accuracy_axes([report])[0], Scale(0, 1.04)
     chart = Chart("Diagnostics by round", *axes, "training shots", "share, Gini")

@@ -14,10 +14,16 @@ from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.carry_out import stored_quote
-from aqka.study.directory import REPORT_NAME, is_held, read_results
-from aqka.study.progress import Progress, ProgressReader, read_begun_history, run_state
-from aqka.study.seal import PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
+from aqka.study.directory import (
+    PREDICTIONS_NAME,
+    REPORT_NAME,
+    RESULTS_NAME,
+    STUDY_NAME,
+    is_held,
+)
+from aqka.study.progress import Progress, ProgressReader, run_state
+from aqka.study.quoting import stored_quote
+from aqka.study.store import RunStore
 
 MAX_DEPTH = 5
 MAX_DIRECTORIES = 20_000  # looked at; a home directory has more, and nobody's runs lie there
@@ -215,17 +221,17 @@ def _known(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else None
 
 
-def _prediction_progress(directory: Path, history: History, held: bool | None) -> Progress:
+def _prediction_progress(store: RunStore, history: History, held: bool | None) -> Progress:
     """Return where a ledger of predictions stands, which has no training points to assess."""
     return Progress(
-        state=run_state(directory, history, held),
+        state=run_state(store, held),
         backend=inert(history.backend or ""),
         rounds=history.ended,
         rounds_planned=None,
         shots=history.spent,
         budget=history.budget or 0,
-        pairs_seen=0,
-        pairs=0,
+        seen=0,
+        units=0,
         gini=None,
         accuracy=None,
         qpu_seconds=history.qpu_seconds,
@@ -255,14 +261,15 @@ def look_at(directory: Path, name: str) -> RunLook:
     """Read a run; one that cannot be read says why."""
     name = inert(name, MAX_NAME)
     try:
-        held, history = is_held(directory), read_begun_history(directory)
+        store, held = RunStore(directory), is_held(directory)
+        history = store.training
         extent = None if history is None else history.extent
         predicts = extent is not None and (extent.block or extent.new_points) is not None
         if history is not None and predicts:
-            now = _prediction_progress(directory, history, held)
+            now = _prediction_progress(store, history, held)
         else:
             now = ProgressReader(directory).look()
-        results, jobs = read_results(directory), job_states(directory)
+        results, jobs = store.results, job_states(directory)
     except (InputError, LedgerError, OSError) as error:
         return RunLook(name, None, inert(error, 300))
     words = f"aqka resume {inert(directory, 300)}" if now.resumable else ""

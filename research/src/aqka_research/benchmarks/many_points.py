@@ -23,11 +23,11 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
+from aqka.designs.state_fits import fit_states_on_all_cores
 from aqka.maths.product_bases import ProductBases
 from aqka.maths.spectrum import FeatureSpectrum
 from aqka.maths.state_features import expectations, observable
 from aqka.readouts.ridge_loo import RIDGE_GRID
-from aqka.sessions.state_fits import fit_states_on_all_cores
 
 N_TRAIN, N_NEW, N_QUBITS = 100_000, 10_000, 4
 SHOTS = 256

@@ -9,7 +9,7 @@ from aqka.backends import MatrixBackend
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.demo.tasks import Task
 from aqka.errors import InputError
-from aqka.sessions.acquire import acquire
+from aqka.sessions import acquire
 from aqka.sweep.cells import OnCell, run_cells
 from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.compare.findings import Comparison

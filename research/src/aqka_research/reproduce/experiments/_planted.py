@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from aqka.allocators import Allocator
-from aqka.allocators.aqka import Aqka
-from aqka.allocators.aqka_oracle import AqkaOracle
+from aqka.allocators.aqka import Aqka, AqkaOracle
 from aqka.demo.tasks import Task
 from aqka.sweep.store import Cell
 from aqka_research.chosen_tasks import planted_rbf

@@ -6,9 +6,9 @@ import numpy as np
 
 from aqka._util import colours
 from aqka._util.arrays import FloatArray
-from aqka.allocators.aqka_oracle import AqkaOracle
+from aqka.allocators.aqka import AqkaOracle
+from aqka.allocators.baselines import Uniform
 from aqka.allocators.schedule import Schedule
-from aqka.allocators.uniform import Uniform
 from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.chosen_tasks import planted_rbf
 from aqka_research.reproduce.claims import Claim, at_most, factor, within

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.nystrom import Nystrom
-from aqka.allocators.nystrom_leverage import NystromLeverage
-from aqka.allocators.uniform import Uniform
+from aqka.allocators.baselines import Uniform
+from aqka.allocators.nystrom import Nystrom, NystromLeverage
 from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most
 from aqka_research.reproduce.experiments._base import Experiment, Parameters

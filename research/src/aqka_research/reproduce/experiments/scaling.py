@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar
 
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.bernoulli import Bernoulli
-from aqka.allocators.uniform import Uniform
+from aqka.allocators.baselines import Bernoulli, Uniform
 from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.chosen_tasks import planted_rbf
 from aqka_research.paper_arms import TrueBernoulli

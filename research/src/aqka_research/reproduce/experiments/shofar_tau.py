@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 from aqka._util import colours
 from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.shofar import Shofar
-from aqka.allocators.uniform import Uniform
+from aqka.allocators.baselines import Shofar, Uniform
 from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, at_least, at_most
 from aqka_research.reproduce.experiments._base import Experiment, Parameters

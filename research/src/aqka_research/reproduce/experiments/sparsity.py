@@ -12,7 +12,7 @@ from aqka.core.reading import PAPER
 from aqka.demo.tasks import Task
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.theory import planted_ceiling, training_loss
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most, within
@@ -57,7 +57,7 @@ def measure(cell: Cell) -> Result:
     return {"rows": rows}
 
 
-def _noisy_loss(task: Task, session: Acquisition) -> Row:
+def _noisy_loss(task: Task, session: Training) -> Row:
     """Return the training loss on what was measured."""
     head = session.fit(session.problem.reading.readout)
     return {"loss": training_loss(head.kernel, task.y, task.ridge)}

@@ -7,11 +7,9 @@ import numpy as np
 
 from aqka._util import colours
 from aqka._util.arrays import FloatArray
-from aqka.allocators.aqka_oracle import AqkaOracle
-from aqka.allocators.aqka_svm import AqkaSvm
-from aqka.allocators.aqka_svm_soft import AqkaSvmSoft
-from aqka.allocators.random import Random
-from aqka.allocators.uniform import Uniform
+from aqka.allocators.aqka import AqkaOracle
+from aqka.allocators.baselines import Random, Uniform
+from aqka.allocators.svm import AqkaSvm, AqkaSvmSoft
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task, plant
