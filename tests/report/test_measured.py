@@ -57,9 +57,8 @@ def test_it_says_how_well_the_kernel_is_known(run):
 
 
 def test_shots_that_calibrated_the_readout_are_told(tmp_path):
-    acquire(
-        StatevectorBackend(X), Y, 3400, design="points", calibration_shots=400, directory=tmp_path
-    )
+    design = Points(calibration_shots=400)
+    acquire(StatevectorBackend(X), Y, 3400, design=design, directory=tmp_path)
     spent = words_by_question(run_report(tmp_path))["What was spent?"]
     assert "3,000 of 3,000 shots on 30 training points" in spent
     assert "400 more calibrated the readout." in spent
@@ -84,7 +83,7 @@ def test_a_run_that_was_cut_off_is_told_as_far_as_it_goes(tmp_path):
 
     backend, options = StatevectorBackend(X), {"design": "points", "directory": tmp_path / "run"}
     with pytest.raises(KeyboardInterrupt):
-        acquire(backend, Y, 30 * 90, "aqka-points", on_round=stop, **options)
+        acquire(backend, Y, 30 * 90, "aqka", on_round=stop, **options)
     report = run_report(tmp_path / "run")
     assert report.measured.kernel.shape == (30, 30)
     assert "call acquire() again" in words_by_question(report)["What to do next?"]
