@@ -1,29 +1,30 @@
 """aqka: quantum-kernel learning under a shot budget.
 
-The front door. Everything else is public in its room: :mod:`aqka.core`, :mod:`aqka.allocators`,
-:mod:`aqka.readouts`, :mod:`aqka.backends`, :mod:`aqka.runs`, :mod:`aqka.sessions`,
-:mod:`aqka.insight`, :mod:`aqka.planning` and so on.
+The front door: its names are loaded when they are first used. Everything else is public in its
+room: :mod:`aqka.core`, :mod:`aqka.allocators`, :mod:`aqka.readouts`, :mod:`aqka.backends`,
+:mod:`aqka.runs`, :mod:`aqka.sessions`, :mod:`aqka.insight`, :mod:`aqka.planning` and so on.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aqka.allocators import allocator_names
-from aqka.allocators.schedule import Schedule
-from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
-from aqka.core import Problem
-from aqka.errors import CeilingError, InputError, JobError, LedgerError, TransientError
-from aqka.insight import diagnose
-from aqka.insight.preflight import preflight
-from aqka.planning import quote
-from aqka.readouts import readout_names
-from aqka.sessions import Acquisition, Prediction, acquire, predict
 from aqka.version import __version__
 
 if TYPE_CHECKING:
+    from aqka.allocators import allocator_names
+    from aqka.allocators.schedule import Schedule
+    from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
+    from aqka.core import Problem
+    from aqka.designs import Pairs, Points
+    from aqka.errors import CeilingError, InputError, JobError, LedgerError, TransientError
     from aqka.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
+    from aqka.insight import diagnose
+    from aqka.insight.preflight import preflight
+    from aqka.planning import quote
+    from aqka.readouts import readout_names
+    from aqka.sessions import Prediction, Training, Values, acquire, predict
 
 __all__ = [
-    "Acquisition",
     "Backend",
     "BackendFactory",
     "CeilingError",
@@ -31,6 +32,8 @@ __all__ = [
     "JobError",
     "LedgerError",
     "MatrixBackend",
+    "Pairs",
+    "Points",
     "Prediction",
     "Problem",
     "QuantumRidge",
@@ -38,7 +41,9 @@ __all__ = [
     "QuantumSVC",
     "Schedule",
     "StatevectorBackend",
+    "Training",
     "TransientError",
+    "Values",
     "__version__",
     "acquire",
     "allocator_names",
@@ -50,10 +55,31 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load the estimators when they are first asked for: scikit-learn takes long to import."""
-    if name in ("QuantumRidge", "QuantumRidgeClassifier", "QuantumSVC"):
-        from aqka import estimators
+_HOMES = {
+    "allocators": ("allocator_names",),
+    "allocators.schedule": ("Schedule",),
+    "backends": ("Backend", "BackendFactory", "MatrixBackend", "StatevectorBackend"),
+    "core": ("Problem",),
+    "designs": ("Pairs", "Points"),
+    "errors": ("CeilingError", "InputError", "JobError", "LedgerError", "TransientError"),
+    "estimators": ("QuantumRidge", "QuantumRidgeClassifier", "QuantumSVC"),
+    "insight": ("diagnose",),
+    "insight.preflight": ("preflight",),
+    "planning": ("quote",),
+    "readouts": ("readout_names",),
+    "sessions": ("Prediction", "Training", "Values", "acquire", "predict"),
+}
 
-        return getattr(estimators, name)
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first used."""
+    for room, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(f"aqka.{room}"), name)
+            return value
     raise AttributeError(f"module 'aqka' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name what is loaded later, too."""
+    return sorted({*globals(), *__all__})

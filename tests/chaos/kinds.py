@@ -30,6 +30,7 @@ from aqka.testing.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime, _Fa
 from tests.runs.test_wrong_answers import WRONG
 
 STUDY = """
+seed = {seed}
 [data]
 source = "moons"
 [split]
@@ -45,7 +46,6 @@ test_shots = 5
 [method]
 rounds = 4
 readout = "ridge"
-seed = {seed}
 """
 NEW_POINTS = "x,y\n0.3,0.2\n-0.5,0.9\n1.2,-0.1\n"
 

@@ -18,9 +18,9 @@ MAX_TRIES = 60  # to bring a run to its end
 ROUNDS = 4  # damages of a finished run in one scenario
 REFUSED, UNSOUND = "refused", "not sound"
 ALARMS = ("NOT sound", "is lost", "has lost", "damaged", "is not the", "belongs to", "missing")
-STATUS = ("shots", "budget", "rounds", "pairs_seen", "pairs", "gini", "accuracy", "started_at")
+STATUS = ("shots", "budget", "rounds", "seen", "units", "gini", "accuracy", "started_at")
 REPORT = (
-    *("shots", "budget", "training_points", "pairs", "pairs_seen", "rounds", "diagnostics"),
+    *("shots", "budget", "training_points", "units", "units_seen", "rounds", "diagnostics"),
     *("noise_floor", "settings"),
 )
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from aqka.study.directory import prepare
-from aqka.study.example import example
+from aqka.study.new_study import example
 from aqka.study.schema import load_study
 from tests.cli.in_process import call
 from tests.study.helpers import small, write_study

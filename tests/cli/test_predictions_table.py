@@ -1,6 +1,6 @@
 import pytest
 
-from aqka.cli.predictions_table import cell_text
+from aqka.cli.predict import cell_text
 
 
 @pytest.mark.parametrize(

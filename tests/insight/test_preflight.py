@@ -173,9 +173,8 @@ def test_default_candidates_repeat_the_maps_as_a_scan_does():
 def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, few_trees):
     from io import StringIO
 
-    from rich.console import Console
-
     from aqka.cli.check_table import print_check
+    from rich.console import Console
 
     monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 50)
     rng = np.random.default_rng(5)

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from aqka.report.run_page import collect, write_report
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
-from aqka.study.example import example
+from aqka.study.new_study import example
 from tests.report.browser import chromium
 
 TARGET = Path(__file__).parents[2] / "docs" / "measured" / "report.png"
@@ -23,7 +23,7 @@ def main():
     study.write_text(example())
     run = base / "runs" / "study"
     with threadpool_limits(1):
-        carry_out(prepare(study), run, new=True)
+        carry_out(prepare(study), run)
         write_report(collect([run]), base / "report.html")
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1040, "height": 1030})

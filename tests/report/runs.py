@@ -7,7 +7,7 @@ import pytest
 from aqka.report.rivals import ExactKernel
 from aqka.report.run_report import RunReport
 from aqka.report.usage import RunCircuit
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
 from tests.study.helpers import small, write_study
 
@@ -20,13 +20,14 @@ HOSTILE_TEXT = "\"'><script>alert(4)</script></title></style>--><b>&lt;{{ 7 * 7 
 
 
 def with_quick_readout(text):
-    """The same study with a readout that is cross-validated in no time."""
-    return text.replace("[method]\n", '[method]\nallocator = "aqka"\nreadout = "ridge-kfold"\n')
+    """The same study on pairs, with a readout that is cross-validated in no time."""
+    method = '[method]\ndesign = "pairs"\nallocator = "aqka"\nreadout = "ridge-kfold"\n'
+    return text.replace("[method]\n", method)
 
 
 def finished_run(directory, text=None):
     path = write_study(directory, with_quick_readout(text or small()))
-    carry_out(prepare(path), directory / "run", new=True)
+    carry_out(prepare(path), directory / "run")
     return directory / "run"
 
 
@@ -53,7 +54,7 @@ def interrupted_run(directory):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(prepare(path), directory / "run", new=True, on_round=stop)
+        carry_out(prepare(path), directory / "run", Watcher(on_round=stop))
     return directory / "run"
 
 

@@ -87,5 +87,5 @@ def test_runs_with_other_feature_maps_have_the_same_points(tmp_path):
     one, two = collect(runs)
     assert one.data == two.data
     assert "on different" not in comparison_sentences([one, two])[0]
-    moved = finished_run(tmp_path / "c", small().replace("test = 6", "test = 6\nseed = 5"))
+    moved = finished_run(tmp_path / "c", "seed = 5\n" + small())
     assert "on different" in comparison_sentences([one, *collect([moved])])[0]

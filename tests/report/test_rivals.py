@@ -5,12 +5,13 @@ import pytest
 
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
+from aqka.designs import KernelEstimate
 from aqka.readouts import make_readout
 from aqka.report import rivals as module
 from aqka.report.rivals import ExactKernel, class_rivals, exact_kernel, plain_predictions
 from aqka.report.run_report import run_report
 from aqka.report.verdict import can_learn, decide
-from aqka.study.directory import read_points
+from aqka.study.store import RunStore
 from tests.report.helpers import words_by_question
 from tests.report.runs import finished_run
 from tests.study.helpers import small
@@ -23,11 +24,11 @@ def circles(n_points, seed=0):
 
 
 def test_the_exact_kernel_is_the_simulators(run):
-    points = read_points(run)
+    points = RunStore(run).points
     found = exact_kernel("zz", points.train, points.test, points.train_labels, svm=False, C=1.0)
     kernel = StatevectorBackend(points.train).kernel()
     block = StatevectorBackend(points.test, columns=points.train).kernel()
-    head = make_readout("ridge-loo").fit_kernel(kernel, Problem(points.train_labels))
+    head = make_readout("ridge-loo").fit(KernelEstimate(kernel), Problem(points.train_labels))
     assert np.array_equal(found.predicted, head.predict(block))
     assert found.n_trained == len(points.train)
 

@@ -47,7 +47,7 @@ def test_no_shot_is_spent_for_it(run, report):
 
 def test_an_allocator_that_completes_rows_is_not_judged_by_its_raw_noise(tmp_path):
     path = write_study(tmp_path, small().replace("rounds = 3", 'rounds = 1\nallocator = "nystrom"'))
-    carry_out(prepare(path), tmp_path / "run", new=True)
+    carry_out(prepare(path), tmp_path / "run")
     found = run_report(tmp_path / "run")
     assert found.steering is None
     assert "not worked out" in " ".join(found.notes)
@@ -72,7 +72,7 @@ def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, mo
     with monkeypatch.context() as patch:
         patch.setattr("aqka.study.carry_out._predict", stop)
         with pytest.raises(KeyboardInterrupt):
-            carry_out(prepare(path), tmp_path / "run", new=True)
+            carry_out(prepare(path), tmp_path / "run")
     pending = run_report(tmp_path / "run")
     assert list(pending.ledgers) == ["training"]
     assert pending.notes == []

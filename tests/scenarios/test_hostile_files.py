@@ -20,14 +20,17 @@ from aqka import InputError, LedgerError
 from aqka._util.files import check_file, inside
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from aqka.study.carry_out import carry_out, stored_quote
+from aqka.study._formats import read_arrays
+from aqka.study.carry_out import carry_out, resume
 from aqka.study.data import encode, load_table
-from aqka.study.directory import prepare, read_points, read_results, read_run
-from aqka.study.example import example
-from aqka.study.npz_files import read_arrays
+from aqka.study.directory import prepare
+from aqka.study.new_study import example
+from aqka.study.points import load_points
 from aqka.study.progress import progress
+from aqka.study.quoting import stored_quote
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study
-from aqka.study.table_files import read_csv, read_npz, read_parquet
+from aqka.study.store import RunStore
+from aqka.study.tables import read_table
 from tests.study.helpers import QUICK, small, write_study
 
 SECONDS = 120  # of one case, which on a quiet machine takes a fraction of one
@@ -157,7 +160,7 @@ def test_csv_files(cases, record_property, tmp_path):
     for _ in range(300):
         path.write_bytes(mutate(base, rng))
         with cases.case():
-            use(read_csv(path, "kind", None))
+            use(read_table(path, "kind", None))
     for k in range(60):  # a strange cell somewhere
         word = [*WORDS, "1e308", "-1e308", "0x10", "1,5", '"', "'"][k % 17]
         cells = base.decode().splitlines()
@@ -166,7 +169,7 @@ def test_csv_files(cases, record_property, tmp_path):
         cells[3] = ",".join(row)
         path.write_text("\n".join(cells))
         with cases.case():
-            use(read_csv(path, "kind", None))
+            use(read_table(path, "kind", None))
     million = ",".join(map(str, range(10**6))).encode()
     whole = (
         b"",
@@ -196,11 +199,11 @@ def test_csv_files(cases, record_property, tmp_path):
     for content in whole:
         path.write_bytes(content)
         with cases.case():
-            use(read_csv(path, "kind", None))
+            use(read_table(path, "kind", None))
     with path.open("wb") as stream:
         stream.truncate(2**40)  # a sparse terabyte
     with cases.case():
-        read_csv(path, "kind", None)
+        read_table(path, "kind", None)
     assert cases.refused > 200
     cases.told("CSV files", record_property)
 
@@ -233,12 +236,12 @@ def test_npz_files(cases, record_property, tmp_path):
     for _ in range(300):
         path.write_bytes(mutate(base, rng))
         with cases.case():
-            use(read_npz(path, None, None))
+            use(read_table(path, None, None))
     for _ in range(100):  # a damaged header in a sound archive
         header = mutate(npy_header("<f8", (30, 3)), rng) + X.tobytes()
         path.write_bytes(zipped([("X.npy", header), ("y.npy", npy_header("<i8", (30,)))]))
         with cases.case():
-            use(read_npz(path, None, None))
+            use(read_table(path, None, None))
 
     class Bomb:
         def __reduce__(self):
@@ -282,7 +285,7 @@ def test_npz_files(cases, record_property, tmp_path):
     for content in strange:
         path.write_bytes(content)
         with cases.case():
-            use(read_npz(path, None, None))
+            use(read_table(path, None, None))
         with cases.case():
             read_arrays(path)
     assert not (tmp_path / "code-was-run").exists()
@@ -298,12 +301,12 @@ def test_parquet_files(cases, record_property, tmp_path):
     path = tmp_path / "t.parquet"
     columns = {"a": rng.normal(size=30), "b": np.arange(30.0), "kind": ["y", "n"] * 15}
     parquet.write_table(pyarrow.table(columns), path)
-    use(read_parquet(path, "kind", None))
+    use(read_table(path, "kind", None))
     base = path.read_bytes()
     for _ in range(100):
         path.write_bytes(mutate(base, rng))
         with cases.case():
-            use(read_parquet(path, "kind", None))
+            use(read_table(path, "kind", None))
     for column in (
         [None] * 30,
         [[1, 2]] * 30,
@@ -316,7 +319,7 @@ def test_parquet_files(cases, record_property, tmp_path):
         for name in ("a", "kind"):
             parquet.write_table(pyarrow.table(columns | {name: column}), path)
             with cases.case():
-                use(read_parquet(path, "kind", None))
+                use(read_table(path, "kind", None))
     cases.told("Parquet files", record_property)
 
 
@@ -324,7 +327,7 @@ def test_parquet_files(cases, record_property, tmp_path):
 def finished(tmp_path_factory):
     base = tmp_path_factory.mktemp("run")
     path = write_study(base, method=QUICK)
-    carry_out(prepare(path), base / "run", new=True)
+    carry_out(prepare(path), base / "run")
     return base / "run"
 
 
@@ -345,7 +348,7 @@ def test_run_directories(cases, finished, record_property, tmp_path):
         with cases.case():
             progress(run)
         with cases.case():
-            carry_out(read_run(run), run, new=False)
+            resume(RunStore(run))
         if k < 40:
             with cases.case():
                 run_page(run_report(run))
@@ -361,9 +364,9 @@ def test_run_directories(cases, finished, record_property, tmp_path):
         with cases.case():
             progress(run)
         with cases.case():
-            stored_quote(read_results(run))
+            stored_quote(RunStore(run).results)
         with cases.case():
-            carry_out(read_run(run), run, new=False)
+            resume(RunStore(run))
     cases.told("run directories", record_property)
 
 
@@ -384,7 +387,7 @@ def test_a_run_directory_with_a_link_is_refused(finished, tmp_path, name):
         (run / file).write_bytes((finished / file).read_bytes())
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(secret)
-    for act in (progress, read_run):
+    for act in (progress, RunStore):
         with pytest.raises(InputError, match="not a plain file"):
             act(run)
     assert secret.read_text() == "mine"
@@ -443,16 +446,17 @@ def test_points_of_a_run_must_fit_each_other(tmp_path):
         "train_labels": np.array([0, 1, 0, 1]),
         "test_labels": np.array([0, 1]),
         "columns": np.array(["a", "b", "c"]),
+        "train_ids": np.array(["1", "2", "3", "4"]),
+        "test_ids": np.array(["5", "6"]),
+        "fill": np.zeros(3),
         "centre": np.zeros(3),
         "components": np.zeros((2, 3)),
         "lowest": np.zeros(2),
         "highest": np.ones(2),
         "range": np.array([0.0, 3.0]),
-        "train_ids": np.array(list("abcd")),
-        "test_ids": np.array(list("ef")),
     }
     np.savez(tmp_path / "data.npz", **good)
-    assert len(read_points(tmp_path).train) == 4
+    assert len(load_points(tmp_path / "data.npz").train) == 4
     for change in (
         {"train": np.zeros((3, 2))},
         {"test": np.zeros((2, 3))},
@@ -467,4 +471,4 @@ def test_points_of_a_run_must_fit_each_other(tmp_path):
     ):
         np.savez(tmp_path / "data.npz", **(good | change))
         with pytest.raises(InputError, match="does not hold a run's points"):
-            read_points(tmp_path)
+            load_points(tmp_path / "data.npz")

@@ -10,8 +10,9 @@ from aqka import Schedule, StatevectorBackend, acquire
 from aqka.runs.audit import verify
 from aqka.runs.export import calibration_of, point_table_of, table_of
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare, read_run
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
+from aqka.study.store import RunStore
 from tests.scenarios.killing import Killer
 from tests.study.helpers import QUICK, write_study
 
@@ -22,9 +23,9 @@ def play(prepared, directory):
     """Begin the run, or go on with it, as the command line would."""
     with threadpool_limits(1):
         if directory.exists():
-            carry_out(read_run(directory), directory, new=False)
+            resume(RunStore(directory))
         else:
-            carry_out(prepared, directory, new=True)
+            carry_out(prepared, directory)
 
 
 def outcome(directory):

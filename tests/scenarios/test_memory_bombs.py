@@ -44,10 +44,10 @@ else:
 
 
 IMPORTS = {
-    "read_npz": "from aqka.study.table_files import read_npz",
-    "read_arrays": "from aqka.study.npz_files import read_arrays",
+    "read_npz": "from aqka.study.tables import read_npz",
+    "read_arrays": "from aqka.study._formats import read_arrays",
     "read_parquet": "import pyarrow.compute, pyarrow.parquet\n"
-    "from aqka.study.table_files import read_parquet",
+    "from aqka.study.tables import read_parquet",
     "progress": "from aqka.study.progress import progress",
     "run_report": "from aqka.report.run_report import run_report",
     "table_of": "from aqka.runs.export import table_of",
@@ -70,7 +70,7 @@ def read_in_a_child(call, path):
     return ended.stdout
 
 
-@pytest.mark.parametrize("call", ["read_npz(path, None, None)", "read_arrays(path)"])
+@pytest.mark.parametrize("call", ["read_table(path, None, None)", "read_arrays(path)"])
 @pytest.mark.parametrize("shape", [(10**9, 0), (10**6 + 1, 0), (2**62, 2**62, 0)])
 def test_an_array_with_a_billion_rows_of_nothing(tmp_path, call, shape):
     labels = npy_header("<i8", (10**9,))
@@ -94,12 +94,12 @@ def test_arrays_of_zeros(tmp_path):
     path = tmp_path / "t.npz"
     path.write_bytes(stream.getvalue())
     assert path.stat().st_size < 2**20
-    assert "too large" in read_in_a_child("read_npz(path, None, None)", path)
+    assert "too large" in read_in_a_child("read_table(path, None, None)", path)
 
 
 def test_points_without_a_feature(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.zeros((1000, 0)), y=np.arange(1000) % 2)
-    told = read_in_a_child("read_npz(path, None, None)", tmp_path / "t.npz")
+    told = read_in_a_child("read_table(path, None, None)", tmp_path / "t.npz")
     assert "at least one column, got shape (1000, 0)" in told
 
 
@@ -122,7 +122,7 @@ def test_a_long_text_that_is_stored_once(tmp_path, name, stored):
     # Without statistics, which repeat the value on every page.
     parquet.write_table(pyarrow.table(columns), path, compression="zstd", write_statistics=False)
     assert path.stat().st_size < 30_000
-    told = read_in_a_child("read_parquet(path, 'kind', None)", path)
+    told = read_in_a_child("read_table(path, 'kind', None)", path)
     assert told.startswith("refused: t.parquet is too large")
 
 
@@ -131,7 +131,7 @@ def test_lists_that_are_stored_once(tmp_path):
     columns = {"a": lists, "kind": np.arange(10**4) % 2}
     path = tmp_path / "t.parquet"
     parquet.write_table(pyarrow.table(columns), path, compression="zstd")
-    told = read_in_a_child("read_parquet(path, 'kind', None)", path)
+    told = read_in_a_child("read_table(path, 'kind', None)", path)
     assert "too large" in told or "holds list<" in told
 
 
@@ -140,7 +140,7 @@ def test_a_long_table_of_short_labels_is_read(tmp_path):
     columns = {"a": np.arange(rows) * 0.5, "kind": ["yes", "no"] * (rows // 2)}
     parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
     call = "(lambda t: (len(t.X), float(t.X[-1, 0]), sorted(set(t.y.tolist()))))"
-    told = read_in_a_child(f"{call}(read_parquet(path, 'kind', None))", tmp_path / "t.parquet")
+    told = read_in_a_child(f"{call}(read_table(path, 'kind', None))", tmp_path / "t.parquet")
     assert told == f"read: ({rows}, {rows / 2 - 0.5}, ['no', 'yes'])\n"
 
 

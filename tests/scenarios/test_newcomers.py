@@ -11,7 +11,7 @@ from aqka.cli import app as cli
 from aqka.core.defaults import DEFAULT_READOUT
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
-from aqka.study.example import example
+from aqka.study.new_study import example
 from aqka.study.schema import parse_study
 from tests.study.helpers import small, write_study
 
@@ -37,7 +37,7 @@ def with_csv(directory, csv=CSV, target="kind", **settings):
 
 def refused(path, words):
     with pytest.raises(InputError, match=words) as told:
-        carry_out(prepare(path), path.parent / "run", new=True)
+        carry_out(prepare(path), path.parent / "run")
     assert not (path.parent / "run").exists()  # nothing is left behind
     return str(told.value)
 
@@ -65,7 +65,7 @@ def test_2_words_in_a_feature_are_named_with_their_line(tmp_path):
 def test_3_three_classes_work_and_a_number_per_row_does_not(tmp_path):
     three = "a,b,kind\n" + "".join(f"{k},{k % 7},{'xyz'[k % 3]}\n" for k in range(40))
     path = with_csv(tmp_path / "three", three)
-    found = carry_out(prepare(path), path.parent / "run", new=True).results
+    found = carry_out(prepare(path), path.parent / "run").results
     assert found["results"]["classes"] == ["x", "y", "z"]
     ids = "id,b,c\n" + "".join(f"{k},{k % 7},{k % 3}\n" for k in range(40))
     refused(with_csv(tmp_path / "ids", ids, target="id"), "single point.*the right column")
@@ -130,7 +130,7 @@ def test_9_a_read_only_directory_is_said(tmp_path, monkeypatch):
 def test_9_a_place_where_no_directory_can_be_made_is_said(tmp_path):
     path = write_study(tmp_path, small().replace('"run"', '"study.toml/run"'))
     with pytest.raises(InputError, match="name another"):
-        carry_out(prepare(path), tmp_path / "study.toml" / "run", new=True)
+        carry_out(prepare(path), tmp_path / "study.toml" / "run")
 
 
 # 10, a killed terminal, is in test_signals.py.

@@ -17,9 +17,10 @@ from aqka.cli.app import app
 from aqka.errors import LedgerError
 from aqka.runs.audit import verify
 from aqka.runs.export import table_of
-from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare, read_run
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
 from aqka.study.progress import progress
+from aqka.study.store import RunStore
 from tests.study.helpers import PATIENCE, QUICK, aqka, write_study
 
 ROUNDS, BEFORE = 8, 3
@@ -30,7 +31,7 @@ STUDY = {"budget": "800 shots", "rounds": ROUNDS, "method": QUICK}
 def whole(tmp_path_factory):
     """The table of a run that nobody interrupted."""
     base = tmp_path_factory.mktemp("whole")
-    carry_out(prepare(write_study(base, **STUDY)), base / "run", new=True)
+    carry_out(prepare(write_study(base, **STUDY)), base / "run")
     return table_of(base / "run").table
 
 
@@ -135,9 +136,8 @@ def test_two_processes_do_not_work_on_one_run(tmp_path):
     process = start(tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     process.send_signal(signal.SIGSTOP)  # so that it is still at work when we come
     try:
-        prepared = read_run(tmp_path / "run")
         with pytest.raises(LedgerError, match="another process is at work"):
-            carry_out(prepared, tmp_path / "run", new=False)
+            resume(RunStore(tmp_path / "run"))
         assert progress(tmp_path / "run").state in ("running", "waiting")
     finally:
         process.kill()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from aqka.serve.server import RunServer
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
 from tests.report.runs import finished_run, hostile_run, interrupted_run, with_quick_readout
 from tests.study.helpers import PATIENCE, small, write_study
@@ -17,14 +17,14 @@ from tests.study.helpers import PATIENCE, small, write_study
 KILLED = """
 import os, sys
 from pathlib import Path
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
 rounds = []
 def die():
     rounds.append(1)
     if len(rounds) == 2:
         os.kill(os.getpid(), 9)
-carry_out(prepare(Path(sys.argv[1])), Path(sys.argv[2]), new=True, on_round=die)
+carry_out(prepare(Path(sys.argv[1])), Path(sys.argv[2]), Watcher(on_round=die))
 """
 
 
@@ -41,7 +41,7 @@ class RunInProgress:
         self.let_rounds_end(0)
 
     def _work(self):
-        carry_out(self._prepared, self.directory, new=True, on_round=self._wait)
+        carry_out(self._prepared, self.directory, Watcher(on_round=self._wait))
 
     def _wait(self):
         self.ended_rounds += 1

@@ -13,9 +13,11 @@ from aqka import InputError, StatevectorBackend
 from aqka.backends import AerBackend, depolarising_noise
 from aqka.report.run_page import collect, write_report
 from aqka.runs.export import table_of
-from aqka.study.carry_out import carry_out, study_quote
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
+from aqka.study.quoting import study_quote
+from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.study.circuits import encoder, with_map
 from tests.study.helpers import QUICK, small, write_study
@@ -31,7 +33,7 @@ ON_A_SERVICE = {
 
 
 def finish(path, **options):
-    return carry_out(prepare(path, **options), path.parent / "run", new=True).results
+    return carry_out(prepare(path, **options), path.parent / "run").results
 
 
 def test_the_exact_backends_measure_the_same_kernel(tmp_path):
@@ -43,7 +45,7 @@ def test_the_exact_backends_measure_the_same_kernel(tmp_path):
         assert found["results"]["shots"] == 66_000_000
         assert found["results"]["pairs_seen"] == 66
         rates[name] = table_of(path.parent / "run").table.estimate()
-    points = read_points(tmp_path / "aer" / "run")
+    points = RunStore(tmp_path / "aer" / "run").points
     truth = StatevectorBackend(points.train).kernel()[np.triu_indices(12, 1)]
     for name, rate in rates.items():
         assert table_of(tmp_path / name / "run").table.shots.min() > 300_000
@@ -55,7 +57,7 @@ def test_noise_is_in_the_counts(tmp_path):
         tmp_path, backend="aer", extra="noise = [0.01, 0.04]", budget="6600000 shots"
     )
     finish(path)
-    points = read_points(tmp_path / "run")
+    points = RunStore(tmp_path / "run").points
     noisy = AerBackend(points.train, noise=depolarising_noise(0.01, 0.04)).kernel()
     exact = StatevectorBackend(points.train).kernel()
     upper = np.triu_indices(12, 1)
@@ -78,13 +80,14 @@ def test_a_fake_heron_runs_in_this_process(tmp_path):
 
 
 def test_a_study_on_tiles_is_quoted_and_run_on_them(tmp_path, monkeypatch):
-    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: device)
     line = [[k, k + 1] for k in range(7)]
     device = FakeRuntime(tmp_path / "service", GenericBackendV2(8, coupling_map=line, seed=1))
     extra = 'device = "ibm_x"\ntiles = "auto"'
     path = write_study(tmp_path, **ON_A_SERVICE | {"extra": extra})
-    monkeypatch.setattr("aqka.study.chip.ibm_device", lambda _: device.target)
-    assert study_quote(prepare(path)).tiles == 3
+    with monkeypatch.context() as patch:  # tiles are chosen by the device alone
+        patch.setattr("aqka.study.backends.ibm_device", lambda _: device.target)
+        assert study_quote(prepare(path)).tiles == 3
+    monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: device)
     found = finish(path)
     assert found["results"]["shots"] == 100
     assert found["quote"]["tiles"] == 3
@@ -128,11 +131,11 @@ def test_files_and_code_give_the_same_run_as_each_other(tmp_path):
                 prepare(path)
         finish(path, allow_code=":" in name)
         tables[name] = table_of(directory / "run").table
-        again = read_run(directory / "run")  # needs neither the file nor the flag
+        again = RunStore(directory / "run").prepared()  # needs neither the file nor the flag
         kernel = StatevectorBackend(again.points.train, again.circuit).kernel()
         expected = StatevectorBackend(again.points.train, encoder()).kernel()
         assert np.allclose(kernel, expected)
-        resumed = carry_out(again, directory / "run", new=False).results
+        resumed = resume(RunStore(directory / "run")).results
         assert resumed["results"]["shots"] == 1200
     assert np.array_equal(tables["map.qpy"].shots, tables["mine:encoder"].shots)
 
@@ -159,7 +162,7 @@ def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, 
         finish(path)
     before = service.submissions
     service.accept = accept
-    found = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False).results
+    found = resume(RunStore(tmp_path / "run")).results
     jobs = [job.record["tags"][0] for job in service.jobs([])]
     assert len(set(jobs)) == len(jobs)  # the lost one was found by its tag, none was sent twice
     assert found["actual"]["qpu_seconds"] == 3.0 * (before - 1)
@@ -268,6 +271,6 @@ def test_a_resumed_run_stays_on_its_device(tmp_path, monkeypatch):
     monkeypatch.setattr("aqka.study.backends.ibm_device", device)
     path = write_study(tmp_path, **ON_A_SERVICE | {"extra": ""})
     finish(path)
-    carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False)
+    resume(RunStore(tmp_path / "run"))
     name = FakeRuntime(tmp_path / "service").target.name
     assert asked == [None, name]

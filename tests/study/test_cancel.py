@@ -13,9 +13,9 @@ from aqka.runs.audit import begun_history, verify
 from aqka.runs.ledger import Ledger
 from aqka.study import cancel
 from aqka.study.cancel import CANCEL_NAME, cancel_run
-from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare, read_run
-from aqka.study.progress import read_begun_history
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
+from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeJob, FakeRuntime
 from tests.cli.in_process import call
 from tests.study.helpers import QUICK, write_study
@@ -43,7 +43,7 @@ def die_waiting(path):
         raise Killed
 
     with mock.patch.object(FakeJob, "result", die), pytest.raises(Killed):
-        carry_out(prepare(path), path.parent / "run", new=True)
+        carry_out(prepare(path), path.parent / "run")
     return path.parent / "run"
 
 
@@ -69,7 +69,7 @@ def start_waiting(service, path):
     run = path.parent / "run"
     while child.poll() is None:
         # A ledger that is just being made cannot be read yet.
-        if service.submissions and read_begun_history(run).last_kind == "submitted":
+        if service.submissions and RunStore(run).training.last_kind == "submitted":
             break
         time.sleep(0.01)
     assert child.poll() is None, child.stderr.read()
@@ -85,7 +85,7 @@ def finish(service, run, *, told=True):
     """Resume where nothing has to wait any more; that the job is gone is told once."""
     service.delay = 0.0
     with pytest.warns(RuntimeWarning, match="was cancelled") if told else nullcontext():
-        found = carry_out(read_run(run), run, new=False).results
+        found = resume(RunStore(run)).results
     assert found["results"]["shots"] == 100
     assert verify(run).sound
     return found
@@ -127,12 +127,12 @@ def test_a_job_whose_ticket_was_never_stored_is_found_by_its_tag(study):
 
     service.accept = dying
     with pytest.raises(KeyboardInterrupt):
-        carry_out(prepare(path), path.parent / "run", new=True)
+        carry_out(prepare(path), path.parent / "run")
     service.accept, run = accept, path.parent / "run"
     found = cancel_run(run)
     assert [(job.job_id, job.state) for job in found.jobs] == [("fake000001", "CANCELLED")]
     service.delay = 0.0
-    results = carry_out(read_run(run), run, new=False).results  # sent anew, for none was run
+    results = resume(RunStore(run)).results  # sent anew, for none was run
     assert results["results"]["shots"] == 100
 
 
@@ -153,7 +153,7 @@ def test_a_cancellation_that_dies_leaves_a_run_that_can_be_resumed(study, instan
         for job in service.jobs([]):
             job.update(ready=0.0)
         service.delay = 0.0
-        results = carry_out(read_run(run), run, new=False).results
+        results = resume(RunStore(run)).results
         assert results["results"]["shots"] == 100
         assert not any(r.failed for r in begun_history(run / "ledger.sqlite").rounds)
     else:
@@ -170,7 +170,7 @@ def test_a_job_that_is_being_run_is_left_alone(study, monkeypatch):
     assert job.state == "RUNNING"
     service.job(job.job_id).update(ready=0.0)
     service.delay = 0.0
-    results = carry_out(read_run(run), run, new=False).results
+    results = resume(RunStore(run)).results
     assert results["results"]["shots"] == 100
     assert not any(r.failed for r in begun_history(run / "ledger.sqlite").rounds)
 
@@ -178,7 +178,7 @@ def test_a_job_that_is_being_run_is_left_alone(study, monkeypatch):
 def test_there_may_be_nothing_to_cancel(study, monkeypatch, capsys):
     service, path = study
     service.delay = 0.0
-    carry_out(prepare(path), path.parent / "run", new=True)
+    carry_out(prepare(path), path.parent / "run")
     before = kinds(path.parent / "run")
     code, out, _ = call(monkeypatch, capsys, "cancel", path.parent / "run")
     assert (code, kinds(path.parent / "run")) == (0, before)

@@ -6,9 +6,7 @@ import pytest
 from aqka.errors import InputError
 from aqka.study.check import StudyCheck
 from aqka.study.directory import prepare
-from aqka.study.edit_study import with_settings, write_settings
-from aqka.study.example import example
-from aqka.study.new_study import study_of_data
+from aqka.study.new_study import example, study_of_data, with_settings, write_settings
 from aqka.study.schema import load_study, parse_study
 from tests.study.helpers import small, write_study
 
@@ -70,12 +68,6 @@ def test_a_candidate_is_the_circuit_that_its_settings_run(tmp_path):
             for point in prepared.points.train
         ]
         assert candidate.kernel()[np.ix_(rows, rows)] == pytest.approx(exact)
-
-
-def test_without_components_the_columns_stay(tmp_path):
-    text = small().replace("qubits = 2", 'qubits = 2\nreduce = "none"')
-    check = StudyCheck.of(parse_study(text), tmp_path)
-    assert {c.settings["feature_map.qubits"] for c in check.candidates} == {2}
 
 
 def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):

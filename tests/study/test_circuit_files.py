@@ -6,8 +6,8 @@ from qiskit.circuit import Gate, Parameter
 from qiskit.circuit.classical import expr, types
 
 from aqka import InputError
-from aqka.study.circuit_files import read_circuit
 from aqka.study.directory import prepare
+from aqka.study.feature_maps import read_circuit
 from tests.study.circuits import encoder, qpy_bytes, with_map
 
 
@@ -30,7 +30,7 @@ from tests.study.circuits import encoder, qpy_bytes, with_map
     ],
 )
 def test_strange_circuit_files_are_refused(tmp_path, name, content, words, monkeypatch):
-    monkeypatch.setattr("aqka.study.circuit_files.CPU_SECONDS", 1)
+    monkeypatch.setattr("aqka.study.feature_maps.CPU_SECONDS", 1)
     path = with_map(tmp_path, name)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
@@ -38,7 +38,7 @@ def test_strange_circuit_files_are_refused(tmp_path, name, content, words, monke
 
 
 def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("aqka.study.circuit_files.CPU_SECONDS", 1)
+    monkeypatch.setattr("aqka.study.feature_maps.CPU_SECONDS", 1)
     lines = ['OPENQASM 3; include "stdgates.inc"; input float a;', "gate g0(t) q { rx(t) q; }"]
     lines += [f"gate g{k}(t) q {{ g{k - 1}(t) q; g{k - 1}(t) q; }}" for k in range(1, 40)]
     (tmp_path / "m.qasm").write_text("\n".join([*lines, "qubit q; g39(a) q;"]))
@@ -48,7 +48,7 @@ def test_a_circuit_that_unfolds_without_end_is_refused(tmp_path, monkeypatch):
 
 def test_a_circuit_that_takes_for_ever_to_read_is_given_up(tmp_path, monkeypatch):
     (tmp_path / "m.qpy").write_bytes(qpy_bytes(encoder()))
-    monkeypatch.setattr("aqka.study.circuit_files.WALL_SECONDS", 0.01)
+    monkeypatch.setattr("aqka.study.feature_maps.WALL_SECONDS", 0.01)
     with pytest.raises(InputError, match="takes too long to read"):
         prepare(with_map(tmp_path, "m.qpy"))
 

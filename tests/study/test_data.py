@@ -8,13 +8,13 @@ from aqka.study.data import BUILT_IN, encode, load_table
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 
 
-def encode_source(source, base, n_features=2, **split):
+def encode_source(source, base, n_features=2, seed=0):
     table = load_table(DataSection(source=source), base)
     section = FeatureMapSection(map="zz", qubits=n_features)
-    return encode(table, SplitSection(train=20, test=10, **split), section, n_features)
+    return encode(table, SplitSection(train=20, test=10), section, n_features, seed)
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "diabetes"])
 def test_built_in_data_are_split_by_class_and_scaled(name, tmp_path):
     points = encode_source(name, tmp_path)
     assert points.train.shape == (20, 2)

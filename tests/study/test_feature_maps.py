@@ -5,9 +5,10 @@ from qiskit.quantum_info import Statevector
 
 from aqka import InputError
 from aqka.backends.feature_maps import built_in_map
-from aqka.study.circuit_files import read_circuit
 from aqka.study.directory import prepare
-from aqka.study.feature_maps import as_qpy
+from aqka.study.feature_maps import as_qpy, read_circuit
+from aqka.study.quoting import study_quote
+from aqka.study.store import RunStore
 from tests.study.circuits import with_map
 from tests.study.helpers import QUICK, small, write_study
 
@@ -43,8 +44,7 @@ def test_a_built_in_map_has_a_qubit_per_feature_and_survives_a_file(name):
 
 
 def test_repetitions_reach_the_circuit_and_the_run(tmp_path):
-    from aqka.study.carry_out import carry_out, study_quote
-    from aqka.study.directory import read_run
+    from aqka.study.carry_out import carry_out
     from aqka.study.schema import parse_study
 
     once = small(rounds=1, method=QUICK).replace("qubits = 2", "qubits = 2\nreps = 1")
@@ -54,8 +54,8 @@ def test_repetitions_reach_the_circuit_and_the_run(tmp_path):
     twice = prepare(write_study(tmp_path / "twice"))
     assert twice.circuit is None  # the paper's map, which needs no SDK
     assert study_quote(prepared).depth < study_quote(twice).depth
-    carry_out(prepared, tmp_path / "run", new=True)
-    again = read_run(tmp_path / "run")
+    carry_out(prepared, tmp_path / "run")
+    again = RunStore(tmp_path / "run").prepared()
     assert again.circuit.count_ops() == layers
     with pytest.raises(InputError, match="reps is for built-in maps"):
         parse_study(once.replace("reps = 1", 'reps = 1\nmap = "map.qpy"'))

@@ -8,10 +8,12 @@ import pytest
 from aqka.errors import InputError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from aqka.study.carry_out import carry_out, quote_on_device
-from aqka.study.directory import prepare, read_run
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
+from aqka.study.quoting import make_offer
 from aqka.study.schema import parse_study
+from aqka.study.store import RunStore
 
 STUDY = """
 [data]
@@ -22,7 +24,6 @@ test = 8
 [feature_map]
 qubits = 30
 range = [0.0, 1.5]
-reduce = "none"
 [backend]
 name = "matrix-product"
 [budget]
@@ -36,14 +37,15 @@ def test_thirty_qubits_from_plan_to_new_points(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
     prepared = prepare(path)
-    quoted, backends = quote_on_device(prepared)
+    offer = make_offer(prepared)
+    quoted, backends = offer.quoted, offer.backends
     assert (quoted.n_qubits, quoted.shots, quoted.design) == (30, 3840, "points")
     assert not backends.train.is_paid
-    run = carry_out(prepared, tmp_path / "run", new=True)
+    run = carry_out(prepared, tmp_path / "run")
     assert len(run.results["results"]["predictions"]) == 8
     expected = (run.directory / "results.json").read_bytes()
     (run.directory / "results.json").unlink()
-    carry_out(read_run(run.directory), run.directory, new=False)
+    resume(RunStore(run.directory))
     assert (run.directory / "results.json").read_bytes() == expected
     page = run_page(run_report(run.directory))
     assert "ZZ map, neighbours coupled, 2 repetitions" in page

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from aqka.errors import InputError
-from aqka.study.mistakes import TOKEN_VARIABLE, explain, known_name, refuse_secrets
+from aqka.study._mistakes import TOKEN_VARIABLE, explain, known_name, refuse_secrets
 from aqka.study.schema import Study
 
 

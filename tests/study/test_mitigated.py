@@ -8,10 +8,11 @@ from aqka.backends.diagonal import estimate_depolarising, mitigate_depolarising
 from aqka.report.run_report import run_report
 from aqka.runs.export import table_of
 from aqka.runs.history import History, RecordedRound
-from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare, read_points, read_run
-from aqka.study.mitigated import read_sentinels
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
+from aqka.study.method import read_sentinels
 from aqka.study.new_points import predict_new_points
+from aqka.study.store import RunStore
 from tests.study.helpers import QUICK, small, write_study
 
 SENTINELS = "[sentinels]\npoints = 4\nshots = 500\nmitigate = {}\n[method]"
@@ -26,12 +27,12 @@ def noisy_study(tmp_path, mitigate):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     path = noisy_study(tmp_path_factory.mktemp("mitigated"), "true")
-    return carry_out(prepare(path), path.parent / "run", new=True)
+    return carry_out(prepare(path), path.parent / "run")
 
 
 def test_the_noise_that_the_sentinels_see_is_the_devices(run):
     found = run.results["sentinels"]
-    points = read_points(run.directory)
+    points = RunStore(run.directory).points
     noisy = AerBackend(points.train, noise=depolarising_noise(0.01, 0.04)).kernel()
     exact = (np.diag(noisy)[[0, 3, 6, 9]].mean() - 0.25) / 0.75
     assert abs(found["survival"] - exact) < 5 * found["standard_error"]
@@ -42,7 +43,7 @@ def test_the_noise_that_the_sentinels_see_is_the_devices(run):
 
 def test_the_head_is_that_of_the_kernel_without_the_noise(run):
     """An independent fit: ridge regression on the mitigated counts, and rows mitigated by hand."""
-    found, points = run.results["sentinels"], read_points(run.directory)
+    found, points = run.results["sentinels"], RunStore(run.directory).points
     table = table_of(run.directory).table
     kernel = mitigate_depolarising(table.square(table.estimate()), found["survival"], 2, clip=False)
     np.fill_diagonal(kernel, 1.0)
@@ -60,7 +61,7 @@ def test_the_head_is_that_of_the_kernel_without_the_noise(run):
 def test_it_is_nearer_to_the_noiseless_kernel_than_the_noisy_one(run):
     from aqka import StatevectorBackend
 
-    exact = StatevectorBackend(read_points(run.directory).train).kernel()
+    exact = StatevectorBackend(RunStore(run.directory).points.train).kernel()
     table = table_of(run.directory).table
     noisy = table.square(table.estimate())
     off = np.triu_indices(12, 1)
@@ -70,7 +71,7 @@ def test_it_is_nearer_to_the_noiseless_kernel_than_the_noisy_one(run):
 
 
 def test_resumed_read_and_asked_again_it_is_the_same_head(run, tmp_path):
-    again = carry_out(read_run(run.directory), run.directory, new=False)
+    again = resume(RunStore(run.directory))
     assert np.array_equal(again.head.alpha, run.head.alpha)
     assert again.results["sentinels"] == run.results["sentinels"]
     shown = {row["figure"]: row["actual"] for row in run_report(run.directory).usage}
@@ -82,7 +83,7 @@ def test_resumed_read_and_asked_again_it_is_the_same_head(run, tmp_path):
 
 def test_without_mitigation_they_are_only_reported(tmp_path):
     path = noisy_study(tmp_path, "false")
-    found = carry_out(prepare(path), path.parent / "run", new=True)
+    found = carry_out(prepare(path), path.parent / "run")
     assert not found.results["sentinels"]["applied"]
     assert np.array_equal(found.head.alpha, found.session.fit("ridge").alpha)
 

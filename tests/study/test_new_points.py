@@ -15,10 +15,11 @@ from aqka.errors import JobError
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
 from aqka.study.data import load_table
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.directory import prepare
 from aqka.study.method import problem_of, readout_of
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection
+from aqka.study.store import RunStore
 from tests.report.runs import HOSTILE_COLUMNS, finished_run, hostile_run, interrupted_run
 from tests.study.helpers import small, write_study
 
@@ -62,10 +63,10 @@ def test_test_points_as_new_points_are_encoded_as_the_run_did(tmp_path):
         tmp_path, small().replace('"moons"', '"wine"').replace("train = 12", "train = 20")
     )
     prepared = prepare(path)
-    carry_out(prepared, tmp_path / "run", new=True)
+    carry_out(prepared, tmp_path / "run")
     table = load_table(DataSection(source="wine"), tmp_path)
     file = write_csv(tmp_path / "all.csv", table.columns[::-1], table.X[:, ::-1].tolist())
-    stored = read_points(tmp_path / "run")
+    stored = RunStore(tmp_path / "run").points
     encoded = stored.encoding.features(table.X)
     for point in stored.test:  # every test point is among them, to the last bit
         assert (encoded == point).all(axis=1).any()
@@ -74,7 +75,7 @@ def test_test_points_as_new_points_are_encoded_as_the_run_did(tmp_path):
 
 
 def test_points_outside_the_training_range_are_counted(run, tmp_path):
-    centre = read_points(run).encoding
+    centre = RunStore(run).points.encoding
     middle = ((centre.lowest + centre.highest) / 2).tolist()
     file = write_csv(tmp_path / "far.csv", ["x", "y"], [middle, [99, 0.1], [-99, 99]])
     found = predict_new_points(run, file, 3)
@@ -83,7 +84,7 @@ def test_points_outside_the_training_range_are_counted(run, tmp_path):
 
 def test_with_many_shots_labels_are_those_of_the_exact_kernel(run, moons):
     found = predict_new_points(run, moons, 3000)
-    prepared = read_run(run)
+    prepared = RunStore(run).prepared()
     problem = problem_of(prepared.study, prepared.points)
     table, landmarks = table_of(run)
     head = readout_of(prepared.study).fit(table, problem, landmarks)

@@ -8,10 +8,12 @@ import pytest
 from aqka import CeilingError, InputError
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
-from aqka.study.carry_out import carry_out, study_quote
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.carry_out import Watcher, carry_out, resume
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
+from aqka.study.quoting import study_quote
 from aqka.study.schema import parse_study
+from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.cli.in_process import call
 from tests.study.helpers import QUICK, small, write_study
@@ -30,8 +32,8 @@ def on_service(tmp_path, monkeypatch, budget, **options):
     return service, with_budget(tmp_path, budget, backend="ibm", extra='device = "ibm_x"')
 
 
-def finish(path, **options):
-    return carry_out(prepare(path), path.parent / "run", new=True, **options).results
+def finish(path, **watching):
+    return carry_out(prepare(path), path.parent / "run", Watcher(**watching)).results
 
 
 def test_the_total_covers_training_predictions_and_sentinels(tmp_path):
@@ -48,14 +50,13 @@ def test_the_total_covers_training_predictions_and_sentinels(tmp_path):
     assert rows["shots in all"]["actual"] == in_all
     shown = {row["figure"]: row for row in run_report(tmp_path / "run").usage}
     assert shown["shots in all"] == rows["shots in all"]
-    again = carry_out(read_run(tmp_path / "run"), tmp_path / "run", new=False).results
+    again = resume(RunStore(tmp_path / "run")).results
     assert again["results"] == found["results"]
 
 
 @pytest.mark.parametrize(
     ("budget", "train", "predict"),
     [
-        ('total = "7200 shots"\ntrain_share = 0.25', 1800, 5400),
         ('total = "7200 shots"\ntest_shots = 50', 3600, 3600),  # 6 x 12 pairs
         ('total = "7200 shots"\ntest_shots = 0', 7200, 0),
         ('train = "7200 shots"\ntest_shots = 50', 7200, 3600),
@@ -124,7 +125,7 @@ def test_a_ceiling_below_the_quote_is_a_warning(tmp_path):
     path = with_budget(tmp_path, 'train = "400 shots"\nceiling = 1000')
     told = []
     with pytest.raises(CeilingError):
-        finish(path, on_start=lambda quoted, _: told.extend(quoted.warnings))
+        finish(path, on_start=lambda _, quoted, shots: told.extend(quoted.warnings))
     assert any("more than the ceiling of 1000" in words for words in told)
 
 
@@ -133,9 +134,6 @@ def test_a_ceiling_below_the_quote_is_a_warning(tmp_path):
     [
         ("", "give total, for training and predictions together, or train"),
         ('train = "9 shots"\ntotal = "10 shots"', "one of the two"),
-        ('train = "9 shots"\ntrain_share = 0.5', "train_share is a share of total"),
-        ('total = "9 shots"\ntrain_share = 0.5\ntest_shots = 3', "give one"),
-        ('total = "9 shots"\ntrain_share = 1.0', "budget.train_share: input should be less than 1"),
         ('total = "9 parsec"', "unknown unit 'parsec'"),
         ('train = "900 shots"\nceiling = "soon"', "budget 'soon' is not a finite number"),
         ('total = "9 shots"\n[sentinels]\nshots = 3', "points is missing"),
@@ -175,7 +173,7 @@ def test_training_without_prediction_and_prediction_later(tmp_path, monkeypatch,
     assert found["results"]["accuracy"] is None
     assert (found["actual"]["shots"], found["test_shots"]) == (2000, 0)
     assert not (run / "predictions").exists()
-    assert len(read_points(run).test) == 0
+    assert len(RunStore(run).points.test) == 0
     assert json.loads(call(monkeypatch, capsys, "status", run, "--json")[1])["state"] == "finished"
     assert call(monkeypatch, capsys, "resume", run)[0] == 0
     assert run_report(run).tested is None

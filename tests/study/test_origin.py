@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from aqka.errors import InputError
-from aqka.study import origin as module
+from aqka.study import points as module
 from aqka.study.data import load_table, split_points
-from aqka.study.directory import prepare, read_points, write_run
-from aqka.study.origin import Origin
+from aqka.study.directory import prepare, write_run
+from aqka.study.points import Origin
 from aqka.study.schema import DataSection, SplitSection
+from aqka.study.store import RunStore
 from tests.study.helpers import small, write_study
 
 ROWS = [(f"patient {k}", float(k), float(k * k % 7), "ab"[k % 2]) for k in range(24)]
@@ -48,7 +49,7 @@ def test_a_run_keeps_names_and_columns(files):
     path = write_study(files, small().replace('"moons"', source))
     prepared = prepare(path)
     write_run(prepared, files / "run", {})
-    kept = read_points(files / "run").origin
+    kept = RunStore(files / "run").points.origin
     table = load_table(prepared.study.data, files)
     train, test = split_points(table, SplitSection(train=12, test=6))
     assert kept.train_ids == [ROWS[k][0] for k in train]
@@ -62,25 +63,3 @@ def test_a_large_table_is_kept_without_its_columns(monkeypatch):
     monkeypatch.setattr(module, "MAX_KEPT_CELLS", 17)
     kept = Origin.of(ids, X, np.arange(4), np.arange(4, 6))
     assert (kept.train_columns, kept.test_ids) == (None, ["4", "5"])
-    assert set(kept.arrays()) == {"train_ids", "test_ids"}
-    again = Origin.of_arrays(kept.arrays(), (4, 2), 3)
-    assert again.train_ids == kept.train_ids
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"train_ids": np.array(["a"])},
-        {"test_ids": np.arange(2)},
-        {"train_columns": np.ones((4, 2))},
-        {"train_columns": np.ones((4, 3), dtype=np.float32)},
-        {"test_columns": np.full((2, 3), np.nan)},
-        {"test_ids": None},
-        {"test_columns": None},
-    ],
-)
-def test_strange_origins_are_refused(change):
-    good = Origin.of([str(k) for k in range(6)], np.ones((6, 3)), np.arange(4), np.arange(4, 6))
-    arrays = {name: value for name, value in (good.arrays() | change).items() if value is not None}
-    with pytest.raises(InputError, match="restore it from a copy"):
-        Origin.of_arrays(arrays, (4, 2), 3)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from aqka.study import other_columns as module
-from aqka.study.other_columns import other_columns
+from aqka.study import tables as module
+from aqka.study.tables import other_columns
 from tests.study.test_new_points import write_csv
 
 NAMES, NOTES = ["a", "b", "c"], ["1", "", "x" * 500]

@@ -13,12 +13,13 @@ from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
 from aqka.sessions import point_kernel_names
-from aqka.study import carry_out as module
-from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare, read_run
+from aqka.study import quoting
+from aqka.study.carry_out import Watcher, carry_out, resume
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
 from aqka.study.progress import progress
 from aqka.study.schema import parse_study
+from aqka.study.store import RunStore
 from tests.cli.in_process import call
 
 STUDY = """
@@ -50,7 +51,7 @@ def write(tmp_path, design="points", backend="statevector", extra=""):
 def run(tmp_path_factory):
     home = tmp_path_factory.mktemp("points")
     directory = home / "run"
-    carry_out(prepare(write(home)), directory, new=True)
+    carry_out(prepare(write(home)), directory)
     return directory
 
 
@@ -65,7 +66,7 @@ def test_a_run_of_points_spends_its_budget_and_is_sealed(run):
     for place in (run, run / "predictions"):
         assert verify(place).finished
     now = progress(run)
-    assert (now.state, now.unit, now.pairs_seen, now.pairs) == ("finished", "points", 24, 24)
+    assert (now.state, now.unit, now.seen, now.units) == ("finished", "points", 24, 24)
 
 
 def test_the_report_tells_points_and_no_shots_on_pairs(run):
@@ -81,7 +82,7 @@ def test_the_report_tells_points_and_no_shots_on_pairs(run):
 
 
 def test_an_estimator_learns_from_the_run_without_a_shot(run):
-    y, numbers = read_run(run).points.train_labels, np.arange(24).reshape(-1, 1)
+    y, numbers = RunStore(run).prepared().points.train_labels, np.arange(24).reshape(-1, 1)
     model = QuantumRidgeClassifier(backend=run).fit(numbers, y)
     assert model.shots_used_ == 0
     assert np.mean(model.predict(numbers) == y) > 0.8
@@ -99,7 +100,7 @@ def test_new_points_cost_what_training_points_did(run, tmp_path):
 def test_a_run_that_only_trained_predicts_with_what_a_training_point_got(tmp_path):
     path = write(tmp_path)
     path.write_text(path.read_text().replace("[method]", "test_shots = 0\n[method]"))
-    run = carry_out(prepare(path), tmp_path / "run", new=True)
+    run = carry_out(prepare(path), tmp_path / "run")
     assert run.prediction is None
     np.savez(tmp_path / "new.npz", X=np.zeros((2, 2)))
     found = [predict_new_points(run.directory, tmp_path / "new.npz", shots) for shots in (None, 30)]
@@ -115,12 +116,12 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
 
     extra = 'allocator = "aqka-points"'
     whole = tmp_path / "whole"
-    carry_out(prepare(write(tmp_path, extra=extra)), whole, new=True)
+    carry_out(prepare(write(tmp_path, extra=extra)), whole)
     cut = tmp_path / "cut"
     with pytest.raises(Stopped):
-        carry_out(prepare(tmp_path / "study.toml"), cut, new=True, on_round=stop)
+        carry_out(prepare(tmp_path / "study.toml"), cut, Watcher(on_round=stop))
     assert progress(cut).state == "stopped"
-    carry_out(read_run(cut), cut, new=False)
+    resume(RunStore(cut))
     names = ("results", "actual", "test_shots", "design")
     first, second = (json.loads((place / "results.json").read_text()) for place in (whole, cut))
     for place in (first, second):
@@ -131,7 +132,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
 
 def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypatch):
     directory = tmp_path / "run"
-    carry_out(prepare(write(tmp_path, design="auto")), directory, new=True)
+    carry_out(prepare(write(tmp_path, design="auto")), directory)
     found = json.loads((directory / "results.json").read_text())
     assert found["design"] == "points"
     assert found["design_reason"].startswith("Points: ")
@@ -140,8 +141,8 @@ def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypa
     def refuse(*arguments):
         raise AssertionError("a begun run must not choose again")
 
-    monkeypatch.setattr(module, "choose_design", refuse)
-    carry_out(read_run(directory), directory, new=False)
+    monkeypatch.setattr(quoting, "choose_design", refuse)
+    resume(RunStore(directory))
     again = json.loads((directory / "results.json").read_text())
     assert again["design_reason"] == found["design_reason"]
 
@@ -149,7 +150,7 @@ def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypa
 def test_a_run_says_at_its_start_why_points_are_measured(tmp_path, monkeypatch, capsys):
     study, directory = write(tmp_path, design="auto"), tmp_path / "run"
     _, _, told = call(monkeypatch, capsys, "run", study, "--output", directory)
-    assert "2,400 shots for 24 points in 1 submissions" in told
+    assert "2,400 shots for 24 points in 1 submission," in told
     assert json.loads((directory / "results.json").read_text())["design_reason"] in told
 
 
@@ -158,7 +159,7 @@ def test_other_backends_measure_points_too(tmp_path, backend):
     path = write(tmp_path, backend=backend)
     if backend == "ibm":
         path.write_text(path.read_text().replace('"ibm"', '"ibm"\ndevice = "fake_manila"'))
-    run = carry_out(prepare(path), tmp_path / "run", new=True)
+    run = carry_out(prepare(path), tmp_path / "run")
     assert run.results["results"]["shots"] == 2400
     assert run.prediction.f.shape == (10,)
 
@@ -174,10 +175,10 @@ def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):
     path.write_text(path.read_text().replace('"ibm"', '"ibm"\ndevice = "fake_manila"'))
     directory = tmp_path / "run"
     with pytest.raises(Stopped):
-        carry_out(prepare(path), directory, new=True, on_round=stop)
+        carry_out(prepare(path), directory, Watcher(on_round=stop))
     now = progress(directory)  # the calibration is the first round
     assert (now.shots, now.budget, now.rounds, now.rounds_planned) == (400, 2400, 1, 2)
-    run = carry_out(read_run(directory), directory, new=False)
+    run = resume(RunStore(directory))
     results, actual = run.results["results"], run.results["actual"]
     assert (results["shots"], actual["shots"], actual["calibration_shots"]) == (2000, 2000, 400)
     used = {
@@ -234,7 +235,7 @@ def test_a_map_with_a_reset_is_for_points_only(tmp_path):
     with pytest.raises(InputError, match="'reset'"):
         prepare(path)
     path.write_text(text)
-    run = carry_out(prepare(path), tmp_path / "run", new=True)
+    run = carry_out(prepare(path), tmp_path / "run")
     assert run.results["results"]["shots"] == 2400
     assert run_report(tmp_path / "run").tested is not None
 
@@ -249,7 +250,7 @@ def test_a_study_names_its_kernel_of_points(tmp_path, name):
 
     extra = f'point_kernel = "{name}"'
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    run = carry_out(prepare(write(tmp_path, extra=extra)), whole, new=True)
+    run = carry_out(prepare(write(tmp_path, extra=extra)), whole)
     assert run.head.meaning == run.session.fit(kernel=name).meaning
     assert run.results["results"]["kernel"] == run.head.meaning
     assert run.results["results"]["settings"] == len(run.session.table.settings)
@@ -258,9 +259,9 @@ def test_a_study_names_its_kernel_of_points(tmp_path, name):
     assert report.measured.is_fidelity == (name in ("purified", "device"))
     assert "point_kernel" in run_page(report)
     with pytest.raises(Stopped):
-        carry_out(prepare(tmp_path / "study.toml"), cut, new=True, on_round=stop)
+        carry_out(prepare(tmp_path / "study.toml"), cut, Watcher(on_round=stop))
     assert run_report(cut).measured.kernel.shape == (24, 24)
-    carry_out(read_run(cut), cut, new=False)
+    resume(RunStore(cut))
     first, second = (json.loads((place / "results.json").read_text()) for place in (whole, cut))
     assert first["results"] == second["results"]
     data = tmp_path / "new.csv"

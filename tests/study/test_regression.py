@@ -18,11 +18,12 @@ from aqka.insight.exact_kernels import map_states
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.report.verdict import decide
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import carry_out, resume
 from aqka.study.data import load_table
-from aqka.study.directory import prepare, read_run
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection, parse_study
+from aqka.study.store import RunStore
 from tests.study.helpers import write_study
 from tests.study.test_new_points import call, read_csv, write_csv
 
@@ -60,7 +61,7 @@ def carried_out(base, study):
     X, price = houses()
     rows = [[f"no. {k}", *X[k], price[k]] for k in range(len(X))]
     write_csv(base / "houses.csv", ["house", "size", "age", "price"], rows)
-    return carry_out(prepare(write_study(base, study)), base / "run", new=True)
+    return carry_out(prepare(write_study(base, study)), base / "run")
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +171,7 @@ def test_the_command_prints_the_error_and_the_verdict(run, tmp_path, monkeypatch
 def test_a_resumed_run_gives_the_same(run):
     expected = (run.directory / "results.json").read_bytes()
     (run.directory / "results.json").unlink()
-    again = carry_out(read_run(run.directory), run.directory, new=False)
+    again = resume(RunStore(run.directory))
     assert (run.directory / "results.json").read_bytes() == expected
     np.testing.assert_array_equal(again.values.f, run.values.f)
 
@@ -185,7 +186,7 @@ def test_built_in_data_say_which_task_they_are_for(tmp_path):
 
 
 def test_mistakes_are_told(tmp_path):
-    text = STUDY.replace("[method]\n", '[method]\nhead = "svm"\n')
+    text = STUDY.replace("[method]\n", '[method]\nreadout = "svm"\n')
     with pytest.raises(InputError, match="'svm' is for classes"):
         parse_study(text)
     write_csv(tmp_path / "houses.csv", ["house", "size", "price"], [[k, k, "dear"] for k in "1234"])
@@ -216,7 +217,7 @@ def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
     assert np.sum((run.values.low <= exact) & (exact <= run.values.high)) >= 6
     expected = (run.directory / "results.json").read_bytes()
     (run.directory / "results.json").unlink()
-    carry_out(read_run(run.directory), run.directory, new=False)
+    resume(RunStore(run.directory))
     assert (run.directory / "results.json").read_bytes() == expected
     report = run_report(run.directory)
     np.testing.assert_array_equal(report.tested.value, run.values.f)

@@ -14,9 +14,10 @@ from aqka.runs.history import fold
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study import carry_out as carrying
 from aqka.study import progress
-from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare, read_run
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
+from aqka.study.store import RunStore
 from tests.cli.in_process import call
 from tests.study.helpers import small, write_study
 
@@ -29,7 +30,7 @@ LEFT_BEHIND = (".lock", "-shm", "-wal")  # by a reader, and without content
 
 def carried_out(directory, text):
     prepared = prepare(write_study(directory, text))
-    carry_out(prepared, directory / "run", new=True)
+    carry_out(prepared, directory / "run")
     return directory / "run"
 
 
@@ -42,7 +43,7 @@ def runs(tmp_path_factory):
     found = {
         "own": carried_out(place / "own", QUICK),
         "twin": carried_out(place / "twin", QUICK),
-        "other seed": carried_out(place / "other", QUICK + "seed = 7\n"),
+        "other seed": carried_out(place / "other", "seed = 7\n" + QUICK),
     }
     return found | {"new": new}
 
@@ -188,7 +189,7 @@ def test_a_file_of_another_run_is_noticed(
 def test_the_points_of_another_run_are_noticed(runs, run, command, bought, monkeypatch, capsys):
     # Those of the same study are the same, to the bit.
     assert (run / "data.npz").read_bytes() == (runs["twin"] / "data.npz").read_bytes()
-    elsewhere = carried_out(run.parent / "b", QUICK.replace("[split]", "[split]\nseed = 3"))
+    elsewhere = carried_out(run.parent / "b", "seed = 3\n" + QUICK)
     bought.clear()
     take("data.npz")(run, elsewhere)
     check_refused(run, runs["new"], command, bought, monkeypatch, capsys)
@@ -223,7 +224,7 @@ def test_a_run_that_ends_while_it_is_looked_at_is_believed(run, monkeypatch):
         return fold(entries[:-1] if len(reads) == 1 else entries)
 
     monkeypatch.setattr(audit, "fold", early)
-    assert progress.read_begun_history(run).sealed is not None
+    assert progress.RunStore(run).training.sealed is not None
     assert len(reads) == 2
 
 
@@ -242,7 +243,7 @@ def test_predictions_that_were_begun_and_are_lost_are_not_bought_again(
     monkeypatch.setattr(carrying, "final_digests", stop)
     prepared = prepare(write_study(tmp_path, QUICK))
     with pytest.raises(KeyboardInterrupt):
-        carry_out(prepared, tmp_path / "run", new=True)
+        carry_out(prepared, tmp_path / "run")
     monkeypatch.undo()
     run = tmp_path / "run"
     assert (run / PREDICTED[0]).exists()
@@ -268,7 +269,7 @@ def test_lost_results_are_written_anew_without_a_shot(run, monkeypatch, capsys):
     expected = (run / "results.json").read_bytes()
     (run / "results.json").unlink()
     assert call(monkeypatch, capsys, "status", run, "--json")[0] == 0
-    again = carry_out(read_run(run), run, new=False)
+    again = resume(RunStore(run))
     assert again.results["actual"]["shots"] == 300
     assert (run / "results.json").read_bytes() == expected
     assert call(monkeypatch, capsys, "resume", run)[0] == 0
@@ -286,7 +287,7 @@ def test_a_run_killed_at_its_end_is_resumed(runs, tmp_path, instant, bought, mon
     monkeypatch.setattr(carrying, name, stop)
     prepared = prepare(write_study(tmp_path, QUICK))
     with pytest.raises(KeyboardInterrupt):
-        carry_out(prepared, tmp_path / "run", new=True)
+        carry_out(prepared, tmp_path / "run")
     monkeypatch.undo()
     run, spent = tmp_path / "run", len(bought)
     for command in ("status", "report", "resume", "status", "report"):

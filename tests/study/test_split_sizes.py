@@ -7,10 +7,9 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from aqka.errors import InputError
-from aqka.study.data import split_points
+from aqka.study.data import check_split_sizes, split_points
 from aqka.study.schema import SplitSection
-from aqka.study.split_sizes import check_split_sizes
-from aqka.study.table_files import DataTable
+from aqka.study.tables import DataTable
 from tests.cli.in_process import call
 from tests.study.helpers import small, write_study
 

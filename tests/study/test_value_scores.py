@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from aqka.study.value_scores import ValueScores
+from aqka.study.results import ValueScores
 
 
 def test_scores_are_scikit_learns_and_their_errors_those_of_drawn_points():

@@ -9,8 +9,9 @@ import pytest
 from aqka import InputError, StatevectorBackend
 from aqka.report.run_report import run_report
 from aqka.runs.export import table_of
-from aqka.study.carry_out import carry_out
-from aqka.study.directory import prepare, read_points, read_run
+from aqka.study.carry_out import Watcher, carry_out, resume
+from aqka.study.directory import prepare
+from aqka.study.store import RunStore
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.cli.in_process import call
 from tests.study.helpers import QUICK, write_study
@@ -71,14 +72,14 @@ def write(tmp_path, name, extra, **settings):
     return path
 
 
-def finish(path, **options):
-    return carry_out(prepare(path, allow_code=True), path.parent / "run", new=True, **options)
+def finish(path):
+    return carry_out(prepare(path, allow_code=True), path.parent / "run")
 
 
 def check_kernel(run):
     """The hits fit the exact kernel: chi-square of 66 pairs, beyond five standard deviations."""
     table = table_of(run).table
-    exact = StatevectorBackend(read_points(run).train).kernel()[np.triu_indices(12, 1)]
+    exact = StatevectorBackend(RunStore(run).points.train).kernel()[np.triu_indices(12, 1)]
     spread = table.shots * exact * (1 - exact)
     assert np.all(table.shots > 0)
     chi_square = np.sum((table.hits - table.shots * exact) ** 2 / spread)
@@ -88,14 +89,14 @@ def check_kernel(run):
 @pytest.mark.parametrize(
     ("name", "extra"),
     [
-        ("sampler", 'sampler = "lab:seeded"'),
-        ("sampler", 'sampler = "lab:sampler"\noptimization_level = 3\ninitial_layout = [2, 1]'),
-        ("sampler", 'sampler = "lab:sampler"\npass_manager = "lab:level_3"'),
+        ("sampler", 'device = "lab:seeded"'),
+        ("sampler", 'device = "lab:sampler"\noptimization_level = 3\ninitial_layout = [2, 1]'),
+        ("sampler", 'device = "lab:sampler"\npass_manager = "lab:level_3"'),
         ("pennylane", 'device = "default.qubit"'),
         ("pennylane", 'device = "lab:device"'),
         pytest.param(
             "sampler",
-            'sampler = "lab:amazon"',
+            'device = "lab:amazon"',
             marks=pytest.mark.skipif(
                 find_spec("qiskit_braket_provider") is None,
                 reason="qiskit-braket-provider needs another cloudpickle than Dask",
@@ -107,15 +108,16 @@ def test_the_kernel_is_the_same_whoever_runs_the_shots(tmp_path, name, extra):
     """Simulators do not ask, and a resumed run needs the code and the flag again."""
     path = write(tmp_path, name, extra)
     asked = []
-    found = finish(path, confirm=lambda *_: asked.append(1)).results
+    watcher = Watcher(confirm=lambda *_: asked.append(1))
+    found = carry_out(prepare(path, allow_code=True), tmp_path / "run", watcher).results
     assert (found["results"]["shots"], asked) == (660, [])
     check_kernel(tmp_path / "run")
     run = tmp_path / "run"
     if "lab:" in extra:
         with pytest.raises(InputError, match=r"would run code of that module.*--allow-code"):
-            read_run(run)
-    again = read_run(run, allow_code=True)
-    assert carry_out(again, run, new=False).results["results"] == found["results"]
+            RunStore(run).prepared()
+    again = resume(RunStore(run), allow_code=True).results
+    assert again["results"] == found["results"]
     assert run_report(run).table.total == 660  # a report needs no code
 
 
@@ -151,28 +153,28 @@ def test_a_circuit_of_any_kind_runs_on_a_pennylane_device():
 @pytest.mark.parametrize(
     ("name", "extra", "words"),
     [
-        ("sampler", "", "sampler is missing: 'module:function'"),
+        ("sampler", "", "device is missing: 'module:function'"),
         ("pennylane", "", "device is missing: such as 'default.qubit'"),
-        ("sampler", 'sampler = "lab"', "String should match|string should match"),
-        ("statevector", 'sampler = "lab:sampler"', "sampler is for the backend 'sampler'"),
+        ("sampler", 'device = "lab"', "device is missing"),
+        ("statevector", 'device = "lab:sampler"', "device is for the backend"),
         ("aer", "options = {}", "options is for the backend 'ibm'"),
         ("aer", "optimization_level = 2", "is for the backend 'ibm' or 'sampler'"),
         (
             "sampler",
-            'sampler = "lab:sampler"\npass_manager = "lab:level_3"\noptimization_level = 2',
+            'device = "lab:sampler"\npass_manager = "lab:level_3"\noptimization_level = 2',
             "pass_manager takes the place of",
         ),
-        ("sampler", 'sampler = "lab:broken"', "backend.sampler failed: RuntimeError: no such lab"),
-        ("sampler", 'sampler = "lab:nothing"', "has no attribute 'nothing'"),
-        ("sampler", 'sampler = "lab:LAB"', "has no attribute|must name a function"),
-        ("sampler", 'sampler = "lab:np"', "must name a function, got module"),
-        ("sampler", 'sampler = "nowhere:sampler"', "ModuleNotFoundError"),
-        ("sampler", 'sampler = "lab:sampler"\ninitial_layout = [0, 0]', "2 different qubits"),
-        ("sampler", 'sampler = "lab:sampler"\ninitial_layout = [0, 3]', "from 0 to 2"),
-        ("sampler", 'sampler = "lab:seeded"\noptimization_level = 3', "need a backend to transp"),
+        ("sampler", 'device = "lab:broken"', "backend.device failed: RuntimeError: no such lab"),
+        ("sampler", 'device = "lab:nothing"', "has no attribute 'nothing'"),
+        ("sampler", 'device = "lab:LAB"', "has no attribute|must name a function"),
+        ("sampler", 'device = "lab:np"', "must name a function, got module"),
+        ("sampler", 'device = "nowhere:sampler"', "ModuleNotFoundError"),
+        ("sampler", 'device = "lab:sampler"\ninitial_layout = [0, 0]', "2 different qubits"),
+        ("sampler", 'device = "lab:sampler"\ninitial_layout = [0, 3]', "from 0 to 2"),
+        ("sampler", 'device = "lab:seeded"\noptimization_level = 3', "need a backend to transp"),
         (
             "sampler",
-            'sampler = "lab:sampler"\npass_manager = "lab:sampler"',
+            'device = "lab:sampler"\npass_manager = "lab:sampler"',
             "backend.pass_manager must make a qiskit PassManager, got BackendSamplerV2",
         ),
         ("pennylane", 'device = "default.quibt"', "device 'default.quibt' cannot be made"),
@@ -195,7 +197,7 @@ def test_mistakes_are_named_before_anything_runs(tmp_path, name, extra, words):
 
 def test_whoever_may_cost_money_is_asked_for(tmp_path, monkeypatch, capsys):
     for name, extra in (
-        ("sampler", 'sampler = "lab:cloud"'),
+        ("sampler", 'device = "lab:cloud"'),
         ("pennylane", 'device = "lab:plugin"'),
     ):
         path = write(tmp_path / name, name, extra)
@@ -207,8 +209,6 @@ def test_whoever_may_cost_money_is_asked_for(tmp_path, monkeypatch, capsys):
 
 OPTIONS = """device = "ibm_x"
 account = "work"
-instance = "crn:v1:here"
-region = "eu-de"
 mode = "batch"
 optimization_level = 3
 initial_layout = [3, 4]
@@ -245,7 +245,7 @@ def test_ibms_options_reach_its_service(tmp_path, monkeypatch):
     made = backends.make_backends(prepared.study.backend, prepared.points, prepared.circuit)
     with made:
         assert [mode.name for mode in service.modes] == ["batch"]
-    assert asked["account"] == {"name": "work", "instance": "crn:v1:here", "region": "eu-de"}
+    assert asked["account"] == {"name": "work"}
     assert asked["options"]["max_execution_time"] == 300
     assert asked["options"]["twirling"] == {"enable_gates": True}
     circuit = made.train.circuit

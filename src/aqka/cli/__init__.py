@@ -1,5 +1,14 @@
 """The command line: parses, calls, prints."""
 
-from aqka.cli.app import main
+import sys
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it without a traceback, also while it is loading."""
+    try:
+        from aqka.cli.app import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)

@@ -1,23 +1,25 @@
 """The command line: its commands, one file each, and how it ends when something is wrong."""
 
+import json
+import os
 import sys
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, NoReturn
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from aqka._util.text import inert
 from aqka.cli import ledger, research, run
-from aqka.cli.cancel import cancel
-from aqka.cli.check import check
 from aqka.cli.demo import demo
-from aqka.cli.doctor import doctor
-from aqka.cli.init import init
-from aqka.cli.plan import plan
+from aqka.cli.init import check, init
+from aqka.cli.options import AsJson
+from aqka.cli.plan import plan, tiles
 from aqka.cli.predict import predict
-from aqka.cli.report import report
-from aqka.cli.serve import serve
+from aqka.cli.report import report, serve
 from aqka.cli.stopping import DISK_FULL, exit_code
-from aqka.cli.tiles import tiles
 from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
 
@@ -27,21 +29,47 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command(epilog="Example: aqka demo --seeds 10 --picture demo.png")(demo)
-app.command(
-    epilog="Example: aqka plan --points 150 --budget '5 min' --queue 50 --rate 96 "
-    "--set rep_delay=1e-4"
-)(plan)
-app.command(epilog="Example: aqka tiles --device fake_fez --qubits 4 --picture chip.png")(tiles)
-app.command(epilog="Example: aqka init study.toml && aqka check study.toml")(init)
-app.command(epilog="Example: aqka check study.toml --write")(check)
-app.add_typer(run.app)
-app.command(epilog="Example: aqka cancel runs/first")(cancel)
-app.command(epilog="Example: aqka report runs/first")(report)
-app.command(epilog="Example: aqka serve runs")(serve)
-app.command(epilog="Example: aqka predict runs/first new.csv --output labels.csv")(predict)
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say which extras are installed, and the command that brings the others."""
+    from aqka._util.optional import examine, platform_facts
+
+    facts, extras = platform_facts(), examine()
+    if as_json:
+        found = {"versions": facts, "extras": [asdict(extra) for extra in extras]}
+        typer.echo(json.dumps(found, indent=2))
+        return
+    console = Console()
+    console.print(", ".join(f"{name} {version}" for name, version in facts.items()))
+    table = Table()
+    for heading in ("extra", "for", "installed", "to install"):
+        table.add_column(heading)
+    for extra in extras:
+        there = ", ".join(f"{name} {version}" for name, version in extra.installed.items())
+        table.add_row(extra.name, extra.purpose, there, extra.command.replace("[", "\\["))
+    console.print(table)
+
+
+COMMANDS: dict[Callable[..., None], str] = {
+    demo: "demo --seeds 10 --picture demo.png",
+    init: "init study.toml && aqka check study.toml",
+    check: "check study.toml --write",
+    plan: "plan study.toml --budget '5 min' --queue 50 --rate 96 --set rep_delay=1e-4",
+    tiles: "tiles --device fake_fez --qubits 4 --picture chip.png",
+    run.run: "run study.toml --output runs/first",
+    run.resume: "resume runs/first",
+    run.status: "status runs/first --json",
+    run.watch: "watch runs/first",
+    run.cancel: "cancel runs/first",
+    report: "report runs/first",
+    serve: "serve runs",
+    predict: "predict runs/first new.csv --output labels.csv",
+    doctor: "doctor",
+}
+for command, example in COMMANDS.items():
+    app.command(epilog=f"Example: aqka {example}")(command)
 app.add_typer(ledger.app, name="ledger")
-app.command(epilog="Example: aqka doctor")(doctor)
 research.add_to(app)
 
 
@@ -63,6 +91,7 @@ def common(
 
 def main() -> None:
     """Run the command line; what cannot be done ends with a message and an exit code of its own."""
+    _make_printable()
     try:
         app()
     except (InputError, LedgerError) as error:
@@ -71,6 +100,16 @@ def main() -> None:
         if exit_code(error) != DISK_FULL:
             raise
         _leave(f"{error.strerror}: {inert(error.filename or 'a file', 300)}.", DISK_FULL)
+
+
+def _make_printable() -> None:
+    """Let output never fail a command: closed streams go nowhere, strange characters become '?'."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def _leave(message: str, code: int) -> NoReturn:

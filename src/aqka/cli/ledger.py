@@ -1,28 +1,37 @@
 """The commands of ``aqka ledger``: parse, call, print."""
 
 import json
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from aqka._util.text import inert
+from aqka.cli.options import AsJson
 from aqka.errors import InputError, LedgerError
-from aqka.runs.audit import Audit
+
+if TYPE_CHECKING:
+    from aqka.runs.audit import Audit
+    from aqka.runs.ledger import Entry
 
 app = typer.Typer(help="Check, show and export the ledger of a run.", no_args_is_help=True)
 
 RunOrLedger = Annotated[Path, typer.Argument(help="Directory of a run, or the ledger in it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+FINGERPRINT_SHOWN = ("budget", "points", "seed", "allocator")
+MAX_FACTS = 12  # of one entry; ours have fewer
 
 
 @app.command(epilog="Example: aqka ledger verify runs/first")
 def verify(run: RunOrLedger, as_json: AsJson = False) -> None:
     """Check a ledger without its backend. Exit code 0: sound, 1: not sound, 2: not readable.
 
-    Of a study's run also whether the files beside it are its own.
+    For a study's run, also check that the files beside it are its own.
     """
     found = _check(run)
     if as_json:
@@ -39,8 +48,6 @@ def verify(run: RunOrLedger, as_json: AsJson = False) -> None:
 @app.command(epilog="Example: aqka ledger show runs/first")
 def show(run: RunOrLedger, as_json: AsJson = False) -> None:
     """List the entries of a ledger, as far as it can be read. Exit codes: as verify."""
-    from aqka.cli.ledger_table import list_entries, print_lines
-
     lines, found = list_entries(run)
     if as_json:
         entries = [asdict(line) for line in lines]
@@ -67,21 +74,95 @@ def export(
     typer.echo(f"{inert(target, limit=None)}: {rows} rows")
 
 
-def _check(run: Path) -> Audit:
+def _check(run: Path) -> "Audit":
     """Check a ledger, and whether it belongs to the files of a study's run beside it."""
     from aqka.runs.audit import verify as check
-    from aqka.study.progress import read_begun_history
-    from aqka.study.seal import STUDY_NAME
+    from aqka.study.directory import STUDY_NAME
+    from aqka.study.store import RunStore
 
     found = check(run)
     if not found.sound or not (run / STUDY_NAME).exists():
         return found
     try:
-        read_begun_history(run)
+        _ = RunStore(run).training
     except (InputError, LedgerError) as error:
         return replace(found, sound=False, problems=[inert(error, limit=None)])
     return found
 
 
-def _exit_by(found: Audit) -> NoReturn:
+def _exit_by(found: "Audit") -> NoReturn:
     raise typer.Exit(0 if found.sound else 1)
+
+
+@dataclass(frozen=True)
+class LedgerLine:
+    """One entry in short: texts that are safe to print, none longer than 40 characters."""
+
+    number: int
+    time: str
+    kind: str
+    round: int | None
+    facts: dict[str, str]
+
+
+def list_entries(path: str | Path) -> tuple[list[LedgerLine], "Audit"]:
+    """Return the entries that can be read, and what an audit says of the whole."""
+    from aqka.runs.audit import Audit
+    from aqka.runs.history import fold
+    from aqka.runs.ledger import Ledger, ledger_path
+
+    lines: list[LedgerLine] = []
+
+    def note_lines(entries: Iterator["Entry"]) -> Iterator["Entry"]:
+        for entry in entries:
+            lines.append(_ledger_line(entry))
+            yield entry
+
+    with Ledger(ledger_path(path)) as ledger:
+        return lines, Audit.of(fold(note_lines(ledger.entries()), keep_rounds=False))
+
+
+def print_lines(lines: list[LedgerLine], console: Console) -> None:
+    """Print one row per entry; nothing in it is taken for markup."""
+    table = Table()
+    table.add_column("entry", justify="right", no_wrap=True)
+    table.add_column("time (UTC)", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("round", justify="right", no_wrap=True)
+    table.add_column("facts")
+    for line in lines:
+        facts = ", ".join(f"{name} {value}" for name, value in line.facts.items())
+        round = "" if line.round is None else str(line.round)
+        cells = (str(line.number), line.time, line.kind, round, facts)
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+
+
+def _ledger_line(entry: "Entry") -> LedgerLine:
+    return LedgerLine(entry.number, _time(entry.at), inert(entry.kind), entry.round, _facts(entry))
+
+
+def _facts(entry: "Entry") -> dict[str, str]:
+    from aqka._util.arrays import exact_sum
+
+    facts = {name: value for name, value in entry.body.items() if name != "fingerprint"}
+    fingerprint = entry.body.get("fingerprint")
+    if isinstance(fingerprint, dict):
+        facts |= {name: fingerprint[name] for name in FINGERPRINT_SHOWN if name in fingerprint}
+    for name, array in entry.arrays.items():
+        # The sum of counts says most, and the number of points.
+        is_count = name in ("shots", "hits")
+        facts[name] = exact_sum(array) if is_count else array.size
+    if "rows" in facts and "cols" in facts:
+        del facts["cols"]
+        facts["pairs"] = facts.pop("rows")
+    # Ours are texts and numbers; anything else may be nested too deep to be written out.
+    shown = [(name, value) for name, value in facts.items() if isinstance(value, str | int | float)]
+    return {inert(name): inert(value) for name, value in shown[:MAX_FACTS]}
+
+
+def _time(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return "unknown"

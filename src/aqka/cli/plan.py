@@ -1,127 +1,69 @@
-"""The command ``aqka plan``: parse, call, print."""
+"""The commands ``aqka plan`` and ``aqka tiles``: parse, call, print."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from aqka.cli.options import AllowCode, AsJson, StudyFile, say
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
+    from aqka.designs.resolve import Choice
     from aqka.planning.device import DeviceModel
     from aqka.planning.quotes import Quote
-    from aqka.sessions.design import DesignChoice
+    from aqka.study.schema import Study
 
 
 def plan(
-    study: Annotated[
-        Path | None, typer.Argument(help="Study file: all but --set is taken from it.")
-    ] = None,
-    points: Annotated[int | None, typer.Option(min=2, help="Number of training points N.")] = None,
+    study: StudyFile,
     budget: Annotated[
         str | None,
-        typer.Option(help="Shots (20000), QPU time (300 s, 5 min) or money ($100, 50 EUR)."),
+        typer.Option(
+            help="Instead of the study's: shots (20000), QPU time (5 min) or money ($100)."
+        ),
     ] = None,
-    study_option: Annotated[
-        Path | None, typer.Option("--study", hidden=True, help="The same, as it was before.")
-    ] = None,
-    qubits: Annotated[int, typer.Option(min=1, help="Qubits of the feature map.")] = 4,
-    depth: Annotated[
-        int | None,
-        typer.Option(min=1, help="Depth of the fidelity circuit; default: the ZZ map's."),
-    ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds T after the warm-up.")] = 4,
-    warmup: Annotated[float, typer.Option(help="Fraction of the budget for the warm-up.")] = 0.2,
     queue: Annotated[int, typer.Option(min=0, help="Jobs waiting before each of ours.")] = 0,
-    rate: Annotated[float | None, typer.Option(help="Price of a QPU minute.")] = None,
-    tiles: Annotated[
-        int, typer.Option(min=1, help="Circuits side by side; 'aqka tiles' says how many fit.")
-    ] = 1,
-    new_points: Annotated[
-        int, typer.Option(min=0, help="Points to predict, out of the same budget.")
-    ] = 0,
-    test_shots: Annotated[
-        int | None,
-        typer.Option(min=1, help="Shots of a pair of a new and a training point; default: ours."),
+    rate: Annotated[
+        float | None, typer.Option(help="Price of a QPU minute, instead of the study's.")
     ] = None,
-    train_share: Annotated[
-        float | None, typer.Option(help="Share of the budget for training; default: ours.")
-    ] = None,
-    sentinel_shots: Annotated[
-        int, typer.Option(min=0, help="Shots on diagonal entries in every training round.")
-    ] = 0,
-    calibration_shots: Annotated[
-        int, typer.Option(min=0, help="Shots of a calibration of the readout, of points.")
-    ] = 0,
-    measure_diagonal: Annotated[
-        bool, typer.Option("--measure-diagonal", help="Spend shots on the diagonal too.")
-    ] = False,
     constants: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a constant of the device."),
     ] = None,
-    allow_code: Annotated[
-        bool, typer.Option("--allow-code", help="Let a module:function in the study file run.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    allow_code: AllowCode = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Quote a run before paying for it: shots, jobs, QPU time, queues, cost.
+    """Quote a study before paying for it: shots, jobs, QPU time, queues, cost.
 
-    The budget covers all that is asked for: training, predictions, sentinels, calibration.
+    Without a study file, aqka.quote(...) in Python does the same for any number of points.
     """
-    from aqka.allocators.schedule import Schedule
-    from aqka.planning.quotes import Wish, quote
-    from aqka.sessions.design import choose_design
+    from aqka.study.backends import check_device_name
+    from aqka.study.directory import prepare
+    from aqka.study.quoting import better_design_of, settle_design, study_quote
 
     device = _device(constants or [])
-    study = study or study_option
-    if study is not None:
-        if points is not None or budget is not None:
-            raise InputError("a study has its own points and budget; leave the options out.")
-        _plan_study(study, device, allow_code, as_json)
-        return
-    if points is None or budget is None:
-        raise InputError("--points and --budget are needed, or a study file: aqka plan study.toml.")
-    made = quote(
-        points,
-        budget,
-        n_qubits=qubits,
-        depth=depth,
-        schedule=Schedule(warmup=warmup, rounds=rounds),
-        queue=queue,
-        rate=rate,
-        diagonal="measured" if measure_diagonal else "known",
-        device=device,
-        tiles=tiles,
-        wish=Wish(new_points, train_share, test_shots, sentinel_shots, calibration_shots),
-    )
-    found = choose_design(points, qubits, made.total_shots, new_points)
-    show_quote(made, rate, device, as_json, found)
-
-
-def _show_designs(found: "DesignChoice") -> None:
-    """Print what the shots would be worth on pairs and on points."""
-    errors = f"error of a kernel entry: pairs {found.pair_error:.3f}"
-    if found.point_error is not None:
-        errors += f", points {found.point_error:.3f}"
-    words = f"design: {found.reason} Predicted {errors}."
-    Console().print(words, highlight=False, markup=False, soft_wrap=True)
-
-
-def _plan_study(path: Path, device: "DeviceModel", allow_code: bool, as_json: bool) -> None:
-    """Quote a study file at the rate that it names, and say what each design promises."""
-    from aqka.sessions.design import choose_design
-    from aqka.study.carry_out import settle_design, study_quote
-    from aqka.study.directory import n_qubits_of, prepare
-
-    prepared = settle_design(prepare(path, allow_code=allow_code))
-    made = study_quote(prepared, device=device)
-    sizes = len(prepared.points.train), n_qubits_of(prepared)
-    found = choose_design(*sizes, made.total_shots, len(prepared.points.test))
+    prepared = prepare(study, allow_code=allow_code)
+    check_device_name(prepared.study.backend)
+    prepared = replace(prepared, study=_changed(prepared.study, budget, rate))
+    found = better_design_of(prepared)
+    made = study_quote(settle_design(prepared, asdict(found)), device=device, queue=queue)
     show_quote(made, prepared.study.budget.rate, device, as_json, found)
+
+
+def _changed(study: "Study", budget: str | None, rate: float | None) -> "Study":
+    """Return a study with another budget or price."""
+    from aqka.planning.budget import parse_budget
+
+    changes: dict[str, object] = {} if rate is None else {"rate": rate}
+    if budget is not None:
+        parse_budget(budget)
+        changes["train" if study.budget.total is None else "total"] = budget
+    section = study.budget.model_copy(update=changes)
+    return study.model_copy(update={"budget": section})
 
 
 def show_quote(
@@ -129,21 +71,28 @@ def show_quote(
     rate: float | None,
     device: "DeviceModel",
     as_json: bool,
-    found: "DesignChoice | None" = None,
+    found: "Choice | None" = None,
 ) -> None:
     """Print a quote and what each design promises, as tables or as JSON."""
-    from aqka.cli.quote_table import print_quote
+    from aqka.cli._tables import print_quote
 
     if as_json:
         names = ("submissions", "jobs", "executions")
         derived = {name: getattr(quote, name) for name in names} | {"total": quote.totals()}
         model = {"device": asdict(device), "sources": device.sources}
-        designs = {} if found is None else {"designs": asdict(found)}
+        better = {} if found is None else {"design": found.design.name, "reason": found.reason}
+        designs = {"better": better} if better else {}
         typer.echo(json.dumps(asdict(quote) | derived | designs | model, indent=2))
         return
     print_quote(quote, device, rate, Console())
     if found is not None:
-        _show_designs(found)
+        say(_advice(quote, found))
+
+
+def _advice(quote: "Quote", found: "Choice") -> str:
+    if found.design.name == quote.design:
+        return f"Design: {found.reason}"
+    return f'Advice: set method.design = "{found.design.name}". {found.reason}'
 
 
 def _device(constants: list[str]) -> "DeviceModel":
@@ -161,3 +110,41 @@ def _device(constants: list[str]) -> "DeviceModel":
                 f"got {constant!r}; for example --set rep_delay=1e-4."
             ) from None
     return HERON.with_constants(values)
+
+
+def tiles(
+    study: Annotated[
+        Path | None, typer.Argument(help="A study file whose backend is IBM's.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Instead of a study: ibm_fez, or fake_fez without account.")
+    ] = None,
+    qubits: Annotated[int, typer.Option(min=2, help="Qubits of the ZZ map, without a study.")] = 4,
+    count: Annotated[
+        str, typer.Option("--tiles", help="How many: a number, or auto for all good ones.")
+    ] = "auto",
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the chip with its tiles here (PNG, SVG or PDF).")
+    ] = None,
+) -> None:
+    """Say how many copies of the circuit fit on a chip side by side, where, and how good."""
+    import numpy as np
+
+    from aqka.backends import RuntimeBackend
+    from aqka.backends.tiles import find_tiles
+    from aqka.study.backends import find_chip, ibm_device
+    from aqka.study.directory import prepare
+    from aqka.study.schema import BackendSection
+
+    if (study is None) == (device is None):
+        raise InputError("give a study file, or --device with --qubits.")
+    if study is not None:
+        chip, circuit = find_chip(prepare(study))
+    else:
+        chip = ibm_device(BackendSection(name="ibm", device=device))
+        circuit = RuntimeBackend(chip, np.zeros((1, qubits))).circuit
+    found = find_tiles(circuit, chip, int(count) if count.isdecimal() else count)
+    typer.echo(found.describe())
+    if picture is not None:
+        found.draw(picture)
+        typer.echo(f"wrote {picture}")

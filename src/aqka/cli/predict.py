@@ -3,21 +3,25 @@
 import csv
 import io
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from aqka._util.text import inert, spreadsheet_cell
-from aqka.cli.asking import AllowCode, Yes, ask_to_spend
-from aqka.cli.options import AsJson, Run
+from aqka.cli.options import AllowCode, AsJson, Run, Yes, ask_to_spend, describe_part, say
 from aqka.cli.stopping import leaving_resumable, this_command
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
-    from aqka.backends import Backend
     from aqka.study.new_points import NewPoints
+
+SHOWN_POINTS = 20
+SHOWN_OTHERS = 2  # columns of the file besides; --output has all
 
 
 def predict(
@@ -31,8 +35,8 @@ def predict(
             min=1,
             max=10**6,
             help="At most so many shots, on average, for each pair of a new and a training "
-            "point; default: the study's test_shots. Of a run of points, for each new point; "
-            "default: what a training point got.",
+            "point; for a run of points, for each new point. Default: the study's test_shots, or "
+            "what a training point got.",
         ),
     ] = None,
     output: Annotated[
@@ -54,7 +58,6 @@ def predict(
     """
     from threadpoolctl import threadpool_limits
 
-    from aqka.cli.predictions_table import print_predictions
     from aqka.study.new_points import predict_new_points
 
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
@@ -64,8 +67,8 @@ def predict(
             run,
             data,
             shots,
-            _announce,
-            confirm=lambda *asked: _confirm(yes, *asked),
+            lambda points, budget: say(f"{points:,} points, at most {budget:,} shots", err=True),
+            confirm=lambda part, device: ask_to_spend(describe_part(part), device, yes),
             ceiling=ceiling,
             allow_code=allow_code,
         )
@@ -75,25 +78,6 @@ def predict(
         typer.echo(json.dumps(_prediction_facts(found), indent=2))
     else:
         print_predictions(found, output, Console())
-
-
-def _announce(points: int, budget: int) -> None:
-    words = f"{points:,} points, at most {budget:,} shots"
-    Console(stderr=True).print(words, highlight=False, markup=False)
-
-
-def _confirm(yes: bool, backend: "Backend", budget: int, design: str) -> None:
-    """Show what predictions on paid hardware cost at most, and ask."""
-    from aqka.planning.budget import duration
-    from aqka.planning.device import Usage
-    from aqka.planning.quotes import prediction_part
-
-    part = prediction_part(budget, design, Usage.on(backend, design))
-    words = (
-        f"at most {part.shots:,} shots in {part.jobs:,} jobs, about {duration(part.qpu_seconds)} "
-        "of QPU time"
-    )
-    ask_to_spend(words, backend.name, yes)
 
 
 def _write_predictions(found: "NewPoints", output: Path) -> None:
@@ -113,12 +97,7 @@ def _write_predictions(found: "NewPoints", output: Path) -> None:
 
 
 def _as_csv(found: "NewPoints") -> str:
-    from aqka.cli.predictions_table import cell_text, one_column_per_class
-    from aqka.sessions.value_prediction import Values
-
-    # A value is one number, and only classes have several.
-    classes: Any = [] if isinstance(found.prediction, Values) else found.prediction.head.classes
-    rows = [one_column_per_class(row, classes) for row in found.records()]
+    rows = [one_column_per_class(row, found.classes) for row in found.records()]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(map(spreadsheet_cell, rows[0]))
@@ -128,20 +107,97 @@ def _as_csv(found: "NewPoints") -> str:
 
 
 def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
-    from aqka.sessions import Prediction
-
     prediction = found.prediction
-    classes = {}
-    if isinstance(prediction, Prediction):
-        classes = {"classes": [label.item() for label in prediction.head.classes]}
     return {
         "level": prediction.level,
-        **classes,
+        **({"classes": found.classes} if found.classes else {}),
         "scores": found.scores(),
-        "shots": int(found.prediction.shots.sum()),
+        "shots": int(prediction.shots.sum()),
         "budget": found.budget,
         "qpu_seconds": found.qpu_seconds,
         "clipped": found.clipped,
         "ledger": str(found.directory),
         "points": found.records(),
     }
+
+
+def print_predictions(found: "NewPoints", output: Path | None, console: Console) -> None:
+    """Print the first points, what they cost, and where all of them are."""
+    records = found.records()
+    left_out = list(found.others)[SHOWN_OTHERS:]
+    columns = [name for name in records[0] if name not in left_out]
+    table = Table()
+    for name in columns:
+        words = name in ("label", "truth") or name in found.others
+        table.add_column(Text(inert(name)), justify="left" if words else "right")
+    for row in records[:SHOWN_POINTS]:
+        table.add_row(*(Text(inert(cell_text(row[name]))) for name in columns))
+    console.print(table)
+    for sentence in [*_score_sentences(found), *_sentences(found, output)]:
+        say(sentence)
+
+
+def _score_sentences(found: "NewPoints") -> list[str]:
+    scores = found.scores()
+    if scores is None:
+        return []
+    if "accuracy" in scores:
+        low, high = scores["interval"]
+        return [
+            f"accuracy {scores['accuracy']:.3f} on {scores['points']} points with a label (95 % "
+            f"interval {low:.2f} to {high:.2f}), balanced {scores['balanced_accuracy']:.3f}"
+        ]
+    return [
+        f"root mean square error {scores['rmse']:.4g} ± {scores['rmse_error']:.2g} on "
+        f"{scores['points']} points with a target, R² {scores['r2']:.3f}; always answering the "
+        f"training points' mean gives {scores['mean_rmse']:.4g}"
+    ]
+
+
+def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
+    from aqka.sessions import Prediction
+
+    prediction, count = found.prediction, len(found.prediction.f)
+    said = []
+    if count > SHOWN_POINTS and output is None:
+        said.append(f"… and {count - SHOWN_POINTS} more; --output or --json gives all")
+    spent = f"{int(prediction.shots.sum()):,} of {found.budget:,} shots; low and high are "
+    spent += f"{prediction.level:.0%} intervals of the shot noise"
+    if isinstance(prediction, Prediction):
+        said.append(f"{int(prediction.settled.sum())} of {count} settled with {spent}")
+    else:
+        said.append(f"{count} values with {spent}")
+    if found.clipped:
+        said.append(
+            f"{found.clipped} points lie outside the training points' range and were clipped to it"
+        )
+    if output is not None:
+        said.append(f"All points are in {inert(output, 300)}")
+    return said
+
+
+def one_column_per_class(row: dict[str, Any], classes: Iterable[Any]) -> dict[str, Any]:
+    """Return a row whose lists, one number for each of several classes, are columns of their own.
+
+    Examples
+    --------
+    >>> one_column_per_class({"point": 0, "low": [-1.5, 2.0]}, ["a", "b"])
+    {'point': 0, 'low_a': -1.5, 'low_b': 2.0}
+    """
+    columns: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, list):
+            pairs = zip(classes, value, strict=True)
+            columns |= {f"{name}_{label}": number for label, number in pairs}
+        else:
+            columns[name] = value
+    return columns
+
+
+def cell_text(value: Any) -> str:
+    """Return a value for a table; for several classes the numbers of all."""
+    if isinstance(value, list):
+        return " ".join(f"{number:.4f}" for number in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

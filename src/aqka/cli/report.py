@@ -1,4 +1,4 @@
-"""The command ``aqka report``: parse, call, print."""
+"""The commands ``aqka report`` and ``aqka serve``: parse, call, print."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,3 +65,28 @@ def _report_facts(reports: "Sequence[RunReport]", target: Path) -> dict[str, Any
         "words": _sentences(reports),
         "runs": [summary(one) for one in reports],
     }
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(help="Folder with runs, at any depth.")] = Path("."),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: a free one.")] = 0,
+) -> None:
+    """Show the runs of a folder in a browser on this machine, live; nothing is written.
+
+    Anybody with the printed address can read the runs; it is a new one each time. Ctrl-C ends it.
+    """
+    from aqka._util.optional import require
+
+    require("starlette", "serve")
+    require("uvicorn", "serve")
+    from threadpoolctl import threadpool_limits
+
+    from aqka.serve.server import RunServer
+
+    server = RunServer(folder, port)
+    typer.echo(f"{server.address}  (Ctrl-C ends it)")
+    try:
+        with threadpool_limits(1):
+            server.run()
+    except KeyboardInterrupt:  # which the server hands on when it has ended
+        return

@@ -1,8 +1,7 @@
-"""The commands around a run: run, resume, status, watch. They parse, call, print."""
+"""The commands around a run: run, resume, status, watch, cancel. They parse, call, print."""
 
 import json
 import math
-import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,14 +13,24 @@ import typer
 from rich.console import Console
 
 from aqka._util.text import inert
-from aqka.cli.asking import AllowCode, Yes, confirm_quote
-from aqka.cli.options import AsJson, Run
+from aqka.cli.options import (
+    AllowCode,
+    AsJson,
+    Run,
+    StudyFile,
+    Yes,
+    ask_to_spend,
+    describe_quote,
+    quoted,
+    say,
+)
 from aqka.cli.stopping import leaving_resumable
 from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     from aqka.planning.quotes import Quote
     from aqka.report.run_report import RunReport
+    from aqka.study.carry_out import Watcher
     from aqka.study.directory import Prepared
     from aqka.study.progress import Progress
     from aqka.study.study_run import StudyRun
@@ -31,12 +40,9 @@ RESUME_SECONDS = 60.0  # that a watcher waits for a run to be taken up again
 
 AT_REST = ("interrupted", "cancelled", "stopped")
 
-app = typer.Typer()
 
-
-@app.command(epilog="Example: aqka run study.toml --output runs/first")
 def run(
-    study: Annotated[Path, typer.Argument(help="Study file, in TOML; see aqka init.")],
+    study: StudyFile,
     output: Annotated[Path | None, typer.Option(help="Directory of the run.")] = None,
     yes: Yes = False,
     dry_run: Annotated[
@@ -50,6 +56,7 @@ def run(
     Exit code 2: bad input; 3: interrupted or cancelled, 4: failed and 7: the ceiling is reached,
     all resumable; 5: another process is at work on the run; 6: the disk is full.
     """
+    from aqka.study.carry_out import carry_out
     from aqka.study.directory import check_unused, output_directory, prepare
 
     prepared = prepare(study, allow_code=allow_code)
@@ -58,10 +65,9 @@ def run(
         return
     directory = output_directory(prepared.study, study, output)
     check_unused(directory)
-    _carry_out(prepared, directory, new=True, as_json=as_json, yes=yes)
+    _spend(lambda watcher: carry_out(prepared, directory, watcher), directory, as_json, yes)
 
 
-@app.command(epilog="Example: aqka resume runs/first")
 def resume(
     run: Run,
     yes: Yes = False,
@@ -73,30 +79,33 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was interrupted or killed, from its directory. Exit codes: as run."""
-    from aqka.study.directory import read_results, read_run
-    from aqka.study.progress import has_results, read_begun_history
-    from aqka.study.seal import RESULTS_NAME
+    from aqka.study import carry_out
+    from aqka.study.directory import RESULTS_NAME, is_held
+    from aqka.study.progress import lacks_report
+    from aqka.study.store import RunStore
+    from aqka.study.study_run import load_study_run
 
-    prepared = read_run(run, allow_code=allow_code)
-    # As a writer: a kill may have left the ledger so that only a writer can open it.
-    history = read_begun_history(run)
-    if history is None or not has_results(run, history):
-        _carry_out(prepared, run, new=False, as_json=as_json, yes=yes, ceiling=ceiling)
-    elif as_json:
-        typer.echo(json.dumps(read_results(run), indent=2))
+    store = RunStore(run)
+    store.prepared(allow_code=allow_code)  # refuses what cannot be resumed
+    if not store.complete:
+        options: Any = {"ceiling": ceiling, "allow_code": allow_code}
+        _spend(lambda watcher: carry_out.resume(store, watcher, **options), run, as_json, yes)
+        return
+    if lacks_report(store) and not is_held(run):  # a kill may have come before it
+        _write_report(load_study_run(store))
+    if as_json:
+        typer.echo(json.dumps(store.results, indent=2))
     else:
         typer.echo(
             f"{inert(run, 300)} is finished; see {inert(run / RESULTS_NAME, 300)}, or: "
-            f"aqka report {_quoted(run)}"
+            f"aqka report {quoted(run)}"
         )
 
 
-@app.command(epilog="Example: aqka status runs/first --json")
 def status(run: Run, as_json: AsJson = False) -> None:
-    """Show where a run stands, also while another process works on it; ask after its jobs."""
-    from aqka.cli.live_view import progress_table
-    from aqka.study.job_progress import ask_jobs
-    from aqka.study.progress import progress
+    """Show where a run stands, also while another process works on it; ask about its jobs."""
+    from aqka.cli._tables import progress_table
+    from aqka.study.progress import ask_jobs, progress
 
     now = ask_jobs(run, progress(run))
     if as_json:
@@ -104,10 +113,9 @@ def status(run: Run, as_json: AsJson = False) -> None:
         return
     Console().print(progress_table(str(run), now))
     if now.resumable:
-        typer.echo(f"Go on with: aqka resume {_quoted(run)}")
+        typer.echo(f"Go on with: aqka resume {quoted(run)}")
 
 
-@app.command(epilog="Example: aqka watch runs/first")
 def watch(
     run: Run,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
@@ -119,14 +127,14 @@ def watch(
     """
     from rich.live import Live
 
-    from aqka.cli.live_view import progress_table
+    from aqka.cli._tables import progress_table
     from aqka.study.progress import ProgressReader
 
     reader = ProgressReader(run)
     now = reader.look()
     waits_until = time.monotonic() + RESUME_SECONDS
     if now.state in AT_REST:
-        typer.echo(f"{now.state}; waiting for: aqka resume {_quoted(run)}", err=True)
+        typer.echo(f"{now.state}; waiting for: aqka resume {quoted(run)}", err=True)
     try:
         with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
             while True:
@@ -145,53 +153,66 @@ def watch(
         return  # the watcher goes, the run goes on
 
 
+def cancel(run: Run, allow_code: AllowCode = False, as_json: AsJson = False) -> None:
+    """Cancel the jobs of a run that wait in a queue; resume goes on with it.
+
+    Another process at work on the run stops before its next submission. A job that is being run is
+    left alone, and collected when the run is resumed.
+    """
+    from aqka.cli._tables import job_text
+    from aqka.study.cancel import cancel_run
+
+    found = cancel_run(run, allow_code=allow_code)
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2))
+        return
+    for job in found.jobs:
+        typer.echo(job_text(job))
+    if not found.jobs:
+        typer.echo("no job waits")
+    if not found.stopped:
+        typer.echo("another process is at work on the run; it stops before its next submission")
+    typer.echo(f"Go on with: aqka resume {quoted(run)}")
+
+
 def _show_dry_run(prepared: "Prepared", as_json: bool) -> None:
     """Show what a study would buy on its device; nothing is submitted or written."""
     from aqka.cli.plan import show_quote
     from aqka.planning.device import HERON
-    from aqka.study.carry_out import quote_on_device
+    from aqka.study.quoting import make_offer
 
-    quoted, backends = quote_on_device(prepared)
-    show_quote(quoted, prepared.study.budget.rate, HERON, as_json)
+    offer = make_offer(prepared)
+    show_quote(offer.quoted, prepared.study.budget.rate, HERON, as_json)
     if not as_json:
-        typer.echo(f"On {inert(backends.train.name)}; nothing was submitted.")
+        typer.echo(f"On {inert(offer.backends.train.name)}; nothing was submitted.")
 
 
-def _carry_out(
-    prepared: "Prepared",
-    directory: Path,
-    *,
-    new: bool,
-    as_json: bool,
-    yes: bool,
-    ceiling: str | None = None,
+def _spend(
+    spend: "Callable[[Watcher], StudyRun]", directory: Path, as_json: bool, yes: bool
 ) -> None:
-    """Run with a live view; a stop by the user or the backend tells how to go on."""
+    """Run with a live view; a stop by the user or the backend says how to go on."""
     from threadpoolctl import threadpool_limits
 
-    from aqka.cli.results_table import print_results
-    from aqka.study.carry_out import carry_out
+    from aqka.cli._tables import print_results
+    from aqka.study.carry_out import Watcher
+    from aqka.study.directory import REPORT_NAME
 
-    errors = Console(stderr=True)
-    again = f"aqka resume {_quoted(directory)}"
-    made: list[tuple[RunReport, Path]] = []
+    made: list[RunReport | None] = []
     with (
-        leaving_resumable(directory, again),
+        leaving_resumable(directory, f"aqka resume {quoted(directory)}"),
         threadpool_limits(1),
-        _live(directory, errors) as look,
+        _live(directory) as look,
     ):
-        done = carry_out(
-            prepared,
-            directory,
-            new=new,
-            on_start=lambda quoted, test: _announce(quoted, test, directory, errors),
+        watcher = Watcher(
+            confirm=lambda quote, device: ask_to_spend(describe_quote(quote), device, yes),
+            on_start=lambda *started: _announce(directory, *started),
             on_round=look,
-            confirm=confirm_quote(yes),
-            ceiling=ceiling,
             # While the run is still held, so that others see that it is not at its end.
-            on_results=lambda done: made.extend(_write_report(done, errors)),
+            on_results=lambda done: made.append(_write_report(done)),
         )
-    report, page = made[0] if made else (None, None)
+        done = spend(watcher)
+    report = made[0]
+    page = None if report is None else directory / REPORT_NAME
     if as_json:
         places = {"directory": str(directory), "report": None if page is None else str(page)}
         typer.echo(json.dumps(done.results | places | _verdict_facts(report), indent=2))
@@ -210,57 +231,50 @@ def _verdict_facts(report: "RunReport | None") -> dict[str, Any]:
     return {"verdict": decide(report)._asdict()}
 
 
-def _write_report(done: "StudyRun", errors: Console) -> "list[tuple[RunReport, Path]]":
+def _write_report(done: "StudyRun") -> "RunReport | None":
     """Write the run's report; a run that has its results never fails for it."""
     from aqka.study.directory import REPORT_NAME
 
-    directory = done.directory
     try:
         from aqka.report.run_page import write_report
         from aqka.report.run_report import study_report
 
-        target = directory / REPORT_NAME
         report = study_report(done)
-        write_report([report], target)
-        return [(report, target)]
+        write_report([report], done.directory / REPORT_NAME)
     except (Exception, KeyboardInterrupt) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else inert(error, 300)
-        errors.print(
-            f"No report: {reason or type(error).__name__}. Try: aqka report {_quoted(directory)}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-        return []
+        again = f"aqka report {quoted(done.directory)}"
+        say(f"No report: {reason or type(error).__name__}. Try: {again}", err=True)
+        return None
+    return report
 
 
-def _announce(quote: "Quote", test_shots: int, directory: Path, errors: Console) -> None:
-    from aqka.study.directory import read_results
-
+def _announce(directory: Path, prepared: "Prepared", quote: "Quote", test_shots: int) -> None:
     pairs = f"{quote.n_pairs:,} pairs of " if quote.design == "pairs" else ""
-    why = read_results(directory).get("design_reason")  # written before the first shot
-    sentences = [
+    times = f"{quote.submissions} submission{'' if quote.submissions == 1 else 's'}"
+    say(
         f"{inert(directory, 300)}: {quote.shots:,} shots for {pairs}{quote.n_points} points in "
-        f"{quote.submissions} submissions, then at most {test_shots:,} for predictions. "
-        f"{quote.split}".rstrip(),
-        *([] if why is None else [inert(why, 300)]),
-        *(f"Warning: {sentence}" for sentence in quote.warnings),
-    ]
-    for sentence in sentences:
-        errors.print(sentence, highlight=False, markup=False, soft_wrap=True)
+        f"{times}, then at most {test_shots:,} for predictions. {quote.split}".rstrip(),
+        err=True,
+    )
+    if prepared.design_reason is not None:
+        say(inert(prepared.design_reason, 300), err=True)
+    for sentence in quote.warnings:
+        say(f"Warning: {sentence}", err=True)
 
 
 @contextmanager
-def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | None]:
-    """Show the run's progress while it goes on, where somebody watches."""
+def _live(directory: Path) -> Iterator[Callable[[], None]]:
+    """Show the run's progress while it goes on, on a terminal."""
+    errors = Console(stderr=True)
     if not errors.is_terminal:
-        yield None
+        yield lambda: None
         return
     from rich.console import RenderableType
     from rich.live import Live
     from rich.text import Text
 
-    from aqka.cli.live_view import progress_table
+    from aqka.cli._tables import progress_table
     from aqka.study.progress import Progress, ProgressReader
 
     # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after
@@ -290,7 +304,3 @@ def _live(directory: Path, errors: Console) -> Iterator[Callable[[], None] | Non
 def _progress_facts(now: "Progress") -> dict[str, Any]:
     derived = {"shots_left": now.shots_left, "resumable": now.resumable}
     return asdict(now) | derived
-
-
-def _quoted(path: Path) -> str:
-    return shlex.quote(inert(path, 300))

@@ -43,7 +43,7 @@ def exit_code(error: BaseException) -> int:
             return BUSY
         if _is_full_disk(came_from):
             return DISK_FULL
-        # Also where it is not told, because the message in our words says it all.
+        # Also where it is hidden, because the message in our words says it all.
         came_from = came_from.__cause__ or came_from.__context__
     return BAD_INPUT
 
@@ -73,7 +73,7 @@ def leaving_resumable(directory: Path, again: str) -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("qiskit_ibm_runtime", "requests", "urllib3")):
             raise
-        # Only the kind of error is told: its text may repeat a token.
+        # Only the kind of error is shown: its text may repeat a token.
         _leave(directory, f"IBM's service refused ({type(error).__name__})", FAILED, again)
 
 

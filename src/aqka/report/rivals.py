@@ -10,6 +10,7 @@ from aqka._util.arrays import BoolArray, FloatArray
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.backends.statevector import fidelities
 from aqka.core.problem import Problem
+from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
 from aqka.insight.exact_kernels import MAX_QUBITS, FeatureMap, map_states
@@ -25,7 +26,7 @@ from aqka.insight.fold_scores import (
 from aqka.maths.metrics import Fold, PairedShares, compare_shares, share_interval
 from aqka.readouts import make_readout
 from aqka.report.words import p_text
-from aqka.study.value_scores import ValueScores
+from aqka.study.results import ValueScores
 
 MAX_PLAIN = 500  # training points of a plain model: tuning on more takes seconds
 MIN_PLAIN = 200  # but so many whatever the number of columns
@@ -194,8 +195,8 @@ def exact_kernel(
     try:
         states = map_states(train[chosen], feature_map, repetitions)
         known = fidelities(states)
-        head = make_readout("svm" if svm else "ridge-loo").fit_kernel(
-            known, Problem(labels[chosen], C=C)
+        head = make_readout("svm" if svm else "ridge-loo").fit(
+            KernelEstimate(known), Problem(labels[chosen], C=C)
         )
         predicted = None
         if 0 < len(test) <= room:

@@ -9,7 +9,7 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.maths.metrics import PairedShares, compare_shares, share_interval
 from aqka.report.rivals import LEVEL, Rival, rmse_interval
 from aqka.report.words import capital, p_text, range_text
-from aqka.study.value_scores import ValueScores
+from aqka.study.results import ValueScores
 
 MOST_WIDER = 2.0  # times the narrow intervals' reach, that a drawing makes room for
 

@@ -14,7 +14,7 @@ from aqka.planning.device import HERON
 from aqka.planning.quotes import Quote
 from aqka.report.words import count_text
 from aqka.runs.audit import Audit
-from aqka.study.data import Points
+from aqka.study.points import Points
 from aqka.study.results import quote_versus_actual
 from aqka.study.schema import Study
 

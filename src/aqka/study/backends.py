@@ -1,7 +1,8 @@
 """The backends of a study: for the training kernel, and for the test-by-train block."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from inspect import signature
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,11 @@ from aqka.backends.runtime import fake_device
 from aqka.backends.sampler import runs_here
 from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
 from aqka.backends.statevector import MAX_STATE_BYTES, MAX_STATE_QUBITS, MORE_QUBITS
+from aqka.backends.tiles import find_tiles
 from aqka.errors import InputError
-from aqka.study.backend_section import BackendSection
-from aqka.study.budget_section import SentinelSection
-from aqka.study.data import Points
+from aqka.study.directory import Prepared
+from aqka.study.points import Points
+from aqka.study.schema import BackendSection, SentinelSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -47,8 +49,7 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
     @property
     def n_tiles(self) -> int:
         """How many circuits run side by side."""
-        tiling = self.device.tiling if isinstance(self.device, RuntimeBackend) else None
-        return 1 if tiling is None else len(tiling)
+        return self.device.n_tiles
 
     def __enter__(self) -> "StudyBackends":
         """Open a session on the device, where there is one."""
@@ -72,21 +73,15 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
         return self.train.backend if isinstance(self.train, SentinelBackend) else self.train
 
 
-def make_backends(
-    section: BackendSection,
-    points: Points,
-    circuit: "QuantumCircuit | None",
-    code: Mapping[str, Callable[..., Any]] | None = None,
-    sentinels: SentinelSection | None = None,
-    design: str = "pairs",
-) -> StudyBackends:
-    """Make the backends of a study; of points, the second is that of the test points alone.
+def make_backends(prepared: Prepared, test: FloatArray | None = None) -> StudyBackends:
+    """Make the backends of a study whose design is settled; the second measures its test points.
 
-    ``code`` has the functions that the section names, by their keys; ``sentinels`` are measured
-    beside the training pairs.
+    ``test`` takes their place: new points, which are measured without sentinels.
     """
-    made = _plain_backends(section, points, circuit, code or {}, design)
-    if sentinels is not None and sentinels.points:
+    study, sentinels = prepared.study, prepared.study.sentinels
+    points = prepared.points if test is None else replace(prepared.points, test=test)
+    made = _plain_backends(prepared, points)
+    if test is None and sentinels.points and study.method.design == "pairs":
         chosen = sentinel_points(sentinels, len(points.train))
         kind = SentinelBackend if made.n_tiles == 1 else TileSentinelBackend
         made.train = kind(made.train, chosen, sentinels.shots)
@@ -102,14 +97,10 @@ def sentinel_points(section: SentinelSection, n_points: int) -> list[int]:
     return [k * n_points // section.points for k in range(section.points)]
 
 
-def _plain_backends(
-    section: BackendSection,
-    points: Points,
-    circuit: "QuantumCircuit | None",
-    code: Mapping[str, Callable[..., Any]],
-    design: str,
-) -> StudyBackends:
-    seed, train, test = section.seed, points.train, points.test if len(points.test) else None
+def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
+    study, circuit, code = prepared.study, prepared.circuit, prepared.code
+    section, seed, design = study.backend, study.seed, study.method.design
+    train, test = points.train, points.test if len(points.test) else None
     columns = train if design == "pairs" else None
     if section.name == "statevector":
         _check_states(points, circuit)
@@ -119,7 +110,7 @@ def _plain_backends(
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
-        options = {"noise": noise, "seed": seed, "design": design}
+        options: dict[str, Any] = {"noise": noise, "seed": seed, "design": design}
         return _pair_of(AerBackend, train, test, columns, circuit, **options)
     if section.name == "pennylane":
         device = code.get("device", section.device)
@@ -133,7 +124,7 @@ def _plain_backends(
     manager = made_pass_manager(code["pass_manager"]) if "pass_manager" in code else None
     backend: SamplerBackend | RuntimeBackend
     if section.name == "sampler":
-        sampler, takes_seed = made_sampler(code["sampler"])
+        sampler, takes_seed = made_sampler(code["device"])
         # A simulator's cost is per row and not per shot.
         shape = JobShape(free_shots=takes_seed or runs_here(sampler))
         backend = SamplerBackend(
@@ -168,12 +159,12 @@ def _pair_of(
 
 
 def made_sampler(function: Callable[..., Any]) -> tuple[Any, bool]:
-    """Return the sampler that a function makes; or itself, if it takes a seed, and whether it does.
+    """Return what a function makes, or itself if it takes a seed, and whether it does.
 
-    Whoever takes a seed is a simulator.
+    A function that takes a seed makes a simulator.
     """
     takes_seed = bool(signature(function).parameters)
-    return (function if takes_seed else call_own("sampler", function)), takes_seed
+    return (function if takes_seed else call_own("device", function)), takes_seed
 
 
 def made_pass_manager(function: Callable[..., Any]) -> Any:
@@ -187,7 +178,7 @@ def made_pass_manager(function: Callable[..., Any]) -> Any:
 
 
 def call_own(key: str, function: Callable[..., Any]) -> Any:
-    """Call a user's function without arguments; what it raises is told as its own."""
+    """Call a user's function without arguments; and say so if it fails."""
     try:
         return function()
     except Exception as error:
@@ -206,8 +197,8 @@ def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
         raise InputError(
             f"the states of {len(points.train) + len(points.test)} points on {qubits} qubits would "
             f"take {-(-needed // 2**30):,} GiB, the most is {MAX_STATE_BYTES / 2**30:.0f} and "
-            f"{MAX_STATE_QUBITS} qubits; take fewer points, or fewer qubits: feature_map.reduce = "
-            "'pca' keeps as many principal components as feature_map.qubits, for example 4. "
+            f"{MAX_STATE_QUBITS} qubits; take fewer points, or fewer qubits: a study keeps as "
+            "many principal components as feature_map.qubits, for example 4. "
             f"{MORE_QUBITS}"
         )
 
@@ -219,18 +210,65 @@ def ibm_device(section: BackendSection) -> Any:
         return fake_device(name, "backend.device")
     client = require("qiskit_ibm_runtime", "ibm")
     try:
-        # An instance or region of the study takes the place of the saved account's.
-        place = {"instance": section.instance, "region": section.region}
-        given = {key: value for key, value in place.items() if value is not None}
-        service = client.QiskitRuntimeService(name=section.account, **given)
+        service = client.QiskitRuntimeService(name=section.account)
         if name is None:
             return service.least_busy(operational=True, simulator=False)
         return service.backend(name)
     except Exception as error:
-        # Only the kind of error is told: its text may repeat the token.
+        # Only the kind of error is shown: its text may repeat the token.
         raise InputError(
             f"IBM's service gave no device {inert(name or '(the least busy)')!r} "
             f"({type(error).__name__}). Save your account once with "
             "QiskitRuntimeService.save_account(token=..., channel=...), or set QISKIT_IBM_TOKEN "
             "and QISKIT_IBM_CHANNEL; to try without an account set backend.device = 'fake_fez'."
         ) from None
+
+
+def find_chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
+    """Return a study's device and its transpiled circuit; nothing is submitted."""
+    section = prepared.study.backend
+    if section.name != "ibm":
+        raise InputError(
+            f"backend.name is {section.name!r}, which has no chip; tiles are for 'ibm', for "
+            "example with device = 'fake_fez'."
+        )
+    chip = ibm_device(section)
+    design = "points" if prepared.study.method.design == "points" else "pairs"
+    points = prepared.points.train[:1]
+    return chip, RuntimeBackend(chip, points, prepared.circuit, design=design).circuit
+
+
+def count_tiles(prepared: Prepared) -> int:
+    """Return how many tiles a study runs on; with ``auto`` the device is asked."""
+    wanted = prepared.study.backend.tiles
+    if wanted != "auto":
+        return wanted
+    chip, circuit = find_chip(prepared)
+    return len(find_tiles(circuit, chip))
+
+
+def circuit_facts(circuit: "QuantumCircuit | None") -> dict[str, Any]:
+    """Return depth, gates and places on the device of a transpiled circuit, for the results.
+
+    ``places`` are the device's qubits that the circuit's own qubits lie on, in their order.
+    """
+    if circuit is None:
+        return {}
+    gates = {str(name): int(count) for name, count in circuit.count_ops().items()}
+    layout = circuit.layout
+    places = [] if layout is None else layout.initial_index_layout(filter_ancillas=True)
+    return {
+        "circuit": {
+            "device_qubits": circuit.num_qubits,
+            "depth": int(circuit.depth()),
+            "two_qubit_gates": sum(1 for step in circuit.data if len(step.qubits) == 2),
+            "gates": gates,
+            "places": [int(place) for place in places],
+        }
+    }
+
+
+def check_device_name(section: BackendSection) -> None:
+    """Refuse a fake device that does not exist; what a service has only an account can tell."""
+    if section.name == "ibm" and (section.device or "").startswith("fake_"):
+        ibm_device(section)

@@ -7,7 +7,7 @@ submission. The jobs that wait are then cancelled at the service, and the ledger
 import json
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aqka._util.files import as_json, read_bytes, write_atomically
@@ -17,17 +17,9 @@ from aqka.runs.audit import begun_history
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.backends import StudyBackends, make_backends
-from aqka.study.directory import (
-    NEW_POINTS_NAME,
-    Prepared,
-    check_directory,
-    hold_run,
-    is_held,
-    read_results,
-    read_run,
-    same_device,
-)
-from aqka.study.seal import PREDICTIONS_NAME
+from aqka.study.directory import NEW_POINTS_NAME, PREDICTIONS_NAME, hold_run, is_held
+from aqka.study.method import with_design
+from aqka.study.store import RunStore
 
 CANCEL_NAME = "cancel.json"
 MAX_CANCEL_BYTES = 2**20
@@ -52,7 +44,7 @@ class Cancellation:
 
 
 def cancelled_jobs(directory: Path) -> list[str] | None:
-    """Return the jobs that somebody cancelled, for the process at work; None if nobody did."""
+    """Return the jobs that were cancelled, for the process at work; None without a request."""
     path = directory / CANCEL_NAME
     if not path.exists():
         return None
@@ -64,7 +56,7 @@ def cancelled_jobs(directory: Path) -> list[str] | None:
 
 
 def forget_cancel(directory: Path) -> None:
-    """Take a request to stop back: whoever starts or resumes the run wants it to go on."""
+    """Take back a request to stop: to start or resume the run is to want it to go on."""
     (directory / CANCEL_NAME).unlink(missing_ok=True)
 
 
@@ -75,12 +67,13 @@ def cancel_run(
 
     A job that is being run is left alone: it is paid for, and a resumed run collects it.
     """
-    check_directory(directory)
-    prepared = read_run(directory, allow_code=allow_code)
+    store = RunStore(directory)
+    prepared = store.prepared(allow_code=allow_code)
     if not _open_rounds(directory) and not is_held(directory):
         return Cancellation([], stopped=True)
     _ask_to_stop(directory, [])
-    backends = _backends(prepared, directory)
+    design = "points" if store.results.get("design") == "points" else "pairs"
+    backends = make_backends(replace(prepared, study=with_design(prepared.study, design)))
     found: dict[str, JobState] = {}
     end = time.monotonic() + patience
     while True:
@@ -96,13 +89,6 @@ def cancel_run(
         if time.monotonic() > end:
             return Cancellation(list(found.values()), stopped=False)
         time.sleep(LOOK)
-
-
-def _backends(prepared: Prepared, directory: Path) -> StudyBackends:
-    section = same_device(prepared.study.backend, directory)
-    parts = (prepared.points, prepared.circuit, prepared.code, prepared.study.sentinels)
-    design = read_results(directory).get("design")
-    return make_backends(section, *parts, "points" if design == "points" else "pairs")
 
 
 def _ask_to_stop(directory: Path, jobs: list[str]) -> None:
@@ -142,7 +128,7 @@ def _cancel_round(
         backend = backends.test
     of_new_points = path.parent.parent.name == NEW_POINTS_NAME
     if history.ticket is None and of_new_points:
-        return []  # its points are not here, by which its jobs would be found
+        return []  # without its points, its jobs cannot be found
     ticket = history.ticket
     if ticket is not None and not job_ids_of(ticket):
         return []  # a simulator's
@@ -150,7 +136,7 @@ def _cancel_round(
 
 
 def _note(directory: Path, found: dict[str, JobState]) -> None:
-    """Write to the ledgers with an open round which jobs were cancelled, if nobody has."""
+    """Write to the ledgers with an open round which jobs were cancelled, unless it stands there."""
     for path, history in _open_rounds(directory):
         if history.last_kind != "cancelled":
             named = job_ids_of(history.ticket) if history.ticket else list(found)

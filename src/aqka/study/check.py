@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import BUILT_IN_MAPS
+from aqka.core.defaults import DEFAULT_READOUT
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
 from aqka.planning.quotes import PREDICTIONS, Quote
 from aqka.planning.split import DEFAULT_TEST_SHOTS
-from aqka.study.carry_out import settle_design, study_quote
-from aqka.study.data import Points, encode, load_table, split_points
+from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
-from aqka.study.encoding import Encoding
 from aqka.study.feature_maps import feature_map, n_features
-from aqka.study.method import readout_name, schedule_of
+from aqka.study.method import schedule_of
+from aqka.study.points import Encoding, Points
+from aqka.study.quoting import settle_design, study_quote
 from aqka.study.schema import Study
-from aqka.study.table_files import DataTable
+from aqka.study.tables import DataTable
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -59,15 +60,15 @@ class StudyCheck:
         circuit = feature_map(study, base, allow_code=allow_code)
         table = load_table(study.data, base)
         width = n_features(study, circuit)
-        points = encode(table, study.split, study.feature_map, width)
+        points = encode(table, study.split, study.feature_map, width, study.seed)
         quoted = study_quote(settle_design(Prepared(study, "", points, circuit)))
-        train, test = split_points(table, study.split)
+        train, test = split_points(table, study.split, study.seed)
         pool = np.setdiff1d(np.arange(len(table.y)), test)
         # As in the study: fitted on its training points, and the others clipped to their range.
         fitted = table._replace(X=table.X[train])
         candidates = _candidates(study, circuit, fitted, table.X[pool], width)
-        spending = _spending(study, quoted, points)
-        return cls(study, table.X[pool], table.y[pool], candidates, spending)
+        columns = points.encoding.filled(table.X[pool])
+        return cls(study, columns, table.y[pool], candidates, _spending(study, quoted, points))
 
     def run(self, on_step: Step | None = None) -> Preflight:
         """Simulate and score; see :func:`~aqka.insight.preflight.preflight`."""
@@ -78,7 +79,7 @@ class StudyCheck:
             spending=self.spending,
             columns=self.X,
             candidates=self.candidates,
-            head=method.head,
+            head="svm" if method.readout == "svm" else "ridge",
             C=method.C,
             on_step=on_step,
         )
@@ -94,7 +95,7 @@ class StudyCheck:
 
 def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
     method, predictions = study.method, quoted.part(PREDICTIONS)
-    test_shots = DEFAULT_TEST_SHOTS  # of a study that only trains, whose points come later
+    test_shots = DEFAULT_TEST_SHOTS  # for a study that only trains, whose points come later
     if predictions is not None:
         pairs = len(points.train) * len(points.test)
         test_shots = max(1, round(predictions.shots / pairs))
@@ -104,7 +105,7 @@ def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
         test_shots=test_shots,
         allocator=method.allocator,
         schedule=schedule_of(study),
-        readout=readout_name(study),
+        readout=method.readout or DEFAULT_READOUT,
         ridge=method.ridge,
         C=method.C,
     )
@@ -117,7 +118,7 @@ def _candidates(
     pool: FloatArray,
     width: int,
 ) -> list[Candidate]:
-    """Return the study's own settings, then ranges and, of a built-in map, all that it can be."""
+    """Return the study's own settings, then other ranges and, for a built-in map, other maps."""
     section = study.feature_map
 
     def angles(n_features: int, ends: list[float]) -> FloatArray:
@@ -164,14 +165,12 @@ def _forms(study: Study, fitted: DataTable) -> list[tuple[str, int, int]]:
     """Return the maps to try, each with its qubits and repetitions."""
     section = study.feature_map
     assert section.qubits is not None  # by the section's own check
-    # What needs Qiskit is not proposed to somebody who does not have it.
+    # What needs Qiskit is not proposed where it is not installed.
     has_qiskit = find_spec("qiskit") is not None
     maps = list(BUILT_IN_MAPS) if has_qiskit else [section.map]
     repetitions = sorted({*REPS, section.reps}) if has_qiskit else [section.reps]
     most = min(*fitted.X.shape, MAX_QUBITS)
-    sizes = {section.qubits}
-    if section.reduce == "pca":
-        sizes |= {qubits for qubits in QUBITS if qubits <= most}
+    sizes = {section.qubits} | {qubits for qubits in QUBITS if qubits <= most}
     return [
         (name, qubits, reps)
         for name, qubits, reps in product(maps, sorted(sizes), repetitions)

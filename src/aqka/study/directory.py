@@ -1,7 +1,5 @@
-"""A run as a directory: the study file, the points, the feature map, the ledger, the results."""
+"""A run as a directory: how it is prepared, made, found and held."""
 
-import io
-import json
 import os
 import shutil
 import tempfile
@@ -11,35 +9,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from filelock import FileLock, Timeout
 
-from aqka._util.files import as_json, inside, read_bytes, write_atomically
+from aqka._util.files import as_json, inside, write_atomically
 from aqka._util.lock_list import any_locked
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.head import make_head
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.backend_section import BackendSection
-from aqka.study.circuit_files import load_circuit
-from aqka.study.data import Points, encode, load_table
-from aqka.study.encoding import ARRAYS, Encoding
-from aqka.study.feature_maps import as_qpy, feature_map, n_features
-from aqka.study.npz_files import read_arrays
-from aqka.study.origin import ARRAYS as ORIGIN_ARRAYS
-from aqka.study.origin import Origin
-from aqka.study.own_code import load_function
+from aqka.study.data import encode, load_table
+from aqka.study.feature_maps import as_qpy, feature_map, load_function, n_features
+from aqka.study.points import Points
 from aqka.study.schema import Study, load_study
-from aqka.study.seal import DATA_NAME, MAP_NAME, PREDICTIONS_NAME, RESULTS_NAME, STUDY_NAME
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
+STUDY_NAME, DATA_NAME, RESULTS_NAME = "study.toml", "data.npz", "results.json"
+MAP_NAME = "feature_map.qpy"
+PREDICTIONS_NAME = "predictions"  # a directory with a ledger of its own
 NEW_POINTS_NAME = "new-points"  # a directory with one of those for each file of new points
 REPORT_NAME = "report.html"
 LOCK_NAME = "run.lock"
-MAX_RESULTS_BYTES = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +49,7 @@ class Prepared:
     code
         Functions that its backend is made with, by their keys; only if the user allowed it.
     design_reason
-        Why pairs or points are measured, where ``method.design`` is ``auto`` and settled.
+        Why pairs or points are measured, once ``method.design = "auto"`` is settled.
     """
 
     study: Study
@@ -67,11 +59,11 @@ class Prepared:
     code: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     design_reason: str | None = None
 
-
-def n_qubits_of(prepared: Prepared) -> int:
-    """Return the qubits of a study's feature map."""
-    circuit = prepared.circuit
-    return prepared.points.train.shape[1] if circuit is None else int(circuit.num_qubits)
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        circuit = self.circuit
+        return self.points.train.shape[1] if circuit is None else int(circuit.num_qubits)
 
 
 def prepare(path: Path, *, allow_code: bool = False) -> Prepared:
@@ -79,13 +71,13 @@ def prepare(path: Path, *, allow_code: bool = False) -> Prepared:
     study, text = load_study(path)
     base = path.parent
     circuit = feature_map(study, base, allow_code=allow_code)
-    code = _backend_code(study, base, allow_code)
+    code = backend_code(study, base, allow_code)
     table = load_table(study.data, base)
-    points = encode(table, study.split, study.feature_map, n_features(study, circuit))
+    points = encode(table, study.split, study.feature_map, n_features(study, circuit), study.seed)
     return Prepared(study, text, points, circuit, code)
 
 
-def _backend_code(study: Study, base: Path, allow_code: bool) -> dict[str, Callable[..., Any]]:
+def backend_code(study: Study, base: Path, allow_code: bool) -> dict[str, Callable[..., Any]]:
     """Return the functions that the backend is made with."""
     return {
         key: load_function(f"backend.{key}", name, base, allow_code=allow_code)
@@ -126,12 +118,12 @@ def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> N
         try:
             draft.chmod(0o755)
             write_atomically(draft / STUDY_NAME, prepared.text.encode())
-            write_atomically(draft / DATA_NAME, _as_npz(prepared.points))
+            write_atomically(draft / DATA_NAME, prepared.points.as_npz())
             write_atomically(draft / RESULTS_NAME, as_json(results))
             if prepared.circuit is not None and prepared.study.feature_map.map not in BUILT_IN_MAPS:
                 # As QPY whatever it came as, so that resuming needs neither a reader nor code.
                 write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
-            # Of no entry yet, so that a run whose ledger is lost does not look as if it had none.
+            # Without an entry yet, so that a run that loses its ledger does not look unbegun.
             make_head(draft / LEDGER_NAME)
             os.replace(draft, directory)
         except BaseException:
@@ -155,7 +147,7 @@ def check_directory(directory: Path) -> None:
         reason = getattr(error, "strerror", None) or "not a usable path"
         raise InputError(f"there is no run at {inert(directory, 300)}: {reason}.") from None
     for entry in (*entries, *nested):
-        # A link could make us read or write a file elsewhere, a pipe wait for ever.
+        # A link could make us read or write a file elsewhere, a pipe make us wait forever.
         is_file = entry.is_file(follow_symlinks=False)
         if not is_file and not entry.is_dir(follow_symlinks=False):
             raise InputError(
@@ -166,83 +158,6 @@ def check_directory(directory: Path) -> None:
         raise InputError(
             f"{inert(directory, 300)} holds no run; 'aqka run' makes one, and prints where."
         )
-
-
-def read_run(directory: Path, *, allow_code: bool = False) -> Prepared:
-    """Read a run's directory as written by :func:`write_run`.
-
-    It needs nothing else, unless the study names code that makes its backend.
-    """
-    check_directory(directory)
-    if not (directory / STUDY_NAME).exists():
-        raise InputError(
-            f"{inert(directory, 300)} has no {STUDY_NAME}: the run was begun from Python. Call "
-            "acquire() again with the same arguments to go on."
-        )
-    study, text = load_study(directory / STUDY_NAME)
-    circuit: QuantumCircuit | None = None
-    if study.feature_map.map in BUILT_IN_MAPS:
-        circuit = feature_map(study, directory, allow_code=False)
-    else:
-        circuit = load_circuit(directory / MAP_NAME, backwards=study.method.design != "points")
-    code = _backend_code(study, directory, allow_code)
-    points = read_points(directory, n_features(study, circuit))
-    return Prepared(study, text, points, circuit, code)
-
-
-def read_points(directory: Path, features: int | None = None) -> Points:
-    """Return the points of a run, checked: its directory may be anyone's."""
-    arrays = read_arrays(directory / DATA_NAME)
-    wanted = ("train", "test", "train_labels", "test_labels")
-    refusal = InputError(
-        f"{DATA_NAME} does not hold a run's points; restore it from a copy of the run."
-    )
-    if set(arrays) - set(ORIGIN_ARRAYS) != {*wanted, *ARRAYS}:
-        raise refusal
-    train, test, train_labels, test_labels = (arrays[name] for name in wanted)
-    for x, labels in ((train, train_labels), (test, test_labels)):
-        if x.ndim != 2 or x.dtype != np.float64 or labels.shape != (len(x),):
-            raise refusal
-        if labels.dtype.kind not in "iUf" or not np.isfinite(x).all():
-            raise refusal
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise refusal
-    if (train_labels.dtype.kind == "f") != (test_labels.dtype.kind == "f"):
-        raise refusal
-    # There may be no test points, if all are for training.
-    if train.size == 0 or train.shape[1] != test.shape[1] or features not in (None, train.shape[1]):
-        raise refusal
-    encoding = Encoding.of_arrays(arrays, train.shape[1])
-    sizes, width = (len(train), len(test)), len(encoding.columns)
-    origin = Origin.of_arrays(arrays, sizes, width)
-    return Points(train, test, train_labels, test_labels, encoding, origin)
-
-
-def read_results(directory: Path) -> dict[str, Any]:
-    """Return what stands in a run's results so far; nothing where there are none."""
-    path = directory / RESULTS_NAME
-    if not path.exists():
-        return {}
-    try:
-        content = json.loads(read_bytes(path, MAX_RESULTS_BYTES, "results"))
-    except (ValueError, RecursionError):
-        raise InputError(
-            f"{RESULTS_NAME} is damaged; remove it and resume the run to write it anew."
-        ) from None
-    if not isinstance(content, dict):
-        raise InputError(f"{RESULTS_NAME} is not a run's; remove it and resume the run.")
-    return content
-
-
-def write_results(directory: Path, results: bytes) -> None:
-    """Replace a run's results, complete or not at all."""
-    try:
-        write_atomically(directory / RESULTS_NAME, results)
-    except OSError as error:
-        raise LedgerError(
-            f"{RESULTS_NAME} cannot be written: {error.strerror}. No shot is lost: mend it and "
-            f"resume {inert(directory, 300)}."
-        ) from None
 
 
 @contextmanager
@@ -267,25 +182,3 @@ def is_held(directory: Path) -> bool | None:
     """Return whether a process works on the run, without touching its lock; None: unknown."""
     names = (LOCK_NAME, f"{Path(LEDGER_NAME).stem}.lock")
     return any_locked(directory / name for name in names)
-
-
-def _as_npz(points: Points) -> bytes:
-    stream = io.BytesIO()
-    arrays: dict[str, Any] = {
-        "train": points.train,
-        "test": points.test,
-        "train_labels": points.train_labels,
-        "test_labels": points.test_labels,
-        **points.encoding.arrays(),
-        **points.origin.arrays(),
-    }
-    np.savez_compressed(stream, **arrays)
-    return stream.getvalue()
-
-
-def same_device(section: BackendSection, directory: Path) -> BackendSection:
-    """Return the backend of a begun run: the least busy device may be another one by now."""
-    name = read_results(directory).get("backend")
-    if section.name != "ibm" or section.device is not None or not isinstance(name, str):
-        return section
-    return section.model_copy(update={"device": name})

@@ -1,23 +1,46 @@
-"""The feature map of a study: built in, from a file, or from somebody's code."""
+"""The feature map of a study: built in, from a file, or from somebody's code.
 
+Reading a circuit file that was made to do harm can take all time or all memory, and what a compiled
+reader does then cannot be caught. So a file is first read in a process of its own, this module,
+under limits that the operating system enforces, and only if that ends well by the caller.
+"""
+
+import contextlib
 import io
+import math
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from aqka._util.files import inside
+from aqka._util.files import inside, read_bytes
 from aqka._util.optional import require
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map, check_feature_map
+from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
-from aqka.study.circuit_files import load_circuit
-from aqka.study.own_code import load_function
-from aqka.study.schema import FeatureMapSection, Study
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
+    from aqka.study.schema import FeatureMapSection, Study
 
-def feature_map(study: Study, base: Path, *, allow_code: bool) -> "QuantumCircuit | None":
+MAX_BYTES = 2**20
+MAX_GATES = 200_000
+CPU_SECONDS = 5
+WALL_SECONDS = 60
+MEMORY_BYTES = 4 * 2**30
+# Reading older files could run code that they hold, before Qiskit 1.4.2 (CVE-2025-2000, GitHub
+# advisory GHSA-6m2c-76ff-6vrf).
+OLDEST_QPY = 13
+
+
+def feature_map(study: "Study", base: Path, *, allow_code: bool) -> "QuantumCircuit | None":
     """Return the circuit of a study; None where the backend has the map itself."""
     section = study.feature_map
     if (study.backend.name, section.map, section.reps) == ("statevector", "zz", DEFAULT_REPS):
@@ -39,7 +62,7 @@ def feature_map(study: Study, base: Path, *, allow_code: bool) -> "QuantumCircui
     return circuit
 
 
-def n_features(study: Study, circuit: "QuantumCircuit | None") -> int:
+def n_features(study: "Study", circuit: "QuantumCircuit | None") -> int:
     """Return how many features a study's map encodes."""
     if circuit is not None:
         return int(circuit.num_parameters)
@@ -54,7 +77,7 @@ def as_qpy(circuit: "QuantumCircuit") -> bytes:
     return stream.getvalue()
 
 
-def _from_code(section: FeatureMapSection, base: Path, allow_code: bool) -> "QuantumCircuit":
+def _from_code(section: "FeatureMapSection", base: Path, allow_code: bool) -> "QuantumCircuit":
     """Return what ``module:function`` returns; only if the user allowed it."""
     name = inert(section.map)
     make = load_function("feature_map.map", section.map, base, allow_code=allow_code)
@@ -71,3 +94,185 @@ def _from_code(section: FeatureMapSection, base: Path, allow_code: bool) -> "Qua
             f"feature_map.map {name!r} must return a QuantumCircuit, got {type(circuit).__name__}."
         )
     return circuit
+
+
+def load_function(key: str, name: str, base: Path, *, allow_code: bool) -> Callable[..., Any]:
+    """Return the function that a key of a study file names.
+
+    Parameters
+    ----------
+    key
+        Such as ``backend.sampler``, for messages.
+    name
+        ``module:function``.
+    base
+        Where modules are looked for first: the study file's directory, then the current one.
+    allow_code
+        Whether the user said ``--allow-code``.
+    """
+    shown = inert(name)
+    if not allow_code:
+        raise InputError(
+            f"{key} {shown!r} would run code of that module. If you trust it, add --allow-code."
+        )
+    module, _, function = name.partition(":")
+    with _importing_from(base):
+        try:
+            found = getattr(import_module(module), function)
+        except Exception as error:
+            raise InputError(
+                f"{key} {shown!r} failed: {type(error).__name__}: {inert(error, 200)}. It must "
+                "name a function of a module that is installed, or lies beside the study file or "
+                "in the current directory."
+            ) from error
+    if not callable(found):
+        raise InputError(f"{key} {shown!r} must name a function, got {type(found).__name__}.")
+    return found  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def _importing_from(base: Path) -> Iterator[None]:
+    places = list(dict.fromkeys([str(base.resolve()), os.getcwd()]))
+    sys.path[:0] = places
+    try:
+        yield
+    finally:
+        for place in places:
+            sys.path.remove(place)
+
+
+def load_circuit(path: Path, *, backwards: bool = True) -> "QuantumCircuit":
+    """Return the circuit of a .qpy or .qasm (OpenQASM 3) file, or say why it cannot be used."""
+    content = read_bytes(path, MAX_BYTES, "feature_map.map")
+    name = inert(path.name)
+    if path.suffix == ".qpy":
+        require("qiskit", "qiskit")
+        try:
+            _check_header(content)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    else:
+        require("qiskit_qasm3_import", "qasm")
+    _try_in_a_process(content, path.suffix, name)
+    try:
+        return read_circuit(content, path.suffix, backwards=backwards)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _try_in_a_process(content: bytes, suffix: str, name: str) -> None:
+    """Read a circuit in a process under limits, and say what went wrong there."""
+    command = [sys.executable, "-P", "-m", "aqka.study.feature_maps", suffix, str(CPU_SECONDS)]
+    source = str(Path(__file__).resolve().parents[2])
+    found = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found}
+    try:
+        ended = subprocess.run(
+            command,
+            input=content,
+            env=environment,
+            capture_output=True,
+            timeout=WALL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{name} takes too long to read; it is not used.") from None
+    if ended.returncode == 1:
+        raise InputError(f"{name}: {inert(ended.stdout.decode(errors='replace'), 300)}")
+    if ended.returncode:
+        raise InputError(
+            f"{name} cannot be read within the limits of time and memory; it is not used."
+        )
+
+
+def read_circuit(content: bytes, suffix: str, *, backwards: bool = True) -> "QuantumCircuit":
+    """Return the circuit in some bytes, checked; trusts the reader to end.
+
+    A map of points alone need not run ``backwards``.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            circuit = _qpy(content) if suffix == ".qpy" else _qasm(content)
+            _check(circuit, backwards)
+    except InputError:
+        raise
+    except Exception as error:  # the readers raise many kinds
+        kind = "QPY" if suffix == ".qpy" else "OpenQASM 3"
+        raise InputError(f"not a usable {kind} file: {inert(error, 150)}.") from None
+    return circuit
+
+
+def _check_header(content: bytes) -> None:
+    if content[:6] != b"QISKIT" or len(content) < 10:
+        raise InputError("not a QPY file; write one with qiskit.qpy.dump.")
+    if content[6] < OLDEST_QPY:
+        raise InputError(
+            f"QPY version {content[6]} is too old to be read safely; write it anew with Qiskit 2."
+        )
+
+
+def _qpy(content: bytes) -> "QuantumCircuit":
+    _check_header(content)
+    programs = require("qiskit.qpy", "qiskit").load(io.BytesIO(content))
+    if len(programs) != 1:
+        raise InputError(f"holds {len(programs)} circuits; a feature map is one.")
+    circuit: QuantumCircuit = programs[0]
+    return circuit
+
+
+def _qasm(content: bytes) -> "QuantumCircuit":
+    require("qiskit_qasm3_import", "qasm")
+    loader = require("qiskit.qasm3", "qiskit")
+    circuit: QuantumCircuit = loader.loads(content.decode())
+    return circuit
+
+
+def _check(circuit: "QuantumCircuit", backwards: bool) -> None:
+    if not 1 <= circuit.num_qubits <= MAX_QUBITS:
+        raise InputError(f"has {circuit.num_qubits} qubits; from 1 to {MAX_QUBITS} are possible.")
+    if _count_gates(circuit, {}) > MAX_GATES:
+        raise InputError(f"unfolds to more than {MAX_GATES:,} gates.")
+    check_feature_map(circuit, backwards=backwards)
+
+
+def _count_gates(circuit: Any, known: dict[Any, int]) -> int:
+    """Return the gates after unfolding definitions of the circuit's own."""
+    total = 0
+    for step in circuit.data:
+        operation = step.operation
+        kind = getattr(operation, "base_class", type(operation))
+        if kind.__module__.startswith("qiskit.circuit.library"):
+            total += 1
+            continue
+        # Gates of one name have one definition in both formats.
+        if operation.name not in known:
+            definition = getattr(operation, "definition", None)
+            known[operation.name] = 1 if definition is None else _count_gates(definition, known)
+        total += known[operation.name]
+    return total
+
+
+def main() -> int:
+    """Read a circuit from the standard input under limits; print what is wrong with it."""
+    suffix, cpu_seconds = sys.argv[1], int(sys.argv[2])
+    content = sys.stdin.buffer.read()
+    require("qiskit.qpy", "qiskit")  # imported before the limits: it needs some of both
+    if suffix == ".qasm":
+        require("qiskit_qasm3_import", "qasm")
+    with contextlib.suppress(ImportError):  # there is none on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        spent = math.ceil(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + cpu_seconds,) * 2)
+    try:
+        read_circuit(content, suffix, backwards=False)  # the caller checks that where it needs it
+    except InputError as error:
+        print(error)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,53 +1,61 @@
-"""A study's settings as the objects they stand for."""
+"""A study's settings as what they stand for: the problem, its sessions, its head, its answers.
 
-from dataclasses import replace
-from typing import Any
+Only this module makes the sessions that spend a study's shots.
+"""
 
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 from numpy.typing import NDArray
 
-from aqka.allocators import make_allocator
-from aqka.allocators.points import make_point_allocator
 from aqka.allocators.schedule import Schedule
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
+from aqka.backends.diagonal import (
+    Depolarising,
+    check_drift,
+    estimate_depolarising,
+    mitigate_depolarising,
+)
 from aqka.core.problem import Problem
 from aqka.core.target_scale import TargetScale
-from aqka.readouts import Readout, make_readout
+from aqka.designs import Design, KernelEstimate, Never, Pairs, PointEstimate, Settle
+from aqka.designs import Points as PointDesign
+from aqka.designs.resolve import Choice, resolve
+from aqka.errors import InputError
+from aqka.readouts import FittedHead, Readout
 from aqka.runs.history import History
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
-from aqka.study.data import Points
-from aqka.study.schema import Study
+from aqka.sessions import Predicting, Training, Values
+from aqka.study.points import Points
+
+if TYPE_CHECKING:
+    from aqka.study.schema import MethodSection, Study
+
+SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by it is no cure
 
 
-def problem_of(study: Study, points: Points) -> Problem:
-    """Return the learning problem of a study; numbers are learnt in units of their spread."""
-    y = points.train_labels
-    if study.data.task == "regression":
-        y = TargetScale.of(y).scaled(y)
-    return Problem(y, study.method.ridge, study.method.C)
+def design_of(method: "MethodSection") -> "str | Design":
+    """Return the design of a method with its options; refuse options of another one."""
+    if method.design == "points":
+        return PointDesign(method.point_kernel, method.calibration_shots)
+    if method.calibration_shots:
+        raise ValueError("calibration_shots are for design = 'points'")
+    if method.point_kernel is not None:
+        raise ValueError(
+            f"point_kernel {method.point_kernel!r} is for design = 'points', design is "
+            f"{method.design!r}"
+        )
+    return Pairs() if method.design == "pairs" else method.design
 
 
-def class_labels_of(study: Study, points: Points) -> NDArray[Any] | None:
-    """Return the classes of the training points; None where the target holds numbers."""
-    return None if study.data.task == "regression" else points.train_labels
+def chosen(method: "MethodSection") -> Choice:
+    """Return what the settings of a method come to; refuse those that do not go together."""
+    # What a budget buys settles an automatic design later (``aqka.study.quoting``).
+    return resolve(
+        design_of(method), method.allocator, method.readout, n_points=2, n_qubits=None, budget=2
+    )
 
 
-def schedule_of(study: Study) -> Schedule:
-    """Return the allocator's schedule with what the study changes."""
-    given = {name: getattr(study.method, name) for name in ("warmup", "rounds", "explore")}
-    changes = {name: value for name, value in given.items() if value is not None}
-    if study.method.design == "points":
-        return replace(make_point_allocator(point_allocator(study)).schedule, **changes)
-    return replace(make_allocator(study.method.allocator).schedule, **changes)
-
-
-def point_allocator(study: Study) -> str:
-    """Return the allocator over points of a study: its own, or the default."""
-    name = study.method.allocator
-    return DEFAULT_POINT_ALLOCATOR if name == DEFAULT_ALLOCATOR else name
-
-
-def with_design(study: Study, design: str) -> Study:
+def with_design(study: "Study", design: str) -> "Study":
     """Return a study whose design is settled."""
     if study.method.design == design:
         return study
@@ -55,38 +63,158 @@ def with_design(study: Study, design: str) -> Study:
     return study.model_copy(update={"method": method})
 
 
-def with_begun_design(study: Study, history: History) -> Study:
+def with_begun_design(study: "Study", history: History) -> "Study":
     """Return the study of a begun run with the design that its ledger has."""
     return with_design(study, "pairs" if history.extent.pauli is None else "points")
 
 
-def readout_of(study: Study) -> Readout:
-    """Return the readout of a study: the one it names, or its head's."""
-    return make_readout(readout_name(study))
+def problem_of(study: "Study", points: Points) -> Problem:
+    """Return the learning problem of a study; numbers are learnt in units of their spread."""
+    y = points.train_labels
+    if study.data.task == "regression":
+        y = TargetScale.of(y).scaled(y)
+    return Problem(y, study.method.ridge, study.method.C)
 
 
-def readout_name(study: Study) -> str:
-    """Return the name of a study's readout."""
-    if study.method.head == "svm":
-        return "svm"
-    return study.method.readout or DEFAULT_READOUT
+def class_labels_of(study: "Study", points: Points) -> NDArray[Any] | None:
+    """Return the classes of the training points; None where the target holds numbers."""
+    return None if study.data.task == "regression" else points.train_labels
 
 
-def new_session(
-    study: Study, points: Points, budget: int, n_qubits: int
-) -> Acquisition | PointAcquisition:
+def schedule_of(study: "Study") -> Schedule:
+    """Return the allocator's schedule with what the study changes."""
+    schedule = chosen(study.method).allocator.schedule
+    rounds = study.method.rounds
+    return schedule if rounds is None else replace(schedule, rounds=rounds)
+
+
+def readout_of(study: "Study") -> Readout:
+    """Return the readout of a study: the one it names, or that of its design."""
+    return chosen(study.method).readout
+
+
+def new_session(study: "Study", points: Points, budget: int, n_qubits: int) -> Training:
     """Return the training session of a study whose design is settled, before its first shot.
 
     ``budget`` is for all that training takes, a calibration included.
     """
-    method = study.method
-    problem = problem_of(study, points)
-    if method.design == "points":
-        allocator, schedule = point_allocator(study), schedule_of(study)
-        return PointAcquisition(
-            *(problem, n_qubits, budget, allocator, schedule),
-            seed=method.seed,
-            calibration_shots=method.calibration_shots,
-            kernel=method.point_kernel,
-        )
-    return Acquisition(problem, budget, method.allocator, schedule_of(study), method.seed)
+    return Training(
+        problem_of(study, points),
+        budget,
+        study.method.allocator,
+        schedule_of(study),
+        study.seed,
+        design=design_of(study.method),
+        n_qubits=n_qubits,
+    )
+
+
+def prediction_session(
+    study: "Study", head: FittedHead, n_points: int, budget: int, seed: int | None = None
+) -> Predicting:
+    """Return a session that predicts points of a study, before its first shot."""
+    stop = Never() if study.data.task == "regression" else Settle()
+    return Predicting(head, n_points, budget, stop=stop, seed=study.seed if seed is None else seed)
+
+
+def answers_of(session: Predicting, points: Points) -> Values:
+    """Return what a session found; values are in the units of the study's target."""
+    found: Values = session.result()
+    if isinstance(session.stop, Settle):
+        return found
+    scale = TargetScale.of(points.train_labels)
+    return found.in_units(scale.spread, scale.centre)
+
+
+def fit_head(
+    study: "Study", session: Training, history: History, n_qubits: int
+) -> "tuple[FittedHead, Mitigation | None]":
+    """Train the study's head on what was measured, and say what the sentinels saw."""
+    readout, estimate = readout_of(study), session.estimate()
+    found = None
+    if not isinstance(estimate, PointEstimate):
+        found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
+    if found is None or not found.applied:
+        return readout.fit(estimate, session.problem), found
+    kernel = mitigate_depolarising(estimate.kernel, found.survival, n_qubits, clip=False)
+    # Without noise the diagonal is 1, which is what a known one reads already.
+    np.fill_diagonal(kernel, 1.0)
+    # Rows of new points have the noise that the training kernel has lost.
+    cleaned = KernelEstimate(kernel, f"mitigated {estimate.identity}", rows_are_alike=False)
+    head = readout.fit(cleaned, session.problem)
+    noise = Depolarising(found.survival, found.standard_error, n_qubits)
+    return for_noisy_rows(head, noise), found
+
+
+@dataclass(frozen=True)
+class Mitigation:
+    """What the sentinels of a run say, and what was done about it.
+
+    Attributes
+    ----------
+    shots
+        Sentinel shots in all.
+    survival, standard_error
+        Probability that the state is kept, and its error; see
+        :class:`~aqka.backends.diagonal.Depolarising`.
+    drift
+        P-value of the test that all rounds saw the same noise; small if it drifts.
+    applied
+        Whether the noise was taken out of the kernel and of the predictions.
+    """
+
+    shots: int
+    survival: float
+    standard_error: float
+    drift: float
+    applied: bool
+
+
+def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitigation | None:
+    """Return what the ledger keeps of the sentinels; None where there are none.
+
+    The counts come from a file, so they are checked like any others.
+    """
+    noted = [round.remarks.get("sentinels") for round in history.rounds]
+    rounds = [found for found in noted if isinstance(found, dict)]
+    if not rounds:
+        return None
+    try:
+        hits = np.array([found["hits"] for found in rounds])
+        shots = np.array([found["shots"] for found in rounds])
+        found = estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
+        drift = check_drift(hits, shots).p_value
+    except (KeyError, ValueError, TypeError, InputError) as error:
+        raise InputError(
+            "the ledger's sentinels are not counts of hits and shots; restore it from a copy."
+        ) from error
+    applied = mitigate and found.survival > SURE * found.standard_error
+    return Mitigation(int(shots.sum()), found.survival, found.standard_error, drift, applied)
+
+
+def sentinel_shots(history: History) -> int:
+    """Return the sentinel shots that a ledger keeps."""
+    found = read_sentinels(history, 1, mitigate=False)
+    return 0 if found is None else found.shots
+
+
+def for_noisy_rows(head: FittedHead, noise: Depolarising) -> FittedHead:
+    """Return the head that gives, on noisy rows, what the given one gives on rows without noise.
+
+    With k = (k_noisy - (1 - p) / 2^n) / p it is α / p, and an intercept that takes the floor off:
+    shots are then spent and labels settled on what the device measures.
+
+    Examples
+    --------
+    >>> kernel = KernelEstimate(np.eye(2))
+    >>> head = FittedHead(np.array([1.0, -2.0]), np.array(0.5), kernel, 0.1, np.array([0, 1]))
+    >>> clean = np.array([[0.3, 0.8]])
+    >>> noisy = 0.8 * clean + 0.2 / 4
+    >>> same = for_noisy_rows(head, Depolarising(0.8, 0.01, n_qubits=2))
+    >>> bool(np.allclose(same.decision_function(noisy), head.decision_function(clean)))
+    True
+    """
+    p, floor = noise.survival, 0.5**noise.n_qubits
+    alpha = np.asarray(head.alpha) / p
+    intercept = np.asarray(head.intercept) - (1 - p) * floor * alpha.sum(axis=0)
+    return replace(head, alpha=alpha, intercept=intercept)

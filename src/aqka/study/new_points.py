@@ -10,34 +10,30 @@ import numpy as np
 
 from aqka._util.arrays import digest, text_digest
 from aqka._util.text import inert, read_number
-from aqka.backends import Backend
 from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.device import Usage, make_ceiling
+from aqka.planning.quotes import QuotePart, prediction_part
+from aqka.planning.split import DEFAULT_TEST_SHOTS
 from aqka.runs.driver import Run, part_of, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Prediction, Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
-from aqka.study.data import READERS
-from aqka.study.directory import (
-    NEW_POINTS_NAME,
-    Prepared,
-    hold_run,
-    n_qubits_of,
-    read_run,
-    same_device,
+from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
+from aqka.study.method import (
+    answers_of,
+    fit_head,
+    new_session,
+    prediction_session,
+    with_begun_design,
 )
-from aqka.study.encoding import Encoding
-from aqka.study.method import new_session, with_begun_design
-from aqka.study.mitigated import fit_head
-from aqka.study.other_columns import Columns, other_columns
-from aqka.study.progress import read_begun_history
+from aqka.study.points import Encoding
+from aqka.study.results import ValueScores
 from aqka.study.schema import Study
-from aqka.study.table_files import FORMATS, DataTable
-from aqka.study.tested_points import Tested, session_for, tested
-from aqka.study.value_scores import ValueScores
+from aqka.study.store import RunStore
+from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, read_table
 
 MAX_NEW_POINTS = 10_000
 
@@ -61,13 +57,13 @@ class NewPoints:
     others
         Columns of the file besides the features and the target, such as names of the points.
     truth
-        Labels or numbers of the file's target column, None of a point without one; None
+        Labels or numbers of the file's target column, None for a point without one; None
         if the file has no such column.
     training_mean
-        Of a regression's targets.
+        Mean of a regression's training targets.
     """
 
-    prediction: Tested
+    prediction: Values
     directory: Path
     budget: int
     qpu_seconds: float | None
@@ -84,10 +80,17 @@ class NewPoints:
     def _answer(self, k: int) -> dict[str, Any]:
         found = self.prediction
         interval = {"low": found.low[k].tolist(), "high": found.high[k].tolist()}
-        if isinstance(found, Values):
+        if not isinstance(found, Prediction):
             return {"point": k, "value": float(found.f[k])} | interval
         answer = {"point": k, "label": found.labels[k].item(), "decision": found.f[k].tolist()}
         return answer | interval | {"settled": bool(found.settled[k])}
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes, in the order of the decision values; none for a regression."""
+        if not isinstance(self.prediction, Prediction):
+            return []
+        return [label.item() for label in self.prediction.head.classes]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows with what the file says of each point: its other columns, its truth."""
@@ -107,7 +110,7 @@ class NewPoints:
         if self.truth is None or not known:
             return None
         found, truth = self.prediction, [self.truth[k] for k in known]
-        if isinstance(found, Values):
+        if not isinstance(found, Prediction):
             values = ValueScores.of(np.array(truth), found.f[known], self.training_mean)
             return {"points": len(known)} | asdict(values)
         labels = found.labels[known]
@@ -125,10 +128,10 @@ class NewPoints:
 def predict_new_points(
     directory: Path,
     data: Path,
-    shots_per_pair: int | None = None,
+    shots: int | None = None,
     on_start: Callable[[int, int], None] | None = None,
     *,
-    confirm: Callable[[Backend, int, str], None] | None = None,
+    confirm: Callable[[QuotePart, str], None] | None = None,
     ceiling: str | None = None,
     allow_code: bool = False,
 ) -> NewPoints:
@@ -140,87 +143,87 @@ def predict_new_points(
         The run's.
     data
         A .csv, .parquet or .npz file with the columns that the run was trained on; others are
-        kept as they are, and the study's target scores the predictions. Of an .npz, the array ``X``
-        with as many columns.
-    shots_per_pair
-        At most so many shots, on average, for each pair of a new and a training point; the
-        study's ``test_shots`` if None. Of a run of points, for each new point; what a training
-        point got if None. The same points with the same number are bought once.
+        kept as they are, and the study's target scores the predictions. An .npz file has an array
+        ``X`` with as many columns.
+    shots
+        At most so many shots, on average, for each pair of a new and a training point, or for each
+        new point where points were measured. None takes the study's ``test_shots``, or what a
+        training point got. The same points with the same number are bought once.
     on_start
         Called with the numbers of points and of shots before the first shot.
     confirm
-        Called with the backend, the shots and the design before that, if they cost money; it stops
-        by raising.
+        Called with the quote and the device's name before that, if shots cost money; it stops by
+        raising.
     ceiling
         Shots, QPU time or money that these points may take; None sets no limit.
     allow_code
         Whether code that makes the study's backend may run.
     """
-    prepared = read_run(directory, allow_code=allow_code)
-    history = read_begun_history(directory)
+    store = RunStore(directory)
+    prepared, history = store.prepared(allow_code=allow_code), store.training
     if history is None or not history.finished or history.budget is None:
         raise InputError(
             f"{inert(directory, 300)} has not spent its budget yet, so there is no head to predict "
             f"with; finish it by 'aqka resume {inert(directory, 300)}'."
         )
+    prepared = replace(prepared, study=with_begun_design(prepared.study, history))
     study, points = prepared.study, prepared.points
-    table = read_new_points(data, points.encoding)
+    table = read_new_points(data, points.encoding, gaps=study.data.missing == "median")
     features = points.encoding.features(table.X)
-    # A feature at an end of the range may lie beyond it, or be the training point that made it.
-    reduced = (table.X - points.encoding.centre) @ points.encoding.components.T
-    outside = (reduced < points.encoding.lowest) | (reduced > points.encoding.highest)
-    study = with_begun_design(study, history)
-    budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots_per_pair)
-    session = new_session(study, points, history.budget, n_qubits_of(prepared))
+    budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots)
+    session = new_session(study, points, history.budget, prepared.n_qubits)
     replay(session, history)
-    head, noise = fit_head(study, session, history, n_qubits_of(prepared))
-    name = text_digest(f"{digest(features)} {budget} {study.method.seed}")
-    place = directory / NEW_POINTS_NAME / name
-    asked = replace(points, test=features, test_labels=table.y)
-    section = same_device(study.backend, directory)
-    made = make_backends(
-        *(section, asked, prepared.circuit, prepared.code), design=study.method.design
-    )
+    head, _ = fit_head(study, session, history, prepared.n_qubits)
+    made = make_backends(prepared, features)
     assert made.test is not None
+    usage = Usage.on(made.test, study.method.design, prepared.n_qubits)
     if confirm is not None and made.test.is_paid:
-        confirm(made.test, budget, study.method.design)
+        confirm(prediction_part(budget, study.method.design, usage), made.test.name)
     if on_start is not None:
         on_start(len(features), budget)
     limit = None
     if ceiling is not None:
-        usage = Usage.on(made.test, study.method.design, n_qubits_of(prepared))
         limit = make_ceiling(
             ceiling, execution_seconds=usage.execution_seconds, rate=study.budget.rate
         )
+    # Named by what the file holds: computed features may differ in their last bits elsewhere.
+    name = text_digest(f"{digest(table.X)} {budget} {study.seed}")
+    place = directory / NEW_POINTS_NAME / name
     # A seed of their own: simulated hits must not repeat those of other points.
-    prediction = session_for(study, head, len(features), budget, int(name[:7], 16))
+    prediction = prediction_session(study, head, len(features), budget, int(name[:7], 16))
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
-        with Run(prediction, made.test, spend, part_of(history.run_id, name)) as run:
+        with Run(prediction, made.test, spend, part_of(history.run_id, place.name)) as run:
             run.spend()
             used = run.history().qpu_seconds
-    as_measured = noise is not None and noise.applied
-    found = tested(prediction, points, as_measured=as_measured)
-    clipped = int(outside.any(axis=1).sum())
     others, truth = _others_and_truth(data, prepared, len(features))
-    mean = float(np.mean(points.train_labels)) if study.data.task == "regression" else 0.0
-    return NewPoints(found, place, budget, used, clipped, others, truth, mean)
+    return NewPoints(
+        prediction=answers_of(prediction, points),
+        directory=place,
+        budget=budget,
+        qpu_seconds=used,
+        clipped=points.encoding.n_outside(table.X),
+        others=others,
+        truth=truth,
+        training_mean=float(np.mean(points.train_labels)) if study.data.task == "regression" else 0,
+    )
 
 
 def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:
     """Return the shots that a new point may take on average."""
     assert history.budget is not None
-    if study.method.design == "points":
-        trained = history.budget - (history.extent.calibration or 0)
-        return asked or trained // n_train
-    per_pair = study.budget.test_shots if asked is None else asked
-    if per_pair == 0:
+    each = study.budget.test_shots if asked is None else asked
+    by_points = study.method.design == "points"
+    if each == 0 and not by_points:
         raise InputError(
             "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
             "training point may take: --shots, for example --shots 100."
         )
-    return n_train * per_pair
+    if by_points:
+        trained = history.budget - (history.extent.calibration or 0)
+        return each or trained // n_train
+    return n_train * (DEFAULT_TEST_SHOTS if each is None else each)
 
 
 def _others_and_truth(
@@ -249,15 +252,14 @@ def _as_truth(text: str, kind: str) -> Any:
     return number if kind == "f" else int(number) if number.is_integer() else None
 
 
-def read_new_points(data: Path, encoding: Encoding) -> DataTable:
+def read_new_points(data: Path, encoding: Encoding, *, gaps: bool = False) -> DataTable:
     """Read the columns of a file that an encoding was fitted on."""
-    reader = READERS.get(data.suffix.lower())
-    if reader is None:
+    if data.suffix.lower() not in FORMATS:
         raise InputError(
             f"new points must be in a file ending in {', '.join(FORMATS)}, got "
             f"{inert(data.name)!r}."
         )
-    table = reader(data, None, encoding.columns, labelled=False)
+    table = read_table(data, None, encoding.columns, labelled=False, gaps=gaps)
     if table.X.shape[1] != len(encoding.columns):
         raise InputError(
             f"{inert(data.name)} has {table.X.shape[1]} columns in X, but the run was trained on "

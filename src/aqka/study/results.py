@@ -1,14 +1,16 @@
 """What a finished study has to say: accuracy, history, and quoted against used."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray
 from aqka.core.calibration import CalibrationPlan
-from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
+from aqka.designs import PointEstimate
+from aqka.designs.point_kernels import StateEstimate
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
@@ -16,22 +18,17 @@ from aqka.planning.budget import price
 from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import PointHead, StateHead
-from aqka.sessions.value_prediction import Values
-from aqka.study.data import Points
-from aqka.study.method import class_labels_of, readout_of
-from aqka.study.mitigated import Mitigation
+from aqka.sessions import Prediction, Training, Values
+from aqka.study.method import Mitigation, class_labels_of, readout_of
+from aqka.study.points import Points
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
+    RoundSummary,
     make_assess,
     summarise_point_rounds,
     summarise_rounds,
 )
 from aqka.study.schema import Study
-from aqka.study.tested_points import Tested
-from aqka.study.value_scores import ValueScores
 
 MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
 
@@ -39,7 +36,7 @@ MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
 class Predicted(NamedTuple):
     """The test points: what was predicted, what the ledger says of it, and the ledger's end."""
 
-    prediction: Tested
+    prediction: Values
     history: History
     end: str
 
@@ -47,45 +44,71 @@ class Predicted(NamedTuple):
 def results_of(
     study: Study,
     points: Points,
-    session: Acquisition | PointAcquisition,
+    session: Training,
     history: History,
-    head: FittedHead | PointHead,
+    head: FittedHead,
     made: Predicted | None,
     noise: Mitigation | None,
 ) -> dict[str, Any]:
     """Return how well the head did, what was used, and the history of the run.
 
-    ``made`` is None of a run that only trains, ``noise`` of one without sentinels.
+    ``made`` is None for a run that only trains, ``noise`` for one without sentinels.
     """
+    table = session.table
+    if isinstance(head.estimate, PointEstimate):
+        facts, rounds = _point_facts(session, history, head.estimate)
+    else:
+        facts, rounds = _pair_facts(study, points, session, history, head)
+    return {
+        "results": {
+            **_scores(study, points, session.problem, None if made is None else made.prediction),
+            "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
+            "train_points": table.n_points,
+            "test_points": len(points.test),
+            "regularisation": head.regularisation,
+            "shots": table.total,
+            **facts,
+        },
+        "sentinels": None if noise is None else asdict(noise),
+        "actual": _actual(study, history, made, 0 if noise is None else noise.shots),
+        "test_ids": points.origin.test_ids,
+        "history": [asdict(entry) for entry in rounds],
+    }
+
+
+def _pair_facts(
+    study: Study, points: Points, session: Training, history: History, head: FittedHead
+) -> tuple[dict[str, Any], list[RoundSummary]]:
+    """Return what a run of pairs has measured, and its rounds."""
     table, problem = session.table, session.problem
-    if isinstance(session, PointAcquisition):
-        return _results_of_points(study, points, session, history, head, made)
-    assert isinstance(table, PairTable)
-    assert isinstance(head, FittedHead)
     sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = None
     if table.n_points <= MAX_ASSESSED_POINTS:
         labels = class_labels_of(study, points)
         assess = make_assess(problem, labels, readout_of(study), diagnostics)
-    rounds = summarise_rounds(history, problem.new_table(), assess, MAX_ASSESSED)
-    return {
-        "results": {
-            **_scores(study, points, problem, None if made is None else made.prediction),
-            "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
-            "train_points": table.n_points,
-            "test_points": len(points.test),
-            "regularisation": head.regularisation,
-            "shots": table.total,
-            "pairs": table.n_pairs,
-            "pairs_seen": int(np.sum(~table.unseen)),
-            "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
-        },
-        "sentinels": None if noise is None else noise.facts(),
-        "actual": _actual(study, history, made, 0 if noise is None else noise.shots),
-        "test_ids": points.origin.test_ids,
-        "history": [asdict(entry) for entry in rounds],
+    facts = {
+        "pairs": table.n_pairs,
+        "pairs_seen": int(np.sum(~table.unseen)),
+        "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
     }
+    return facts, summarise_rounds(history, problem.new_table(), assess, MAX_ASSESSED)
+
+
+def _point_facts(
+    session: Training, history: History, estimate: PointEstimate
+) -> tuple[dict[str, Any], list[RoundSummary]]:
+    """Return what a run of points has measured, and its rounds."""
+    table = session.table
+    tests = estimate.tests if isinstance(estimate, StateEstimate) else []
+    facts = {
+        "settings": table.n_settings,
+        "shots_per_point": table.total / table.n_points,
+        "kernel": estimate.meaning,
+        "states": [test.sentence for test in tests],
+        "confusion": None if session.confusion is None else session.confusion.tolist(),
+    }
+    return facts, summarise_point_rounds(history, PointTable(table.n_points, table.settings))
 
 
 def _actual(
@@ -115,57 +138,25 @@ def training_use(history: History) -> dict[str, Any]:
         }
     shots = sum(r.measured.total for r in rounds)
     seconds = sum(r.qpu_seconds or 0.0 for r in rounds)
-    told = history.qpu_seconds
+    used = history.qpu_seconds
     return {
         "shots": history.shots - shots,
         "submissions": len(history.rounds) - len(rounds),
-        "qpu_seconds": None if told is None else told - seconds,
+        "qpu_seconds": None if used is None else used - seconds,
         "calibration_shots": shots,
         "calibration_submissions": len(rounds),
-        "calibration_qpu_seconds": None if told is None else seconds,
+        "calibration_qpu_seconds": None if used is None else seconds,
     }
 
 
-def _results_of_points(
-    study: Study,
-    points: Points,
-    session: PointAcquisition,
-    history: History,
-    head: FittedHead | PointHead,
-    made: Predicted | None,
-) -> dict[str, Any]:
-    """Return the same of a run of points: neither pairs nor sensitivities, but states."""
-    table, problem = session.table, session.problem
-    tests = head.tests if isinstance(head, StateHead) else []
-    rounds = summarise_point_rounds(history, PointTable(table.n_points, table.settings))
-    return {
-        "results": {
-            **_scores(study, points, problem, None if made is None else made.prediction),
-            "cross_validated_accuracy": None,
-            "train_points": table.n_points,
-            "test_points": len(points.test),
-            "regularisation": head.regularisation,
-            "shots": table.total,
-            "settings": table.n_settings,
-            "shots_per_point": table.total / table.n_points,
-            "kernel": head.meaning if isinstance(head, PointHead) else None,
-            "states": [test.sentence for test in tests],
-            "confusion": None if session.confusion is None else session.confusion.tolist(),
-        },
-        "sentinels": None,
-        "actual": _actual(study, history, made, 0),
-        "test_ids": points.origin.test_ids,
-        "history": [asdict(entry) for entry in rounds],
-    }
-
-
-def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum:
+def measured_spectrum(session: Training, head: FittedHead | None) -> Spectrum:
     """Return the spectrum of the kernel as a session's problem reads its counts.
 
     A head that was fitted to the counts has it, unless it completed rows from landmarks.
     """
-    if head is not None and head.spectrum is not None and session.landmarks is None:
-        return head.spectrum
+    spectrum = None if head is None else head.spectrum
+    if isinstance(spectrum, Spectrum) and session.landmarks is None:
+        return spectrum
     return Spectrum.of(session.problem.reading.kernel(session.table))
 
 
@@ -179,7 +170,7 @@ def wall_seconds(history: History) -> float:
 
 
 def _scores(
-    study: Study, points: Points, problem: Problem, prediction: Tested | None
+    study: Study, points: Points, problem: Problem, prediction: Values | None
 ) -> dict[str, Any]:
     """Return what the test points say of a head for classes, or of one for numbers."""
     if prediction is None and study.data.task == "regression":
@@ -188,7 +179,7 @@ def _scores(
         names = ("accuracy", "standard_error", "balanced_accuracy", "majority_accuracy")
         classes = [str(label) for label in problem.classes]
         return dict.fromkeys(names) | {"classes": classes, "predictions": [], "settled": []}
-    if isinstance(prediction, Values):
+    if not isinstance(prediction, Prediction):
         mean = float(points.train_labels.mean())
         return {
             "task": "regression",
@@ -259,10 +250,8 @@ def _rows_of_everything(
         (f"shots for {part.name}", part.shots, used.get(part.name)) for part in quoted.parts
     ]
     names = ("qpu_seconds", "calibration_qpu_seconds", "test_qpu_seconds")
-    told = [actual.get(name) for name in names]
-    seconds = sum(time for time in told if time is not None) if any(told) else None
-    if seconds is None and 0.0 in told:
-        seconds = 0.0  # of a device that runs in this process
+    known = [time for time in map(actual.get, names) if time is not None]
+    seconds = sum(known) if known else None
     rows += [
         ("shots in all", quoted.total_shots, actual["shots"] + sum(used.values())),
         (
@@ -281,3 +270,57 @@ def _rows_of_everything(
         ),
     ]
     return rows
+
+
+@dataclass(frozen=True)
+class ValueScores:
+    """Scores of predicted values.
+
+    Attributes
+    ----------
+    rmse, rmse_error
+        Root mean square error, and its standard error.
+    mean_absolute_error
+        Mean size of the errors.
+    r2
+        Share of the targets' variance that is explained; below 0, worse than their mean.
+    mean_rmse
+        Root mean square error of always answering the training points' mean.
+    gain, gain_error
+        By how much the squared errors are smaller than that answer's, point by point, and its
+        standard error.
+    """
+
+    rmse: float
+    rmse_error: float
+    mean_absolute_error: float
+    r2: float
+    mean_rmse: float
+    gain: float
+    gain_error: float
+
+    @classmethod
+    def of(cls, truth: FloatArray, predicted: FloatArray, training_mean: float) -> "ValueScores":
+        """Score predictions against the truth.
+
+        Examples
+        --------
+        >>> scores = ValueScores.of(np.array([1.0, 2.0, 6.0]), np.array([1.0, 3.0, 5.0]), 3.0)
+        >>> round(scores.rmse, 3), round(scores.r2, 3), round(scores.mean_rmse, 3)
+        (0.816, 0.857, 2.16)
+        """
+        squared = (predicted - truth) ** 2
+        plain = (truth - training_mean) ** 2
+        n_points = len(truth)
+        rmse, more = float(np.sqrt(squared.mean())), plain - squared
+        variance = float(np.var(truth))
+        return cls(
+            rmse=rmse,
+            # To first order: the deviation of a root is that of its square over twice the root.
+            rmse_error=float(np.std(squared) / np.sqrt(n_points) / (2 * rmse)) if rmse else 0.0,
+            mean_absolute_error=float(np.mean(np.sqrt(squared))),
+            r2=1 - rmse**2 / variance if variance else float("nan"),
+            mean_rmse=float(np.sqrt(plain.mean())),
+            gain=float(more.mean()),
+            gain_error=float(np.std(more) / np.sqrt(n_points)),
+        )

@@ -36,8 +36,8 @@ class RoundSummary:
         Whether its job was lost.
     shots
         Shots of the run when it ended.
-    pairs_seen
-        Pairs with at least one shot by then; of a run of points, points.
+    seen
+        Pairs, or points, with at least one shot by then.
     gini, accuracy
         Estimates from the counts by then; None where there are none.
     qpu_seconds
@@ -51,7 +51,7 @@ class RoundSummary:
     round: int
     failed: bool
     shots: int
-    pairs_seen: int
+    seen: int
     gini: float | None
     accuracy: float | None
     qpu_seconds: float | None
@@ -62,7 +62,7 @@ class RoundSummary:
 def make_assess(
     problem: Problem, labels: NDArray[Any] | None, readout: Readout, last: Diagnostics | None = None
 ) -> Assess:
-    """Return what tells Gini and accuracy; the accuracy only of classes, and in no minutes.
+    """Return what works out Gini and accuracy, the latter for classes and few points only.
 
     ``last`` is what is known already of all that the run measured.
     """
@@ -102,7 +102,7 @@ def _summary(
         round=round.number,
         failed=round.failed,
         shots=shots,
-        pairs_seen=seen,
+        seen=seen,
         gini=gini,
         accuracy=accuracy,
         qpu_seconds=round.qpu_seconds,

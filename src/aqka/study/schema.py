@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     ValidationError,
     field_validator,
@@ -15,21 +17,47 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
-from aqka.allocators.points import point_allocator_names
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.settings import MAX_QUBITS
+from aqka.designs import point_kernel_names
 from aqka.errors import InputError
-from aqka.planning.quotes import MAX_ROUNDS
+from aqka.planning.budget import parse_budget
+from aqka.planning.quotes import MAX_RATE, MAX_ROUNDS
 from aqka.readouts import readout_names
-from aqka.sessions.point_kernels import point_kernel_names
-from aqka.study.backend_section import BackendSection
-from aqka.study.budget_section import BudgetSection, SentinelSection
-from aqka.study.mistakes import explain, known_name, refuse_secrets
-from aqka.study.section import Fraction, Name, Positive, Section, Seed
+from aqka.study._mistakes import explain, known_name, refuse_secrets
+from aqka.study.method import chosen
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
 MAX_REPS = 20
+MAX_TILES = 10_000
+MAX_SEED = 2**31 - 1
+SENTINEL_SHOTS = 100
+BACKENDS = ("statevector", "matrix-product", "aer", "ibm", "sampler", "pennylane")
+# The backends that a key of [backend] is for.
+OWNERS = {
+    "noise": ("aer",),
+    "device": ("ibm", "sampler", "pennylane"),
+    **dict.fromkeys(("account", "mode", "options", "tiles"), ("ibm",)),
+    **dict.fromkeys(("optimization_level", "initial_layout", "pass_manager"), ("ibm", "sampler")),
+}
+
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Code = Annotated[
+    str, Field(min_length=3, max_length=300, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
+]
+Positive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """A table of the study file: fixed once read, and without unknown keys."""
+
+    # Values must have their type: "4" is not taken for 4. A message never repeats a value,
+    # which may be a secret in the wrong place.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, allow_inf_nan=False
+    )
 
 
 def _size(value: Any) -> Any:
@@ -53,17 +81,20 @@ class DataSection(Section):
     Attributes
     ----------
     source
-        A built-in name (:data:`aqka.study.data.BUILT_IN`) or a file ending in .csv, .parquet or
-        .npz, inside the study file's directory.
+        A built-in name (:data:`aqka.study.data.BUILT_IN`), or a .csv, .parquet or .npz file in the
+        study file's directory.
     task
-        ``classification``; or ``regression``, whose target holds numbers.
+        ``classification``, or ``regression`` for a target that holds numbers.
     target
-        Column of the labels; of an .npz, the array. Built-in data have their own.
-    features
-        Columns to use; None takes all others. Of an .npz, the array ``X``.
+        Column of the labels; in an .npz file, an array. Built-in data have their own.
     id
-        Column with the names of the points, which the report calls them by; of an .npz, an
-        array. None counts rows, from 1.
+        Column with the names of the points, which the report uses; in an .npz file, an array.
+        None counts rows from 1.
+    features
+        Columns to use; None takes all others. An .npz file's array ``X`` is used whole.
+    missing
+        ``refuse`` names the first missing value; ``median`` fills gaps in features with the
+        median of the training points.
     """
 
     source: Name
@@ -71,6 +102,7 @@ class DataSection(Section):
     target: Name | None = None
     id: Name | None = None
     features: Annotated[list[Name], Field(min_length=1, max_length=10_000)] | None = None
+    missing: Literal["refuse", "median"] = "refuse"
 
 
 class SplitSection(Section):
@@ -81,13 +113,10 @@ class SplitSection(Section):
     test, train
         Numbers of points, or fractions of all. Without ``train``, all the others; with
         ``test = 0`` all points are for training, and predictions come later.
-    seed
-        Of the shuffle.
     """
 
     test: TestSize = 0.25
     train: Size | None = None
-    seed: Seed = 0
 
 
 class FeatureMapSection(Section):
@@ -103,17 +132,14 @@ class FeatureMapSection(Section):
         as parameters.
     reps
         Repetitions of a built-in map's layers.
-    reduce
-        ``pca`` keeps the first principal components where there are more columns than features;
-        ``none`` refuses.
     range
-        Interval each feature is scaled to.
+        Interval each feature is scaled to. Where there are more columns than features, the first
+        principal components are the features.
     """
 
     map: Name = "zz"
     qubits: Annotated[int, Field(ge=1, le=MAX_QUBITS)] | None = None
     reps: Annotated[int, Field(ge=1, le=MAX_REPS)] = DEFAULT_REPS
-    reduce: Literal["pca", "none"] = "pca"
     range: Annotated[
         list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
     ] = Field(default=[0.0, 3.141592653589793])
@@ -139,46 +165,185 @@ class FeatureMapSection(Section):
         return self
 
 
+class BackendSection(Section):
+    """What runs the shots.
+
+    Attributes
+    ----------
+    name
+        ``statevector`` (any circuit; its own map zz needs no extra), ``matrix-product`` (points of
+        up to 62 qubits that are little entangled), ``aer`` (with noise), ``ibm`` (hardware, or a
+        fake device in this process), ``sampler`` (any Qiskit sampler) or ``pennylane`` (any
+        PennyLane device).
+    noise
+        For ``aer``: depolarising rates of one- and two-qubit gates.
+    device
+        For ``ibm``: such as ``ibm_fez`` or ``fake_fez``; None takes the least busy. For
+        ``pennylane``: a device's name, or ``module:function`` that makes one from a seed. For
+        ``sampler``: ``module:function`` that makes a Qiskit sampler, from a seed if it takes one.
+    account
+        For ``ibm``: name of the saved account; None takes the default one.
+    mode
+        For ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
+    options
+        For ``ibm``: options of its sampler, such as ``max_execution_time``,
+        ``dynamical_decoupling`` and ``twirling``.
+    tiles
+        For ``ibm``: how many copies of the circuit run side by side, or ``auto``.
+    optimization_level, initial_layout, pass_manager
+        For ``ibm`` and ``sampler``: how the circuit is transpiled. ``pass_manager`` is
+        ``module:function`` that makes one, in place of the other two.
+    """
+
+    name: str = "statevector"
+    noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
+    device: Name | None = None
+    account: Name | None = None
+    mode: Literal["auto", "session", "batch", "job"] = "auto"
+    options: dict[str, Any] | None = None
+    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
+    optimization_level: Annotated[int, Field(ge=0, le=3)] | None = None
+    initial_layout: (
+        Annotated[list[Annotated[int, Field(ge=0, le=10**6)]], Field(max_length=MAX_QUBITS)] | None
+    ) = None
+    pass_manager: Code | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return known_name(value, BACKENDS, "backend")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "BackendSection":
+        for key, owners in OWNERS.items():
+            if key in self.model_fields_set and self.name not in owners:
+                named = " or ".join(repr(owner) for owner in owners)
+                raise ValueError(f"{key} is for the backend {named}, not for {self.name!r}")
+        if self.name == "sampler" and ":" not in (self.device or ""):
+            raise ValueError("device is missing: 'module:function' that makes a Qiskit sampler")
+        if self.name == "pennylane" and self.device is None:
+            raise ValueError("device is missing: such as 'default.qubit', or 'module:function'")
+        if self.pass_manager is not None and (
+            self.optimization_level is not None or self.initial_layout is not None
+        ):
+            raise ValueError(
+                "pass_manager takes the place of optimization_level and initial_layout; leave "
+                "them out"
+            )
+        return self
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The keys that name code, with their ``module:function``."""
+        given = {"pass_manager": self.pass_manager}
+        if self.name != "ibm":
+            given["device"] = self.device
+        return {key: value for key, value in given.items() if value and ":" in value}
+
+
+class BudgetSection(Section):
+    """What may be spent: ``total`` for everything, or ``train`` with predictions on top.
+
+    Attributes
+    ----------
+    total
+        For training, predictions and sentinels together: shots, QPU time or money; see
+        :func:`aqka.planning.parse_budget`. Also a ceiling: nothing is submitted beyond it.
+    train
+        For the training kernel alone.
+    test_shots
+        For predictions, on top of ``train`` or out of ``total``: at most so many shots, on average,
+        for each pair of a test and a training point (design ``pairs``), or for each test point
+        (``points``). 0 trains without predicting. None splits ``total`` with a reason (see
+        :func:`aqka.planning.split_budget`); on top of ``train`` it takes 100 for each pair, or for
+        a test point what a training point gets.
+    ceiling
+        Before every submission what was used and the next job's quote must fit under it, or the
+        run stops; None takes ``total``.
+    rate
+        Price of a QPU minute, which a budget in money needs.
+    """
+
+    total: str | int | None = None
+    train: str | int | None = None
+    test_shots: Annotated[int, Field(ge=0, le=10**6)] | None = None
+    ceiling: str | int | None = None
+    rate: Annotated[float, Field(gt=0, le=MAX_RATE)] | None = None
+
+    @field_validator("total", "train", "ceiling", mode="before")
+    @classmethod
+    def _readable(cls, value: Any) -> Any:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise ValueError("must be text such as '20000 shots', '5 min' or '$100'")
+        parse_budget(str(value)[:100])
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "BudgetSection":
+        if (self.total is None) == (self.train is None):
+            raise ValueError(
+                "give total, for training and predictions together, or train, with predictions on "
+                "top of it: one of the two"
+            )
+        return self
+
+
+class SentinelSection(Section):
+    """Diagonal entries that are measured in every training round; see ``aqka.backends.sentinel``.
+
+    Attributes
+    ----------
+    points
+        How many training points' K_ii; 0 measures none.
+    shots
+        Shots of each in every round, on top of the training shots.
+    mitigate
+        Whether the depolarising noise that they show is taken out of the kernel and of the
+        predictions.
+    """
+
+    points: Annotated[int, Field(ge=0, le=1000)] = 0
+    shots: Annotated[int, Field(ge=1, le=10**6)] = 100
+    mitigate: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "SentinelSection":
+        if self.points == 0 and self.model_fields_set - {"points"}:
+            raise ValueError("points is missing: how many training points to measure, such as 4")
+        return self
+
+
 class MethodSection(Section):
     """How the shots are spent and read.
 
     Attributes
     ----------
     design
-        What a shot is spent on: ``pairs``, ``points``, or ``auto``, which takes the one with the
-        smaller error; see :func:`aqka.sessions.choose_design`.
+        What a shot is spent on: ``pairs``, ``points``, or ``auto``, which takes the one that
+        promises better labels; see :func:`aqka.designs.resolve.resolve`.
     allocator
-        A name from :func:`aqka.allocator_names`; of points, from
-        :func:`aqka.allocators.points.point_allocator_names`, where ``uniform`` is ``even``.
-    head
-        ``ridge`` or ``svm``.
+        A name from :func:`aqka.allocator_names`.
     readout
-        A name from :func:`aqka.readout_names`; None takes the default, ``svm`` for that
-        head, and ``auto`` with the allocator of this name.
+        A name from :func:`aqka.readout_names`, which trains a ridge head or, with ``svm``, a
+        support vector machine; None takes the design's default.
     ridge, C
-        Of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
-    warmup, rounds, explore
-        See :class:`~aqka.Schedule`; None takes the allocator's own.
-    seed
-        Of the allocation.
+        Regularisation of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
+    rounds
+        Rounds after the warm-up; None takes the allocator's own.
     calibration_shots
-        Of ``points``: shots of the training budget for a calibration of the readout; see
-        :class:`aqka.sessions.PointAcquisition`.
+        For ``points``: shots of the training budget that measure the readout errors; see
+        :class:`aqka.Points`.
     point_kernel
-        Of ``points``: which kernel is read out of the counts, a name from
-        :func:`aqka.sessions.point_kernel_names`; None takes the fidelity up to eight qubits.
+        For ``points``: which kernel is read out of the counts, a name from
+        :func:`aqka.designs.point_kernel_names`; None takes the fidelity up to eight qubits.
     """
 
-    design: Literal["pairs", "points", "auto"] = "pairs"
+    design: Literal["pairs", "points", "auto"] = "auto"
     allocator: str = DEFAULT_ALLOCATOR
-    head: Literal["ridge", "svm"] = "ridge"
     readout: str | None = None
     ridge: Positive = 0.01
     C: Positive = 5.0
-    warmup: Fraction | None = None
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
-    explore: Fraction | None = None
-    seed: Seed = 0
     calibration_shots: Annotated[int, Field(ge=0, le=10**9, multiple_of=2)] = 0
     point_kernel: str | None = None
 
@@ -187,7 +352,7 @@ class MethodSection(Section):
     def _known_allocator(cls, value: str) -> str:
         if value.endswith("-oracle"):
             raise ValueError("an oracle knows the true kernel, which a study does not have")
-        return known_name(value, [*allocator_names(), *point_allocator_names()], "allocator")
+        return known_name(value, allocator_names(), "allocator")
 
     @field_validator("readout")
     @classmethod
@@ -201,23 +366,7 @@ class MethodSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "MethodSection":
-        if self.readout is not None and (self.readout == "svm") != (self.head == "svm"):
-            raise ValueError(f"readout {self.readout!r} does not train the head {self.head!r}")
-        if self.calibration_shots and self.design != "points":
-            raise ValueError("calibration_shots are for design = 'points'")
-        if self.point_kernel is not None and self.design != "points":
-            raise ValueError(
-                f"point_kernel {self.point_kernel!r} is for design = 'points', design is "
-                f"{self.design!r}"
-            )
-        of_points = self.allocator in point_allocator_names()
-        if of_points and self.design != "points":
-            raise ValueError(f"allocator {self.allocator!r} is for design = 'points'")
-        if self.design != "pairs" and not of_points and self.allocator != DEFAULT_ALLOCATOR:
-            raise ValueError(
-                f"allocator {self.allocator!r} is for pairs, design is {self.design!r}; of points "
-                f"there are {', '.join(point_allocator_names())}"
-            )
+        chosen(self)
         return self
 
 
@@ -229,11 +378,14 @@ class Study(Section):
     output
         Directory of the run, inside the study file's directory; None takes the file's name
         under ``runs``.
+    seed
+        Seed of the split, the allocation and simulated shots.
     data, split, feature_map, backend, budget, sentinels, method
         Its tables.
     """
 
     output: Name | None = None
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     data: DataSection
     split: SplitSection = SplitSection()
     feature_map: FeatureMapSection = FeatureMapSection(qubits=4)
@@ -244,8 +396,8 @@ class Study(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Study":
-        if self.data.task == "regression" and self.method.head == "svm":
-            raise ValueError("method.head 'svm' is for classes; data.task is 'regression'")
+        if self.data.task == "regression" and self.method.readout == "svm":
+            raise ValueError("method.readout 'svm' is for classes; data.task is 'regression'")
         if self.backend.name == "matrix-product" and self.method.design != "points":
             raise ValueError(
                 "backend.name 'matrix-product' measures points: set method.design = 'points'"
@@ -280,7 +432,7 @@ def parse_study(text: str, name: str = "study") -> Study:
     except (ValueError, RecursionError) as error:  # a TOMLDecodeError is a ValueError
         reason = "it is nested too deep" if isinstance(error, RecursionError) else inert(error, 200)
         raise InputError(
-            f"{name} is not complete TOML: {reason}. Mend that line; aqka init writes an example."
+            f"{name} is not complete TOML: {reason}. Correct it; aqka init writes an example."
         ) from None
     refuse_secrets(text, content, name)
     try:

@@ -11,20 +11,18 @@ from aqka.runs.driver import check_parent, replay
 from aqka.runs.head import read_head
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import PointHead
-from aqka.sessions.point_prediction import PointPrediction, PredictedPoints
-from aqka.sessions.prediction_result import Prediction
-from aqka.sessions.value_prediction import Values
-from aqka.study.circuit_files import load_circuit
-from aqka.study.data import Points
-from aqka.study.directory import read_points, read_results
-from aqka.study.method import new_session, with_begun_design
-from aqka.study.mitigated import fit_head
-from aqka.study.schema import Study, load_study
-from aqka.study.seal import MAP_NAME, PREDICTIONS_NAME, STUDY_NAME
-from aqka.study.tested_points import Tested, session_for, tested
+from aqka.sessions import Prediction, Training, Values
+from aqka.study.directory import MAP_NAME, PREDICTIONS_NAME
+from aqka.study.feature_maps import load_circuit
+from aqka.study.method import (
+    answers_of,
+    fit_head,
+    new_session,
+    prediction_session,
+)
+from aqka.study.points import Points
+from aqka.study.schema import Study
+from aqka.study.store import RunStore
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +35,8 @@ class StudyRun:
         Where it is, the study, the file that was read, the encoded points.
     session, history
         The training session with all that was measured, and what its ledger says.
-    head, prediction, values
-        What was trained, and the test points: their classes, or their values in the target's units
-        where the study is a regression. None before they are predicted.
+    head, found
+        What was trained, and the predicted test points; None before they are predicted.
     audits
         What the check of each ledger says, by name.
     results
@@ -50,50 +47,59 @@ class StudyRun:
     study: Study
     text: str
     points: Points
-    session: Acquisition | PointAcquisition
+    session: Training
     history: History
-    head: FittedHead | PointHead | None
-    prediction: Prediction | PredictedPoints | None
-    values: Values | None
+    head: FittedHead | None
+    found: Values | None
     audits: dict[str, Audit]
     results: dict[str, Any]
 
+    @property
+    def prediction(self) -> Prediction | None:
+        """The predicted classes of the test points; None for a regression."""
+        return self.found if isinstance(self.found, Prediction) else None
 
-def load_study_run(directory: Path, history: History) -> StudyRun:
-    """Read a run of a study, finished or not; ``history`` is that of its own ledger."""
-    read, text = load_study(directory / STUDY_NAME)
-    study = with_begun_design(read, history)
-    points = read_points(directory)
+    @property
+    def values(self) -> Values | None:
+        """The predicted values of the test points, in the target's units; None for classes."""
+        return None if isinstance(self.found, Prediction) else self.found
+
+
+def load_study_run(store: RunStore) -> StudyRun:
+    """Read a run of a study that has begun, finished or not."""
+    study, points, history = store.begun_study, store.points, store.training
+    assert history is not None, "the run has not begun"
     assert history.budget is not None
-    n_qubits = _n_qubits(study, directory)
+    n_qubits = _n_qubits(study, store.directory)
     session = new_session(study, points, history.budget, n_qubits)
     replay(session, history)
     audits = {"training": Audit.of(history)}
     head, found = None, None
-    place = directory / PREDICTIONS_NAME
+    place = store.directory / PREDICTIONS_NAME
+    made = _read_predictions(place, history) if place.is_dir() and session.done else None
+    if made is not None:
+        audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
+    predicted = isinstance(made, History) and made.sound and made.finished
     only_trains = session.done and history.sealed is not None and not place.is_dir()
-    if only_trains:
+    if predicted or only_trains:
         head, _ = fit_head(study, session, history, n_qubits)
-    if place.is_dir() and session.done:
-        made = _read_predictions(place, history)
-        if made is not None:
-            audits["predictions"] = made if isinstance(made, Audit) else Audit.of(made)
-        if isinstance(made, History) and made.sound and made.finished:
-            head, noise = fit_head(study, session, history, n_qubits)
-            as_measured = noise is not None and noise.applied
-            found = _replay_prediction(head, made, points, study, as_measured)
+        if isinstance(made, History) and predicted:
+            assert made.budget is not None
+            tests = prediction_session(study, head, len(points.test), made.budget)
+            if tests.extent().items() <= made.facts.items():  # else it is of other points
+                replay(tests, made)
+                found = answers_of(tests, points)
     return StudyRun(
-        directory=directory,
+        directory=store.directory,
         study=study,
-        text=text,
+        text=store.text,
         points=points,
         session=session,
         history=history,
         head=head,
-        prediction=found if isinstance(found, Prediction | PredictedPoints) else None,
-        values=found if isinstance(found, Values) else None,
+        found=found,
         audits=audits,
-        results=read_results(directory),
+        results=store.results,
     )
 
 
@@ -120,19 +126,3 @@ def _read_predictions(place: Path, training: History) -> History | Audit | None:
         return history
     except LedgerError as error:
         return Audit.of_unreadable(error)
-
-
-def _replay_prediction(
-    head: FittedHead | PointHead, history: History, points: Points, study: Study, as_measured: bool
-) -> Tested | None:
-    """Return the test points as their session had them; None where the ledger is of others."""
-    assert history.budget is not None
-    session = session_for(study, head, len(points.test), history.budget, study.method.seed)
-    if isinstance(session, PointPrediction):
-        fits = history.extent.new_points == session.table.n_points
-    else:
-        fits = history.extent.block == session.table.shots.shape
-    if not fits:
-        return None
-    replay(session, history)
-    return tested(session, points, as_measured=as_measured)

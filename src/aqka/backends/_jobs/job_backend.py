@@ -2,6 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
+from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +22,6 @@ from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_
 from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.tiles import TileRule, Tiling
-from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Answer, Plan, ShotPlan
 from aqka.errors import InputError, JobError
 
@@ -91,7 +91,7 @@ class JobBackend(Backend):
     def with_sentinels(self, points: tuple[int, ...], shots: int) -> Self:
         """Return the backend with diagonal entries that every tile measures beside each plan.
 
-        What they saw is told by :meth:`tile_hits`.
+        :meth:`tile_hits` has what they saw.
         """
         if self._tiles is None:
             raise InputError("sentinels stand on tiles, and this backend has none; pass tiles.")
@@ -248,8 +248,7 @@ class JobBackend(Backend):
         """Wait for the jobs of a ticket and return hits or outcomes, as often as asked."""
         if ticket not in self._answers:
             self._answers[ticket] = self._collect(ticket)
-        answer = self._answers[ticket]
-        return answer if isinstance(answer, OutcomeCounts) else answer.copy()
+        return deepcopy(self._answers[ticket])
 
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)

@@ -1,0 +1,224 @@
+"""The points of a run: what the circuits take, where it came from, and how both are stored."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray
+from aqka.errors import InputError
+from aqka.study._formats import read_arrays
+
+MAX_KEPT_CELLS = 10**6  # numbers of the user's table that a run keeps: 8 MB
+ENCODING = ("columns", "fill", "centre", "components", "lowest", "highest", "range")
+NAMES = ("train_ids", "test_ids")
+COLUMNS = ("train_columns", "test_columns")
+FEATURES = ("train", "test", "train_labels", "test_labels")
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """Gaps filled, then principal components, then a scaling of each to one range.
+
+    Attributes
+    ----------
+    columns
+        Names of the columns, in order.
+    fill
+        What takes the place of a missing value: the median of each column's training points.
+    centre, components
+        A point x becomes ``components @ (x - centre)``; where nothing is reduced, x itself.
+    lowest, highest
+        Of the training points after that: what the range's ends stand for.
+    range
+        The interval that features are scaled to, and clipped to.
+    """
+
+    columns: list[str]
+    fill: FloatArray
+    centre: FloatArray
+    components: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+    range: FloatArray
+
+    @classmethod
+    def fit(
+        cls, train: FloatArray, columns: list[str], n_features: int, range: list[float]
+    ) -> "Encoding":
+        """Fit medians, components if there are more columns than features, and scaling."""
+        width = train.shape[1]
+        empty = np.isnan(train).all(axis=0)
+        # A column whose training points all lack a value says nothing: any constant will do.
+        fill = np.nanmedian(np.where(empty, 0.0, train), axis=0)
+        train = np.where(np.isnan(train), fill, train)
+        centre, components = np.zeros(width), np.eye(width)
+        if width > n_features:
+            from sklearn.decomposition import PCA
+
+            fitted = PCA(n_features, svd_solver="full").fit(train)
+            centre, components = fitted.mean_, fitted.components_
+        reduced = (train - centre) @ components.T
+        ends = np.array(range, dtype=np.float64)
+        lowest, highest = reduced.min(axis=0), reduced.max(axis=0)
+        return cls(columns, fill, centre, components, lowest, highest, ends)
+
+    def filled(self, points: FloatArray) -> FloatArray:
+        """Return points without gaps."""
+        return np.where(np.isnan(points), self.fill, points)
+
+    def reduced(self, points: FloatArray) -> FloatArray:
+        """Return points as principal components, before they are scaled."""
+        return np.asarray((self.filled(points) - self.centre) @ self.components.T)
+
+    def features(self, points: FloatArray) -> FloatArray:
+        """Return points as the circuits take them; what lies outside the range is clipped.
+
+        Examples
+        --------
+        >>> encoding = Encoding.fit(np.array([[0.0], [4.0]]), ["x"], 1, [0.0, 1.0])
+        >>> encoding.features(np.array([[1.0], [9.0], [np.nan]])).tolist()
+        [[0.25], [1.0], [0.5]]
+        """
+        low, high = self.range
+        width = self.highest - self.lowest
+        # A column that never varies reads the lower end.
+        scale = (high - low) / np.where(width > 0, width, 1.0)
+        scaled = low + (self.reduced(points) - self.lowest) * scale
+        return np.asarray(np.clip(scaled, low, high))
+
+    def n_outside(self, points: FloatArray) -> int:
+        """Return how many points have a feature outside the training points' range."""
+        reduced = self.reduced(points)
+        return int(((reduced < self.lowest) | (reduced > self.highest)).any(axis=1).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The points as the user knows them, for the report: no circuit sees any of it.
+
+    Attributes
+    ----------
+    train_ids, test_ids
+        What the file calls each point, as text.
+    train_columns, test_columns
+        The columns before they were reduced and scaled, for models without shots; None where
+        they are too many to keep.
+    """
+
+    train_ids: list[str]
+    test_ids: list[str]
+    train_columns: FloatArray | None
+    test_columns: FloatArray | None
+
+    @classmethod
+    def of(
+        cls, ids: list[str], X: FloatArray, train: NDArray[np.int64], test: NDArray[np.int64]
+    ) -> "Origin":
+        """Return the origin of chosen points of a table."""
+        names = [ids[k] for k in train], [ids[k] for k in test]
+        if (len(train) + len(test)) * X.shape[1] > MAX_KEPT_CELLS:
+            return cls(*names, None, None)
+        return cls(*names, X[train], X[test])
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Training and test points, encoded as the circuits take them.
+
+    Attributes
+    ----------
+    train, test
+        Features, one row per point, within the study's range.
+    train_labels, test_labels
+        Their labels.
+    encoding
+        What made them features, for points that come later.
+    origin
+        What the user's file calls them, and their columns.
+    """
+
+    train: FloatArray
+    test: FloatArray
+    train_labels: NDArray[Any]
+    test_labels: NDArray[Any]
+    encoding: Encoding
+    origin: Origin
+
+    @property
+    def majority_accuracy(self) -> float:
+        """Test accuracy of always answering the training majority class."""
+        classes, counts = np.unique(self.train_labels, return_counts=True)
+        return float(np.mean(self.test_labels == classes[np.argmax(counts)]))
+
+    def as_npz(self) -> bytes:
+        """Return all of it as the bytes of an npz file."""
+        found: dict[str, Any] = {name: getattr(self, name) for name in FEATURES}
+        found |= {name: getattr(self.encoding, name) for name in ENCODING}
+        # As text also where there are none, in a run without test points.
+        found |= {name: np.asarray(getattr(self.origin, name), dtype=np.str_) for name in NAMES}
+        kept = {name: getattr(self.origin, name) for name in COLUMNS}
+        found |= {name: values for name, values in kept.items() if values is not None}
+        stream = io.BytesIO()
+        np.savez_compressed(stream, **found)
+        return stream.getvalue()
+
+
+def load_points(path: Path, n_features: int | None = None) -> Points:
+    """Return the points of a run, checked: the file may be anyone's."""
+    arrays = read_arrays(path)
+    try:
+        return _checked_points(arrays, n_features)
+    except (_StrangeError, KeyError):
+        raise InputError(
+            f"{path.name} does not hold a run's points; restore it from a copy of the run."
+        ) from None
+
+
+class _StrangeError(Exception):
+    """An array is missing, or is not what a run writes."""
+
+
+def _checked_points(arrays: dict[str, NDArray[Any]], n_features: int | None) -> Points:
+    named = set(FEATURES) | set(ENCODING) | set(NAMES)
+    _insist(set(arrays) in (named, named | set(COLUMNS)))
+    train, test, train_labels, test_labels = (arrays[name] for name in FEATURES)
+    width = arrays["columns"].size
+    n_train, n_test = train_labels.size, test_labels.size
+    _insist(train.ndim == 2 and train.size > 0 and n_features in (None, train.shape[1]))
+    features = train.shape[1]
+    shapes = {
+        "train": (n_train, features),
+        "test": (n_test, features),
+        "fill": (width,),
+        "centre": (width,),
+        "components": (features, width),
+        "lowest": (features,),
+        "highest": (features,),
+        "range": (2,),
+        "train_columns": (n_train, width),
+        "test_columns": (n_test, width),
+    }
+    for name, shape in shapes.items():
+        if name in arrays:
+            _insist(arrays[name].shape == shape and arrays[name].dtype == np.float64)
+            _insist(bool(np.isfinite(arrays[name]).all()))
+    for name, size in {"columns": width, "train_ids": n_train, "test_ids": n_test}.items():
+        _insist(arrays[name].shape == (size,) and arrays[name].dtype.kind == "U")
+    for labels, size in ((train_labels, n_train), (test_labels, n_test)):
+        _insist(labels.shape == (size,) and labels.dtype.kind in "iUf")
+        _insist(labels.dtype.kind != "f" or bool(np.isfinite(labels).all()))
+    _insist((train_labels.dtype.kind == "f") == (test_labels.dtype.kind == "f"))
+    columns, *numbers = (arrays[name] for name in ENCODING)
+    encoding = Encoding([str(name) for name in columns], *numbers)
+    train_ids, test_ids = ([str(one) for one in arrays[name]] for name in NAMES)
+    origin = Origin(train_ids, test_ids, *(arrays.get(name) for name in COLUMNS))
+    return Points(train, test, train_labels, test_labels, encoding, origin)
+
+
+def _insist(holds: bool) -> None:
+    if not holds:
+        raise _StrangeError

@@ -1,0 +1,200 @@
+"""What a study may spend: its design, its quote, its split and its ceiling, each found once."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from aqka._util.text import inert
+from aqka.backends.base import Workload
+from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.designs.resolve import Choice, resolve
+from aqka.errors import CeilingError, InputError
+from aqka.planning.budget import duration
+from aqka.planning.device import HERON, DeviceModel, circuit_depth, make_ceiling
+from aqka.planning.quotes import PREDICTIONS, SENTINELS, Quote, Wish, quote
+from aqka.planning.split import costs_of
+from aqka.runs.spend import Ceiling
+from aqka.study.backends import StudyBackends, count_tiles, make_backends
+from aqka.study.directory import Prepared
+from aqka.study.method import problem_of, schedule_of, with_design
+from aqka.study.schema import Study
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A study whose design is settled, what runs it, and the quote for the circuit that will run.
+
+    Attributes
+    ----------
+    prepared, backends, quoted
+        The study, its backends and its quote.
+    """
+
+    prepared: Prepared
+    backends: StudyBackends
+    quoted: Quote
+
+
+def make_offer(prepared: Prepared, stored: dict[str, Any] | None = None) -> Offer:
+    """Make the backends of a study and quote it on them; nothing is submitted.
+
+    ``stored`` are the results of a begun run, which keeps its design and its quote.
+    """
+    prepared = settle_design(prepared, stored)
+    backends = make_backends(prepared)
+    quoted = None if stored is None else stored_quote(stored)
+    if quoted is None:
+        device = HERON.with_rep_delay(backends.train.rep_delay)
+        quoted = study_quote(prepared, circuit_depth(backends.train), device, backends.n_tiles)
+    return Offer(prepared, backends, quoted)
+
+
+def study_quote(
+    prepared: Prepared,
+    depth: int | None = None,
+    device: DeviceModel = HERON,
+    tiles: int | None = None,
+    queue: int = 0,
+) -> Quote:
+    """Return what the study's budget buys; refuse one too small to learn from.
+
+    ``depth`` is that of the transpiled circuit that a shot runs and ``tiles`` how many of it run
+    side by side, where they are known; ``queue`` is the number of jobs before each of ours.
+    """
+    study, points, budget = prepared.study, prepared.points, prepared.study.budget
+    quoted = quote(
+        len(points.train),
+        str(budget.total if budget.train is None else budget.train),
+        n_qubits=prepared.n_qubits,
+        depth=_map_depth(prepared) if depth is None else depth,
+        schedule=schedule_of(study),
+        queue=queue,
+        rate=budget.rate,
+        diagonal=problem_of(study, points).reading.diagonal,
+        device=device,
+        tiles=count_tiles(prepared) if tiles is None else tiles,
+        wish=wish_of(study, len(points.test)),
+    )
+    if quoted.shots < quoted.n_points:
+        key = "total" if budget.train is None else "train"
+        raise InputError(
+            f"budget.{key} pays for {quoted.shots} shots, but {quoted.n_points} training "
+            f"points have {quoted.n_pairs} pairs: less than a shot per point teaches nothing. Give "
+            f"at least {quoted.n_points} shots, better {quoted.n_pairs} or more, or lower "
+            "split.train."
+        )
+    return quoted
+
+
+def _map_depth(prepared: Prepared) -> int | None:
+    """Return the depth of what a shot runs before transpiling; None for the paper's map."""
+    section, circuit = prepared.study.feature_map, prepared.circuit
+    if circuit is None or (section.map, section.reps) == ("zz", DEFAULT_REPS):
+        return None
+    return costs_of(prepared.study.method.design).map_depth(circuit.decompose(reps=3))
+
+
+def wish_of(study: Study, n_test: int) -> Wish:
+    """Return what a study buys beside its training shots."""
+    budget, sentinels = study.budget, study.sentinels
+    return Wish(
+        new_points=0 if budget.test_shots == 0 else n_test,
+        test_shots=budget.test_shots,
+        sentinel_shots=sentinels.points * sentinels.shots,
+        calibration_shots=study.method.calibration_shots,
+        on_top=budget.total is None,
+        design=study.method.design,
+    )
+
+
+def better_design_of(prepared: Prepared) -> Choice:
+    """Return what is better for a study's shots, pairs or points, and why.
+
+    Predictions that come on top of the training budget are left out of the comparison.
+    """
+    method = prepared.study.method
+    n_train, n_test = len(prepared.points.train), len(prepared.points.test)
+    quoted = study_quote(replace(prepared, study=with_design(prepared.study, "pairs")), tiles=1)
+    on_top = prepared.study.budget.total is None
+    return resolve(
+        "auto",
+        method.allocator,
+        method.readout,
+        n_points=n_train,
+        n_qubits=prepared.n_qubits,
+        budget=quoted.shots if on_top else quoted.total_shots,
+        new_points=0 if on_top else n_test,
+    )
+
+
+def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> Prepared:
+    """Return a study that says pairs or points: what a begun run measures, or what is better."""
+    study = prepared.study
+    if study.method.design != "auto":
+        return prepared
+    design, why = (stored or {}).get("design"), (stored or {}).get("design_reason")
+    if design not in ("pairs", "points"):
+        choice = better_design_of(prepared)
+        design, why = choice.design.name, choice.reason
+    reason = why if isinstance(why, str) else None
+    return replace(prepared, study=with_design(study, design), design_reason=reason)
+
+
+def stored_quote(results: dict[str, Any]) -> Quote | None:
+    """Return the quote a run began with; None where its results hold none that is one."""
+    try:
+        return TypeAdapter(Quote).validate_json(json.dumps(results.get("quote")))
+    except ValidationError:
+        return None
+
+
+def prediction_shots(quoted: Quote) -> int:
+    """Return the shots that predictions may take at most."""
+    part = quoted.part(PREDICTIONS)
+    return 0 if part is None else part.shots
+
+
+def study_ceiling(study: Study, quoted: Quote, given: str | None = None) -> Ceiling | None:
+    """Return the ceiling of a study: the one given now, its own, or its total."""
+    own = study.budget.total if study.budget.ceiling is None else study.budget.ceiling
+    limit = own if given is None else given
+    if limit is None:
+        return None
+    return make_ceiling(
+        str(limit), execution_seconds=quoted.execution_seconds, rate=study.budget.rate
+    )
+
+
+def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote:
+    """Refuse a ceiling that a new run's first round does not fit under; warn where not all does."""
+    if ceiling is None:
+        return quoted
+    sentinels = quoted.part(SENTINELS)
+    beside = 0 if sentinels is None else sentinels.shots // quoted.submissions
+    shots = quoted.shots_per_round[0] + beside
+    try:
+        if new:
+            executions = -(-shots // quoted.tiles)
+            ceiling.check(Workload(shots, executions, quoted.jobs_per_round[0]))
+    except CeilingError as error:
+        raise InputError(
+            f"budget.ceiling is below one round: {inert(error, limit=None)}. Raise it, or lower "
+            "the budget; nothing was spent or written."
+        ) from None
+    if fits(quoted, ceiling):
+        return quoted
+    words = (
+        f"All in all at most {quoted.total_shots:,} shots and {duration(quoted.total_qpu_seconds)} "
+        f"of QPU time are quoted, more than the ceiling of {inert(ceiling.words)}: the run stops "
+        "there, keeps what it has, and can be resumed with a higher one."
+    )
+    return replace(quoted, warnings=(*quoted.warnings, words))
+
+
+def fits(quoted: Quote, ceiling: Ceiling) -> bool:
+    """Return whether everything quoted fits under a ceiling."""
+    if ceiling.shots is not None and quoted.total_shots > ceiling.shots:
+        return False
+    return ceiling.seconds is None or quoted.total_qpu_seconds <= ceiling.seconds * (1 + 1e-9)

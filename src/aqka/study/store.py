@@ -1,0 +1,289 @@
+"""RunStore: a run's directory, whose files are read once and checked against each other.
+
+The ledger holds the digests of all other files. What a run begins with is sealed in the ledger's
+first entry, what it ends with in the last one; each digest is written before its file. That there
+are predictions is sealed before the first of their shots.
+"""
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aqka._util.files import read_bytes, write_atomically
+from aqka._util.text import inert
+from aqka.backends.feature_maps import BUILT_IN_MAPS
+from aqka.errors import InputError, LedgerError
+from aqka.runs.audit import begun_history
+from aqka.runs.head import Head, make_head, read_head
+from aqka.runs.history import History
+from aqka.runs.ledger import LEDGER_NAME, Ledger
+from aqka.study.directory import (
+    DATA_NAME,
+    MAP_NAME,
+    PREDICTIONS_NAME,
+    RESULTS_NAME,
+    STUDY_NAME,
+    Prepared,
+    backend_code,
+    check_directory,
+)
+from aqka.study.feature_maps import feature_map, load_circuit, n_features
+from aqka.study.method import with_begun_design
+from aqka.study.points import Points, load_points
+from aqka.study.schema import BackendSection, Study, load_study
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
+MAX_RESULTS_BYTES = 2**24
+BEGUN_WITH = (STUDY_NAME, DATA_NAME, MAP_NAME, RESULTS_NAME)
+BEGUN = "begun"  # stands for the end of predictions that have none yet
+
+
+class RunStore:
+    """A run's directory; each file is read when it is first needed, and once.
+
+    Parameters
+    ----------
+    directory
+        The run's; one that holds no run, or a link that leads elsewhere, is refused.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        check_directory(directory)
+        self.directory = directory
+
+    def forget(self) -> None:
+        """Forget what a process at work may change: ledgers and results."""
+        for name in ("results", "training", "predictions"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def has_study(self) -> bool:
+        """Whether the run was begun from a study file, not from Python."""
+        return (self.directory / STUDY_NAME).exists()
+
+    @cached_property
+    def _study_file(self) -> tuple[Study, str]:
+        if not self.has_study:
+            raise InputError(
+                f"{inert(self.directory, 300)} has no {STUDY_NAME}: the run was begun from Python. "
+                "Call acquire() again with the same arguments to go on."
+            )
+        return load_study(self.directory / STUDY_NAME)
+
+    @property
+    def text(self) -> str:
+        """The study file."""
+        return self._study_file[1]
+
+    @property
+    def study(self) -> Study:
+        """The study, as its file has it."""
+        return self._study_file[0]
+
+    @property
+    def begun_study(self) -> Study:
+        """The study with the design that its ledger has."""
+        return self.study if self.training is None else with_begun_design(self.study, self.training)
+
+    @cached_property
+    def points(self) -> Points:
+        """The encoded points."""
+        return load_points(self.directory / DATA_NAME)
+
+    @cached_property
+    def results(self) -> dict[str, Any]:
+        """What stands in the results so far; nothing where there are none."""
+        path = self.directory / RESULTS_NAME
+        if not path.exists():
+            return {}
+        try:
+            content = json.loads(read_bytes(path, MAX_RESULTS_BYTES, "results"))
+        except (ValueError, RecursionError):
+            raise InputError(
+                f"{RESULTS_NAME} is damaged; remove it and resume the run to write it anew."
+            ) from None
+        if not isinstance(content, dict):
+            raise InputError(f"{RESULTS_NAME} is not a run's; remove it and resume the run.")
+        return content
+
+    @cached_property
+    def training(self) -> History | None:
+        """What the run's ledger says, if its files can be believed; None if it has not begun."""
+        path = self.directory / LEDGER_NAME
+        while True:
+            head = read_head(path)  # before the ledger, which is made after it
+            if not path.exists() or path.stat().st_size == 0:
+                self._check_never_begun(head)
+                return None
+            history = begun_history(path)
+            if history is None:
+                return None
+            try:
+                self._check_files(history)
+            except (InputError, LedgerError):
+                # Another process may have gone on since the ledger was read.
+                now = read_head(path)
+                if now is None or now.certain <= history.entries:
+                    raise
+                self.__dict__.pop("results", None)
+            else:
+                return history
+
+    @cached_property
+    def predictions(self) -> History | None:
+        """What the ledger of the test points says; None if it has not begun."""
+        return begun_history(self.directory / PREDICTIONS_NAME / LEDGER_NAME)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do: the results are there, and they are the run's own."""
+        history = self.training
+        if history is None:
+            return False
+        if not self.has_study:
+            return history.finished  # a run begun from Python ends with its ledger
+        path = self.directory / RESULTS_NAME
+        if history.sealed is None or not path.exists():
+            return False
+        return digest_of(path.read_bytes()) == history.sealed.get(RESULTS_NAME)
+
+    def circuit(self) -> "QuantumCircuit | None":
+        """Return the feature map; None where the backend has the map itself."""
+        if self.study.feature_map.map in BUILT_IN_MAPS:
+            return feature_map(self.study, self.directory, allow_code=False)
+        backwards = self.study.method.design != "points"
+        return load_circuit(self.directory / MAP_NAME, backwards=backwards)
+
+    def prepared(self, *, allow_code: bool = False) -> Prepared:
+        """Return all that the run needs to go on; only code that makes its backend lies elsewhere.
+
+        The least busy device may be another one by now: a begun run stays with its own.
+        """
+        study, circuit = self.study, self.circuit()
+        if n_features(study, circuit) != self.points.train.shape[1]:
+            raise InputError(
+                f"{DATA_NAME} does not hold a run's points; restore it from a copy of the run."
+            )
+        code = backend_code(study, self.directory, allow_code)
+        study = study.model_copy(update={"backend": self.same_device()})
+        return Prepared(study, self.text, self.points, circuit, code)
+
+    def same_device(self) -> BackendSection:
+        """Return the backend with the device that the run began on."""
+        section, name = self.study.backend, self.results.get("backend")
+        if section.name != "ibm" or section.device is not None or not isinstance(name, str):
+            return section
+        return section.model_copy(update={"device": name})
+
+    def _check_files(self, history: History) -> None:
+        """Refuse files that are not those of the ledger beside them."""
+        check_seal(self.directory, history)
+        named = self.results.get("run_id", history.run_id)
+        if named != history.run_id:
+            raise LedgerError(
+                f"{inert(self.directory / LEDGER_NAME, 300)} belongs to run "
+                f"{inert(history.run_id)}, the results beside it to {inert(named)}; restore the "
+                "directory from a copy."
+            )
+
+    def _check_never_begun(self, head: Head | None) -> None:
+        """Refuse a run that has lost its ledger: every run begins with a head."""
+        if head is None or head.certain > 0:
+            raise LedgerError(
+                f"{inert(self.directory, 300)} has lost its {LEDGER_NAME}, with the shots that "
+                "were paid for. Restore it from a copy; nothing was bought again."
+            )
+
+
+def write_results(directory: Path, results: bytes) -> None:
+    """Replace a run's results, complete or not at all."""
+    try:
+        write_atomically(directory / RESULTS_NAME, results)
+    except OSError as error:
+        raise LedgerError(
+            f"{RESULTS_NAME} cannot be written: {error.strerror}. No shot is lost: correct that "
+            f"and resume {inert(directory, 300)}."
+        ) from None
+
+
+def digest_of(content: bytes) -> str:
+    """Return the digest of a file's content."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def digest_files(directory: Path) -> dict[str, str]:
+    """Return the digests of the files that a run begins with, by their names."""
+    paths = (directory / name for name in BEGUN_WITH)
+    return {path.name: digest_of(path.read_bytes()) for path in paths if path.exists()}
+
+
+def begin_predictions(directory: Path) -> dict[str, str]:
+    """Make the head of the predictions' ledger, and return what seals that there is one."""
+    ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
+    try:
+        ledger.parent.mkdir(exist_ok=True)
+        if read_head(ledger) is None:
+            make_head(ledger)
+    except OSError as error:
+        raise LedgerError(
+            f"cannot write in {inert(ledger.parent, 300)}: {error.strerror}; free some space and "
+            "resume."
+        ) from error
+    return {PREDICTIONS_NAME: BEGUN}
+
+
+def final_digests(results: bytes, predictions_end: str | None) -> dict[str, str]:
+    """Return the digests of what a run ends with: its results, and the end of its predictions."""
+    predictions = {} if predictions_end is None else {PREDICTIONS_NAME: predictions_end}
+    return {RESULTS_NAME: digest_of(results)} | predictions
+
+
+def check_seal(directory: Path, history: History) -> None:
+    """Refuse a run with a file that is not the one its ledger knows."""
+    if history.files is None:
+        if (directory / STUDY_NAME).exists():
+            raise LedgerError(
+                f"{LEDGER_NAME} in {inert(directory, 300)} was not begun by the {STUDY_NAME} "
+                "beside it: it knows none of its files. Restore the directory from a copy."
+            )
+        return  # a run begun from Python is its ledger alone
+    now = digest_files(directory)
+    for name, digest in history.files.items():
+        if name != RESULTS_NAME and now.get(name) != digest:
+            _refuse(directory, name, "the run began with")
+    # Missing results are written anew when the run is resumed.
+    sealed = (history.sealed or {}).get(RESULTS_NAME)
+    if now.get(RESULTS_NAME, sealed) not in (history.files.get(RESULTS_NAME), sealed):
+        _refuse(directory, RESULTS_NAME, "the run wrote")
+    if history.sealed is not None:
+        _check_predictions(directory, history.sealed)
+
+
+def _check_predictions(directory: Path, sealed: dict[str, str]) -> None:
+    ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
+    expected = sealed.get(PREDICTIONS_NAME)
+    if expected is None:
+        as_sealed = not ledger.exists()  # the run only trains
+    elif expected == BEGUN:
+        as_sealed = read_head(ledger) is not None  # the ledger itself knows the rest
+    elif not ledger.exists():
+        as_sealed = False
+    else:
+        with Ledger(ledger) as predictions:
+            as_sealed = predictions.end() == expected
+    if not as_sealed:
+        _refuse(directory, f"{PREDICTIONS_NAME}/{LEDGER_NAME}", "the run has bought")
+
+
+def _refuse(directory: Path, name: str, what: str) -> None:
+    remedy = "Restore the directory from a copy."
+    if name == RESULTS_NAME:
+        remedy = "Remove it and resume the run, which writes it anew from the ledgers."
+    raise LedgerError(
+        f"{name} in {inert(directory, 300)} is not the one that {what}: its ledger knows another "
+        f"digest. {remedy}"
+    )
