@@ -97,10 +97,10 @@ class Service(FakeRuntime):
         return super().accept(*job)
 
 
-def on_device(tmp_path, device, jobs=99, **options):
+def on_device(tmp_path, device, jobs=99):
     backend = RuntimeBackend(Service(tmp_path / "service", device, jobs), X)
     directory = tmp_path / "run"
-    return acquire(backend, LABELS, 50, "aqka", directory=directory, patience=QUICK, **options)
+    return acquire(backend, LABELS, 50, "aqka", design="pairs", directory=directory, patience=QUICK)
 
 
 def test_a_device_that_is_retired_between_rounds_leaves_what_it_measured(tmp_path):
@@ -123,7 +123,9 @@ def test_a_device_that_is_recalibrated_between_rounds_goes_on_with_the_job_it_ha
 
     backend = RuntimeBackend(Dying(tmp_path / "service", Device(0, "monday"), 3), X)
     with pytest.raises(SystemExit):
-        acquire(backend, LABELS, 50, "aqka", directory=tmp_path / "run", patience=QUICK)
+        acquire(
+            backend, LABELS, 50, "aqka", design="pairs", directory=tmp_path / "run", patience=QUICK
+        )
     assert on_device(tmp_path, Device(3, "tuesday")).table.total == 50
     assert sound_history(tmp_path / "run").calibrations == ["monday", "tuesday"]
     assert FakeRuntime(tmp_path / "service").submissions == 5
