@@ -352,6 +352,17 @@ def test_a_full_disk_at_the_end_loses_no_shot(tmp_path, monkeypatch):
     assert found["results"]["shots"] == 1200
 
 
+def test_resume_writes_the_report_that_a_kill_prevented(tmp_path, monkeypatch, capsys):
+    run = tmp_path / "run"
+    carry_out(prepare(write_study(tmp_path)), run)
+    assert not (run / "report.html").exists()
+    code, shown = call(monkeypatch, capsys, "resume", run)
+    assert (code, "is finished" in shown.out) == (0, True)
+    written = (run / "report.html").stat().st_mtime_ns
+    call(monkeypatch, capsys, "resume", run)
+    assert (run / "report.html").stat().st_mtime_ns == written
+
+
 def test_the_documented_example_is_the_one_that_is_written():
     page = (ROOT / "docs" / "reference" / "study.md").read_text()
     assert page.split("```toml\n")[1].split("```")[0] == example()
