@@ -1,5 +1,6 @@
 import copy
 import pickle
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -385,3 +386,37 @@ def test_lost_shots_are_paid_for_and_asked_for_again(tmp_path, monkeypatch):
     again = make(BackendFactory(LosesOnce), directory=tmp_path, test_budget=30_000)
     np.testing.assert_array_equal(again.matrix(TEST, X), block)
     assert again.shots_used == kernel.shots_used
+
+
+def test_shots_that_lost_their_request_are_refused_and_not_bought_again(factory, tmp_path):
+    make(factory, directory=tmp_path).matrix(X)
+    bought = Counting.total()
+    (tmp_path / "0001-training" / "request.npz").unlink()
+    with pytest.raises(LedgerError, match=r"has lost its request\.npz.*nothing was bought again"):
+        make(factory, directory=tmp_path).matrix(X)
+    assert Counting.total() == bought
+
+
+@pytest.mark.parametrize("left", [[], ["ledger.lock"], ["ledger.lock", "ledger.draft"]])
+def test_a_folder_in_which_nothing_has_begun_is_no_request(factory, tmp_path, left):
+    folder = tmp_path / "0001-training"
+    folder.mkdir()
+    for name in left:
+        (folder / name).touch()
+    make(factory, directory=tmp_path).matrix(X)
+    assert verify(tmp_path / "0002-training").finished
+
+
+def test_folders_of_another_kernel_are_refused(factory, tmp_path):
+    """A whole folder, request and ledger, in the place of another one's."""
+    for name, seed in (("one", 0), ("other", 1)):
+        make(factory, directory=tmp_path / name, seed=seed).matrix(X)
+        make(factory, directory=tmp_path / name, seed=seed).matrix(TEST, X)
+    bought = Counting.total()
+    for folder in ("0001-training", "0002-pairs"):
+        mixed = shutil.copytree(tmp_path / "one", tmp_path / f"mixed-{folder}")
+        shutil.rmtree(mixed / folder)
+        shutil.copytree(tmp_path / "other" / folder, mixed / folder)
+        with pytest.raises(LedgerError, match="belongs to another run"):
+            make(factory, directory=mixed).matrix(X)
+    assert Counting.total() == bought

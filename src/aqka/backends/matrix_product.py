@@ -11,6 +11,7 @@ from aqka._util.arrays import FloatArray, IntArray, digest, threads_for
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
 from aqka.backends._drawing import check_shots_one_by_one, count_bits
+from aqka.backends._programs import program_of
 from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest
 from aqka.backends.simulated import SimulatedBackend
@@ -169,7 +170,7 @@ class MatrixProductBackend(SimulatedBackend):
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Keep a plan of points; the tag is the ticket."""
-        if isinstance(plan, ShotPlan):
+        if not program_of(plan).reads_all_qubits:
             check_measures_pairs(self)
         return super().submit(plan, tag)
 

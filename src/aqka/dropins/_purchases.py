@@ -6,7 +6,6 @@ finished by the next process, and nothing is bought twice.
 """
 
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from aqka.backends import Backend
 from aqka.backends.factory import BackendFactory
 from aqka.dropins._known import Known
-from aqka.dropins._request_folders import folders, load, save
+from aqka.dropins._request_folders import folders, load, remove, save
 from aqka.dropins._requests import MoreRequest, Request, Settings, TrainingRequest
 from aqka.errors import InputError, LedgerError
 from aqka.runs.driver import drive
@@ -112,7 +111,7 @@ class Purchases:
             if errand.backend.replayable and errand.session.round == 0:
                 self._broken_off = None
                 if folder is not None:
-                    shutil.rmtree(folder)
+                    remove(folder)
             raise
 
     @contextmanager

@@ -4,6 +4,7 @@ A request is written before its first shot. Its folder then holds the points, wh
 not, and the ledger; so any process can finish it, and knows what has been measured.
 """
 
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from aqka.dropins._pair_requests import PairsRequest, PairsTraining
 from aqka.dropins._point_requests import PointsRequest, PointsTraining
 from aqka.dropins._requests import Request
 from aqka.errors import LedgerError
+from aqka.runs.audit import begun_history
+from aqka.runs.ledger import LEDGER_NAME
 
 FILE_NAME = "request.npz"
 KINDS: dict[str, type[Request]] = {
@@ -37,13 +40,27 @@ def save(directory: Path, request: Request) -> Path:
     return folder
 
 
+def remove(folder: Path) -> None:
+    """Remove a request and all of its folder, in one step as others see it."""
+    gone = folder.with_name(f".{folder.name}")
+    shutil.rmtree(gone, ignore_errors=True)  # a process may have died right here
+    folder.rename(gone)
+    shutil.rmtree(gone)
+
+
 def load(folder: Path, thing: str) -> Request | None:
     """Return the request of a folder; None if a process died before it was written.
 
+    Shots without their request are refused: they would be bought again.
     ``thing`` is what the kernel measures, a pair or a point: a directory is of one of them.
     """
     path = folder / FILE_NAME
     if not path.exists():
+        if begun_history(folder / LEDGER_NAME) is not None:
+            raise LedgerError(
+                f"{folder} has shots that were paid for, but has lost its {FILE_NAME}, which says "
+                "what they are of. Restore it from a copy; nothing was bought again."
+            )
         return None
     kind = KINDS.get(folder.name.split("-", 1)[1])
     if kind is None:

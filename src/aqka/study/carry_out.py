@@ -9,7 +9,7 @@ from typing import Any
 from aqka._util.files import as_json
 from aqka.planning.quotes import Quote
 from aqka.runs.audit import Audit
-from aqka.runs.driver import Run, new_run_id
+from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History
 from aqka.runs.spend import Ceiling, Spend
 from aqka.study.backends import circuit_facts
@@ -215,6 +215,6 @@ def _predict(
     spend = Spend(
         directory / PREDICTIONS_NAME, spending.ceiling, cancel=lambda: cancelled_jobs(directory)
     )
-    with Run(session, backend, spend, {"parent": history.run_id}) as run:
+    with Run(session, backend, spend, part_of(history.run_id, PREDICTIONS_NAME)) as run:
         run.spend()
         return Predicted(answers_of(session, points, noise), run.history(), run.end())
