@@ -233,9 +233,9 @@ def test_a_backend_that_fails_for_good_ends_with_code_4(tmp_path, monkeypatch, c
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     accept = service.accept
 
-    def failing(tags, outcomes):
+    def failing(*given):
         service.next_job = "ERROR"
-        return accept(tags, outcomes)
+        return accept(*given)
 
     service.accept = failing
     path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")

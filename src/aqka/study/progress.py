@@ -112,7 +112,7 @@ class ProgressReader:
         """Return where the run stands."""
         store = self._store
         held = is_held(store.directory)  # before the ledger: a run that ends now was at work
-        store.forget()
+        store.refresh()
         history = store.training
         name, planned, most = self._backend_name(), self._planned_rounds(), self._most_test_shots()
         if history is None:
