@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
 
-from aqka.allocators.aqka import Aqka, ridge_gradient
-from aqka.allocators.aqka_oracle import AqkaOracle
-from aqka.allocators.bernoulli import Bernoulli
-from aqka.allocators.multinomial import Multinomial
+from aqka.allocators.aqka import Aqka, AqkaOracle, Multinomial, ridge_gradient
+from aqka.allocators.baselines import Bernoulli, Uniform
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import raise_to_floor
-from aqka.allocators.uniform import Uniform
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem
 from aqka.core.reading import PAPER

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from aqka.allocators.schedule import Schedule
     from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
     from aqka.core import Problem
+    from aqka.designs import Pairs, Points
     from aqka.errors import CeilingError, InputError, JobError, LedgerError, TransientError
     from aqka.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
     from aqka.insight import diagnose
     from aqka.insight.preflight import preflight
     from aqka.planning import quote
     from aqka.readouts import readout_names
-    from aqka.sessions import Acquisition, Prediction, acquire, predict
+    from aqka.sessions import Prediction, Training, Values, acquire, predict
 
 __all__ = [
-    "Acquisition",
     "Backend",
     "BackendFactory",
     "CeilingError",
@@ -32,6 +32,8 @@ __all__ = [
     "JobError",
     "LedgerError",
     "MatrixBackend",
+    "Pairs",
+    "Points",
     "Prediction",
     "Problem",
     "QuantumRidge",
@@ -39,7 +41,9 @@ __all__ = [
     "QuantumSVC",
     "Schedule",
     "StatevectorBackend",
+    "Training",
     "TransientError",
+    "Values",
     "__version__",
     "acquire",
     "allocator_names",
@@ -56,13 +60,14 @@ _HOMES = {
     "allocators.schedule": ("Schedule",),
     "backends": ("Backend", "BackendFactory", "MatrixBackend", "StatevectorBackend"),
     "core": ("Problem",),
+    "designs": ("Pairs", "Points"),
     "errors": ("CeilingError", "InputError", "JobError", "LedgerError", "TransientError"),
     "estimators": ("QuantumRidge", "QuantumRidgeClassifier", "QuantumSVC"),
     "insight": ("diagnose",),
     "insight.preflight": ("preflight",),
     "planning": ("quote",),
     "readouts": ("readout_names",),
-    "sessions": ("Acquisition", "Prediction", "acquire", "predict"),
+    "sessions": ("Prediction", "Training", "Values", "acquire", "predict"),
 }
 
 
@@ -76,4 +81,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """Name what is loaded later, too."""
     return sorted({*globals(), *__all__})

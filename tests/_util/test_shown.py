@@ -13,8 +13,7 @@ from aqka._util.colours import HEAT_MAP_STOPS
 from aqka._util.shown import Shown, heat_map_png
 from aqka.core import PairTable
 from aqka.dropins import ShotKernel
-from aqka.sessions import Acquisition, PredictionSession
-from aqka.sessions.point_acquisition import PointAcquisition
+from aqka.sessions import Predicting, Training
 from tests.conftest import make_kernel
 
 
@@ -32,10 +31,10 @@ def objects():
     drop_in = ShotKernel(budget=300, test_budget=10)
     drop_in.matrix(np.random.default_rng(0).uniform(0, 3, (4, 2)))
     found = predict(head, test, 3000)
-    points = PointAcquisition(Problem([0, 1]), n_qubits=1, budget=12)
+    points = Training(Problem([0, 1]), 12, design="points", n_qubits=1)
     return {
         "session": session,
-        "prediction session": PredictionSession(head, 3, 100),
+        "prediction session": Predicting(head, 3, 100),
         "prediction": found,
         "table": session.table,
         "block": found.table,
@@ -52,7 +51,7 @@ def test_they_are_short_and_say_what_they_hold(objects):
         assert len(text) < 200
         assert "\n" not in text
         assert "array" not in text
-    assert texts["session"].startswith("<Acquisition: points 8, allocator Aqka, shots 800 of 800")
+    assert texts["session"].startswith("<Training: points 8, allocator Aqka, shots 800 of 800")
     assert "shots 0 of 100" in texts["prediction session"]
     assert "classes <i>a</i>, b" in texts["prediction"]
     assert "pairs 28, shots 800" in texts["table"]
@@ -102,6 +101,4 @@ def test_a_large_matrix_is_a_small_picture_and_bad_numbers_are_drawn():
 
 def test_nothing_is_measured_yet_and_it_is_shown():
     assert "unseen 3" in repr(PairTable(3))
-    assert "rounds 0 of" in Acquisition(Problem([0, 1, 0]), 30)._repr_html_().replace(
-        "</th><td>", " "
-    )
+    assert "rounds 0 of" in Training(Problem([0, 1, 0]), 30)._repr_html_().replace("</th><td>", " ")

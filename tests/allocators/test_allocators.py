@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from aqka import Acquisition, InputError, MatrixBackend, Problem, Schedule, acquire, allocator_names
+from aqka import InputError, MatrixBackend, Problem, Schedule, Training, acquire, allocator_names
 from aqka.allocators import Allocation, Allocator, make_allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.hybrid import Hybrid
-from aqka.allocators.nystrom_leverage import NystromLeverage
-from aqka.allocators.shofar import Shofar
+from aqka.allocators.baselines import Shofar
+from aqka.allocators.nystrom import Hybrid, NystromLeverage
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.spectrum import Spectrum
 from tests.allocators.tables import measured_table
@@ -101,7 +100,7 @@ class Greedy(Allocator):
     ],
 )
 def test_a_users_allocator_cannot_break_the_budget(answer, message):
-    session = Acquisition(Problem(make_labels(6)), 100, Greedy(answer), Schedule(warmup=0.0))
+    session = Training(Problem(make_labels(6)), 100, Greedy(answer), Schedule(warmup=0.0))
     with pytest.raises(InputError, match=message):
         session.ask()
     assert session.table.total == 0

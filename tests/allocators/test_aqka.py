@@ -1,11 +1,15 @@
+"""AQKA by estimated or true sensitivities, filled or drawn."""
+
 import numpy as np
 import pytest
 
-from aqka import Problem
+from aqka import InputError, MatrixBackend, Problem, acquire
 from aqka.allocators import make_allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.shofar import Shofar
-from aqka.maths.spectrum import EIGENVALUE_FLOOR, project_psd
+from aqka.allocators.baselines import Shofar
+from aqka.allocators.targets import raise_to_floor
+from aqka.maths.sensitivity import krr_gradient
+from aqka.maths.spectrum import EIGENVALUE_FLOOR, Spectrum, project_psd
 from tests.allocators.tables import measured_table
 from tests.conftest import make_kernel, make_labels
 
@@ -47,3 +51,35 @@ def test_targets_do_not_depend_on_scale(ridge, scale):
     score = make_allocator("aqka").score(table, problem)
     assert np.all(np.isfinite(score))
     assert score.std() > 0.01 * score.mean()  # not silently uniform
+
+
+def test_oracle_follows_the_true_kernel_whatever_was_measured():
+    kernel, y = 0.9 * make_kernel(9), make_labels(9)
+    problem = Problem(y, ridge=0.2, true_kernel=kernel)
+    first = make_allocator("aqka-oracle").score(measured_table(problem, kernel, seed=1), problem)
+    second = make_allocator("aqka-oracle").score(measured_table(problem, kernel, seed=2), problem)
+    assert np.array_equal(first, second)
+    spectrum = Spectrum.of(kernel)
+    alpha = spectrum.solve(y, 0.2)
+    gradient = krr_gradient(alpha, spectrum.solve(alpha, 0.2), 0.2)
+    table = problem.new_table()
+    k = table.condense(kernel)
+    expected = raise_to_floor(table.condense(gradient)) * np.sqrt(k * (1 - k))
+    np.testing.assert_allclose(first / first.sum(), expected / expected.sum())
+
+
+@pytest.mark.parametrize("name", ["aqka-oracle", "multinomial-oracle"])
+def test_oracle_without_the_true_kernel_says_so(name):
+    with pytest.raises(InputError, match="true_kernel is needed"):
+        acquire(MatrixBackend(make_kernel(6)), make_labels(6), 100, name)
+
+
+def test_multinomial_draws_from_the_score_of_aqka():
+    kernel, y = make_kernel(9), make_labels(9)
+    problem = Problem(y, ridge=0.2)
+    table = measured_table(problem, kernel)
+    score = make_allocator("aqka").score(table, problem)
+    shots = make_allocator("multinomial").ask(table, problem, 10**6, np.random.default_rng(0)).shots
+    expected = 10**6 * score / score.sum()
+    chi_square = np.sum((shots - expected) ** 2 / expected)
+    assert abs(chi_square - (table.n_pairs - 1)) < 5 * np.sqrt(2 * table.n_pairs)

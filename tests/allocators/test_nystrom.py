@@ -1,9 +1,13 @@
+"""Landmark rows, and how they are chosen."""
+
 import numpy as np
 import pytest
 
-from aqka import Acquisition, InputError, Problem, Schedule
+from aqka import InputError, Problem, Schedule, Training
 from aqka.allocators import make_allocator
-from aqka.allocators.nystrom import Nystrom
+from aqka.allocators.nystrom import Nystrom, NystromLeverage
+from aqka.maths.sensitivity import krr_gradient
+from aqka.maths.spectrum import Spectrum
 from tests.allocators.tables import measured_table
 from tests.conftest import make_kernel, make_labels
 
@@ -25,9 +29,38 @@ def test_nystrom_measures_only_landmark_rows(name):
 
 def test_nystrom_refuses_rounds_and_impossible_counts():
     with pytest.raises(InputError, match="rounds must be 1 for Nystrom"):
-        Acquisition(Problem(make_labels(6)), 100, "nystrom", Schedule(rounds=2))
+        Training(Problem(make_labels(6)), 100, "nystrom", Schedule(rounds=2))
     with pytest.raises(InputError, match="landmarks must lie between 1 and 6, got 7"):
-        Acquisition(Problem(make_labels(6)), 100, Nystrom(landmarks=7))
+        Training(Problem(make_labels(6)), 100, Nystrom(landmarks=7))
     for wrong in (2.5, True, "3", 0):
         with pytest.raises(InputError, match="landmarks must be a whole number"):
             Nystrom(landmarks=wrong)
+
+
+def test_leverage_landmarks_are_drawn_by_leverage():
+    # A tight cluster shares its leverage, a lone point has its own: it is drawn more often.
+    x = np.concatenate([np.full(15, 0.0), [50.0]])[:, None]
+    kernel = np.exp(-((x - x.T) ** 2))
+    problem = Problem(make_labels(16), ridge=0.5)
+    table = measured_table(problem, kernel)
+    allocator = NystromLeverage(landmarks=1)
+    drawn = [
+        allocator.choose(table, problem, np.random.default_rng(seed))[0] for seed in range(200)
+    ]
+    # Leverage of the lone point is about 0.67 of a total of about 1.6; uniform would give 1/16.
+    assert np.mean(np.array(drawn) == 15) > 0.25
+
+
+def test_hybrid_takes_the_rows_with_the_largest_sensitivity():
+    kernel, y = make_kernel(20), make_labels(20)
+    problem = Problem(y, ridge=0.2)
+    table = measured_table(problem, kernel)
+    allocation = make_allocator("hybrid").ask(table, problem, 50_000, np.random.default_rng(0))
+    spectrum = Spectrum.of(problem.reading.kernel(table))
+    alpha = spectrum.solve(y, 0.2)
+    sums = np.abs(krr_gradient(alpha, spectrum.solve(alpha, 0.2), 0.2)).sum(axis=1)
+    assert set(allocation.landmarks.points) == set(np.argsort(sums)[-5:])
+    assert allocation.landmarks.keep_block
+    rows, cols = table.pairs(np.flatnonzero(allocation.shots))
+    points = allocation.landmarks.points
+    assert np.all(np.isin(rows, points) | np.isin(cols, points))

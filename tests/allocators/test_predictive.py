@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from aqka import MatrixBackend, acquire
-from aqka.allocators.predictive import Predictive, half_uniform
+from aqka import MatrixBackend, Problem, acquire
+from aqka.allocators.predictive import Predictive
+from aqka.core import PairTable
 from aqka.demo.tasks import planted_sparse
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
@@ -30,9 +31,18 @@ def test_prediction_sensitivity_is_the_norm_of_the_gradient(outputs):
 
 
 def test_half_of_the_score_is_uniform():
-    score = half_uniform(np.array([0.0, 1.0, 3.0]))
+    class Given(Predictive):
+        def sensitivity(self, table, problem):
+            return np.array([0.0, 1.0, 3.0]) * scale
+
+        def deviation(self, table, problem):
+            return np.ones(3)
+
+    scale, table, problem = 1.0, PairTable(3), Problem([0, 1, 1])
+    score = Given().score(table, problem)
     np.testing.assert_allclose(score / score.sum(), [1 / 6, 1 / 6 + 1 / 8, 1 / 6 + 3 / 8])
-    assert np.array_equal(half_uniform(np.zeros(3)), np.zeros(3))
+    scale = 0.0
+    assert np.array_equal(Given().score(table, problem), np.zeros(3))
 
 
 def test_it_gives_every_pair_its_uniform_half():

@@ -9,6 +9,7 @@ from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import (
+    exact_reduced_states,
     gaussian_projected_kernel,
     linear_projected_kernel,
     reduced_states,
@@ -45,6 +46,23 @@ def test_many_shots_give_the_reduced_states_of_qiskit(locality):
     )
     linear = np.einsum("igab,jgba->ij", exact, exact).real
     np.testing.assert_allclose(linear_projected_kernel(fitted), linear, atol=3e-3)
+
+
+@pytest.mark.parametrize("locality", [1, 2])
+@pytest.mark.parametrize("n_qubits", [2, 4])
+def test_exact_reduced_states_are_those_of_qiskit(locality, n_qubits):
+    states = zz_states(np.random.default_rng(3).uniform(0, 3, size=(5, n_qubits)))
+    found, exact = exact_reduced_states(states, locality), exact_reduced(states, locality)
+    linear = np.einsum("igab,jgba->ij", exact, exact).real
+    np.testing.assert_allclose(linear_projected_kernel(found), linear, atol=1e-12)
+    distances = np.sum(np.abs(exact[:, None] - exact[None]) ** 2, axis=(2, 3, 4))
+    np.testing.assert_allclose(squared_distances(found), distances, atol=1e-12)
+    assert not found.variances.any()
+    # Qubit by qubit: the first operators are X, Y and Z of single qubits.
+    pauli = [[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]]
+    one = exact_reduced(states, 1)
+    bloch = np.einsum("iqab,pba->iqp", one, np.array(pauli)).real.reshape(5, -1)
+    np.testing.assert_allclose(exact_reduced_states(states).expectations, bloch, atol=1e-12)
 
 
 @pytest.mark.parametrize("locality", [1, 2])

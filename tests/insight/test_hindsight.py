@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from aqka import MatrixBackend, Problem, acquire
-from aqka.allocators.predictive import head_sensitivity
 from aqka.core.pairs import PairTable
+from aqka.designs import PairEstimate
 from aqka.insight.hindsight import (
     fewer_shots,
     hit_chances,
@@ -15,6 +15,7 @@ from aqka.insight.hindsight import (
     steering,
     thin_counts,
 )
+from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.readouts import make_readout
 from aqka.readouts.ridge_noise import RidgeNoise
 from tests.conftest import make_kernel, make_labels
@@ -39,7 +40,7 @@ def test_even_shots_have_a_ratio_of_one():
 def test_a_head_that_is_known_already_changes_nothing():
     kernel, problem = make_kernel(12), Problem(make_labels(12))
     table = measured(kernel, 20, np.random.default_rng(0))
-    head = RidgeNoise().fit(table, problem)
+    head = RidgeNoise().fit(PairEstimate(table, problem), problem)
     assert steering(table, problem, 2, head=head) == steering(table, problem, 2)
 
 
@@ -48,7 +49,9 @@ def test_best_shots_reach_the_best_ratio():
     rng = np.random.default_rng(1)
     table = measured(kernel, 100_000, rng)
     k = table.condense(kernel)
-    share = head_sensitivity(RidgeNoise().fit(table, problem), table) * np.sqrt(k * (1 - k))
+    head = RidgeNoise().fit(PairEstimate(table, problem), problem)
+    moved = prediction_sensitivity(head.spectrum, head.coefficients, head.regularisation)
+    share = table.condense(moved) * np.sqrt(k * (1 - k))
     best = measured(kernel, np.maximum(1, np.rint(1e6 * 66 * share / share.sum())), rng)
     found = steering(best, problem)
     assert found.ratio == pytest.approx(found.best, rel=0.01)
@@ -62,7 +65,7 @@ def test_the_ratio_is_that_of_simulated_predictions():
     n_pairs = n_points * (n_points - 1) // 2
     uneven = 4000 + 16_000 * (rng.random(n_pairs) < 0.3)
     table = measured(kernel, uneven, rng)
-    ridge = RidgeNoise().fit(table, problem).regularisation
+    ridge = RidgeNoise().fit(PairEstimate(table, problem), problem).regularisation
     even = np.full(n_pairs, table.total // n_pairs)
 
     def variance(shots):

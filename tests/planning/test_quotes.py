@@ -4,6 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from aqka.sessions.point_heads import PointHead
+from aqka.sessions.point_prediction import LOOKS
+from aqka.sessions.prediction import ROUNDS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +19,6 @@ from aqka.planning import Wish, make_ceiling
 from aqka.planning.device import HERON, Usage
 from aqka.planning.quotes import prediction_part
 from aqka.sessions import PointPrediction
-from aqka.sessions.point_heads import PointHead
-from aqka.sessions.point_prediction import LOOKS
-from aqka.sessions.prediction import ROUNDS
 from tests.planning.strategies import devices, schedules
 
 

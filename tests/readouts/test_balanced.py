@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, MatrixBackend, Problem, acquire
+from aqka.designs import KernelEstimate
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import make_readout
 from aqka.readouts.balanced import Balanced, _equal_tails, _left_out_decisions
@@ -20,7 +21,7 @@ def rare_labels(n_points=60, rare=6):
 
 def test_left_out_decisions_are_those_of_leaving_points_out():
     kernel, y = rare_labels(30, 5)
-    head = make_readout("ridge-loo").fit_kernel(kernel, Problem(y))
+    head = make_readout("ridge-loo").fit(KernelEstimate(kernel), Problem(y))
     found = _left_out_decisions(head, Problem(y))[:, 0]
     for i in range(30):
         kept = np.arange(30) != i
@@ -42,20 +43,20 @@ def test_equal_tails_are_equal():
 def test_it_moves_only_the_border_and_only_if_that_helps():
     kernel, y = rare_labels()
     problem = Problem(y)
-    plain = make_readout("ridge-noise").fit_kernel(kernel, problem)
-    moved = make_readout("balanced").fit_kernel(kernel, problem)
+    plain = make_readout("ridge-noise").fit(KernelEstimate(kernel), problem)
+    moved = make_readout("balanced").fit(KernelEstimate(kernel), problem)
     np.testing.assert_array_equal(moved.alpha, plain.alpha)
     held_out = _left_out_decisions(plain, problem)[:, 0]
 
     def score(intercept):
         return balanced_accuracy(y, np.where(held_out + intercept >= 0, 1, -1))
 
-    strong = Balanced("ridge").fit_kernel(kernel, Problem(y, ridge=3.0))
+    strong = Balanced("ridge").fit(KernelEstimate(kernel), Problem(y, ridge=3.0))
     assert strong.intercept > 0  # a strong ridge leaves every f near the common label
     assert score(moved.intercept) >= score(0)
     # Labels that are the kernel's own signs, as many of either: nothing to gain.
     even = np.sign(np.linalg.eigh(kernel)[1][:, -2])
-    assert Balanced("ridge").fit_kernel(kernel, Problem(even)).intercept == 0
+    assert Balanced("ridge").fit(KernelEstimate(kernel), Problem(even)).intercept == 0
 
 
 def test_rare_classes_are_found_more_often():
@@ -82,11 +83,11 @@ def test_rare_classes_are_found_more_often():
 def test_several_classes_share_one_choice():
     kernel = make_kernel(30, scale=0.2)
     labels = np.array(["a"] * 20 + ["b"] * 6 + ["c"] * 4)
-    head = make_readout("balanced").fit_kernel(kernel, Problem(labels))
+    head = make_readout("balanced").fit(KernelEstimate(kernel), Problem(labels))
     assert head.intercept.shape == (3,)
     assert set(head.predict(kernel)) <= set("abc")
 
 
 def test_heads_without_a_closed_form_are_refused():
     with pytest.raises(InputError, match="must be a ridge"):
-        Balanced("svm").fit_kernel(make_kernel(20), Problem(make_labels(20)))
+        Balanced("svm").fit(KernelEstimate(make_kernel(20)), Problem(make_labels(20)))

@@ -5,6 +5,8 @@ import pytest
 
 from aqka import MatrixBackend, Problem, acquire
 from aqka.demo.tasks import breast_cancer, planted_sparse
+from aqka.designs import KernelEstimate
+from aqka.maths.spectrum import Spectrum
 from aqka.readouts import make_readout
 from aqka.readouts.balanced import Balanced
 from aqka.readouts.ridge_noise import (
@@ -12,11 +14,31 @@ from aqka.readouts.ridge_noise import (
     SMALLEST_RIDGE,
     TOLERANCE,
     RidgeNoise,
-    edge_of_variances,
-    noise_edge,
+    ridge_above_noise,
     smallest_as_good,
 )
 from tests.conftest import make_kernel, make_labels
+
+
+def noise_edge(estimate):
+    """Where the readout takes the noise to end: on a kernel that tells nothing, every ridge is as
+    good, and the smallest that the noise allows is taken."""
+    n_points = len(estimate.kernel)
+    nothing, problem = Spectrum.of(np.eye(n_points)), Problem(make_labels(n_points))
+    return ridge_above_noise(nothing, problem, estimate.mean_variance()) / LOWEST_RIDGE
+
+
+class Noisy(KernelEstimate):
+    """A kernel with the same variance in every entry off the diagonal."""
+
+    def __init__(self, kernel, variance):
+        super().__init__(kernel)
+        self._variance = np.full(kernel.shape, variance)
+        np.fill_diagonal(self._variance, 0.0)
+
+    @property
+    def variance(self):
+        return self._variance
 
 
 def bought(kernel, y, shots_a_pair, seed=0, **options):
@@ -35,7 +57,9 @@ def test_the_noise_edge_is_where_the_noise_ends(shots, tolerance):
     session = bought(kernel, make_labels(200), shots)
     noise = session.table.square(session.table.estimate()) - kernel
     np.fill_diagonal(noise, 0.0)
-    assert np.linalg.eigvalsh(noise)[-1] == pytest.approx(noise_edge(session.table), rel=tolerance)
+    assert np.linalg.eigvalsh(noise)[-1] == pytest.approx(
+        noise_edge(session.estimate()), rel=tolerance
+    )
 
 
 def test_it_is_the_smallest_ridge_that_predicts_left_out_points_as_well_as_any():
@@ -43,7 +67,7 @@ def test_it_is_the_smallest_ridge_that_predicts_left_out_points_as_well_as_any()
     task = breast_cancer(40, 30)
     session = bought(task.kernel, task.y, 10)
     head = session.fit("ridge-noise")
-    assert head.regularisation >= LOWEST_RIDGE * noise_edge(session.table) * (1 - 1e-12)
+    assert head.regularisation >= LOWEST_RIDGE * noise_edge(session.estimate()) * (1 - 1e-12)
 
     def squared(ridge):
         errors = []
@@ -54,7 +78,7 @@ def test_it_is_the_smallest_ridge_that_predicts_left_out_points_as_well_as_any()
             errors.append((task.y[i] - f) ** 2)
         return np.array(errors)
 
-    lowest = LOWEST_RIDGE * noise_edge(session.table)
+    lowest = LOWEST_RIDGE * noise_edge(session.estimate())
     finer = {ridge: squared(ridge) for ridge in np.geomspace(lowest, 400, 120)}
     best = min(finer.values(), key=np.mean)
 
@@ -83,7 +107,7 @@ def test_it_follows_the_exact_predictor_at_least_as_well_as_other_ridges(make, s
     found = {"ridge-noise": [], "ridge": [], "ridge-loo": [], "ridge-kfold": []}
     for seed in range(6):
         task = make(80, 60, seed=seed)
-        exact = make_readout("ridge-kfold").fit_kernel(task.kernel, Problem(task.y))
+        exact = make_readout("ridge-kfold").fit(KernelEstimate(task.kernel), Problem(task.y))
         session = bought(task.kernel, task.y, shots, seed, ridge=task.ridge)
         for name, values in found.items():
             f = session.fit(name).decision_function(task.test_kernel)
@@ -96,7 +120,7 @@ def test_it_follows_the_exact_predictor_at_least_as_well_as_other_ridges(make, s
 
 def test_a_kernel_without_noise_may_have_any_ridge():
     task = planted_sparse(80, 60, seed=1)
-    head = make_readout("ridge-noise").fit_kernel(task.kernel, Problem(task.y))
+    head = make_readout("ridge-noise").fit(KernelEstimate(task.kernel), Problem(task.y))
     assert head.regularisation == pytest.approx(SMALLEST_RIDGE)
     alpha = np.linalg.solve(task.kernel + 0.01 * np.eye(80), task.y)
     f = head.decision_function(task.test_kernel)
@@ -133,19 +157,18 @@ def test_variances_of_a_kernel_that_was_not_counted_give_the_same_edge():
     """Independent symmetric noise of one variance: the edge is where its spectrum ends."""
     rng, n_points, sigma = np.random.default_rng(0), 400, 0.03
     noise = np.triu(rng.normal(0, sigma, (n_points, n_points)), 1)
-    variances = np.full((n_points, n_points), sigma**2)
-    np.fill_diagonal(variances, 0.0)
-    edge = edge_of_variances(variances)
+    edge = noise_edge(Noisy(np.eye(n_points), sigma**2))
     assert edge == pytest.approx(np.abs(np.linalg.eigvalsh(noise + noise.T)).max(), rel=0.05)
 
 
 @pytest.mark.parametrize("readout", [RidgeNoise(), Balanced()])
 def test_a_noisier_kernel_of_points_gets_a_larger_ridge(readout):
     task = breast_cancer(40, 30)
-    problem, few, many = Problem(task.y), np.full((40, 40), 0.04), np.full((40, 40), 1e-6)
-    noisy, good = (readout.fit_noisy(task.kernel, lambda v=v: v, problem) for v in (few, many))
-    assert noisy.regularisation >= LOWEST_RIDGE * edge_of_variances(few) * (1 - 1e-12)
+    problem = Problem(task.y)
+    few, many = Noisy(task.kernel, 0.04), Noisy(task.kernel, 1e-6)
+    noisy, good = readout.fit(few, problem), readout.fit(many, problem)
+    assert noisy.regularisation >= LOWEST_RIDGE * noise_edge(few) * (1 - 1e-12)
     assert noisy.regularisation > 2 * good.regularisation
-    plain = make_readout("ridge-loo")
-    same = plain.fit_noisy(task.kernel, lambda: pytest.fail("it makes no use of them"), problem)
-    assert same.regularisation == plain.fit_kernel(task.kernel, problem).regularisation
+    plain = make_readout("ridge-loo")  # makes no use of them
+    same = plain.fit(few, problem), plain.fit(KernelEstimate(task.kernel), problem)
+    assert same[0].regularisation == same[1].regularisation

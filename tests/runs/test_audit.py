@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from aqka import InputError, JobError, LedgerError, MatrixBackend, Problem, acquire, cli
 from aqka._util.arrays import exact_sum
+from aqka.designs import PairEstimate
 from aqka.readouts import make_readout
 from aqka.runs import ledger
 from aqka.runs.audit import verify
@@ -221,8 +222,10 @@ def test_readouts_on_the_recorded_table_equal_the_live_ones(tmp_path, allocator,
     problem = Problem(Y, reading=reading)
     for name in ("ridge", "ridge-loo", "svm"):
         readout = make_readout(name)
-        live = readout.fit(session.table, problem, session.landmarks).decision_function(KERNEL)
-        again = readout.fit(table, problem, landmarks).decision_function(KERNEL)
+        live = readout.fit(session.estimate(), problem).decision_function(KERNEL)
+        again = readout.fit(PairEstimate(table, problem, landmarks), problem).decision_function(
+            KERNEL
+        )
         np.testing.assert_array_equal(again, live)
 
 

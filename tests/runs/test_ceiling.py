@@ -7,6 +7,7 @@ from aqka import CeilingError, InputError, JobError, MatrixBackend, acquire, pre
 from aqka.backends import RuntimeBackend
 from aqka.backends.sentinel import SentinelBackend
 from aqka.core import ShotPlan
+from aqka.designs import Settle
 from aqka.planning import DeviceModel, make_ceiling
 from aqka.runs import Ceiling, Patience
 from aqka.runs.audit import verify
@@ -21,7 +22,7 @@ DEVICE = DeviceModel(job_overhead=2.0, rep_delay=0.25, execution_overhead=0.0, l
 
 def spend(ceiling, backend=None, **options):
     backend = backend or MatrixBackend(KERNEL, seed=1)
-    return acquire(backend, Y, 1000, "aqka", ceiling=ceiling, **options)
+    return acquire(backend, Y, 1000, "aqka", design="pairs", ceiling=ceiling, **options)
 
 
 def quoted(rounds):
@@ -148,7 +149,7 @@ def test_training_and_prediction_share_one(tmp_path):
     head = spend(ceiling, directory=tmp_path / "train").fit("ridge")
     block = MatrixBackend(KERNEL[:3], rectangular=True)
     with pytest.raises(CeilingError):
-        predict(head, block, 5000, error_rate=0.001, ceiling=ceiling, directory=tmp_path / "test")
+        predict(head, block, 5000, stop=Settle(0.001), ceiling=ceiling, directory=tmp_path / "test")
     assert 1000 < ceiling.used_shots <= 1300
     used = ceiling.used_shots
     spend(ceiling, directory=tmp_path / "train")  # the same run, opened again, counts once

@@ -16,7 +16,7 @@ from aqka import (
     TransientError,
     acquire,
 )
-from aqka.allocators.shofar import Shofar
+from aqka.allocators.baselines import Shofar
 from aqka.backends import JobShape, RuntimeBackend
 from aqka.backends.sentinel import SentinelBackend
 from aqka.runs import Patience

@@ -7,11 +7,12 @@ from qiskit_aer.noise import NoiseModel, ReadoutError
 from aqka import InputError, JobError, LedgerError, StatevectorBackend, acquire
 from aqka.backends import AerBackend, RuntimeBackend
 from aqka.core import CalibrationPlan, OutcomeCounts, PointPlan, Problem
+from aqka.designs import Fidelity, Points, Projected, Settle
 from aqka.estimates.readout import confusion_matrices
 from aqka.runs.audit import verify
 from aqka.runs.export import calibration_of, export, outcomes, point_table_of
 from aqka.runs.ledger import Ledger
-from aqka.sessions import FidelityOfPoints, PointAcquisition, ProjectedPoints, predict_points
+from aqka.sessions import Training, predict
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.backends._tiles.chips import line
 
@@ -20,7 +21,7 @@ CONFUSION = np.array([[[1 - UP, DOWN], [UP, 1 - DOWN]]] * 2)
 X = np.random.default_rng(0).uniform(0, 3, (12, 2))
 Y = (X[:, 0] > 1.5).astype(int)
 BUDGET, CALIBRATION = 240_000, 40_000
-POINTS = {"design": "points", "calibration_shots": CALIBRATION}
+POINTS = Points(calibration_shots=CALIBRATION)
 
 
 def noisy(points=X, seed=0):
@@ -28,6 +29,11 @@ def noisy(points=X, seed=0):
     model = NoiseModel(basis_gates=["rz", "sx", "cx"])
     model.add_all_qubit_readout_error(ReadoutError([[1 - UP, UP], [DOWN, 1 - DOWN]]))
     return AerBackend(points, noise=model, seed=seed)
+
+
+def training(budget, calibration=0, **options):
+    design = Points(calibration_shots=calibration)
+    return Training(Problem(Y), budget, design=design, n_qubits=2, **options)
 
 
 class Interrupted(Exception):
@@ -55,16 +61,16 @@ def same_answers(first, second):
     return same(first.answer, second.answer, ("rows", "outcomes", "counts"))
 
 
-PURE = FidelityOfPoints(rank=1)
+PURE = Points(Fidelity(rank=1))
 
 
 def kernel_error(session):
-    found = session.fit(kernel=PURE).states.kernel()
+    found = session.estimate(PURE).kernel
     return np.sqrt(np.mean((found - StatevectorBackend(X).kernel()) ** 2))
 
 
 def test_the_confusion_is_recovered_and_the_kernel_is_better_at_equal_shots():
-    session = acquire(noisy(), Y, BUDGET, **POINTS)
+    session = acquire(noisy(), Y, BUDGET, design=POINTS)
     assert session.table.total + session.calibration.total == session.shots_spent == BUDGET
     np.testing.assert_array_equal(session.calibration.shots, [CALIBRATION // 2] * 2)
     spread = np.sqrt(CONFUSION * (1 - CONFUSION) / (CALIBRATION // 2))
@@ -73,39 +79,40 @@ def test_the_confusion_is_recovered_and_the_kernel_is_better_at_equal_shots():
     assert plain.confusion is None
     assert kernel_error(session) < 0.5 * kernel_error(plain)
     # Whoever brings readout errors of their own is believed.
-    own = session.fit(kernel=FidelityOfPoints(rank=1, confusion=[np.eye(2)] * 2))
-    np.testing.assert_array_equal(own.states.confusion, [np.eye(2)] * 2)
+    none = np.array([np.eye(2)] * 2)
+    own = session.estimate(Points(Fidelity(rank=1, confusion=none)))
+    np.testing.assert_array_equal(own.fitted.confusion, none)
 
 
 def test_new_points_are_read_with_the_errors_of_the_calibration():
     new = np.random.default_rng(1).uniform(0, 3, (40, 2))
-    session = acquire(noisy(), Y, BUDGET, **POINTS)
-    head = session.fit(kernel=PURE)
-    exact = head.decide_exactly(StatevectorBackend(new).states())
-    found = predict_points(head, noisy(new, seed=1), 40 * 200_000, error_rate=1e-9)
-    blind = session.fit(kernel=PURE)
-    object.__setattr__(blind.states, "confusion", None)
-    unread = predict_points(blind, noisy(new, seed=1), 40 * 200_000, error_rate=1e-9)
+    session = acquire(noisy(), Y, BUDGET, design=POINTS)
+    head = session.fit(design=PURE)
+    exact = head.estimate.decide_exactly(head, StatevectorBackend(new))
+    found = predict(head, noisy(new, seed=1), 40 * 200_000, stop=Settle(1e-9))
+    blind = session.fit(design=PURE)
+    blind.estimate.kernel_of_points = Fidelity(rank=1)
+    unread = predict(blind, noisy(new, seed=1), 40 * 200_000, stop=Settle(1e-9))
     errors = [np.sqrt(np.mean((one.f - exact) ** 2)) for one in (found, unread)]
     assert errors[0] < 0.5 * errors[1]
-    projected = session.fit(kernel=ProjectedPoints(gamma=0.3))
-    np.testing.assert_array_equal(projected.confusion, session.confusion)
+    projected = session.estimate(Points(Projected(gamma=0.3)))
+    np.testing.assert_array_equal(projected.kernel_of_points.confusion, session.confusion)
 
 
 def test_a_run_without_a_calibration_says_nothing_of_one():
-    session = PointAcquisition(Problem(Y), 2, 24_000, seed=3)
-    assert session.tag == "aqka-points-even-2c3bd8a5bb3227f2-r0"
+    session = training(24_000, seed=3)
+    assert session.tag == "aqka-points-uniform-2ce65c3b2433b3bc-r0"
     assert session.rounds_total == 1
     assert "calibration" not in session.settings()
-    other = PointAcquisition(Problem(Y), 2, 24_000, seed=3, calibration_shots=2)
+    other = training(24_000, 2, seed=3)
     assert other.tag != session.tag
     assert other.rounds_total == 2
 
 
-@pytest.mark.parametrize("allocator", ["even", "aqka-points"])
+@pytest.mark.parametrize("allocator", ["uniform", "aqka"])
 @pytest.mark.parametrize("where", ["submit", "collect", "on_round"])
 def test_a_run_killed_in_its_calibration_goes_on_bit_for_bit(tmp_path, where, allocator):
-    options = {"allocator": allocator, "design": "points", "calibration_shots": 200}
+    options = {"allocator": allocator, "design": Points(calibration_shots=200)}
     whole = acquire(noisy(seed=5), Y, 3001, **options)
 
     def die(*_):
@@ -129,7 +136,7 @@ def test_a_run_killed_in_its_calibration_goes_on_bit_for_bit(tmp_path, where, al
 @pytest.mark.parametrize("tiles", [1, 2])
 def test_jobs_of_a_killed_calibration_are_collected_and_not_bought_again(tmp_path, tiles):
     service = FakeRuntime(tmp_path / "jobs", line(6))
-    options = {"design": "points", "calibration_shots": 200, "directory": tmp_path / "run"}
+    options = {"design": Points(calibration_shots=200), "directory": tmp_path / "run"}
 
     def die(ticket):
         raise Interrupted
@@ -161,15 +168,14 @@ def test_a_cut_calibration_is_completed_before_points_are_measured(tmp_path):
             backend,
             Y,
             2000,
-            design="points",
-            calibration_shots=200,
+            design=Points(calibration_shots=200),
             directory=tmp_path,
             on_round=lambda now: asked.append((now.calibration.shots.tolist(), now.table.total)),
         )
     assert asked == [([60, 0], 0), ([100, 100], 0), ([100, 100], 1770)]
     assert (session.lost, session.shots_spent) == (30, 2000)
     assert verify(tmp_path).finished
-    again = acquire(Lying(X), Y, 2000, design="points", calibration_shots=200, directory=tmp_path)
+    again = acquire(Lying(X), Y, 2000, design=Points(calibration_shots=200), directory=tmp_path)
     assert same_answers(again.calibration, session.calibration)
 
 
@@ -187,7 +193,7 @@ def test_hostile_counts_are_evidence_and_bought_again_within_the_budget(tmp_path
     backend.lies = [lie]
     with pytest.warns(RuntimeWarning, match="cannot be used"):
         session = acquire(
-            backend, Y, 2000, design="points", calibration_shots=200, directory=tmp_path
+            backend, Y, 2000, design=Points(calibration_shots=200), directory=tmp_path
         )
     assert (session.lost, session.shots_spent, session.calibration.total) == (200, 2000, 200)
     np.testing.assert_array_equal(session.confusion, [np.eye(2)] * 2)
@@ -196,7 +202,7 @@ def test_hostile_counts_are_evidence_and_bought_again_within_the_budget(tmp_path
 
 def test_a_calibration_that_keeps_failing_leaves_every_point_a_shot():
     """And says that nothing is corrected."""
-    session = PointAcquisition(Problem(Y), 2, 100, calibration_shots=40)
+    session = training(100, 40)
     backend = StatevectorBackend(X)
     while isinstance(plan := session.ask(), CalibrationPlan):
         session.tell(plan.no_answer(), np.zeros_like(plan.shots), plan.total)
@@ -205,12 +211,14 @@ def test_a_calibration_that_keeps_failing_leaves_every_point_a_shot():
     assert session.done
     assert session.table.shots_per_point.min() == 1
     with pytest.warns(RuntimeWarning, match="not corrected"):
-        session.fit(kernel=PURE)
+        session.fit(design=PURE)
 
 
 def test_above_eight_qubits_a_lost_calibration_leaves_points_that_can_be_read():
     points = np.random.default_rng(2).uniform(0, 1, (8, 9))
-    session = PointAcquisition(Problem(Y[:8]), 9, 8 * 25 + 400, calibration_shots=300)
+    session = Training(
+        Problem(Y[:8]), 8 * 25 + 400, design=Points(calibration_shots=300), n_qubits=9
+    )
     backend, lose = StatevectorBackend(points), True
     while not session.done:
         plan = session.ask()
@@ -221,11 +229,11 @@ def test_above_eight_qubits_a_lost_calibration_leaves_points_that_can_be_read():
             session.tell(answer)
         lose = False
     assert session.calibration.shots.tolist() == [50, 50]
-    assert np.isfinite(session.fit().kernel()).all()
+    assert np.isfinite(session.fit().kernel).all()
 
 
 def test_a_qubit_that_cannot_be_read_is_told_before_points_are_bought():
-    session = PointAcquisition(Problem(Y), 2, 1000, calibration_shots=40)
+    session = training(1000, 40)
     session.ask()
     session.tell(OutcomeCounts([0, 1], [2, 3], [20, 20]))  # qubit 1 reads 1 whatever it is
     with pytest.raises(InputError, match=r"qubit 1 reads 1 at a 0.*more calibration_shots"):
@@ -233,7 +241,7 @@ def test_a_qubit_that_cannot_be_read_is_told_before_points_are_bought():
 
 
 def test_what_a_ledger_says_of_a_calibration(tmp_path):
-    session = acquire(noisy(), Y, 3000, design="points", calibration_shots=400, directory=tmp_path)
+    session = acquire(noisy(), Y, 3000, design=Points(calibration_shots=400), directory=tmp_path)
     found = outcomes(tmp_path)
     reference = found.setting == -1
     assert found.seen[reference].sum() == 400
@@ -245,7 +253,7 @@ def test_what_a_ledger_says_of_a_calibration(tmp_path):
     plain = tmp_path / "plain"
     acquire(noisy(), Y, 3000, design="points", directory=plain)
     with pytest.raises(LedgerError, match="calibration"):
-        acquire(noisy(), Y, 3000, design="points", calibration_shots=400, directory=plain)
+        acquire(noisy(), Y, 3000, design=Points(calibration_shots=400), directory=plain)
     with pytest.raises(LedgerError, match="without a calibration"):
         calibration_of(plain)
 
@@ -261,7 +269,7 @@ def test_what_a_ledger_says_of_a_calibration(tmp_path):
 )
 def test_a_ledger_whose_calibration_is_not_its_runs_is_not_sound(tmp_path, change, words):
     acquire(
-        StatevectorBackend(X), Y, 3000, design="points", calibration_shots=400, directory=tmp_path
+        StatevectorBackend(X), Y, 3000, design=Points(calibration_shots=400), directory=tmp_path
     )
     copy = tmp_path / "copy"
     copy.mkdir()
@@ -284,14 +292,13 @@ def test_a_ledger_whose_calibration_is_not_its_runs_is_not_sound(tmp_path, chang
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: acquire(noisy(), Y, 99, calibration_shots=4), "for design='points'"),
-        (lambda: acquire(noisy(), Y, 99, calibration_shots=np.array([2, 4])), "whole number"),
+        (lambda: Points(calibration_shots=np.array([2, 4])), "whole number"),
         (
-            lambda: acquire(noisy(), Y, 99, design="points", calibration_shots=5),
+            lambda: Points(calibration_shots=5),
             "must be even.*got 5, take 6",
         ),
         (
-            lambda: acquire(noisy(), Y, 99, design="points", calibration_shots=90),
+            lambda: acquire(noisy(), Y, 99, design=Points(calibration_shots=90)),
             "every point a shot.*beside 90 of calibration",
         ),
         (lambda: CalibrationPlan([2], [5], 2), "all in 1.*got 2"),

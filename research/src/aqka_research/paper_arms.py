@@ -8,12 +8,9 @@ from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators import Allocation, Allocator, TargetFill
-from aqka.allocators.aqka import Aqka, spectrum_gradient
-from aqka.allocators.aqka_oracle import AqkaOracle
-from aqka.allocators.bernoulli import Bernoulli
-from aqka.allocators.hybrid import Hybrid
-from aqka.allocators.multinomial import Multinomial
-from aqka.allocators.multinomial_oracle import MultinomialOracle
+from aqka.allocators.aqka import Aqka, AqkaOracle, Multinomial, MultinomialOracle, spectrum_gradient
+from aqka.allocators.baselines import Bernoulli
+from aqka.allocators.nystrom import Hybrid
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, kkt_targets
 from aqka.core.pairs import PairTable

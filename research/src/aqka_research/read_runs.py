@@ -7,9 +7,10 @@ from functools import lru_cache
 from aqka._util.arrays import FloatArray, digest
 from aqka.allocators import Allocator, make_allocator
 from aqka.allocators.schedule import Schedule
+from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 from aqka_research.common_shots import CommonShots
 from aqka_research.paper_arms import arm_as_read, uses_estimated_variance
 from aqka_research.paper_reading import PaperReading
@@ -20,7 +21,7 @@ MOST_KEPT = 450
 """Runs kept in memory: those of one seed, which several experiments and readings share."""
 
 
-class ReadRun(Acquisition):
+class ReadRun(Training):
     """A finished run that remembers what was made of it."""
 
     rows: dict[str, Row]
@@ -30,6 +31,7 @@ class ReadRun(Acquisition):
         self.rows = {}
         while not self.done:
             plan = self.ask()
+            assert isinstance(plan, ShotPlan)
             self.tell(shots.hits(plan, self.round))
         return self
 
@@ -52,7 +54,7 @@ def _problem(task: Task, protocol: str) -> Problem:
     return Problem(task.y, task.ridge, reading=reading_of(protocol), true_kernel=task.kernel)
 
 
-def made_once(session: Acquisition, name: str, make: Callable[[], Row]) -> Row:
+def made_once(session: Training, name: str, make: Callable[[], Row]) -> Row:
     """Return the row that ``make`` makes of a session, which a run under a reading remembers."""
     return session.row_once(name, make) if isinstance(session, ReadRun) else make()
 

@@ -11,10 +11,10 @@ from aqka.allocators.schedule import Schedule
 from aqka.backends import Backend, MatrixBackend
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task
+from aqka.designs import KernelEstimate
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import labels_of, make_readout
-from aqka.sessions.acquire import acquire
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training, acquire
 from aqka_research.paper_arms import arm_as_read
 from aqka_research.paper_reading import PaperReading, is_reading
 from aqka_research.protocols import reading_of
@@ -85,7 +85,7 @@ def spend(
     seed: int,
     schedule: Schedule | None = None,
     backend: Backend | None = None,
-) -> Acquisition:
+) -> Training:
     """Spend a budget of shots on a backend, or else simulated on the task's exact kernel.
 
     Under a reading of the paper shots are common random numbers, drawn from the kernel of the
@@ -102,6 +102,7 @@ def spend(
         task.y,
         budget,
         method,
+        design="pairs",
         ridge=task.ridge,
         reading=reading_of(protocol),
         schedule=schedule,
@@ -111,7 +112,7 @@ def spend(
 
 
 def session_row(
-    task: Task, session: Acquisition, exact: FloatArray, readout: str | None = None
+    task: Task, session: Training, exact: FloatArray, readout: str | None = None
 ) -> Row:
     """Return how well the session's head does on the test points, and what share of pairs it saw.
 
@@ -144,7 +145,7 @@ def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
 def exact_decision(task: Task, readout: str | None = None) -> FloatArray:
     """Return f on the exact kernel at the test points: of a readout, or of the task's own ridge."""
     if readout is not None:
-        head = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
+        head = make_readout(readout).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
         return np.asarray(head.decision_function(task.test_kernel))
     alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
     return np.asarray(task.test_kernel @ alpha)
@@ -160,6 +161,6 @@ def baseline_rows(task: Task, protocol: str, readout: str | None = None) -> list
 @lru_cache(maxsize=4)
 def _exact_row(task: Task, fitted: str, readout: str | None) -> Row:
     """Return how well a readout does on the exact kernel."""
-    head = make_readout(fitted).fit_kernel(task.kernel, Problem(task.y, ridge=task.ridge))
+    head = make_readout(fitted).fit(KernelEstimate(task.kernel), Problem(task.y, ridge=task.ridge))
     decision = head.decision_function(task.test_kernel)
     return decision_row(task, decision, exact_decision(task, readout))

@@ -1,9 +1,11 @@
-"""Finds allocators, readouts and experiments by their file's name: adding one is adding a file."""
+"""Finds allocators and readouts by their class's name: adding one is adding a class."""
 
 import pkgutil
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
+from inspect import isabstract
 from typing import TypeVar
 
 from aqka._util.text import did_you_mean
@@ -14,23 +16,22 @@ Thing = TypeVar("Thing")
 
 @cache
 def _classes(package: str, kind: type) -> dict[str, type]:
-    """Return the classes of a package by name: ``AqkaOracle`` of aqka_oracle.py is ``aqka-oracle``.
-
-    A file without such a class is passed over, so that what they share can stand beside them.
-    """
+    """Return a package's concrete classes by name: ``AqkaOracle`` is ``aqka-oracle``."""
     path: Sequence[str] = import_module(package).__path__
     found = {}
     for info in pkgutil.iter_modules(path):
-        if not info.name.startswith("_"):
-            name = "".join(part.capitalize() for part in info.name.split("_"))
-            thing = getattr(import_module(f"{package}.{info.name}"), name, None)
-            if isinstance(thing, type) and issubclass(thing, kind):
-                found[info.name.replace("_", "-")] = thing
+        if info.name.startswith("_"):
+            continue
+        module = import_module(f"{package}.{info.name}")
+        for name, thing in vars(module).items():
+            own = isinstance(thing, type) and thing.__module__ == module.__name__
+            if own and issubclass(thing, kind) and not isabstract(thing):
+                found[re.sub("(?<!^)(?=[A-Z])", "-", name).lower()] = thing
     return dict(sorted(found.items()))
 
 
 def names(package: str, kind: type) -> list[str]:
-    """Return the names of the classes in a package's files."""
+    """Return the names of a package's classes of a kind."""
     return list(_classes(package, kind))
 
 

@@ -1,4 +1,4 @@
-"""Allocators, one file each; the file's name is the allocator's name."""
+"""Allocators: which pair or point gets how many shots; the class's name is the allocator's."""
 
 from aqka._util.registry import make, names
 from aqka.allocators._base import Allocation, Allocator, TargetFill

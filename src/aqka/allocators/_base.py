@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -12,26 +12,28 @@ from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, kkt_targets, raise_
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
+from aqka.core.tables import UnitTable
+from aqka.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """Shots per pair of the table, and the landmarks where the readout needs them."""
+    """Shots per unit of the table, and the landmarks where the others are reconstructed."""
 
     shots: IntArray
     landmarks: Landmarks | None = None
 
 
-def allocate_toward(score: FloatArray, table: PairTable, shots: int, rng: Generator) -> Allocation:
+def allocate_toward(score: FloatArray, table: UnitTable, shots: int, rng: Generator) -> Allocation:
     """Fill toward shots ∝ ``score`` (Algorithm 1, lines 8 and 9)."""
     # Line 8. The target is cumulative: what the shots so far and these together should look
     # like (docs/explanation/errata.md, "B_t").
     targets = kkt_targets(score, table.total + shots)
-    return Allocation(fill(targets, table.shots, shots, rng))  # line 9
+    return Allocation(fill(targets, table.unit_shots, shots, rng))  # line 9
 
 
 class Allocator(ABC):
-    """Decides which pair gets how many of a round's shots.
+    """Decides which unit, a pair or a point, gets how many of a round's shots.
 
     An allocator keeps no state: all it may know is passed in, so that a run survives a restart.
     """
@@ -44,17 +46,32 @@ class Allocator(ABC):
     it stays when the class is moved or renamed. A class without one of its own goes by its module
     and name."""
 
+    units: ClassVar[tuple[str, ...]] = ("pair",)
+    """What it can give shots to."""
+
+    steers: ClassVar[bool] = True
+    """Whether it looks at what was measured."""
+
     chooses_once: ClassVar[bool] = False
     """Whether a choice made in the first round must hold, so that only one round is possible."""
 
     @abstractmethod
-    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+    def ask(self, table: Any, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Allocate exactly ``shots`` shots, given everything measured so far."""
+
+    def over(self, unit: str) -> "Allocator":
+        """Return the allocator for units of a kind, or refuse those that it has no meaning for."""
+        if unit not in self.units:
+            raise InputError(
+                f"allocator {type(self).__name__} gives shots to {self.units[0]}s, not {unit}s; "
+                "take 'uniform', 'aqka' or 'predictive', or the other design."
+            )
+        return self
 
     def check(self, problem: Problem) -> None:  # noqa: B027
         """Raise an InputError if the problem lacks something; called before the first shot."""
 
-    def explain(self, table: PairTable, problem: Problem) -> str:
+    def explain(self, table: Any, problem: Problem) -> str:
         """Say in words what the allocator makes of what has been measured; empty if nothing."""
         return ""
 
@@ -104,6 +121,12 @@ class TargetFill(Allocator):
 class SampledScore(TargetFill):
     """Draws each shot's pair at random from the score, instead of filling toward it."""
 
+    units: ClassVar[tuple[str, ...]] = ("pair",)
+
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Draw every shot's pair independently."""
         return Allocation(sample(self.score(table, problem), shots, rng))
+
+    def over(self, unit: str) -> Allocator:
+        """Return it for pairs alone."""
+        return Allocator.over(self, unit)

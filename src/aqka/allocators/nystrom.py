@@ -1,4 +1,4 @@
-"""Nyström-QKE: random landmark rows only, the rest of the kernel reconstructed."""
+"""Nyström-QKE: landmark rows only, the rest of the kernel reconstructed."""
 
 import math
 from dataclasses import dataclass
@@ -9,12 +9,14 @@ from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, IntArray, as_count
 from aqka.allocators._base import Allocation, Allocator
-from aqka.allocators.schedule import ONE_SHOT, Schedule
-from aqka.allocators.targets import spread
+from aqka.allocators.aqka import ridge_gradient
+from aqka.allocators.schedule import ONE_LOOK, ONE_SHOT, Schedule
+from aqka.allocators.targets import fill, kkt_targets, raise_to_floor, spread
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
+from aqka.maths.spectrum import Spectrum
 
 
 def landmark_block(table: PairTable, points: IntArray) -> BoolArray:
@@ -65,3 +67,42 @@ class Nystrom(Allocator):
         points = self.choose(table, problem, rng)
         shots_per_pair = spread(landmark_block(table, points), shots, rng)
         return Allocation(shots_per_pair, Landmarks(points, keep_block=False))
+
+
+@dataclass(frozen=True)
+class NystromLeverage(Nystrom):
+    """Landmarks drawn without replacement, p ∝ ℓ_i of the warm-up kernel (Appendix C.10)."""
+
+    ledger_name: ClassVar[str] = "nystrom-leverage"
+
+    schedule: ClassVar[Schedule] = ONE_LOOK
+
+    def choose(self, table: PairTable, problem: Problem, rng: Generator) -> IntArray:
+        """Draw the landmark points by leverage."""
+        leverage = Spectrum.of(problem.reading.kernel(table)).leverage(problem.ridge)
+        weights = leverage / leverage.sum()
+        return rng.choice(table.n_points, self.count(table.n_points), replace=False, p=weights)
+
+
+@dataclass(frozen=True)
+class Hybrid(Nystrom):
+    """Landmarks by the row sums of |ĝ|, sensitivity fill within their block (Appendix C.11).
+
+    The readout keeps what was measured in the block and reconstructs the rest.
+    """
+
+    ledger_name: ClassVar[str] = "hybrid"
+
+    schedule: ClassVar[Schedule] = ONE_LOOK
+
+    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+        """Choose the landmarks from the warm-up and fill inside their rows."""
+        sensitivity = np.abs(ridge_gradient(problem.reading.kernel(table), problem))
+        row_sums = sensitivity.sum(axis=1)
+        points = np.argsort(-row_sums, kind="stable")[: self.count(table.n_points)]
+        block = landmark_block(table, points)
+        score = raise_to_floor(table.condense(sensitivity)) * problem.reading.deviation(table)
+        if not score[block].any():
+            score = np.ones_like(score)
+        targets = kkt_targets(np.where(block, score, 0.0), table.total + shots)
+        return Allocation(fill(targets, table.shots, shots, rng), Landmarks(points, True))

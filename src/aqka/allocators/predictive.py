@@ -3,45 +3,47 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from aqka._util.arrays import FloatArray
-from aqka.allocators._base import TargetFill
+from aqka.allocators._base import Allocator, TargetFill
+from aqka.allocators._points import PredictivePoints
 from aqka.allocators.schedule import EVEN_START, Schedule
-from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.pairs import PairTable
+from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.maths.sensitivity import prediction_sensitivity
-from aqka.readouts import FittedHead, make_readout
+from aqka.maths.spectrum import Spectrum
+from aqka.readouts.ridge_noise import ridge_above_noise
 
 
 @dataclass(frozen=True)
 class Predictive(TargetFill):
     """Half of the shots ∝ sqrt(G k(1-k)), the variance of the predictions; half uniform.
 
-    The coefficients and the ridge are those of the default readout, which match the noise: at the
-    paper's tiny ridge the sensitivities follow noise that the readout will filter out.
+    The coefficients and the ridge are those of the ``ridge-noise`` readout: at the paper's tiny
+    ridge the sensitivities follow noise that the readout will filter out.
     """
 
     ledger_name: ClassVar[str] = "predictive"
+    units: ClassVar[tuple[str, ...]] = ("pair", "point")
 
     floor: float = 0.0  # the uniform half is the floor
     schedule: ClassVar[Schedule] = EVEN_START
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return how far each pair moves the predictions."""
-        return head_sensitivity(make_readout(DEFAULT_READOUT).fit(table, problem), table)
+        spectrum = Spectrum.of(problem.reading.kernel(table))
+        variance = float(np.mean(KernelPrior.of(table).variances(table)))
+        ridge = ridge_above_noise(spectrum, problem, variance)
+        alpha = spectrum.solve(problem.outputs, ridge)
+        return table.condense(prediction_sensitivity(spectrum, alpha, ridge))
 
     def score(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return half of the predictions' shares, and half of equal ones."""
-        return half_uniform(super().score(table, problem))
+        score = super().score(table, problem)
+        return score / score.mean() + 1 if score.any() else score
 
-
-def head_sensitivity(head: FittedHead, table: PairTable) -> FloatArray:
-    """Return how far each pair of the table moves the predictions of a head trained on it."""
-    assert head.spectrum is not None, "a ridge keeps its decomposition"
-    alpha = head.alpha.reshape(table.n_points, -1)
-    return table.condense(prediction_sensitivity(head.spectrum, alpha, head.regularisation))
-
-
-def half_uniform(score: FloatArray) -> FloatArray:
-    """Return a score mixed half and half with an equal one, up to a factor."""
-    return score / score.mean() + 1 if score.any() else score
+    def over(self, unit: str) -> Allocator:
+        """Return it, or its like over points."""
+        return PredictivePoints() if unit == "point" else self

@@ -233,6 +233,10 @@ class Backend(ABC):
         """Return the exact kernel, rows by columns, of a backend that can compute it."""
         raise InputError(f"{type(self).__name__} has no exact kernel; it only measures.")
 
+    def states(self) -> Any:
+        """Return the exact states of the row points, one per row; None where they are unknown."""
+        return None
+
     @property
     def circuit(self) -> "QuantumCircuit | None":
         """The transpiled circuit, of a backend that has one."""

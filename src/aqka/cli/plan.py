@@ -12,9 +12,9 @@ from aqka.cli.options import AllowCode, AsJson, StudyFile, say
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
+    from aqka.designs.resolve import Choice
     from aqka.planning.device import DeviceModel
     from aqka.planning.quotes import Quote
-    from aqka.sessions.design import DesignChoice
     from aqka.study.schema import Study
 
 
@@ -43,13 +43,13 @@ def plan(
     """
     from aqka.study.backends import check_device_name
     from aqka.study.directory import prepare
-    from aqka.study.quoting import compare_designs, settle_design, study_quote
+    from aqka.study.quoting import better_design_of, settle_design, study_quote
 
     device = _device(constants or [])
     prepared = prepare(study, allow_code=allow_code)
     check_device_name(prepared.study.backend)
     prepared = replace(prepared, study=_changed(prepared.study, budget, rate))
-    found = compare_designs(prepared)
+    found = better_design_of(prepared)
     made = study_quote(settle_design(prepared, asdict(found)), device=device, queue=queue)
     show_quote(made, prepared.study.budget.rate, device, as_json, found)
 
@@ -71,7 +71,7 @@ def show_quote(
     rate: float | None,
     device: "DeviceModel",
     as_json: bool,
-    found: "DesignChoice | None" = None,
+    found: "Choice | None" = None,
 ) -> None:
     """Print a quote and what each design promises, as tables or as JSON."""
     from aqka.cli._tables import print_quote
@@ -80,21 +80,19 @@ def show_quote(
         names = ("submissions", "jobs", "executions")
         derived = {name: getattr(quote, name) for name in names} | {"total": quote.totals()}
         model = {"device": asdict(device), "sources": device.sources}
-        designs = {} if found is None else {"designs": asdict(found)}
+        better = {} if found is None else {"design": found.design.name, "reason": found.reason}
+        designs = {"better": better} if better else {}
         typer.echo(json.dumps(asdict(quote) | derived | designs | model, indent=2))
         return
     print_quote(quote, device, rate, Console())
     if found is not None:
-        errors = f"error of a kernel entry: pairs {found.pair_error:.3f}"
-        if found.point_error is not None:
-            errors += f", points {found.point_error:.3f}"
-        say(f"{_advice(quote, found)} Predicted {errors}.")
+        say(_advice(quote, found))
 
 
-def _advice(quote: "Quote", found: "DesignChoice") -> str:
-    if found.design == quote.design:
+def _advice(quote: "Quote", found: "Choice") -> str:
+    if found.design.name == quote.design:
         return f"Design: {found.reason}"
-    return f'Advice: set method.design = "{found.design}". {found.reason}'
+    return f'Advice: set method.design = "{found.design.name}". {found.reason}'
 
 
 def _device(constants: list[str]) -> "DeviceModel":

@@ -155,7 +155,7 @@ def _score_sentences(found: "NewPoints") -> list[str]:
 
 
 def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
-    from aqka.sessions.value_prediction import Values
+    from aqka.sessions import Prediction
 
     prediction, count = found.prediction, len(found.prediction.f)
     said = []
@@ -163,10 +163,10 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
         said.append(f"… and {count - SHOWN_POINTS} more; --output or --json gives all")
     spent = f"{int(prediction.shots.sum()):,} of {found.budget:,} shots; low and high are "
     spent += f"{prediction.level:.0%} intervals of the shot noise"
-    if isinstance(prediction, Values):
-        said.append(f"{count} values with {spent}")
-    else:
+    if isinstance(prediction, Prediction):
         said.append(f"{int(prediction.settled.sum())} of {count} settled with {spent}")
+    else:
+        said.append(f"{count} values with {spent}")
     if found.clipped:
         said.append(
             f"{found.clipped} points lie outside the training points' range and were clipped to it"

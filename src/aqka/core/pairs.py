@@ -1,14 +1,14 @@
 """PairTable: shots and hits per pair, which is all that is known about a measured kernel."""
 
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import MAX_POINTS, BoolArray, FloatArray, IntArray, as_count, as_counts
-from aqka._util.shown import Shown
 from aqka.core.plans import ShotPlan, checked_hits
+from aqka.core.tables import UnitTable
 from aqka.errors import InputError
 
 Diagonal = Literal["known", "measured"]
@@ -23,7 +23,7 @@ def _upper_mask(n_points: int, first_diagonal: int) -> BoolArray:
     return mask
 
 
-class PairTable(Shown):
+class PairTable(UnitTable):
     """Shots and hits of every pair that can be measured, in row-major upper-triangle order.
 
     Parameters
@@ -74,9 +74,9 @@ class PairTable(Shown):
     def _picture(self) -> FloatArray:
         return self.square(self.estimate())
 
-    def read_only(self) -> "PairTable":
+    def read_only(self) -> Self:
         """Return a copy whose counts cannot be changed, for code that is not trusted with them."""
-        copy = PairTable(self.n_points, self.diagonal)
+        copy = type(self)(self.n_points, self.diagonal)
         copy.shots, copy.hits = self.shots.copy(), self.hits.copy()
         for counts in (copy.shots, copy.hits):
             counts.setflags(write=False)
@@ -87,9 +87,9 @@ class PairTable(Shown):
         return _upper_mask(self.n_points, 0 if self.diagonal == "measured" else 1)
 
     @property
-    def total(self) -> int:
-        """All shots spent so far."""
-        return int(self.shots.sum())
+    def unit_shots(self) -> IntArray:
+        """Shots of each pair."""
+        return self.shots
 
     @property
     def unseen(self) -> BoolArray:

@@ -1,21 +1,23 @@
 """All that is known of points that were measured in Pauli settings."""
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
-from aqka._util.shown import Shown
 from aqka.core.outcome_plans import check_outcomes
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.settings import as_settings
+from aqka.core.tables import UnitTable
 from aqka.errors import InputError
 
 MAX_DENSE_QUBITS = 12
 """Beyond this the 2^n outcomes of a setting are never written out."""
 
 
-class PointTable(Shown):
+class PointTable(UnitTable):
     """Outcome counts of every point in every setting, stored sparsely.
 
     Parameters
@@ -62,18 +64,18 @@ class PointTable(Shown):
         }
 
     @property
-    def total(self) -> int:
-        """All shots spent so far."""
-        return int(self.shots.sum())
-
-    @property
     def shots_per_point(self) -> IntArray:
         """Shots of each point, all settings together."""
         return np.asarray(self.shots.sum(axis=1))
 
-    def read_only(self) -> "PointTable":
+    @property
+    def unit_shots(self) -> IntArray:
+        """Shots of each point."""
+        return self.shots_per_point
+
+    def read_only(self) -> Self:
         """Return a copy whose counts cannot be changed, for code that is not trusted with them."""
-        copy = PointTable(self.n_points, self.settings)
+        copy = type(self)(self.n_points, self.settings)
         copy.shots = self.shots.copy()
         copy.cells, copy.outcomes, copy.counts = (
             column.copy() for column in (self.cells, self.outcomes, self.counts)

@@ -66,3 +66,7 @@ class KernelPrior:
         ``k`` is the posterior mean: at K-hat = 0 the plug-in variance would claim certainty.
         """
         return np.asarray(k * (1 - k) / np.where(shots == 0, self.strength + 1, shots))
+
+    def variances(self, table: PairTable) -> FloatArray:
+        """Return the variance of K-hat of each pair of a table."""
+        return self.variance(self.posterior_mean(table), table.shots)

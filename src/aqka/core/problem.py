@@ -151,6 +151,11 @@ class Problem:
         return len(self.y)
 
     @property
+    def has_classes(self) -> bool:
+        """Whether y holds classes; else real targets."""
+        return bool(np.all(np.abs(self.y) == 1.0))
+
+    @property
     def outputs(self) -> FloatArray:
         """The targets as columns: one per class where there are more than two, else one."""
         return self.y.reshape(self.n_points, -1)
@@ -158,7 +163,7 @@ class Problem:
     @property
     def signs(self) -> FloatArray:
         """The targets as columns of -1 and +1, for heads that need classes."""
-        if np.unique(self.y).size != 2:
+        if not self.has_classes:
             raise InputError(
                 "this head needs two classes, but y holds real-valued targets; "
                 "use a ridge allocator or readout, or pass the signs of y."

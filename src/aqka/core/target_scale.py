@@ -1,5 +1,6 @@
 """Real targets in the units that heads learn in, and back."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +34,9 @@ class TargetScale:
     def of(cls, targets: FloatArray) -> "TargetScale":
         """Fit the training targets."""
         two = np.unique(targets).size == 2
-        centre = float((targets.min() + targets.max()) / 2 if two else targets.mean())
+        # An exactly rounded sum is the same on any processor, and so are the labels of a run.
+        mean = math.fsum(targets.tolist()) / len(targets)
+        centre = float((targets.min() + targets.max()) / 2) if two else mean
         spread = float(np.abs(targets - centre).max())
         if spread == 0:
             raise InputError(f"y has a single value, {targets[0]}; there is nothing to learn.")

@@ -8,13 +8,12 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
+from aqka.designs import Fidelity, KernelEstimate, Points
 from aqka.planning.budget import IBM_LIST_PRICES, price
 from aqka.planning.device import HERON
 from aqka.planning.split import zz_depth
 from aqka.readouts import labels_of, make_readout
-from aqka.sessions.acquire import acquire
-from aqka.sessions.point_heads import FidelityOfPoints
-from aqka.sessions.point_prediction import predict_points
+from aqka.sessions import acquire, predict
 
 TRAIN, QUBITS = 100, 4
 RANGE = (0.0, np.pi / 4)  # of the angles, chosen on other splits
@@ -147,7 +146,7 @@ class _Split:
 
     def exact(self) -> float:
         kernel = StatevectorBackend(self.X).kernel()
-        head = make_readout("ridge-loo").fit_kernel(kernel, self.problem)
+        head = make_readout("ridge-loo").fit(KernelEstimate(kernel), self.problem)
         return self._score(head.decision_function(self.block))
 
     def runs(self) -> "list[IrisRun]":
@@ -159,7 +158,7 @@ class _Split:
         """The usual way: the same shots on every training pair and on every test pair."""
         pairs = TRAIN * (TRAIN - 1) // 2
         session = acquire(
-            StatevectorBackend(self.X, seed=self.seed), self.y, shots * pairs, "uniform"
+            StatevectorBackend(self.X, seed=self.seed), self.y, shots * pairs, design="pairs"
         )
         rng = np.random.default_rng([self.seed, shots])
         rows = rng.binomial(shots, self.block) / shots
@@ -169,12 +168,14 @@ class _Split:
 
     def _by_points(self, shots: int) -> IrisRun:
         session = acquire(
-            StatevectorBackend(self.X, seed=self.seed), self.y, shots * TRAIN, design="points"
+            StatevectorBackend(self.X, seed=self.seed),
+            self.y,
+            shots * TRAIN,
+            design=Points(Fidelity(rank=1)),
         )
-        head = session.fit(kernel=FidelityOfPoints(rank=1))
         rounds: list[int] = []
-        found = predict_points(
-            head,
+        found = predict(
+            session.fit(),
             StatevectorBackend(self.new, seed=self.seed + 1),
             shots * len(self.new),
             on_round=lambda s: rounds.append(s.shots_spent - sum(rounds)),

@@ -12,8 +12,7 @@ from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.maths.metrics import balanced_accuracy
 from aqka.readouts import labels_of
-from aqka.sessions.acquire import acquire
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training, acquire
 
 TASKS: tuple[Callable[[int], Task], ...] = (
     lambda seed: planted_sparse(seed=seed, largest_class=0.7),
@@ -97,7 +96,7 @@ def run_demo(seeds: int, on_run: Callable[[DemoRun], None]) -> Demo:
     return demo
 
 
-def _spend_budgets(task: Task, seed: int) -> Iterator[tuple[DemoRun, Acquisition]]:
+def _spend_budgets(task: Task, seed: int) -> Iterator[tuple[DemoRun, Training]]:
     backend = MatrixBackend(task.kernel, seed=seed)
     for reading, allocator, shots_per_pair in product(READINGS, ALLOCATORS, SHOTS_PER_PAIR):
         session = acquire(

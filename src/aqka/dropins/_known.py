@@ -1,13 +1,26 @@
 """What a shot kernel knows, and what it has to buy for the rest."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray
-from aqka.dropins._requests import MoreRequest, Request
+from aqka._util.arrays import FloatArray, IntArray, rounded
+from aqka.core.points import PointTable
+from aqka.designs import PointEstimate, Points, Projected
+from aqka.dropins._requests import (
+    EvenPairs,
+    MoreRequest,
+    PairsRequest,
+    PointsRequest,
+    Request,
+    TrainingRequest,
+)
+from aqka.errors import InputError
+from aqka.sessions import Training
+
+SHIFT = 31  # a pair of point numbers is one int64
 
 
 class Known(ABC):
@@ -17,15 +30,12 @@ class Known(ABC):
     itself reads 1.
     """
 
-    thing: ClassVar[str]
-    """What shots are spent on: a pair or a point."""
-
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
 
     def numbers(self, points: FloatArray) -> IntArray:
-        """Return a number for each row, the same for equal rows."""
-        rows = np.ascontiguousarray(points + 0.0)  # -0.0 and 0.0 are one number, but two bytes
+        """Return a number for each row, the same for equal rows, but for their last bits."""
+        rows = np.ascontiguousarray(rounded(points))
         names = self._numbers
         return np.array([names.setdefault(row.tobytes(), len(names)) for row in rows])
 
@@ -38,10 +48,6 @@ class Known(ABC):
         """Return whether nothing of the kernel of some points has been measured."""
 
     @abstractmethod
-    def training(self, points: FloatArray, labels: NDArray[Any] | None) -> Request:
-        """Return the request for the training kernel."""
-
-    @abstractmethod
     def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> MoreRequest:
         """Return the request for what is unknown, each with the same shots."""
 
@@ -51,3 +57,171 @@ class Known(ABC):
     @abstractmethod
     def take(self, request: Request, session: Any) -> None:
         """Take up what the finished session of a request has measured."""
+
+
+class KnownPairs(Known):
+    """Kernel values of pairs, each bought for itself.
+
+    Examples
+    --------
+    >>> known = KnownPairs()
+    >>> a, b, c = known.numbers(np.array([[0.1], [0.2], [0.3]]))
+    >>> known.add(np.array([a]), np.array([b]), np.array([0.7]))
+    >>> known.of(np.array([b, b, a]), np.array([a, b, c]))
+    array([0.7, 1. , nan])
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: IntArray = np.zeros(0, dtype=np.int64)
+        self._values: FloatArray = np.zeros(0)
+
+    def add(self, rows: IntArray, cols: IntArray, values: FloatArray) -> None:
+        """Take up the values of pairs that were not known."""
+        keys = np.concatenate([self._keys, pair_keys(rows, cols)])
+        order = np.argsort(keys)
+        self._keys = keys[order]
+        self._values = np.concatenate([self._values, values])[order]
+
+    def of(self, rows: IntArray, cols: IntArray) -> FloatArray:
+        """Return the values of pairs, whose numbers may broadcast; NaN where unknown."""
+        keys = pair_keys(rows, cols)
+        values = np.where(np.broadcast_to(rows, keys.shape) == cols, 1.0, np.nan)
+        if self._keys.size:
+            place = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
+            values = np.where(self._keys[place] == keys, self._values[place], values)
+        return values
+
+    def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
+        """Return a kernel, with NaN for what is unknown."""
+        return self.of(self.numbers(rows)[:, None], self.numbers(cols)[None, :])
+
+    def is_new(self, points: FloatArray) -> bool:
+        """Return whether all pairs of some points are unknown."""
+        numbers = self.numbers(points)
+        other = numbers[:, None] != numbers
+        return bool(np.isnan(self.entries(points, points)[other]).all())
+
+    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> PairsRequest:
+        """Return the request for unknown pairs, each once."""
+        row_index, col_index = np.nonzero(np.isnan(self.entries(rows, cols)))
+        keys = pair_keys(self.numbers(rows)[row_index], self.numbers(cols)[col_index])
+        _, once = np.unique(keys, return_index=True)
+        used_rows, row_index = np.unique(row_index[once], return_inverse=True)
+        used_cols, col_index = np.unique(col_index[once], return_inverse=True)
+        return PairsRequest(rows[used_rows], cols[used_cols], row_index, col_index, shots)
+
+    def take(self, request: Request, session: Any) -> None:
+        """Take up the values of a request's pairs: hits / shots (Eq. 4) of those with shots.
+
+        In a training kernel a pair without shots is read as the problem reads it.
+        """
+        if isinstance(session, EvenPairs):
+            assert isinstance(request, PairsRequest)
+            seen = session.unit_shots > 0  # some may have lost theirs
+            row_index, col_index = request.row_index[seen], request.col_index[seen]
+            columns, kernel = request.columns, session.table.estimate(np.nan)
+        else:
+            assert isinstance(session, Training)
+            columns, kernel = request.rows, session.estimate().kernel
+            row_index, col_index = np.triu_indices(len(kernel), k=1)
+        rows, cols = self.numbers(request.rows)[row_index], self.numbers(columns)[col_index]
+        self.add(rows, cols, kernel[row_index, col_index])
+
+
+def pair_keys(rows: IntArray, cols: IntArray) -> IntArray:
+    """Return one number per pair, the same in either order."""
+    return np.asarray((np.minimum(rows, cols) << SHIFT) | np.maximum(rows, cols))
+
+
+class KnownPoints(Known):
+    """States of points; the entry of any two of them costs no further shot.
+
+    An entry must be the same whenever it is asked for. So all that could change with the points
+    that come later, the rank of the states and the width of a projected kernel, is decided once, by
+    the training points.
+    """
+
+    def __init__(self, design: Points) -> None:
+        super().__init__()
+        self._design = design
+        self._places: dict[int, int] = {}  # of a point's number, where its state stands
+        self._estimate: PointEstimate | None = None
+        self._n_qubits: int | None = None
+
+    def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
+        """Return a kernel, with NaN for what is unknown."""
+        left, right = self.numbers(rows), self.numbers(cols)
+        unit = self._estimate is None or self._estimate.kernel_of_points.has_unit_diagonal
+        same = (left[:, None] == right) & unit
+        found = np.where(same, 1.0, np.nan)
+        known = [np.flatnonzero(self._are_known(numbers)) for numbers in (left, right)]
+        if self._estimate is not None and known[0].size and known[1].size:
+            places = [self._of(numbers[k]) for numbers, k in zip((left, right), known, strict=True)]
+            found[np.ix_(*known)] = self._estimate.block(*places)
+            found[same] = 1.0
+        # A product of matrices need not be symmetric to the last bit.
+        return (found + found.T) / 2 if np.array_equal(left, right) else found
+
+    def is_new(self, points: FloatArray) -> bool:
+        """Return whether no point has been measured."""
+        return not self._are_known(self.numbers(points)).any()
+
+    def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> PointsRequest:
+        """Return the request for the unknown points of unknown entries, each once."""
+        unknown = np.isnan(self.entries(rows, cols))
+        points = np.vstack([rows[unknown.any(axis=1)], cols[unknown.any(axis=0)]])
+        numbers, first = np.unique(self.numbers(points), return_index=True)
+        first = np.sort(first[~self._are_known(numbers)])
+        return PointsRequest(points[first] + 0.0, shots)  # -0.0 is 0.0
+
+    def check(self, request: Request, session: Any) -> None:
+        """Refuse what could not be read, or not with the known points, before it is measured."""
+        table: PointTable = session.table
+        if self._n_qubits not in (None, table.n_qubits):
+            raise InputError(
+                f"X must have as many features as the points that are known: theirs are states of "
+                f"{self._n_qubits} qubits, got {table.n_qubits}; make another kernel for these."
+            )
+        kernel = self._design.kernel_for(table)
+        needs_width = isinstance(kernel, Projected) and kernel.gamma is None
+        if self._estimate is None and needs_width and not isinstance(request, TrainingRequest):
+            raise InputError(
+                f"points of {table.n_qubits} qubits have a projected kernel, whose width is taken "
+                "from the training points: ask for their kernel first, or call prepare(X, y)."
+            )
+        shots, least = session.budget // len(request.rows), kernel.least_shots(table.settings)
+        if shots < least:
+            raise InputError(
+                f"shots_each must be at least {least} for points of {table.n_qubits} qubits, "
+                f"so that each qubit is measured twice in X, Y and Z, got {shots}."
+            )
+
+    def take(self, request: Request, session: Any) -> None:
+        """Fit the states of a request's points, but for those whose shots were lost."""
+        table: PointTable = session.table
+        self._n_qubits = table.n_qubits
+        seen = self._design.kernel_for(table).readable(table)
+        if not seen.size:
+            return
+        first = 0 if self._estimate is None else self._estimate.n_read
+        part = table.subset(seen)
+        if self._estimate is None:
+            self._estimate = self._design.read(part, _labelled(request, seen))
+        else:
+            self._estimate = self._estimate.extended(part)
+        numbers = self.numbers(request.rows)[seen].tolist()
+        self._places.update({number: first + k for k, number in enumerate(numbers)})
+
+    def _are_known(self, numbers: IntArray) -> NDArray[np.bool_]:
+        return np.array([number in self._places for number in numbers.tolist()], dtype=np.bool_)
+
+    def _of(self, numbers: IntArray) -> IntArray:
+        return np.array([self._places[number] for number in numbers.tolist()], dtype=np.int64)
+
+
+def _labelled(request: Request, seen: IntArray) -> Any:
+    """Return the problem of the points that were seen, where they have labels."""
+    if not isinstance(request, TrainingRequest) or request.labels is None:
+        return None
+    return TrainingRequest(request.rows[seen], request.problem().y[seen]).problem()

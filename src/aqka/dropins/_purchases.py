@@ -19,8 +19,16 @@ from numpy.typing import NDArray
 from aqka.backends import Backend
 from aqka.backends.factory import BackendFactory
 from aqka.dropins._known import Known
-from aqka.dropins._request_folders import folders, load, remove, save
-from aqka.dropins._requests import MoreRequest, Request, Settings, TrainingRequest
+from aqka.dropins._requests import (
+    MoreRequest,
+    Request,
+    Settings,
+    TrainingRequest,
+    folders,
+    load,
+    remove,
+    save,
+)
 from aqka.errors import InputError, LedgerError
 from aqka.runs.driver import drive
 from aqka.runs.spend import Spend
@@ -86,6 +94,16 @@ class Purchases:
         self._broken_off: Errand | None = None  # of a kernel without a directory
 
     @property
+    def design(self) -> str:
+        """What shots are spent on: pairs or points."""
+        return self._settings.design.name
+
+    @property
+    def unit(self) -> str:
+        """A pair or a point."""
+        return self._settings.design.unit
+
+    @property
     def training_shots(self) -> int:
         """Shots on the training kernel."""
         return 0 if self.session is None else int(self.session.shots_spent)
@@ -102,7 +120,7 @@ class Purchases:
         """Measure a new request; the caller holds :meth:`alone`."""
         errand = self._errand(request)
         self.known.check(request, errand.session)
-        folder = None if self._directory is None else save(self._directory, request)
+        folder = None if self._directory is None else save(self._directory, request, self.design)
         try:
             self._finish(errand, folder)
         except Exception:
@@ -130,7 +148,11 @@ class Purchases:
 
     def _errand(self, request: Request) -> Errand:
         backend = self._factory(
-            request.rows, self._feature_map, columns=request.columns, seed=self._settings.seed
+            request.rows,
+            self._feature_map,
+            columns=request.columns,
+            seed=self._settings.seed,
+            design=self.design,
         )
         return Errand(request, request.session(self._settings, backend), backend)
 
@@ -139,7 +161,7 @@ class Purchases:
         request, session, backend = errand
         self._broken_off = errand if folder is None else None
         drive(session, backend, Spend(folder))
-        # Who fits states may be interrupted: until all is known, the request is not finished.
+        # Fitting states can be interrupted: until all is known, the request is not finished.
         self.known.take(request, session)
         self._broken_off = None
         if folder is not None:
@@ -153,7 +175,7 @@ class Purchases:
     def _catch_up(self, directory: Path) -> None:
         """Take up requests of other processes and earlier runs; one that broke off is finished."""
         for folder in folders(directory):
-            request = None if folder.name in self._taken else load(folder, self.known.thing)
+            request = None if folder.name in self._taken else load(folder, self.design)
             if request is None:
                 continue
             if isinstance(request, TrainingRequest):

@@ -40,7 +40,7 @@ def kernel_matrix(X1: ArrayLike, X2: ArrayLike, kernel: ShotKernel) -> FloatArra
 
     Examples
     --------
-    >>> kernel = ShotKernel(budget=300, test_budget=200, shots_per_pair=100)
+    >>> kernel = ShotKernel(budget=300, test_budget=200, shots_each=100, design="pairs")
     >>> kernel_matrix([[0.1, 0.2], [0.4, 0.9]], [[1.0, 0.3]], kernel).shape, kernel.shots_used
     ((2, 1), 200)
     """

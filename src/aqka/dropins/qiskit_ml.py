@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.dropins.shot_kernel import ShotKernel
+from aqka.errors import InputError
 from aqka.maths.spectrum import project_psd
 
 try:
@@ -25,13 +26,14 @@ class AqkaKernel(ShotKernel, BaseKernel):
     enforce_psd
         Whether a kernel of points with themselves is projected to the nearest positive
         semi-definite one, as an SVM needs it.
+    evaluate_duplicates : "none"
+        As in Qiskit's kernels, which can also measure identical points; here they read 1 at no
+        cost.
+    fidelity : None
+        As in Qiskit's kernels; here ``backend`` runs the shots.
     **settings
         ``budget``, ``test_budget``, ``design`` and the rest; see
         :class:`~aqka.dropins.ShotKernel`.
-
-    Notes
-    -----
-    Identical points read 1 at no cost, which Qiskit calls ``evaluate_duplicates="none"``.
 
     Examples
     --------
@@ -40,14 +42,32 @@ class AqkaKernel(ShotKernel, BaseKernel):
     >>> X = np.random.default_rng(0).uniform(0, 3, size=(12, 2))
     >>> y = np.arange(12) % 2
     >>> kernel = AqkaKernel(
-    ...     feature_map=zz_feature_map(2), budget=4500, test_budget=2000, y=y[:10]
+    ...     feature_map=zz_feature_map(2), budget=4500, test_budget=2000, y=y[:10], design="pairs"
     ... )
     >>> classes = QSVC(quantum_kernel=kernel).fit(X[:10], y[:10]).predict(X[10:])
     >>> kernel.shots_used  # 2 × 10 test pairs at 100
     6500
     """
 
-    def __init__(self, *, feature_map: Any, enforce_psd: bool = True, **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        feature_map: Any,
+        enforce_psd: bool = True,
+        evaluate_duplicates: str = "none",
+        fidelity: None = None,
+        **settings: Any,
+    ) -> None:
+        if evaluate_duplicates != "none":
+            raise InputError(
+                f"evaluate_duplicates must be 'none', got {evaluate_duplicates!r}: identical "
+                "points read 1 at no cost, and no shot is spent on them; leave it out."
+            )
+        if fidelity is not None:
+            raise InputError(
+                f"fidelity must be None, got {type(fidelity).__name__}: the shots are run by "
+                "backend=…, for example BackendFactory(SamplerBackend, sampler=make)."
+            )
         BaseKernel.__init__(self, feature_map=feature_map, enforce_psd=enforce_psd)
         ShotKernel.__init__(self, feature_map, **settings)
 
@@ -59,4 +79,5 @@ class AqkaKernel(ShotKernel, BaseKernel):
         rows, columns = self._validate_input(x_vec, y_vec)
         kernel = self.matrix(rows, columns)
         among_themselves = columns is None or np.array_equal(rows, columns)
-        return project_psd(kernel) if among_themselves and self._enforce_psd else kernel
+        wanted = among_themselves and self._enforce_psd and kernel.size
+        return project_psd(kernel) if wanted else kernel

@@ -1,5 +1,6 @@
 """ShotKernel: a kernel function that pays for its entries with shots, out of a budget."""
 
+import threading
 import uuid
 from pathlib import Path
 from typing import Any, Self
@@ -8,25 +9,26 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import FloatArray, as_count
+from aqka._util.arrays import FloatArray, as_array, as_count
 from aqka._util.shown import Shown
 from aqka.allocators import Allocator, make_allocator
-from aqka.allocators.points import PointAllocator, make_point_allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
-from aqka.core.pairs import PairTable
-from aqka.dropins._known_pairs import KnownPairs
-from aqka.dropins._known_points import KnownPoints
-from aqka.dropins._point_states import new_states
+from aqka.designs import Design, Points, as_design
+from aqka.designs.resolve import Choice, resolve
+from aqka.dropins._known import KnownPairs, KnownPoints
 from aqka.dropins._purchases import Purchases
-from aqka.dropins._requests import MoreRequest, Settings, labels_as_numbers
+from aqka.dropins._requests import (
+    MoreRequest,
+    Settings,
+    TrainingRequest,
+    design_of,
+    labels_as_numbers,
+)
 from aqka.errors import InputError, JobError
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
-from aqka.sessions.point_contract import PointKernel
-from aqka.sessions.point_kernels import as_point_kernel, check_point_kernel
+from aqka.sessions import Training
 
-DESIGNS = ("pairs", "points")
+_settling = threading.Lock()  # threads that ask at once settle on one design
 _alive: "WeakValueDictionary[str, ShotKernel]" = WeakValueDictionary()
 
 
@@ -34,17 +36,15 @@ class ShotKernel(Shown):
     """Answers requests for kernel entries, and measures what it does not know yet.
 
     The first request for a kernel of points with themselves is the *training kernel*: ``budget``
-    shots, spent by the allocator. Every other pair is measured with ``shots_per_pair`` shots out
+    shots, spent by the allocator. Every other pair is measured with ``shots_each`` shots out
     of ``test_budget``. What was measured is never bought again, a point with itself reads 1 at no
     cost, and a request that the budget does not cover is refused before its first shot.
 
-    With ``design="points"`` the same holds of points: ``budget`` is shared by the training points,
-    every other point is measured once with ``shots_per_point`` shots, and any entry of measured
-    points is free. Up to eight qubits it is the same kernel, the fidelity, read out of states that
-    are fitted to the counts, with most of a device's noise taken off. Above eight qubits it is
-    another one: the Gaussian projected kernel exp(-γ Σ ‖ρ - σ‖²) of one-qubit reduced states, with
-    a γ that the training points fix, by their leave-one-out error where there are labels and as 1
-    over the median squared distance where there are none. ``point_kernel`` chooses another.
+    Where points are measured the same holds of them: ``budget`` is shared by the training points,
+    every other point is measured once with ``shots_each`` shots, and any entry of measured points
+    is free. Up to eight qubits it is the same kernel, the fidelity, read out of states that are
+    fitted to the counts, with most of a device's noise removed. Above eight qubits it is another
+    one, a projected kernel whose width the training points fix; ``Points(kernel)`` chooses.
 
     Copies are itself, so that cloning a classifier gives it no fresh budget. A copy in another
     process shares the budget through ``directory``; without one it answers what it knows and
@@ -66,26 +66,22 @@ class ShotKernel(Shown):
         :class:`~aqka.BackendFactory` for any other.
     allocator
         A name or an object; None takes the default: even shots.
-    shots_per_pair
-        Of pairs outside the training kernel; None takes what a training pair had on average.
-    directory
+    shots_each : int, optional
+        Shots of each pair, or point, outside the training kernel. The default is what one of the
+        training kernel had on average; for points better four times 2ⁿ or more of n qubits.
+    directory : path, optional
         Where every request has its points and its ledger. None keeps nothing.
-    seed
+    seed : int, default=0
         Of every draw.
-    design
-        What a shot is spent on: ``"pairs"`` or ``"points"``.
-    shots_per_point
-        With ``design="points"``, of points outside the training kernel; None takes what a training
-        point had on average. Better four times 2ⁿ or more of n qubits.
-    point_kernel
-        With ``design="points"``: which kernel is read out of the counts, a name from
-        :func:`~aqka.sessions.point_kernel_names` or what such a name stands for. Of a
-        ``"-linear"`` one a point with itself is not 1, and is measured, too.
+    design : str or Design, default="auto"
+        What a shot is spent on: ``"pairs"``, ``"points"``, an object with options such as
+        ``Points("projected")``, or ``"auto"``, which takes the one that promises better labels
+        where as many new points follow as were trained on.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).uniform(0, 3, size=(6, 2))
-    >>> kernel = ShotKernel(budget=600, test_budget=800, y=[0, 1, 0, 1])
+    >>> kernel = ShotKernel(budget=600, test_budget=800, y=[0, 1, 0, 1], design="pairs")
     >>> kernel.matrix(X[:4]).shape, kernel.shots_used  # the training kernel
     ((4, 4), 600)
     >>> kernel.matrix(X[4:], X[:4]).shape, kernel.shots_used  # 8 pairs at 100 shots
@@ -107,60 +103,88 @@ class ShotKernel(Shown):
         test_budget: int,
         y: ArrayLike | None = None,
         backend: str | BackendFactory = STATEVECTOR,
-        allocator: str | Allocator | PointAllocator | None = None,
-        shots_per_pair: int | None = None,
+        allocator: str | Allocator | None = None,
+        shots_each: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
-        design: str = "pairs",
-        shots_per_point: int | None = None,
-        point_kernel: str | PointKernel | None = None,
+        design: str | Design = "auto",
     ) -> None:
         self.test_budget = as_count(test_budget, "test_budget", minimum=0)
         self._labels = None if y is None else labels_as_numbers(y)
-        _check_design(design, shots_per_pair, shots_per_point)
-        self._shots_each = (
-            _count_or_none(shots_per_pair, "shots_per_pair")
-            if design == "pairs"
-            else _count_or_none(shots_per_point, "shots_per_point")
-        )
-        _check_allocator(design, allocator)
-        _check_kernel(design, point_kernel)
-        self._settings = Settings(
-            *(as_count(budget, "budget"), allocator, as_count(seed, "seed", minimum=0)),
-            point_kernel,
-        )
-        self._purchases = Purchases(
-            KnownPairs() if design == "pairs" else KnownPoints(point_kernel),
-            _factory_of(backend),
-            feature_map,
-            self._settings,
-            self._labels,
-            None if directory is None else Path(directory).absolute(),
-        )
+        self._shots_each = None if shots_each is None else as_count(shots_each, "shots_each")
+        self._budget = as_count(budget, "budget")
+        self._seed = as_count(seed, "seed", minimum=0)
+        self._allocator = make_allocator(allocator)
+        self._factory, self._feature_map = _factory_of(backend), feature_map
+        self._directory = None if directory is None else Path(directory).absolute()
+        named = as_design(design) or self._design_there()
+        self._bought: Purchases | None = None if named is None else self._purchases_of(named)
         self._name = uuid.uuid4().hex
         _alive[self._name] = self
 
+    def _design_there(self) -> Design | None:
+        """Return the design of what the directory holds already."""
+        return as_design(design_of(self._directory) or "auto")
+
+    def _purchases_of(self, design: Any, reason: str = "") -> Purchases:
+        self._allocator.over(design.unit)  # refused here if it is not for this design
+        return Purchases(
+            KnownPoints(design) if isinstance(design, Points) else KnownPairs(),
+            self._factory,
+            self._feature_map,
+            Settings(self._budget, self._allocator, self._seed, design, reason),
+            self._labels,
+            self._directory,
+        )
+
+    def _purchases(self, rows: FloatArray) -> Purchases:
+        """Return what was bought; the first points settle the design where none was named."""
+        with _settling:
+            if self._bought is None:
+                there = self._design_there()
+                if there is not None:
+                    self._bought = self._purchases_of(there)
+                else:
+                    choice = self._better(rows)
+                    self._bought = self._purchases_of(choice.design, choice.reason)
+            return self._bought
+
+    def _better(self, rows: FloatArray) -> Choice:
+        """Return the design that promises better labels for training points and as many new."""
+        probe = self._factory(
+            rows[:2], self._feature_map, columns=None, seed=self._seed, design="points"
+        )
+        return resolve(
+            allocator=self._allocator,
+            n_points=max(2, len(rows)),
+            n_qubits=probe.n_qubits,
+            budget=2 * self._budget,
+            measures_pairs=probe.measures_pairs,
+        )
+
     def _figures(self) -> dict[str, object]:
-        bought, budget = self._purchases, self._settings.budget
+        bought = self._bought
+        if bought is None:
+            return {"training shots": f"0 of {self._budget:,}"}
         return {
-            "training shots": f"{bought.training_shots:,} of {budget:,}",
+            "training shots": f"{bought.training_shots:,} of {self._budget:,}",
             "other shots": f"{bought.test_shots:,} of {self.test_budget:,}",
-            f"other {bought.known.thing}s": bought.test_things,
+            f"other {bought.unit}s": bought.test_things,
         }
 
     def _picture(self) -> FloatArray | None:
         return None if self.session_ is None else self.session_._picture()
 
     @property
-    def session_(self) -> Acquisition | PointAcquisition | None:
+    def session_(self) -> Training | None:
         """The session of the training kernel; None before."""
-        session: Acquisition | PointAcquisition | None = self._purchases.session
+        session: Training | None = None if self._bought is None else self._bought.session
         return session
 
     @property
     def shots_used(self) -> int:
         """All shots so far, as far as this process knows."""
-        return self._purchases.shots_used
+        return 0 if self._bought is None else self._bought.shots_used
 
     def matrix(self, X: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
         """Return the kernel of X with itself or with other points, as measured.
@@ -168,8 +192,12 @@ class ShotKernel(Shown):
         Of X with itself it is symmetric with diagonal 1, but with shot noise need not be
         positive semi-definite; that of fitted states always is.
         """
+        shapes = [as_array(points, "X").shape for points in (X, X if columns is None else columns)]
+        if any(shape[:1] == (0,) for shape in shapes):  # nothing to measure
+            return np.zeros([shape[0] for shape in shapes])
         rows, cols = as_rows_and_columns(X, columns)
-        purchases, known = self._purchases, self._purchases.known
+        purchases = self._purchases(rows)
+        known = purchases.known
         with purchases.lock:
             if np.isnan(known.entries(rows, cols)).any():
                 with purchases.alone():
@@ -181,8 +209,8 @@ class ShotKernel(Shown):
         if np.isnan(found).any():
             lost = known.missing(rows, cols, shots=1).count
             raise JobError(
-                f"the shots of {lost} {known.thing}s were run, but their hits are lost; ask again, "
-                "and they are bought anew out of test_budget."
+                f"the shots of {lost} {purchases.unit}s were run, but their hits are lost; ask "
+                "again, and they are bought anew out of test_budget."
             )
         return found
 
@@ -194,8 +222,9 @@ class ShotKernel(Shown):
         """
         rows, _ = as_rows_and_columns(X, None)
         labels = self._labels if y is None else labels_as_numbers(y)
-        with self._purchases.alone():
-            if not np.isnan(self._purchases.known.entries(rows, rows)).any():
+        purchases = self._purchases(rows)
+        with purchases.alone():
+            if not np.isnan(purchases.known.entries(rows, rows)).any():
                 return self
             if not self._is_training(rows):
                 raise InputError(
@@ -212,7 +241,7 @@ class ShotKernel(Shown):
 
     def _is_training(self, rows: FloatArray) -> bool:
         """Return whether this is the training kernel: the first, and nothing of it known."""
-        return self.session_ is None and self._purchases.known.is_new(rows)
+        return self.session_ is None and self._purchases(rows).known.is_new(rows)
 
     def _buy_training(self, rows: FloatArray, labels: NDArray[Any] | None) -> None:
         """Measure the training kernel."""
@@ -221,21 +250,21 @@ class ShotKernel(Shown):
                 f"y labels {len(labels)} points but the training kernel is of {len(rows)}; for "
                 "parts of the training set, as in cross-validation, call prepare(X, y) first."
             )
-        request = self._purchases.known.training(rows + 0.0, labels)  # -0.0 is 0.0
-        self._purchases.carry_out(request)
+        self._purchases(rows).carry_out(TrainingRequest(rows + 0.0, labels))  # -0.0 is 0.0
 
     def _buy_missing(self, rows: FloatArray, cols: FloatArray) -> None:
         """Measure what is unknown, evenly, if the budget covers it."""
-        known = self._purchases.known
+        purchases = self._purchases(rows)
+        known = purchases.known
         if not np.isnan(known.entries(rows, cols)).any():  # another process measured it meanwhile
             return
         request = known.missing(rows, cols, self._shots_for_each())
-        self._check_budget(request)
-        self._purchases.carry_out(request)
+        self._check_budget(request, purchases)
+        purchases.carry_out(request)
 
-    def _check_budget(self, request: MoreRequest) -> None:
+    def _check_budget(self, request: MoreRequest, bought: Purchases) -> None:
         """Refuse a request before its first shot if the budget does not cover all of it."""
-        bought, things = self._purchases, f"{request.thing}s"
+        things = f"{bought.unit}s"
         left = as_count(self.test_budget, "test_budget", minimum=0) - bought.test_shots
         if request.total > left:
             raise InputError(
@@ -244,22 +273,19 @@ class ShotKernel(Shown):
                 f"Spent so far: {bought.training_shots} shots on the training kernel and "
                 f"{bought.test_shots} of {self.test_budget} on {bought.test_things} other "
                 f"{things}. Raise test_budget, ask for fewer {things}, or make the kernel with "
-                f"fewer shots_per_{request.thing}."
+                f"fewer shots_each."
             )
 
     def _shots_for_each(self) -> int:
         if self._shots_each is not None:
             return self._shots_each
-        session, thing = self.session_, self._purchases.known.thing
+        session = self.session_
         if session is None:
             raise InputError(
-                f"shots_per_{thing} is needed: no training kernel has been measured whose shots "
-                f"these {thing}s could follow. Pass shots_per_{thing}=…, or call prepare(X, y) "
-                "first."
+                "shots_each is needed: no training kernel has been measured whose shots these "
+                "could follow. Pass shots_each=…, or call prepare(X, y) first."
             )
-        table = session.table
-        count = table.n_pairs if isinstance(table, PairTable) else table.n_points
-        return max(1, round(self._settings.budget / count))
+        return max(1, round(self._budget / len(session.table.unit_shots)))
 
     def __copy__(self) -> Self:
         """Return itself: a copy must not get a fresh budget."""
@@ -272,46 +298,6 @@ class ShotKernel(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what to pickle; where the original lives, a pickled copy is the original."""
         return _revive, (type(self), dict(vars(self)))
-
-
-def _check_design(design: str, shots_per_pair: Any, shots_per_point: Any) -> None:
-    if design not in DESIGNS:
-        why = (
-            " ('auto' needs to know how many points will be asked for, and a kernel is not told; "
-            "aqka.sessions.choose_design says which is better)"
-        )
-        raise InputError(
-            f"design must be 'pairs' or 'points', got {design!r}{why if design == 'auto' else ''}."
-        )
-    wrong, right, given = (
-        ("shots_per_point", "shots_per_pair", shots_per_point)
-        if design == "pairs"
-        else ("shots_per_pair", "shots_per_point", shots_per_pair)
-    )
-    if given is not None:
-        raise InputError(
-            f"{wrong}={given!r} does not go with design={design!r}: pass {right}, or the other "
-            "design."
-        )
-
-
-def _check_kernel(design: str, point_kernel: str | PointKernel | None) -> None:
-    """Refuse what counts cannot be read as here, before the first shots are due."""
-    check_point_kernel(point_kernel, design)
-    if point_kernel is not None:
-        new_states(as_point_kernel(point_kernel))
-
-
-def _check_allocator(design: str, allocator: Any) -> None:
-    """Tell a wrong name now, not when the first shots are due."""
-    if design == "pairs":
-        make_allocator(allocator)
-    else:
-        make_point_allocator(allocator or DEFAULT_POINT_ALLOCATOR)
-
-
-def _count_or_none(value: int | None, name: str) -> int | None:
-    return None if value is None else as_count(value, name)
 
 
 def _factory_of(backend: Any) -> BackendFactory:

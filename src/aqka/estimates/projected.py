@@ -8,12 +8,16 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.core.points import PointTable
 from aqka.core.settings import LETTERS
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
+
+PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+"""X, Y and Z."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,12 @@ def reduced_states(
     if otherwise is not None:
         means = np.where(few, otherwise.expectations, means)
         variances = np.where(few, otherwise.variances, variances)
+    return _states_of(means, variances, operators, n, locality)
+
+
+def _states_of(
+    means: FloatArray, variances: FloatArray, operators: "list[Operator]", n: int, locality: int
+) -> ReducedStates:
     # ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)².
     # A one-qubit operator belongs to every pair that has its qubit.
     shared = n - 1 if locality == 2 else 1
@@ -237,3 +247,19 @@ def linear_projected_kernel(
     if others is None:
         kernel[np.diag_indices_from(kernel)] -= states.variances @ states.weights
     return np.asarray(kernel + states.n_states / 2**states.locality)
+
+
+def exact_reduced_states(vectors: NDArray[np.complex128], locality: int = 1) -> ReducedStates:
+    """Return the reduced states of exact pure states, one per row; they have no shot noise."""
+    n = int(vectors.shape[1]).bit_length() - 1
+    operators = _operators(n, locality)
+    # Axis 1 + q of the tensor is qubit n - 1 - q: qubit 0 is the least significant bit.
+    tensor = np.asarray(vectors).reshape(-1, *(2,) * n)
+    means = np.empty((len(vectors), len(operators)))
+    for k, (group, letters) in enumerate(operators):
+        turned = tensor
+        for qubit, letter in zip(group, letters, strict=True):
+            axis = n - qubit
+            turned = np.moveaxis(np.tensordot(PAULI[letter], turned, axes=(1, axis)), 0, axis)
+        means[:, k] = np.sum(tensor.conj() * turned, axis=tuple(range(1, n + 1))).real
+    return _states_of(means, np.zeros_like(means), operators, n, locality)

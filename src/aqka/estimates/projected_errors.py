@@ -33,16 +33,6 @@ class DistanceErrors:
     distances: FloatArray
     variances: FloatArray
 
-    def gaussian_interval(self, gamma: float, deviations: float = 1.96) -> tuple[FloatArray, ...]:
-        """Return lower and upper ends of intervals for exp(-γD): those of D, turned over.
-
-        Not K̂ ± a standard error: where γ sqrt(Var D) is not small, K̂ is far from normal, and such
-        an interval covered 77 % where it should have covered 95 %.
-        """
-        width = deviations * np.sqrt(self.variances)
-        ends = (self.distances + width, self.distances - width)
-        return tuple(np.exp(-gamma * np.maximum(end, 0.0)) for end in ends)
-
 
 def expectation_covariances(
     table: PointTable, states: ReducedStates, confusion: FloatArray | None = None

@@ -1,5 +1,6 @@
 """What the estimators share: from points to a fitted head, and from there to predictions."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -11,77 +12,74 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.backends.factory import STATEVECTOR
-from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.problem import Problem
+from aqka.designs import PairEstimate, PointEstimate, Settle
+from aqka.designs.point_kernels import MOST_POINTS_OF_A_VARIANCE, StateEstimate
 from aqka.errors import InputError
-from aqka.estimators._bought_kernel import Purchase
-from aqka.estimators._training_kernel import OnRound
-from aqka.estimators.kernel_source import is_precomputed, kernel_source
+from aqka.estimators._source import OnRound, Purchase, is_precomputed, kernel_source
+from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.intervals import with_total_interval
 from aqka.planning.quotes import PREDICTIONS
-from aqka.readouts import Readout, make_readout
-from aqka.sessions.prediction_result import Prediction
-from aqka.sessions.value_prediction import ValuePrediction
+from aqka.readouts import Estimate, Readout, make_readout
+from aqka.runs.ledger import LEDGER_NAME
+
+PARAMETERS = """\
+Parameters
+----------
+feature_map : circuit, function or str, optional
+    What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
+    ``"zz"``, ``"zz-full"`` or ``"z"``. The default is the ZZ map, one qubit per feature.
+backend : str, device, BackendFactory or finished run, default="statevector"
+    ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
+    ``"matrix-product"``; a device of Qiskit's, such as ``FakeFez()``; a
+    :class:`~aqka.BackendFactory` for any other, or with options; or a kernel that costs no shots:
+    ``"precomputed"``, where X is the kernel itself (in ``predict`` the test-by-train block), or a
+    finished run of pairs or points (its directory, session or table of counts), where X is one
+    column of its point numbers.
+budget : int or str, optional
+    Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20 at $96/min"``. For
+    training, or with ``new_points`` for training and predictions together. The default is 16 shots
+    a pair, or 16 · 2ⁿ a point of n qubits (at most 10 qubits count).
+allocator : str or Allocator, optional
+    How the shots are shared out; see :func:`~aqka.allocator_names`. The default is uniform.
+{head}test_shots : int, optional
+    Shots for each new point that ``predict`` may spend without a budget of its own. The default
+    takes exact entries from a simulator.
+directory : path, optional
+    Where each fit and each prediction keeps its ledger, in a folder of its own. What was measured
+    there before, with the same data and settings, is not bought again.
+seed : int, default=0
+    Seed of every draw.
+verbose : bool, default=False
+    Show the progress of a fit or a prediction by shots: in a terminal, in a notebook, else as
+    lines on the standard error.
+design : str or Design, default="auto"
+    What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that shots
+    grow with their number and new points cost what training points do; a design with options,
+    such as ``Points("projected", calibration_shots=4000)``; or ``"auto"``, which takes the one
+    that promises better labels. ``allocation_reason_`` says why.
+new_points : int, optional
+    Points that will be predicted out of ``budget``, which is split with a reason, or by
+    ``test_shots``; ``quote_`` says how. The budget is then a ceiling too: a fit or a prediction
+    that would exceed it is not submitted.
+
+"""
 
 
 class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: the kernel's way from shots to a fitted head, and predictions.
+    """What the estimators share: the kernel's way from shots to a fitted head, and predictions."""
 
-    Parameters
-    ----------
-    feature_map
-        What the backend takes as one, such as a Qiskit circuit, a PennyLane function or the name
-        ``"zz"``, ``"zz-full"`` or ``"z"``; None for the ZZ map, one qubit per feature.
-    backend
-        ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
-        ``"matrix-product"``; a device of Qiskit's, such as ``FakeFez()``; a
-        :class:`~aqka.BackendFactory` for any other, or with options; or a kernel that costs no
-        shots: ``"precomputed"``, where X is the kernel itself (in ``predict`` the test-by-train
-        block), or a finished run of pairs or points (its directory, session or table of counts),
-        where X is one column of its point numbers.
-    budget
-        Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20"``. For
-        training, or with ``new_points`` for training and predictions together. None is 16 shots a
-        pair, or 16 · 2ⁿ a point of n qubits (ten at most are counted).
-    allocator, readout
-        A name or an object; see :func:`~aqka.allocator_names`, :func:`~aqka.readout_names`. None
-        is the default of the design: uniform shots, and the readout ``"ridge-noise"`` of pairs,
-        ``"ridge-loo"`` of points.
-    test_shots
-        Shots a point that ``predict`` may spend where it is given no budget. None takes exact
-        entries from a simulator.
-    directory
-        Where each fit and each prediction keeps its ledger, in a folder of its own. What was
-        measured there before, with the same data and settings, is not bought again.
-    seed
-        Of every draw.
-    verbose
-        Show how far a fit or a prediction by shots is: in a terminal, in a notebook, else as lines
-        on the standard error.
-    design
-        What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that
-        shots grow with their number and new points cost what training points do; or ``"auto"``,
-        which takes the one that :func:`~aqka.sessions.choose_design` predicts the smaller error
-        for, with ``new_points``, or as many as are trained on where none are told.
-        ``allocation_reason_`` says why.
-    new_points
-        Points that will be predicted out of ``budget``, which is split with a reason, or by
-        ``test_shots``; ``quote_`` says how. It is then a ceiling too: a fit or a prediction that
-        does not fit under it any more is not submitted.
-    rate
-        Price of a QPU minute, which a budget in money needs.
-    calibration_shots
-        With ``design="points"``: shots of the training budget for a calibration of the device's
-        readout, whose errors are then taken out of training and predictions; see
-        :class:`~aqka.sessions.PointAcquisition`.
-    point_kernel
-        With ``design="points"``, or with a finished run of points as the backend: which kernel is
-        read out of the counts. ``"purified"``, the fidelity of fitted states with most of a
-        device's noise taken off; ``"device"``, the same with the noise, as pairs would have it;
-        ``"projected"`` or ``"projected-2"``, of one- or two-qubit reduced states, and with
-        ``"-linear"`` their mean overlap; or a :class:`~aqka.sessions.PointKernel`. None is
-        ``"purified"`` up to eight qubits and a projected kernel above.
-    """
+    _head_parameter = """\
+readout : str or Readout, optional
+    How the head is fitted; see :func:`~aqka.readout_names`. The default is that of the design:
+    ``"ridge-noise"`` for pairs, ``"ridge-loo"`` for points.
+"""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Put the parameters into the documentation of each estimator, before its examples."""
+        super().__init_subclass__(**options)
+        parameters = PARAMETERS.format(head=cls._head_parameter)
+        cls.__doc__ = cleandoc(cls.__doc__ or "").replace("Examples\n-", f"{parameters}Examples\n-")
 
     def __init__(
         self,
@@ -95,11 +93,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         directory: str | Path | None = None,
         seed: int = 0,
         verbose: bool = False,
-        design: str = "pairs",
+        design: Any = "auto",
         new_points: int | None = None,
-        rate: float | None = None,
-        calibration_shots: int = 0,
-        point_kernel: Any = None,
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -112,9 +107,6 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
         self.design = design
         self.new_points = new_points
-        self.rate = rate
-        self.calibration_shots = calibration_shots
-        self.point_kernel = point_kernel
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""
@@ -122,15 +114,14 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = is_precomputed(self.backend)
         return tags
 
-    def _chosen_readout(self) -> Readout | None:
-        """Return the readout that was named; None leaves it to the design."""
-        return None if self.readout is None else make_readout(self.readout)
+    def _chosen_readout(self, default: str) -> Readout:
+        """Return the readout that was named, or that of the design."""
+        return make_readout(default if self.readout is None else self.readout)
 
     def _fit_problem(
         self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
     ) -> None:
         """Measure or take the kernel of X, and train the head on it."""
-        readout = self._chosen_readout()
         purchase = Purchase(
             self.feature_map,
             self.budget,
@@ -140,25 +131,23 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
             self.verbose,
             self.design,
             self.new_points,
-            self.rate,
             self.test_shots,
-            self.calibration_shots,
-            self.point_kernel,
         )
         self.source_ = kernel_source(self.backend, X, purchase)
-        training = self.source_.training(problem, on_round)
-        self.problem_ = problem
-        self.quote_ = self.source_.quote(training)
-        self.session_, self.table_ = training.session, training.table
-        self.ledger_path_ = training.ledger_path
-        self.shots_used_ = training.shots
-        choice = self.source_.choice
-        self.allocation_reason_ = " ".join(
-            [*([] if choice is None else [choice.reason]), training.reason]
-        )
-        self.head_ = training.fit(readout, problem)
-        self.kernel_, self.kernel_variance_ = training.read(self.head_)
-        self.diagnostics_ = training.diagnose(problem, self.head_, self.kernel_variance_)
+        estimate = self.source_.estimate(problem, on_round)
+        session = self.source_.session
+        self.problem_, self.session_, self.quote_ = problem, session, self.source_.quote
+        self.allocation_reason_ = self.source_.reason
+        self.table_ = getattr(estimate, "table", None)
+        directory = self.source_.directory
+        self.ledger_path_ = None if directory is None else directory / LEDGER_NAME
+        self.shots_used_ = 0 if session is None else session.shots_spent
+        self.head_ = self._chosen_readout(estimate.design.default_readout).fit(estimate, problem)
+        # The kernel of very many points would take more memory than all else.
+        many = problem.n_points > MOST_POINTS_OF_A_VARIANCE and isinstance(estimate, StateEstimate)
+        self.kernel_ = None if many else estimate.kernel
+        self.kernel_variance_ = None if many else estimate.variance
+        self.diagnostics_ = None if many else _diagnose(estimate, problem)
 
     def _test_points(self, X: Any, budget: int | None) -> tuple[NDArray[Any], int]:
         """Return points to predict by shots, and the shots for them."""
@@ -168,12 +157,10 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _with_total_interval(self, found: Any) -> Any:
         """Return a prediction with intervals that count the training shots."""
-        readout = self._chosen_readout() or make_readout(DEFAULT_READOUT)
-        if isinstance(found, Prediction):
-            return with_total_interval(found, self.session_, readout)
-        if isinstance(found, ValuePrediction):
-            return with_total_interval(found, self.session_, readout)
-        raise InputError("total intervals are those of pairs; with design='points' leave total.")
+        if self.session_ is None:
+            raise InputError("total: this kernel was not bought here, so its shots are unknown.")
+        readout = self._chosen_readout(self.session_.design.default_readout)
+        return with_total_interval(found, self.session_, readout)
 
     def _test_budget(self, n_points: int) -> int:
         if self.test_shots is not None:
@@ -191,7 +178,18 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     def _without_shots(self, X: Any) -> FloatArray:
         """Return f of the test points from exact or given entries."""
         points = validate_data(self, X, reset=False)
-        return self.source_.decide(self.head_, points, self.problem_)
+        return self.source_.decide(self.head_, points)
+
+
+def _diagnose(estimate: Estimate, problem: Problem) -> Diagnostics | None:
+    """Say whether adaptive shots on pairs are worth it; None for a kernel they cannot measure."""
+    if isinstance(estimate, PairEstimate):
+        return diagnose(estimate.table, problem)
+    if isinstance(estimate, StateEstimate):
+        return diagnose(problem.new_table(), problem, estimate.kernel, estimate.rough_variance())
+    if isinstance(estimate, PointEstimate):
+        return None
+    return diagnose(problem.new_table(), problem, estimate.kernel)
 
 
 class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignore[misc]
@@ -253,7 +251,7 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
             see :func:`~aqka.insight.with_total_interval`. Takes many refits.
         """
         points, shots = self._test_points(X, budget)
-        found = self.source_.predict(self.head_, points, shots, error_rate, level)
+        found = self.source_.predict(self.head_, points, shots, Settle(error_rate), level)
         return self._with_total_interval(found) if total else found
 
     def decision_function(self, X: Any, budget: int | None = None) -> FloatArray:

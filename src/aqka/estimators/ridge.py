@@ -10,18 +10,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
 from aqka.core.target_scale import TargetScale
+from aqka.designs import Never
 from aqka.errors import InputError
 from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
-from aqka.estimators._training_kernel import OnRound
-from aqka.estimators.calibration import (
+from aqka.estimators._source import OnRound
+from aqka.estimators.probabilities import (
     fit_temperature,
-    held_out_decisions,
     left_out_decisions,
     probabilities,
     score_per_class,
 )
 from aqka.readouts.balanced import Balanced
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Values
 
 
 class QuantumRidgeClassifier(QuantumClassifier):
@@ -45,13 +45,9 @@ class QuantumRidgeClassifier(QuantumClassifier):
     """
 
     def _after_fit(self, numbers: NDArray[Any]) -> None:
-        """Scale decision values to probabilities, by points held out of the measured kernel."""
-        y, ridge = self.problem_.outputs, self.head_.regularisation
-        if self.kernel_ is None:  # of very many points
-            held_out = left_out_decisions(self.head_.states.features(), y, ridge)
-        else:
-            held_out = held_out_decisions(self.kernel_, y, ridge)
-        self.temperature_ = fit_temperature(score_per_class(held_out), numbers)
+        """Scale decision values to probabilities, by points left out of the fit."""
+        left_out = left_out_decisions(self.head_, self.problem_)
+        self.temperature_ = fit_temperature(score_per_class(left_out), numbers)
 
     def predict_proba(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return the probability of each class, calibrated on held-out training points."""
@@ -87,7 +83,7 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
 
         ``on_round`` is called with the session after every round that is bought.
         """
-        if isinstance(self._chosen_readout(), Balanced):
+        if isinstance(self._chosen_readout("ridge-noise"), Balanced):
             raise InputError(
                 "readout 'balanced' moves the border between classes, and a regression has none; "
                 "use 'ridge-noise'."
@@ -118,7 +114,7 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
             see :func:`~aqka.insight.with_total_interval`. Takes many refits.
         """
         points, shots = self._test_points(X, budget)
-        found = self.source_.predict_values(self.head_, points, shots, level)
+        found: Values = self.source_.predict(self.head_, points, shots, Never(), level)
         found = self._with_total_interval(found) if total else found
         return found.in_units(self.scale_, self.intercept_)
 

@@ -19,11 +19,6 @@ class QuantumSVC(QuantumClassifier):
 
     More than two classes are separated each from the rest, by machines that share one kernel.
 
-    Parameters
-    ----------
-    C
-        Box of the dual.
-
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -34,6 +29,11 @@ class QuantumSVC(QuantumClassifier):
     >>> bool(model.score(X[60:], y[60:]) > 0.8)
     True
     """
+
+    _head_parameter = f"""\
+C : float, default={DEFAULT_C:g}
+    Box of the dual: the larger, the fewer training points are left on the wrong side.
+"""
 
     def __init__(
         self,
@@ -47,11 +47,8 @@ class QuantumSVC(QuantumClassifier):
         directory: str | Path | None = None,
         seed: int = 0,
         verbose: bool = False,
-        design: str = "pairs",
+        design: Any = "auto",
         new_points: int | None = None,
-        rate: float | None = None,
-        calibration_shots: int = 0,
-        point_kernel: Any = None,
     ) -> None:
         super().__init__(
             feature_map,
@@ -64,13 +61,10 @@ class QuantumSVC(QuantumClassifier):
             verbose=verbose,
             design=design,
             new_points=new_points,
-            rate=rate,
-            calibration_shots=calibration_shots,
-            point_kernel=point_kernel,
         )
         self.C = C
 
-    def _chosen_readout(self) -> Readout:
+    def _chosen_readout(self, default: str) -> Readout:
         return Svm()
 
     def _make_problem(self, y: NDArray[np.int64]) -> Problem:

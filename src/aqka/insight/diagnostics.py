@@ -10,6 +10,7 @@ from aqka._util.arrays import BoolArray, FloatArray, as_kernel
 from aqka.allocators.aqka import ridge_gradient, spectrum_gradient
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
+from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
@@ -196,6 +197,6 @@ def cross_validated_right(
             part = Problem(labels[kept], problem.ridge, problem.C, problem.reading)
         except InputError:  # too few classes are left
             return None
-        head = readout.fit_kernel(kernel[np.ix_(kept, kept)], part)
+        head = readout.fit(KernelEstimate(kernel[np.ix_(kept, kept)]), part)
         right[held] = head.predict(kernel[np.ix_(held, kept)]) == labels[held]
     return right

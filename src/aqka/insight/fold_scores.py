@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
+from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.maths.metrics import FOLDS, Fold
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import labels_of, make_readout
-from aqka.readouts.ridge_loo import RIDGE_GRID, loo_residuals
+from aqka.readouts.ridge_loo import RIDGE_GRID
 
 REPEATS = 2  # the error of more hardly shrinks, see standard_error
 
@@ -210,7 +211,7 @@ class KernelHead:
         train, centre = self._problem(fold.kept)
         inner = kernel[np.ix_(fold.kept, fold.kept)]
         block = (kernel if rows is None else rows)[np.ix_(fold.held, fold.kept)]
-        fitted = make_readout("svm" if self.svm else "ridge-loo").fit_kernel(inner, train)
+        fitted = make_readout("svm" if self.svm else "ridge-loo").fit(KernelEstimate(inner), train)
         return self._answers(fitted.decision_function(block), train, centre)
 
     def judge(self, kernel: FloatArray, points: IntArray) -> float:
@@ -220,7 +221,7 @@ class KernelHead:
         """
         problem, centre = self._problem(points)
         spectrum, ridges = Spectrum.of(kernel[np.ix_(points, points)]), np.asarray(RIDGE_GRID)
-        residuals = [loo_residuals(spectrum, output, ridges) for output in problem.outputs.T]
+        residuals = [spectrum.loo_residuals(output, ridges) for output in problem.outputs.T]
         best = int(np.argmin(sum(np.sum(found**2, axis=0) for found in residuals)))
         left_out = problem.outputs - np.stack([found[:, best] for found in residuals], axis=1)
         answers = self._answers(left_out.reshape(problem.y.shape), problem, centre)

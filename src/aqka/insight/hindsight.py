@@ -8,14 +8,15 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.allocators.predictive import head_sensitivity
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
+from aqka.designs import PairEstimate
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.diagnostics import cross_validated_right
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.sensitivity import prediction_sensitivity
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.maths.theory import cauchy_schwarz_ratio
 from aqka.readouts import FittedHead, Readout
 from aqka.readouts.ridge_noise import RidgeNoise
@@ -69,20 +70,25 @@ def steering(
     ``head`` is what the ``ridge-noise`` readout makes of the table, where that is known already.
     """
     if head is None:
-        head = RidgeNoise().fit(table, problem)
+        head = RidgeNoise().fit(PairEstimate(table, problem), problem)
     ratio, best = _ratios(table, head)
     if repetitions == 0:
         return Steering(ratio, None, best)
     rng = np.random.default_rng(seed)
     chances = hit_chances(table, problem, spectrum=head.spectrum)
     redrawn = (redraw_counts(table, chances, rng) for _ in range(repetitions))
-    others = [_ratios(other, RidgeNoise().fit(other, problem))[0] for other in redrawn]
+    others = [
+        _ratios(other, RidgeNoise().fit(PairEstimate(other, problem), problem))[0]
+        for other in redrawn
+    ]
     return Steering(ratio, float(np.sqrt(np.mean((np.array(others) - ratio) ** 2))), best)
 
 
 def _ratios(table: PairTable, head: FittedHead) -> tuple[float, float]:
     """Return the variance over that of even shots, as it is and as it could be at best."""
-    squared = head_sensitivity(head, table) ** 2
+    assert isinstance(head.spectrum, Spectrum)
+    moved = prediction_sensitivity(head.spectrum, head.coefficients, head.regularisation)
+    squared = table.condense(moved) ** 2
     prior = KernelPrior.of(table)
     k = prior.posterior_mean(table)
     known = table.shots + prior.strength
@@ -199,7 +205,7 @@ def hit_chances(
     table: PairTable,
     problem: Problem,
     landmarks: Landmarks | None = None,
-    spectrum: Spectrum | None = None,
+    spectrum: Spectrum | FeatureSpectrum | None = None,
 ) -> FloatArray:
     """Return the chance of a hit per pair, by the kernel without its shot noise.
 
@@ -213,7 +219,7 @@ def kernel_without_noise(
     table: PairTable,
     problem: Problem,
     landmarks: Landmarks | None,
-    spectrum: Spectrum | None = None,
+    spectrum: Spectrum | FeatureSpectrum | None = None,
 ) -> FloatArray:
     """Return the estimated kernel without the eigenvalues that shot noise alone can give.
 
@@ -221,7 +227,7 @@ def kernel_without_noise(
     in would let the readout choose its ridge as if noise were signal, and so hide the bias that
     the true noise gives it.
     """
-    if spectrum is None:
+    if not isinstance(spectrum, Spectrum):
         spectrum = Spectrum.of(estimate_kernel(table, problem, landmarks))
     values, vectors = spectrum.measured, spectrum.vectors
     kept = values > min(noise_floor(table), values[-1] / 2)

@@ -9,16 +9,17 @@ from numpy.random import Generator
 from aqka._util.arrays import BoolArray, FloatArray, as_count
 from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.problem import Problem
+from aqka.designs import KernelEstimate, PairEstimate
+from aqka.designs.pairs import DecidedRows, row_prior
 from aqka.errors import InputError
 from aqka.insight.hindsight import hit_chances, redraw_counts
+from aqka.maths.metrics import normal_quantile
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead, Readout, make_readout
 from aqka.readouts.ridge_loo import RIDGE_GRID
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.prediction_result import Prediction, normal_quantile, row_prior
-from aqka.sessions.value_prediction import ValuePrediction
+from aqka.sessions import Prediction, Training, Values
 
-AnyPrediction = TypeVar("AnyPrediction", Prediction, ValuePrediction)
+AnyPrediction = TypeVar("AnyPrediction", bound=Values)
 
 PLAUSIBLE = 2.0  # standard errors of the held-out error within which a ridge may be the best one
 BEYOND = 0.5  # of the targets' range: no head that learnt predicts farther outside it
@@ -43,7 +44,7 @@ class HeadErrors:
     @classmethod
     def of(
         cls,
-        session: Acquisition,
+        session: Training,
         readout: Readout,
         rows: FloatArray,
         repetitions: int,
@@ -52,10 +53,10 @@ class HeadErrors:
         """Draw the session's shots anew, from a kernel like the measured one but without noise."""
         table, problem, landmarks = session.table, session.problem, session.landmarks
         chances = hit_chances(table, problem, landmarks)
-        without_noise = readout.fit_kernel(table.square(chances), problem)
+        without_noise = readout.fit(KernelEstimate(table.square(chances)), problem)
         heads = [
-            readout.fit(redraw_counts(table, chances, rng), problem, landmarks)
-            for _ in range(repetitions)
+            readout.fit(PairEstimate(again, problem, landmarks), problem)
+            for again in (redraw_counts(table, chances, rng) for _ in range(repetitions))
         ]
         truth = _outputs(without_noise, rows)
         redrawn = np.stack([_outputs(head, rows) for head in heads]) - truth
@@ -104,7 +105,7 @@ def _held_out_errors(spectrum: Spectrum, y: FloatArray, ridge: float) -> FloatAr
 
 def with_total_interval(
     prediction: AnyPrediction,
-    session: Acquisition,
+    session: Training,
     readout: str | Readout = DEFAULT_READOUT,
     *,
     repetitions: int = 50,
@@ -122,7 +123,7 @@ def with_total_interval(
     Parameters
     ----------
     prediction
-        What :func:`~aqka.predict` or :func:`~aqka.sessions.predict_values` returned.
+        What :func:`~aqka.predict` returned for a run of pairs.
     session
         The finished training session whose head made the prediction.
     readout
@@ -146,37 +147,35 @@ def with_total_interval(
     chosen = make_readout(readout)
     repetitions = as_count(repetitions, "repetitions", minimum=2)
     rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
+    if not isinstance(prediction.decided, DecidedRows):
+        raise InputError("total intervals are those of pairs; with design='points' leave total.")
     _check_head(prediction, session, chosen)
     rows = row_prior(prediction.head).mean_rows(prediction.table)
     errors = HeadErrors.of(session, chosen, rows, repetitions, rng)
     quantile = normal_quantile(prediction.level)
-    n_outputs = prediction.reading.values.shape[1]
+    n_outputs = prediction.head.coefficients.shape[1]
     alone = np.eye(n_outputs)[:, None, :].repeat(len(rows), axis=1)
     reach = np.stack([_reach(prediction, errors, one, quantile) for one in alone], axis=1)
-    reach = reach.reshape(prediction.f.shape)
-    if isinstance(prediction, ValuePrediction):
-        reach = reach * prediction.unit
-    low, high = prediction.f - reach, prediction.f + reach
-    if isinstance(prediction, ValuePrediction):
-        return replace(prediction, total_low=low, total_high=high)
-    flip = _could_flip(prediction, errors, quantile)
-    return replace(prediction, total_low=low, total_high=high, could_flip=flip)
+    reach = reach.reshape(prediction.f.shape) * prediction.unit
+    found = replace(prediction, total_low=prediction.f - reach, total_high=prediction.f + reach)
+    if isinstance(found, Prediction):
+        return replace(found, could_flip=_could_flip(found, errors, quantile))
+    return found
 
 
 def _reach(
-    prediction: Prediction | ValuePrediction,
+    prediction: Values,
     errors: HeadErrors,
     mixture: FloatArray,
     quantile: float,
 ) -> FloatArray:
     """Return how far the interval of a mixture of outputs reaches, for each point."""
-    variance = prediction.reading.variance(mixture) + errors.variance(mixture)
+    assert isinstance(prediction.decided, DecidedRows)
+    variance = prediction.decided.reading.variance(mixture) + errors.variance(mixture)
     return np.asarray(quantile * np.sqrt(variance))
 
 
-def _check_head(
-    prediction: Prediction | ValuePrediction, session: Acquisition, readout: Readout
-) -> None:
+def _check_head(prediction: Values, session: Training, readout: Readout) -> None:
     """Refuse a session or a readout that the prediction's head did not come from."""
     again = session.fit(readout)
     if not np.array_equal(again.alpha, prediction.head.alpha):

@@ -15,6 +15,7 @@ from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import fidelities
 from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
 from aqka.core.target_scale import TargetScale
+from aqka.designs import Never
 from aqka.insight.exact_kernels import ComplexArray, FeatureMap, map_states
 from aqka.insight.fold_scores import (
     FoldScores,
@@ -25,7 +26,7 @@ from aqka.insight.fold_scores import (
     score_folds,
 )
 from aqka.maths.metrics import Fold
-from aqka.sessions import acquire, predict, predict_values
+from aqka.sessions import acquire, predict
 
 SMALLEST_BUDGET = 2
 
@@ -108,8 +109,9 @@ def _buy_and_predict(
     backend = MatrixBackend(block, rectangular=True, seed=seed)
     budget = block.size * spending.test_shots
     if scale is None:
-        return predict(head, backend, budget).labels
-    return predict_values(head, backend, budget).in_units(scale.spread, scale.centre).f
+        return np.asarray(predict(head, backend, budget).labels)
+    values = predict(head, backend, budget, stop=Never()).in_units(scale.spread, scale.centre)
+    return np.asarray(values.f)
 
 
 def measure_evenly(

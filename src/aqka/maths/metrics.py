@@ -104,3 +104,16 @@ def split_folds(n_points: int, folds: int = FOLDS) -> Iterator[Fold]:
     order = np.random.default_rng(FOLD_SEED).permutation(n_points)
     for held in np.array_split(order, min(folds, n_points)):
         yield Fold(np.setdiff1d(order, held), held)
+
+
+def normal_quantile(level: float) -> float:
+    """Return how many standard deviations a two-sided interval of a level reaches.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.9), 3)
+    1.645
+    """
+    from scipy.special import ndtri  # imported here: `import aqka` need not wait for it
+
+    return float(ndtri((1 + level) / 2))

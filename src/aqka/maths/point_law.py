@@ -92,3 +92,19 @@ def equivalent_pair_shots(n_qubits: int, shots: float, spread: KernelSpread | No
     here = KernelSpread.cautious(n_qubits) if spread is None else spread
     by_error = here.shot_variance / kernel_error(n_qubits, shots, here)
     return min(by_error, state_fidelity(n_qubits, shots) ** 2 * shots / 4)
+
+
+def label_shots(n_qubits: int, shots: float) -> float:
+    """Return the shots on *every pair* that label new points as well as S shots a point: F²S/4.
+
+    A fit that has lost part of its state answers closer to 1/d everywhere. That is an error of the
+    kernel's entries, but only shrinks the decision function: its signal falls by F² while the
+    noise, F² (4/S) mean K(1-K), falls too. The signal-to-noise ratio, which decides labels, is that
+    of F²S/4 shots on every pair.
+
+    Examples
+    --------
+    >>> round(label_shots(4, 2048)), round(label_shots(8, 512))
+    (505, 57)
+    """
+    return state_fidelity(n_qubits, shots) ** 2 * shots / 4

@@ -48,6 +48,17 @@ class Spectrum:
         """Return (K + λI)^{-1} b, for one column b or several."""
         return np.asarray(self.vectors @ ((self.vectors.T @ b).T / (self.values + ridge)).T)
 
+    def loo_residuals(self, y: FloatArray, ridges: FloatArray) -> FloatArray:
+        """Return the leave-one-out residuals α_i / A_ii, one column per ridge (Appendix C.17)."""
+        shrunk = 1.0 / (self.values[:, None] + ridges)
+        alpha = self.vectors @ ((self.vectors.T @ y)[:, None] * shrunk)
+        return np.asarray(alpha / (self.vectors**2 @ shrunk))
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.vectors)
+
     def inverse(self, ridge: float) -> FloatArray:
         """Return A = (K + λI)^{-1}."""
         return np.asarray((self.vectors / (self.values + ridge)) @ self.vectors.T)
@@ -102,6 +113,16 @@ class FeatureSpectrum:
         values, vectors = eigh(features.T @ features, driver="evd", check_finite=False)
         return cls(np.maximum(values, 0.0), vectors, features @ vectors)
 
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.rotated)
+
+    @property
+    def measured(self) -> FloatArray:
+        """The kernel's eigenvalues, which are never negative here."""
+        return self.values
+
     def weights(self, y: FloatArray, ridge: float) -> FloatArray:
         """Return w with f(x) = φ(x)·w, which is Σ_j k(x, x_j) α_j with α = (K + λI)^{-1} y.
 
@@ -109,6 +130,10 @@ class FeatureSpectrum:
         """
         shrunk = ((self.rotated.T @ y).T / (self.values + ridge)).T
         return np.asarray(self.vectors @ shrunk)
+
+    def kernel(self) -> FloatArray:
+        """Return K = ΦΦᵀ, which everything else here does without."""
+        return np.asarray(self.rotated @ self.rotated.T)
 
     def solve(self, y: FloatArray, ridge: float) -> FloatArray:
         """Return α = (K + λI)^{-1} y = (y - Φw)/λ, for one column or several."""

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aqka._util.arrays import as_count, as_positive
 from aqka._util.text import did_you_mean
@@ -57,28 +57,34 @@ class QpuTime:
 
 @dataclass(frozen=True)
 class Money:
-    """An amount of money, spent on QPU time at a rate."""
+    """An amount of money, spent on QPU time at a rate: the price of a QPU minute."""
 
     amount: float
     currency: str = "USD"
+    rate: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the amount."""
+        """Check amount and rate."""
         as_positive(self.amount, "budget")
+        if self.rate is not None:
+            as_positive(self.rate, "budget's rate")
 
 
 Budget = Shots | QpuTime | Money
 
 _ALLOWED = "write shots ('20000', '2e5 shots'), QPU time ('300 s', '5 min', '1.5 h') or money "
-_ALLOWED += "('$100', '50 EUR')"
+_ALLOWED += "('$100', '50 EUR', '$100 at $96/min')"
 _NUMBER = r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _BUDGET = re.compile(
     rf"(?P<before>[^\d\s.+-]*)\s*(?P<number>{_NUMBER})\s*(?P<after>.*)", re.IGNORECASE | re.ASCII
 )
+_RATE = re.compile(r"(?P<budget>.*\S)\s+at\s+(?P<rate>.*\S)\s*/\s*min", re.IGNORECASE)
 
 
 def parse_budget(text: str) -> Budget:
     """Read a budget: a number of shots, or a number with a unit of time or money.
+
+    Money may say what a QPU minute costs.
 
     Examples
     --------
@@ -87,10 +93,20 @@ def parse_budget(text: str) -> Budget:
     >>> parse_budget("5 min")
     QpuTime(seconds=300.0)
     >>> parse_budget("$100")
-    Money(amount=100.0, currency='USD')
+    Money(amount=100.0, currency='USD', rate=None)
+    >>> parse_budget("50 EUR at 90 EUR/min")
+    Money(amount=50.0, currency='EUR', rate=90.0)
     """
     if not isinstance(text, str):
         raise InputError(f"budget must be text, got {text!r}; {_ALLOWED}.")
+    priced = _RATE.fullmatch(text.strip())
+    if priced:
+        money, rate = parse_budget(priced["budget"]), parse_budget(priced["rate"])
+        if not isinstance(money, Money) or not isinstance(rate, Money) or money.rate or rate.rate:
+            raise InputError(f"budget {text!r} has a rate that is not money for money; {_ALLOWED}.")
+        if money.currency != rate.currency:
+            raise InputError(f"budget {text!r} has two currencies; {_ALLOWED}.")
+        return replace(money, rate=rate.amount)
     found = _BUDGET.fullmatch(text.strip())
     if not found:
         raise InputError(f"budget {text!r} is not a finite number with a unit; {_ALLOWED}.")
@@ -174,11 +190,13 @@ def affordable_shots(
 
 def needed_rate(budget: Money, rate: float | None) -> float:
     """Return the price of a QPU minute, which a budget in money needs."""
+    rate = budget.rate if rate is None else rate
     if rate is None:
         prices = ", ".join(f"{usd:g} {plan}" for plan, usd in IBM_LIST_PRICES.items())
         raise InputError(
             f"a budget in {budget.currency} needs a rate, the price of a QPU minute in "
-            f"{budget.currency}: pass rate=..., or --rate on the command line. "
+            f"{budget.currency}: write it into the budget, as in '$100 at $96/min', or pass "
+            "rate=..., or --rate on the command line. "
             f"IBM's list prices in May 2026 were, in USD: {prices}."
         )
     return rate

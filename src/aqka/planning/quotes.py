@@ -338,7 +338,8 @@ def quote(
     queue
         Number Q of jobs waiting before each of our submissions.
     rate
-        Price of a QPU minute, in the budget's currency. None quotes no price.
+        Price of a QPU minute, in the budget's currency. None takes that of the budget, as in
+        ``"$100 at $96/min"``, or quotes no price.
     diagonal
         Whether the kernel's diagonal is measured too; see :class:`~aqka.core.PairTable`.
     device
@@ -374,9 +375,11 @@ def quote(
     queue = _as_bounded(queue, "queue", 0, MAX_QUEUE)
     schedule = schedule or Schedule()
     _as_bounded(schedule.rounds, "rounds", 1, MAX_ROUNDS)
-    _check_rate(rate)
     n_pairs = _count_pairs(n_points, diagonal)
     budget = as_budget(budget)
+    if rate is None and isinstance(budget, Money):
+        rate = budget.rate
+    _check_rate(rate)
 
     tiles = _as_bounded(tiles, "tiles", 1, MAX_QUBITS)
     usage = Usage(device, depth, tiles, schedule)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aqka._util.arrays import as_count, as_fraction
+from aqka.designs import Pairs, Points, Settle
 from aqka.errors import InputError
-from aqka.sessions.point_prediction import LOOKS
-from aqka.sessions.prediction import ROUNDS
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -48,7 +47,7 @@ class PairCosts:
     """What a quote has to know about a design; here pairs of points are measured."""
 
     unit = "pair"
-    prediction_rounds = ROUNDS
+    prediction_rounds = Pairs().looks(Settle())
     rounds_are_known = True
     """Whether the paper says what sparse shots and further rounds bring."""
 
@@ -91,7 +90,7 @@ class PointCosts(PairCosts):
     """The same for a design that measures each point on its own: U and a rotation, no U†."""
 
     unit = "point"
-    prediction_rounds = LOOKS
+    prediction_rounds = Points().looks(Settle())
     rounds_are_known = False
 
     def zz_depth(self, n_qubits: int) -> int:

@@ -1,9 +1,17 @@
-"""Readouts: from a table of counts to a fitted head, one file each."""
+"""Readouts: from a kernel estimate to a fitted head, one file each."""
 
 from aqka._util.registry import make, names
-from aqka.readouts._base import FeatureHead, FittedHead, Readout, labels_of
+from aqka.readouts._base import Decided, Estimate, FittedHead, Readout, labels_of
 
-__all__ = ["FeatureHead", "FittedHead", "Readout", "labels_of", "make_readout", "readout_names"]
+__all__ = [
+    "Decided",
+    "Estimate",
+    "FittedHead",
+    "Readout",
+    "labels_of",
+    "make_readout",
+    "readout_names",
+]
 
 
 def readout_names() -> list[str]:

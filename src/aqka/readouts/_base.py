@@ -1,20 +1,99 @@
-"""The contract of a readout, and the head that it fits."""
+"""What a head is fitted to, the contract of a readout, and the head that it fits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import FloatArray, as_array
-from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks
+from aqka._util.arrays import FloatArray, as_array, digest, text_digest
 from aqka.core.problem import Problem
 from aqka.errors import InputError
-from aqka.estimates.pairs import estimate_kernel
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum
+
+
+class Estimate(ABC):
+    """What counts say about the kernel of the training points, and how new counts compare.
+
+    A design makes one of its table; a readout fits a head to it.
+    """
+
+    design: Any
+    """The design that the counts were measured in, in which new points are measured too."""
+
+    @property
+    @abstractmethod
+    def kernel(self) -> FloatArray:
+        """The kernel as measured; symmetric, but not always positive semi-definite."""
+
+    @property
+    def variance(self) -> FloatArray | None:
+        """Variance of each entry by its shots; None where it is unknown or takes too long."""
+        return None
+
+    def mean_variance(self) -> float | None:
+        """Return the mean variance of an entry off the diagonal; None where it is unknown."""
+        variance = self.variance
+        if variance is None:
+            return None
+        count = len(variance) * (len(variance) - 1)
+        return float((variance.sum() - np.trace(variance)) / max(count, 1))
+
+    def features(self) -> FloatArray | None:
+        """Return features whose inner products are the kernel, where they are fewer than points."""
+        return None
+
+    def spectrum(self) -> Spectrum | FeatureSpectrum:
+        """Return the one decomposition that a fit needs: of the features where there are some."""
+        features = self.features()
+        return Spectrum.of(self.kernel) if features is None else FeatureSpectrum.of(features)
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """A text that tells estimates apart by the counts behind them, the same on any machine."""
+
+    @abstractmethod
+    def decide(self, head: "FittedHead", table: Any, seed: int = 0) -> "Decided":
+        """Return f of new points and its deviation, from counts of these points.
+
+        The deviation is that of the points' own shots, with the head taken as given; ``seed``
+        draws the counts that calibrate it.
+        """
+
+    @abstractmethod
+    def decide_exactly(self, head: "FittedHead", backend: Any) -> FloatArray:
+        """Return f of a backend's points without a shot, where a simulator knows them exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """Decision values of points, and how uncertain their shots leave them.
+
+    Attributes
+    ----------
+    f
+        Decision values; with more than two classes a column each.
+    deviation
+        Standard deviation of each.
+    """
+
+    f: FloatArray
+    deviation: FloatArray
+
+    def lead(self) -> tuple[FloatArray, FloatArray]:
+        """Return f and its deviation; with several classes, those of the leader's gap to the next.
+
+        The two classes share the point's shots, so the sum of their deviations bounds that of the
+        gap.
+        """
+        if self.f.ndim == 1:
+            return self.f, self.deviation
+        rows, order = np.arange(len(self.f)), np.argsort(self.f, axis=1)
+        best, second = order[:, -1], order[:, -2]
+        gap = self.f[rows, best] - self.f[rows, second]
+        return gap, self.deviation[rows, best] + self.deviation[rows, second]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,23 +106,53 @@ class FittedHead:
         Coefficients; with more than two classes one column per class.
     intercept
         b, one number per output.
-    kernel
-        The kernel it was trained on: completed and projected.
+    estimate
+        The kernel estimate it was fitted to.
     regularisation
         The ridge λ, or the C of an SVM, that was used.
     classes
         The labels of a negative and of a positive f; or of each column.
+    has_classes
+        Whether f stands for classes; else for real targets.
+    fitted_by
+        The readout, as a text.
     spectrum
-        What the readout decomposed the kernel into, before it was projected; who needs it again
-        is spared the longest step. None where there is none.
+        The decomposition that the readout made; it is the longest step, so it is kept.
     """
 
     alpha: FloatArray
     intercept: FloatArray
-    kernel: FloatArray
+    estimate: Estimate
     regularisation: float
     classes: NDArray[Any]
-    spectrum: Spectrum | None = field(default=None, repr=False)
+    has_classes: bool = True
+    fitted_by: str = ""
+    spectrum: Spectrum | FeatureSpectrum | None = field(default=None, repr=False)
+
+    @property
+    def kernel(self) -> FloatArray:
+        """The kernel it was fitted to: completed and projected."""
+        return self.estimate.kernel if self.spectrum is None else self.spectrum.kernel()
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """α with one column per output."""
+        return np.asarray(self.alpha, dtype=np.float64).reshape(len(self.alpha), -1)
+
+    @property
+    def identity(self) -> str:
+        """A text that tells heads apart by what they were fitted to, the same on any machine.
+
+        Fitted numbers differ in their last bits from one processor to the next, so that nothing
+        that costs shots may depend on them.
+        """
+        # Coefficients that no readout fitted are inputs themselves.
+        how = self.fitted_by or f"{digest(self.coefficients)} {digest(np.ravel(self.intercept))}"
+        return text_digest(f"{self.estimate.identity} {how}")
+
+    def decide(self, table: Any, seed: int = 0) -> Decided:
+        """Return f of new points and its deviation, from counts of these points."""
+        return self.estimate.decide(self, table, seed)
 
     def decision_function(self, test_kernel: ArrayLike) -> FloatArray:
         """Return f for each row of a test-by-train kernel block, a column per class above two."""
@@ -60,29 +169,13 @@ class FittedHead:
     def predict(self, test_kernel: ArrayLike) -> NDArray[Any]:
         """Return the class of each row of a test-by-train kernel block, as labelled in y.
 
-        Of a head for real targets, the classes are their signs.
+        For real targets, the classes are their signs.
         """
         return self.labels(self.decision_function(test_kernel))
 
     def labels(self, decision: FloatArray) -> NDArray[Any]:
         """Return the classes that values of f stand for."""
         return labels_of(decision, self.classes)
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureHead:
-    """f(x) = φ(x)·w, of features whose inner products are the kernel.
-
-    Attributes
-    ----------
-    weights
-        w, one column per output.
-    regularisation
-        The ridge λ that was used.
-    """
-
-    weights: FloatArray
-    regularisation: float
 
 
 def labels_of(decision: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
@@ -100,34 +193,20 @@ def labels_of(decision: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
 
 
 class Readout(ABC):
-    """Turns what was measured into a fitted head."""
-
-    def fit(
-        self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
-    ) -> FittedHead:
-        """Estimate the kernel and train the head on it."""
-        return self.fit_kernel(estimate_kernel(table, problem, landmarks), problem)
+    """Fits a head to what was measured."""
 
     @abstractmethod
-    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
-        """Train the head on a symmetric kernel estimate."""
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
+        """Fit a head to a kernel estimate, or to its features where these are fewer."""
 
-    def fit_noisy(
-        self, kernel: FloatArray, variances: Callable[[], FloatArray], problem: Problem
-    ) -> FittedHead:
-        """Train the head on a kernel that was not counted pair by pair, of points for example.
-
-        ``variances`` gives those of the entries; it is a long computation, so that only readouts
-        that make use of the noise call it.
-        """
-        return self.fit_kernel(kernel, problem)
-
-    def fit_features(
-        self, features: FloatArray, mean_variance: Callable[[], float], problem: Problem
-    ) -> FeatureHead | None:
-        """Train the head on features of fewer columns than points, so that K is never formed.
-
-        None, the default, says that the readout cannot do without the kernel. ``mean_variance`` is
-        that of a kernel entry, for readouts that make use of the noise.
-        """
-        return None
+    def describe(self, problem: Problem) -> str:
+        """Return all that a fit depends on besides the counts, as a text."""
+        # A grid is computed, so its last bits are those of a processor.
+        settings = ", ".join(
+            f"{name}={digest(np.asarray(value)) if isinstance(value, tuple) else repr(value)}"
+            for name, value in sorted(vars(self).items())
+        )
+        return (
+            f"{type(self).__name__}({settings}) of y={digest(problem.y)}, "
+            f"ridge={problem.ridge!r}, C={problem.C!r}"
+        )

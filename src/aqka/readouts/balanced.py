@@ -1,19 +1,15 @@
 """A ridge whose border is moved where that serves the rarer classes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray
 from aqka.core.defaults import DEFAULT_READOUT
-from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy
-from aqka.readouts._base import FittedHead, Readout, labels_of
-from aqka.readouts.ridge_loo import loo_residuals
+from aqka.readouts._base import Estimate, FittedHead, Readout, labels_of
 
 
 @dataclass(frozen=True)
@@ -33,21 +29,10 @@ class Balanced(Readout):
 
     readout: str | Readout = DEFAULT_READOUT
 
-    def fit(
-        self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
-    ) -> FittedHead:
-        """Train the head on what was measured, then move its border."""
-        return _balance(self._inner().fit(table, problem, landmarks), problem)
-
-    def fit_noisy(
-        self, kernel: FloatArray, variances: Callable[[], FloatArray], problem: Problem
-    ) -> FittedHead:
-        """Train the head on a kernel with these variances, then move its border."""
-        return _balance(self._inner().fit_noisy(kernel, variances, problem), problem)
-
-    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
-        """Train the head, then move its border."""
-        return _balance(self._inner().fit_kernel(kernel, problem), problem)
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
+        """Fit the other readout's head, then move its border."""
+        head = _balance(self._inner().fit(estimate, problem), problem)
+        return replace(head, fitted_by=f"Balanced({head.fitted_by})")
 
     def _inner(self) -> Readout:
         from aqka.readouts import make_readout  # which finds this file among others
@@ -74,16 +59,13 @@ def _balance(head: FittedHead, problem: Problem) -> FittedHead:
 
 def _left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:
     """Return f of every point by a ridge that has not seen it, outputs as columns."""
-    ridge = head.regularisation
-    if head.spectrum is None or not np.allclose(
-        head.spectrum.solve(problem.y, ridge), head.alpha, rtol=1e-6
-    ):
+    spectrum, ridge = head.spectrum, head.regularisation
+    if spectrum is None or not np.allclose(spectrum.solve(problem.y, ridge), head.alpha, rtol=1e-6):
         raise InputError(
             "readout of 'balanced' must be a ridge, such as 'ridge-noise', whose left-out "
             "predictions are known in closed form."
         )
-    spectrum, ridges = head.spectrum, np.array([ridge])
-    residuals = [loo_residuals(spectrum, y, ridges)[:, 0] for y in problem.outputs.T]
+    residuals = [spectrum.loo_residuals(y, np.array([ridge]))[:, 0] for y in problem.outputs.T]
     return problem.outputs - np.stack(residuals, axis=1)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts.ridge_loo import RIDGE_GRID, loo_residuals
+from aqka.readouts.ridge_loo import RIDGE_GRID, loo_errors
 
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
 """In units of the median squared distance. With few shots a wide kernel is better, because it
@@ -25,11 +25,10 @@ def tuned_gamma(states: ReducedStates, y: FloatArray, keep_noise: bool = True) -
         As for :func:`~aqka.estimates.projected.gaussian_projected_kernel`.
     """
     unit, ridges = median_gamma(states), np.asarray(RIDGE_GRID)
-    outputs = np.asarray(y, dtype=np.float64).reshape(len(states.expectations), -1).T
+    outputs = np.asarray(y, dtype=np.float64).reshape(len(states.expectations), -1)
     errors = []
     for width in WIDTHS:
         kernel = gaussian_projected_kernel(states, unit / width, keep_noise=keep_noise)
         spectrum = Spectrum.of(kernel)
-        residuals = [loo_residuals(spectrum, output, ridges) for output in outputs]
-        errors.append(float(np.mean(np.square(residuals), axis=(0, 1)).min()))
+        errors.append(float(loo_errors(spectrum, outputs, ridges).mean(axis=0).min()))
     return unit / WIDTHS[int(np.argmin(errors))]

@@ -4,22 +4,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, as_count
+from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
-from aqka.maths.metrics import FOLDS, split_folds
+from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts._base import FittedHead, Readout
+from aqka.readouts._base import Estimate, FittedHead, Readout
 from aqka.readouts.ridge import fit_ridge
 from aqka.readouts.ridge_loo import RIDGE_GRID, check_grid
 
 
-def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray, folds: int) -> FloatArray:
+def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray) -> FloatArray:
     """Return the mean squared error on held-out points, one value per ridge; y has columns.
 
     The training block is projected, the held-out rows are used as measured.
     """
     squared = np.zeros(len(ridges))
-    for kept, held in split_folds(len(y), folds):
+    for kept, held in split_folds(len(y)):
         spectrum = Spectrum.of(kernel[np.ix_(kept, kept)])
         shrunk = 1.0 / (spectrum.values[:, None] + ridges)
         rows = kernel[np.ix_(held, kept)] @ spectrum.vectors
@@ -31,26 +31,23 @@ def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray, folds: i
 
 @dataclass(frozen=True)
 class RidgeKfold(Readout):
-    """The ridge of the grid that predicts held-out points best: the practical default.
+    """The ridge of the grid that predicts held-out points best.
 
     Attributes
     ----------
     grid
         Ridges to choose from.
-    folds
-        Number of folds.
     """
 
     grid: tuple[float, ...] = RIDGE_GRID
-    folds: int = FOLDS
 
     def __post_init__(self) -> None:
-        """Check the grid and the number of folds."""
+        """Check the grid."""
         check_grid(self.grid)
-        as_count(self.folds, "folds", minimum=2)
 
-    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Score every ridge on held-out points, then fit all points with the best."""
         ridges = np.asarray(self.grid)
-        errors = kfold_errors(kernel, problem.outputs, ridges, self.folds)
-        return fit_ridge(Spectrum.of(kernel), problem, float(ridges[np.argmin(errors)]))
+        errors = kfold_errors(estimate.kernel, problem.outputs, ridges)
+        ridge = float(ridges[np.argmin(errors)])
+        return fit_ridge(self, estimate, estimate.spectrum(), problem, ridge)

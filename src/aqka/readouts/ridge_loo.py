@@ -1,6 +1,5 @@
 """Kernel ridge regression with the ridge chosen by the closed-form leave-one-out error."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,15 +8,11 @@ from aqka._util.arrays import FloatArray, as_positive
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
-from aqka.readouts._base import FeatureHead, FittedHead, Readout
-from aqka.readouts.ridge import feature_ridge, fit_ridge
+from aqka.readouts._base import Estimate, FittedHead, Readout
+from aqka.readouts.ridge import fit_ridge
 
 RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
 """Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""
-
-
-Residuals = Callable[[FloatArray, FloatArray], FloatArray]
-"""From an output and some ridges to leave-one-out residuals, one column per ridge."""
 
 
 def check_grid(grid: tuple[float, ...]) -> None:
@@ -28,12 +23,21 @@ def check_grid(grid: tuple[float, ...]) -> None:
         as_positive(ridge, "grid")
 
 
-def loo_residuals(spectrum: Spectrum, y: FloatArray, ridges: FloatArray) -> FloatArray:
-    """Return the leave-one-out residuals α_i / A_ii, one column per ridge (Appendix C.17)."""
-    shrunk = 1.0 / (spectrum.values[:, None] + ridges)
-    alpha = spectrum.vectors @ ((spectrum.vectors.T @ y)[:, None] * shrunk)
-    diagonal = spectrum.vectors**2 @ shrunk
-    return np.asarray(alpha / diagonal)
+def loo_errors(
+    spectrum: Spectrum | FeatureSpectrum, outputs: FloatArray, ridges: FloatArray
+) -> FloatArray:
+    """Return the squared leave-one-out residuals of all outputs together, points by ridges."""
+    return np.asarray(sum(spectrum.loo_residuals(y, ridges) ** 2 for y in outputs.T))
+
+
+def best_loo_ridge(
+    spectrum: Spectrum | FeatureSpectrum,
+    outputs: FloatArray,
+    grid: tuple[float, ...] = RIDGE_GRID,
+) -> float:
+    """Return the ridge of the grid with the smallest mean squared leave-one-out residual."""
+    ridges = np.asarray(grid)
+    return float(ridges[np.argmin(loo_errors(spectrum, outputs, ridges).mean(axis=0))])
 
 
 @dataclass(frozen=True)
@@ -55,21 +59,8 @@ class RidgeLoo(Readout):
         """Check the grid."""
         check_grid(self.grid)
 
-    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Project once, score every ridge, and solve with the best."""
-        spectrum = Spectrum.of(kernel)
-        ridge = self._best(problem, lambda y, ridges: loo_residuals(spectrum, y, ridges))
-        return fit_ridge(spectrum, problem, ridge)
-
-    def fit_features(
-        self, features: FloatArray, mean_variance: Callable[[], float], problem: Problem
-    ) -> FeatureHead:
-        """Do the same without the kernel."""
-        spectrum = FeatureSpectrum.of(features)
-        return feature_ridge(spectrum, problem, self._best(problem, spectrum.loo_residuals))
-
-    def _best(self, problem: Problem, residuals: Residuals) -> float:
-        """Return the ridge with the smallest error over all outputs."""
-        ridges = np.asarray(self.grid)
-        errors = sum(np.mean(residuals(y, ridges) ** 2, axis=0) for y in problem.outputs.T)
-        return float(ridges[np.argmin(errors)])
+        spectrum = estimate.spectrum()
+        ridge = best_loo_ridge(spectrum, problem.outputs, self.grid)
+        return fit_ridge(self, estimate, spectrum, problem, ridge)

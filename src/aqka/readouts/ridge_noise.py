@@ -1,20 +1,15 @@
 """Kernel ridge regression by leave-one-out error that knows how noisy the kernel is."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks
-from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
-from aqka.estimates.pairs import estimate_kernel
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
-from aqka.readouts._base import FeatureHead, FittedHead, Readout
-from aqka.readouts.ridge import feature_ridge, fit_ridge
-from aqka.readouts.ridge_loo import Residuals, loo_residuals
+from aqka.readouts._base import Estimate, FittedHead, Readout
+from aqka.readouts.ridge import fit_ridge
+from aqka.readouts.ridge_loo import loo_errors
 
 LOWEST_RIDGE = 0.25  # in units of the noise
 TOLERANCE = 0.25  # in standard errors: errors nearer to the smallest than this count as equal
@@ -34,65 +29,31 @@ class RidgeNoise(Readout):
     docs/explanation/readouts.md tells what else was tried.
     """
 
-    def fit(
-        self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
-    ) -> FittedHead:
-        """Train on the kernel as measured, with the noise that its counts have."""
-        kernel = estimate_kernel(table, problem, landmarks)
-        if landmarks is not None:  # its rows are completed, not counted
-            return self.fit_kernel(kernel, problem)
-        return _fit(Spectrum.of(kernel), problem, noise_edge(table))
-
-    def fit_noisy(
-        self, kernel: FloatArray, variances: Callable[[], FloatArray], problem: Problem
-    ) -> FittedHead:
-        """Train on a kernel whose entries have these variances."""
-        return _fit(Spectrum.of(kernel), problem, edge_of_variances(variances()))
-
-    def fit_kernel(self, kernel: FloatArray, problem: Problem) -> FittedHead:
-        """Train on a kernel of unknown noise, which its most negative eigenvalue then measures."""
-        spectrum = Spectrum.of(kernel)
-        return _fit(spectrum, problem, -float(spectrum.measured[0]))
-
-    def fit_features(
-        self, features: FloatArray, mean_variance: Callable[[], float], problem: Problem
-    ) -> FeatureHead:
-        """Train without the kernel, whose entries have this variance on average."""
-        spectrum = FeatureSpectrum.of(features)
-        noise = float(2 * np.sqrt(mean_variance() * len(features)))
-        return feature_ridge(spectrum, problem, _choose(spectrum.loo_residuals, problem, noise))
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
+        """Choose the ridge by the noise of the estimate, and solve."""
+        spectrum = estimate.spectrum()
+        ridge = ridge_above_noise(spectrum, problem, estimate.mean_variance())
+        return fit_ridge(self, estimate, spectrum, problem, ridge)
 
 
-def noise_edge(table: PairTable) -> float:
-    """Return where the spectrum of the shot noise ends: 2σ√N, σ² being the pairs' mean variance."""
-    prior = KernelPrior.of(table)
-    variance = float(np.mean(prior.variance(prior.posterior_mean(table), table.shots)))
-    return float(2 * np.sqrt(variance * table.n_points))
+def ridge_above_noise(
+    spectrum: Spectrum | FeatureSpectrum, problem: Problem, variance: float | None
+) -> float:
+    """Return the smallest ridge that is as good as any, of those that the noise allows.
 
-
-def edge_of_variances(variances: FloatArray) -> float:
-    """Return the same of a kernel whose entries, the diagonal left out, have these variances."""
-    n_points = len(variances)
-    off_diagonal = variances.sum() - np.trace(variances)
-    return float(2 * np.sqrt(off_diagonal / max(n_points - 1, 1)))
-
-
-def _fit(spectrum: Spectrum, problem: Problem, noise: float) -> FittedHead:
-    ridge = _choose(lambda y, ridges: loo_residuals(spectrum, y, ridges), problem, noise)
-    return fit_ridge(spectrum, problem, ridge)
-
-
-def _choose(residuals: Residuals, problem: Problem, noise: float) -> float:
-    """Return the smallest ridge that is as good as any, of those that the noise allows."""
-    n_points = problem.n_points
+    ``variance`` is the mean of an entry. The spectrum of the shot noise ends at 2σ√N; where the
+    variance is unknown, the most negative eigenvalue measures that.
+    """
+    noise = (
+        -float(spectrum.measured[0])
+        if variance is None
+        else float(2 * np.sqrt(variance * spectrum.n_points))
+    )
     lowest = max(LOWEST_RIDGE * noise, SMALLEST_RIDGE)
-    highest = 10.0 * max(n_points, lowest)
+    highest = 10.0 * max(problem.n_points, lowest)
     count = 1 + round(RIDGES_PER_DECADE * np.log10(highest / lowest))
     ridges = np.geomspace(lowest, highest, count)
-    squared = np.zeros((n_points, count))
-    for output in problem.outputs.T:
-        squared += residuals(output, ridges) ** 2
-    return float(ridges[smallest_as_good(squared)])
+    return float(ridges[smallest_as_good(loo_errors(spectrum, problem.outputs, ridges))])
 
 
 def smallest_as_good(squared: FloatArray) -> int:

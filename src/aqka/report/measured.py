@@ -1,7 +1,7 @@
 """What the training shots say: where they went, and the kernel that follows from them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -10,30 +10,12 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.settings import LETTERS
-from aqka.estimates.projected import (
-    ReducedStates,
-    linear_projected_kernel,
-    median_gamma,
-    readable_points,
-    reduced_states,
-)
-from aqka.estimates.projected_errors import distance_errors, overlap_variances
-from aqka.estimates.state_errors import (
-    bootstrap_is_affordable,
-    bootstrap_kernel_errors,
-    pure_kernel_errors,
-)
-from aqka.estimates.state_rank import RankTest, choose_rank
-from aqka.estimates.states import FittedStates, KernelOf
+from aqka.designs import PointEstimate
+from aqka.designs.point_kernels import StateEstimate
+from aqka.errors import InputError
 from aqka.insight.hindsight import noise_floor
-from aqka.sessions.gaussian_points import ProjectedHead, ProjectedPoints, gaussian_meaning
-from aqka.sessions.linear_points import LinearHead, LinearProjectedPoints, linear_meaning
-from aqka.sessions.point_contract import PointHead, PointKernel
-from aqka.sessions.point_heads import MEANINGS, FidelityOfPoints, StateHead
 from aqka.study.rounds import MAX_ASSESSED_POINTS
 
-# Errors that take more than about ten seconds are left out: those of pure states need 8ⁿ steps a
-# point, those of mixed ones a bootstrap.
 MAX_PURE_STEPS = 2**30
 ZERO = 1e-9  # of the largest eigenvalue
 
@@ -82,7 +64,8 @@ class Measured:
     @property
     def a_unit(self) -> str:
         """Shots of a pair or a point on average, in words."""
-        return f"{self.shots.mean():,.{1 if self.unit == 'pair' else 0}f} per {self.unit}"
+        mean = float(self.shots.mean())
+        return f"{mean:,.{1 if mean < 100 else 0}f} per {self.unit}"
 
     def maps(self) -> dict[str, FloatArray]:
         """Return the matrices of the heat maps: counts and sensitivities of pairs, or K̂."""
@@ -129,122 +112,29 @@ def measured_pairs(
     return Measured(table, "pair", table.shots, np.asarray(eigenvalues), floor, sensitivity)
 
 
-def measured_points(table: PointTable, reader: PointHead | PointKernel) -> Measured:
-    """Return what the counts say, without a kernel while it cannot be read.
-
-    ``reader`` is what was trained on the counts or, without a head, the kernel they are read as.
-    """
+def measured_points(table: PointTable, read: Callable[[], PointEstimate]) -> Measured:
+    """Return what the counts say, without a kernel while it cannot be read."""
     if table.n_points > MAX_ASSESSED_POINTS:
         why = f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here."
         return _measured(table, [why])
-    found = read_kernel(reader, table) if table.shots.any(axis=1).all() else None
-    why = "Some points have no shots yet, or too few, so there is no kernel to show."
-    return found or _measured(table, [why])
-
-
-@singledispatch
-def read_kernel(reader: Any, table: PointTable) -> Measured | None:
-    """Return the kernel of the counts and its errors; None where it cannot be read."""
-    return None
-
-
-@read_kernel.register
-def _(head: PointHead, table: PointTable) -> Measured:
-    return _read(table, head.kernel(), None, [head.meaning])
-
-
-@read_kernel.register
-def _(head: StateHead, table: PointTable) -> Measured:
-    fitted = head.states if head.rank == 1 else head.fit_points(table)
-    return _fitted(table, fitted, head.tests, head.kernel_of)
-
-
-@read_kernel.register
-def _(kernel: FidelityOfPoints, table: PointTable) -> Measured:
-    states, tests = choose_rank(
+    try:
+        estimate = read()
+    except InputError:
+        why = "Some points have no shots yet, or too few, so there is no kernel to show."
+        return _measured(table, [why])
+    known = isinstance(estimate, StateEstimate)
+    # Errors that take more than about ten seconds are left out: pure states need 8ⁿ steps a point.
+    slow = known and table.n_points * 8**table.n_qubits > MAX_PURE_STEPS
+    variance = None if slow else estimate.variance
+    values = np.linalg.eigvalsh(estimate.kernel)[::-1]
+    return _measured(
         table,
-        np.random.default_rng(0),
-        confusion=kernel.confusion,
-        kernel_of=kernel.kernel_of,
+        [estimate.meaning, *(test.sentence for test in getattr(estimate, "tests", []))],
+        eigenvalues=values[np.abs(values) > ZERO * values[0]],  # states have at most 4ⁿ others
+        kernel=estimate.kernel,
+        errors=None if variance is None else np.sqrt(variance),
+        is_fidelity=known,
     )
-    return _fitted(table, states, tests, kernel.kernel_of)
-
-
-@read_kernel.register
-def _(head: ProjectedHead, table: PointTable) -> Measured:
-    return _projected(table, head.states, head.gamma, head.confusion)
-
-
-@read_kernel.register
-def _(kernel: ProjectedPoints, table: PointTable) -> Measured | None:
-    states = _reduced(table, kernel)
-    if states is None:
-        return None
-    gamma = median_gamma(states) if kernel.gamma is None else kernel.gamma
-    return _projected(table, states, gamma, kernel.confusion)
-
-
-@read_kernel.register
-def _(head: LinearHead, table: PointTable) -> Measured:
-    return _linear(table, head.states, head.confusion)
-
-
-@read_kernel.register
-def _(kernel: LinearProjectedPoints, table: PointTable) -> Measured | None:
-    states = _reduced(table, kernel)
-    return None if states is None else _linear(table, states, kernel.confusion)
-
-
-def _reduced(
-    table: PointTable, kernel: ProjectedPoints | LinearProjectedPoints
-) -> ReducedStates | None:
-    if len(readable_points(table, kernel.locality)) < table.n_points:
-        return None
-    return reduced_states(table, kernel.locality, kernel.confusion)
-
-
-def _fitted(
-    table: PointTable, states: FittedStates, tests: list[RankTest], kernel_of: KernelOf
-) -> Measured:
-    def kernel(some: FittedStates) -> FloatArray:
-        return some.behind(kernel_of).kernel()
-
-    random, found = np.random.default_rng(0), None
-    if states.rank == 1 and table.n_points * 8**table.n_qubits <= MAX_PURE_STEPS:
-        found = pure_kernel_errors(table, states, random, kernel_of=kernel_of)
-    elif states.rank > 1 and bootstrap_is_affordable(table):
-        found = bootstrap_kernel_errors(table, states, random, kernel)
-    errors = None if found is None else np.sqrt(found.variance)
-    words = [MEANINGS[kernel_of], *(test.sentence for test in tests)]
-    return _read(table, kernel(states), errors, words, is_fidelity=True)
-
-
-def _projected(
-    table: PointTable, states: ReducedStates, gamma: float, confusion: FloatArray | None
-) -> Measured:
-    found = distance_errors(table, states, confusion)
-    kernel = np.exp(-gamma * np.maximum(found.distances, 0.0))
-    errors = gamma * kernel * np.sqrt(found.variances)
-    return _read(table, kernel, errors, [gaussian_meaning(states, gamma)])
-
-
-def _linear(table: PointTable, states: ReducedStates, confusion: FloatArray | None) -> Measured:
-    kernel = linear_projected_kernel(states) / states.n_states
-    errors = np.sqrt(overlap_variances(table, states, confusion)) / states.n_states
-    return _read(table, kernel, errors, [linear_meaning(states)])
-
-
-def _read(
-    table: PointTable,
-    kernel: FloatArray,
-    errors: FloatArray | None,
-    words: list[str],
-    is_fidelity: bool = False,
-) -> Measured:
-    values = np.linalg.eigvalsh(kernel)[::-1]
-    others = values[np.abs(values) > ZERO * values[0]]  # states have at most 4ⁿ that are not 0
-    found = {"eigenvalues": others, "kernel": kernel, "errors": errors, "is_fidelity": is_fidelity}
-    return _measured(table, words, **found)
 
 
 def _measured(table: PointTable, words: list[str], **found: Any) -> Measured:

@@ -10,6 +10,7 @@ from aqka._util.arrays import BoolArray, FloatArray
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.backends.statevector import fidelities
 from aqka.core.problem import Problem
+from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
 from aqka.insight.exact_kernels import MAX_QUBITS, FeatureMap, map_states
@@ -194,8 +195,8 @@ def exact_kernel(
     try:
         states = map_states(train[chosen], feature_map, repetitions)
         known = fidelities(states)
-        head = make_readout("svm" if svm else "ridge-loo").fit_kernel(
-            known, Problem(labels[chosen], C=C)
+        head = make_readout("svm" if svm else "ridge-loo").fit(
+            KernelEstimate(known), Problem(labels[chosen], C=C)
         )
         predicted = None
         if 0 < len(test) <= room:

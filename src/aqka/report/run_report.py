@@ -1,7 +1,7 @@
 """All that the report of a run says, worked out from what was measured without a new shot.
 
-This is the only module of the room that knows how runs, sessions and heads are kept; the others
-are given what they show.
+Only this module and `measured` know how runs, sessions and heads are kept; the others are given
+what they show.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, text_digest
+from aqka._util.arrays import text_digest
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
+from aqka.designs import Points as PointDesign
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
@@ -25,7 +26,7 @@ from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_se
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
-from aqka.maths.metrics import balanced_accuracy
+from aqka.maths.metrics import balanced_accuracy, normal_quantile
 from aqka.readouts import FittedHead
 from aqka.readouts.ridge_noise import RidgeNoise
 from aqka.report.measured import Measured, measured_pairs, measured_points
@@ -42,10 +43,6 @@ from aqka.report.usage import BillRow, RunCircuit, bill, quoted_and_used, run_ci
 from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in
 from aqka.runs.history import History
-from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_kernels import default_point_kernel
-from aqka.sessions.point_prediction import PredictedPoints
-from aqka.sessions.prediction_result import leading_margin, normal_quantile
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
 from aqka.study.method import class_labels_of, readout_of, sentinel_shots
@@ -152,9 +149,6 @@ class Training(NamedTuple):
 
     Attributes
     ----------
-    lead
-        From predicted classes to f and the reach of its interval; with more than two classes
-        those of the leader's gap to the next.
     widen
         From a prediction to the same with the interval that counts the training shots too.
     no_total
@@ -165,7 +159,6 @@ class Training(NamedTuple):
     rounds: list[RoundSummary]
     notes: list[str]
     no_total: str
-    lead: Callable[[Any], tuple[FloatArray, FloatArray]]
     widen: Callable[[Any], Any] = lambda found: found
     diagnostics: Diagnostics | None = None
     steering: Steering | None = None
@@ -206,7 +199,7 @@ def run_report(directory: Path) -> RunReport:
 
 def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
-    points, on_points = run.points, isinstance(run.session, PointAcquisition)
+    points, on_points = run.points, isinstance(run.session.design, PointDesign)
     training = _trained_on_points(run) if on_points else _trained_on_pairs(run)
     feature_map = _feature_map(run)
     exact = _exact_kernel(run, feature_map)
@@ -260,9 +253,9 @@ def _read_without_labels(history: History) -> tuple[Measured, list[RoundSummary]
     if history.extent.pauli is not None:
         points = empty_point_table(history)
         rounds = summarise_point_rounds(history, points)
-        kernel = default_point_kernel(points.settings)
         confusion = known_confusion(calibration_in(history))
-        return measured_points(points, kernel.with_confusion(confusion)), rounds
+        design = PointDesign()
+        return measured_points(points, lambda: design.read(points, None, None, confusion)), rounds
     assert history.extent.points is not None
     assert history.extent.diagonal is not None
     pairs = PairTable(history.extent.points, history.extent.diagonal)
@@ -308,17 +301,11 @@ def _trained_on_pairs(run: StudyRun) -> Training:
         summarise_rounds(run.history, problem.new_table(), assess, assessed),
         _left_out_of_pairs(table, landmarks is not None),
         no_total,
-        _lead_of_pairs,
         (lambda found: found) if no_total else widen,
         diagnostics,
         steered,
         fewer,
     )
-
-
-def _lead_of_pairs(found: Any) -> tuple[FloatArray, FloatArray]:
-    value, deviation = leading_margin(found)
-    return value, normal_quantile(found.level) * deviation
 
 
 def _left_out_of_pairs(table: PairTable, completes_rows: bool) -> list[str]:
@@ -345,7 +332,7 @@ def _left_out_of_pairs(table: PairTable, completes_rows: bool) -> list[str]:
 def _trained_on_points(run: StudyRun) -> Training:
     session: Any = run.session
     table, confusion = session.table, session.confusion
-    reader: Any = run.head or session.kernel.with_confusion(confusion)
+    head: Any = run.head
     notes = [
         "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
         "intervals count the new points' own shots."
@@ -358,11 +345,10 @@ def _trained_on_points(run: StudyRun) -> Training:
             f"{confusion[:, 0, 1].mean():.2%}. These errors are corrected."
         )
     return Training(
-        measured_points(table, reader),
+        measured_points(table, session.estimate if head is None else lambda: head.estimate),
         summarise_point_rounds(run.history, PointTable(table.n_points, table.settings)),
         notes,
         "they are not known where points are measured",
-        PredictedPoints.leading,
     )
 
 
@@ -371,12 +357,13 @@ def _class_results(run: StudyRun, training: Training) -> ClassResults | None:
     if run.prediction is None:
         return None
     points, found = run.points, training.widen(run.prediction)
-    value, reach = training.lead(found)
+    value, deviation = found.decided.lead()
+    reach = normal_quantile(found.level) * deviation
     several = found.f.ndim > 1
     truth = np.array([str(label) for label in points.test_labels])
     labels = np.array([str(label) for label in found.labels])
     classes, counts = np.unique(points.train_labels, return_counts=True)
-    low, high = (getattr(found, name, None) for name in ("total_low", "total_high"))
+    low, high = found.total_low, found.total_high
     return ClassResults(
         ids=_names(points.origin.test_ids),
         truth=[inert(label) for label in truth],
@@ -390,7 +377,7 @@ def _class_results(run: StudyRun, training: Training) -> ClassResults | None:
         total_high=None if several else high,
         no_total=training.no_total or ("there are more than two classes" if several else ""),
         settled=found.settled,
-        could_flip=getattr(found, "could_flip", None),
+        could_flip=found.could_flip,
         shots=found.shots,
         classes=[inert(label) for label in found.head.classes],
         balanced_accuracy=balanced_accuracy(truth, labels),

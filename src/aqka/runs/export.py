@@ -155,13 +155,15 @@ def table_of(path: str | Path) -> Replayed:
     --------
     >>> import tempfile
     >>> from aqka import MatrixBackend, Problem, acquire
+    >>> from aqka.designs import PairEstimate
     >>> from aqka.readouts import make_readout
     >>> directory = tempfile.mkdtemp()
     >>> session = acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=directory)
     >>> table, landmarks = table_of(directory)
     >>> table.total
     50
-    >>> head = make_readout("ridge").fit(table, Problem([1, -1]), landmarks)
+    >>> problem = Problem([1, -1])
+    >>> head = make_readout("ridge").fit(PairEstimate(table, problem, landmarks), problem)
     """
     history = sound_history(path)
     if history.extent.block is not None:

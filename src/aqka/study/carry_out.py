@@ -8,17 +8,16 @@ from typing import Any
 
 from aqka._util.files import as_json
 from aqka.planning.quotes import Quote
+from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
 from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History
 from aqka.runs.spend import Ceiling, Spend
+from aqka.sessions import Training
 from aqka.study.backends import circuit_facts
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import PREDICTIONS_NAME, Prepared, hold_run, write_run
 from aqka.study.method import (
-    Head,
-    Mitigation,
-    Training,
     answers_of,
     fit_head,
     new_session,
@@ -176,7 +175,7 @@ class _Spending:
             if history.sealed is None and self.test_shots:
                 train.seal(begin_predictions(directory))
             head, noise = fit_head(study, self.session, history, self.prepared.n_qubits)
-            made = _predict(self, head, directory, history, noise)
+            made = _predict(self, head, directory, history)
             self.backends.__exit__(None, None, None)  # billed while open, and no longer needed
             results = self.start() | {"run_id": history.run_id}
             results |= results_of(study, points, self.session, history, head, made, noise)
@@ -204,7 +203,7 @@ class _Spending:
 
 
 def _predict(
-    spending: _Spending, head: Head, directory: Path, history: History, noise: Mitigation | None
+    spending: _Spending, head: FittedHead, directory: Path, history: History
 ) -> Predicted | None:
     """Spend the predictions' shots on the test points, and predict them."""
     study, points = spending.prepared.study, spending.prepared.points
@@ -217,4 +216,4 @@ def _predict(
     )
     with Run(session, backend, spend, part_of(history.run_id, PREDICTIONS_NAME)) as run:
         run.spend()
-        return Predicted(answers_of(session, points, noise), run.history(), run.end())
+        return Predicted(answers_of(session, points), run.history(), run.end())

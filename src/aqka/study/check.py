@@ -20,7 +20,7 @@ from aqka.planning.split import DEFAULT_TEST_SHOTS
 from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.feature_maps import feature_map, n_features
-from aqka.study.method import resolve
+from aqka.study.method import schedule_of
 from aqka.study.points import Encoding, Points
 from aqka.study.quoting import settle_design, study_quote
 from aqka.study.schema import Study
@@ -94,7 +94,7 @@ class StudyCheck:
 
 
 def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
-    method, chosen, predictions = study.method, resolve(study.method), quoted.part(PREDICTIONS)
+    method, predictions = study.method, quoted.part(PREDICTIONS)
     test_shots = DEFAULT_TEST_SHOTS  # for a study that only trains, whose points come later
     if predictions is not None:
         pairs = len(points.train) * len(points.test)
@@ -104,8 +104,8 @@ def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
         n_train=len(points.train),
         test_shots=test_shots,
         allocator=method.allocator,
-        schedule=chosen.schedule,
-        readout=chosen.readout or DEFAULT_READOUT,
+        schedule=schedule_of(study),
+        readout=method.readout or DEFAULT_READOUT,
         ridge=method.ridge,
         C=method.C,
     )

@@ -4,13 +4,11 @@ Only this module makes the sessions that spend a study's shots.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.allocators import make_allocator
-from aqka.allocators.points import make_point_allocator, point_allocator_names
 from aqka.allocators.schedule import Schedule
 from aqka.backends.diagonal import (
     Depolarising,
@@ -18,70 +16,43 @@ from aqka.backends.diagonal import (
     estimate_depolarising,
     mitigate_depolarising,
 )
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.core.target_scale import TargetScale
+from aqka.designs import Design, KernelEstimate, Never, Pairs, PointEstimate, Settle
+from aqka.designs import Points as PointDesign
+from aqka.designs.resolve import Choice, resolve
 from aqka.errors import InputError
-from aqka.estimates.pairs import estimate_kernel
-from aqka.readouts import FittedHead, Readout, make_readout
+from aqka.readouts import FittedHead, Readout
 from aqka.runs.history import History
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.point_acquisition import DEFAULT_POINT_ALLOCATOR, PointAcquisition
-from aqka.sessions.point_heads import PointHead
-from aqka.sessions.point_prediction import PointPrediction, PredictedPoints
-from aqka.sessions.point_values import PointValueSession
-from aqka.sessions.prediction import PredictionSession
-from aqka.sessions.prediction_result import Prediction
-from aqka.sessions.value_prediction import Values, ValueSession
+from aqka.sessions import Predicting, Training, Values
 from aqka.study.points import Points
 
 if TYPE_CHECKING:
     from aqka.study.schema import MethodSection, Study
 
-Training = Acquisition | PointAcquisition
-Head = FittedHead | PointHead
-Testing = PredictionSession | ValueSession | PointPrediction
-Tested = Prediction | Values | PredictedPoints
-
 SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by it is no cure
 
 
-class Choice(NamedTuple):
-    """What a study's method comes to: names of allocator and readout, and the schedule.
-
-    ``readout`` is None where the design chooses its own.
-    """
-
-    allocator: str
-    readout: str | None
-    schedule: Schedule
-
-
-def resolve(method: "MethodSection") -> Choice:
-    """Return what a method's settings come to; refuse those that do not go together."""
-    of_points = method.allocator in point_allocator_names()
-    if method.calibration_shots and method.design != "points":
+def design_of(method: "MethodSection") -> "str | Design":
+    """Return the design of a method with its options; refuse options of another one."""
+    if method.design == "points":
+        return PointDesign(method.point_kernel, method.calibration_shots)
+    if method.calibration_shots:
         raise ValueError("calibration_shots are for design = 'points'")
-    if method.point_kernel is not None and method.design != "points":
+    if method.point_kernel is not None:
         raise ValueError(
             f"point_kernel {method.point_kernel!r} is for design = 'points', design is "
             f"{method.design!r}"
         )
-    if of_points and method.design != "points":
-        raise ValueError(f"allocator {method.allocator!r} is for design = 'points'")
-    if method.design != "pairs" and not of_points and method.allocator != DEFAULT_ALLOCATOR:
-        raise ValueError(
-            f"allocator {method.allocator!r} is for pairs, design is {method.design!r}; for points "
-            f"there are {', '.join(point_allocator_names())}"
-        )
-    changes: dict[str, Any] = {} if method.rounds is None else {"rounds": method.rounds}
-    if method.design == "points":
-        name = method.allocator if of_points else DEFAULT_POINT_ALLOCATOR
-        schedule = make_point_allocator(name).schedule
-        return Choice(name, method.readout, replace(schedule, **changes))
-    schedule = make_allocator(method.allocator).schedule
-    readout = method.readout or DEFAULT_READOUT
-    return Choice(method.allocator, readout, replace(schedule, **changes))
+    return Pairs() if method.design == "pairs" else method.design
+
+
+def chosen(method: "MethodSection") -> Choice:
+    """Return what the settings of a method come to; refuse those that do not go together."""
+    # What a budget buys settles an automatic design later (``aqka.study.quoting``).
+    return resolve(
+        design_of(method), method.allocator, method.readout, n_points=2, n_qubits=None, budget=2
+    )
 
 
 def with_design(study: "Study", design: str) -> "Study":
@@ -112,12 +83,14 @@ def class_labels_of(study: "Study", points: Points) -> NDArray[Any] | None:
 
 def schedule_of(study: "Study") -> Schedule:
     """Return the allocator's schedule with what the study changes."""
-    return resolve(study.method).schedule
+    schedule = chosen(study.method).allocator.schedule
+    rounds = study.method.rounds
+    return schedule if rounds is None else replace(schedule, rounds=rounds)
 
 
 def readout_of(study: "Study") -> Readout:
-    """Return the readout of a study: the one it names, or the default."""
-    return make_readout(resolve(study.method).readout or DEFAULT_READOUT)
+    """Return the readout of a study: the one it names, or that of its design."""
+    return chosen(study.method).readout
 
 
 def new_session(study: "Study", points: Points, budget: int, n_qubits: int) -> Training:
@@ -125,70 +98,50 @@ def new_session(study: "Study", points: Points, budget: int, n_qubits: int) -> T
 
     ``budget`` is for all that training takes, a calibration included.
     """
-    method, chosen = study.method, resolve(study.method)
-    problem = problem_of(study, points)
-    if method.design == "points":
-        return PointAcquisition(
-            problem,
-            n_qubits,
-            budget,
-            chosen.allocator,
-            chosen.schedule,
-            seed=study.seed,
-            calibration_shots=method.calibration_shots,
-            kernel=method.point_kernel,
-        )
-    return Acquisition(problem, budget, chosen.allocator, chosen.schedule, study.seed)
+    return Training(
+        problem_of(study, points),
+        budget,
+        study.method.allocator,
+        schedule_of(study),
+        study.seed,
+        design=design_of(study.method),
+        n_qubits=n_qubits,
+    )
 
 
 def prediction_session(
-    study: "Study", head: Head, n_points: int, budget: int, seed: int | None = None
-) -> Testing:
+    study: "Study", head: FittedHead, n_points: int, budget: int, seed: int | None = None
+) -> Predicting:
     """Return a session that predicts points of a study, before its first shot."""
-    of_values = study.data.task == "regression"
-    kind: Any
-    if isinstance(head, PointHead):
-        kind = PointValueSession if of_values else PointPrediction
-    else:
-        kind = ValueSession if of_values else PredictionSession
-    made: Testing = kind(head, n_points, budget, seed=study.seed if seed is None else seed)
-    return made
+    stop = Never() if study.data.task == "regression" else Settle()
+    return Predicting(head, n_points, budget, stop=stop, seed=study.seed if seed is None else seed)
 
 
-def fits_session(session: Testing, history: History) -> bool:
-    """Return whether a ledger has as many points as a session."""
-    if isinstance(session, PointPrediction):
-        return history.extent.new_points == session.table.n_points
-    return history.extent.block == session.table.shots.shape
-
-
-def answers_of(session: Testing, points: Points, noise: "Mitigation | None") -> Tested:
+def answers_of(session: Predicting, points: Points) -> Values:
     """Return what a session found; values are in the units of the study's target."""
-    if isinstance(session, PredictionSession):
-        return session.result(as_measured=noise is not None and noise.applied)
-    if isinstance(session, PointPrediction) and not isinstance(session, PointValueSession):
-        return session.result()
-    values: Values = session.result() if isinstance(session, ValueSession) else session.values()
+    found: Values = session.result()
+    if isinstance(session.stop, Settle):
+        return found
     scale = TargetScale.of(points.train_labels)
-    return values.in_units(scale.spread, scale.centre)
+    return found.in_units(scale.spread, scale.centre)
 
 
 def fit_head(
     study: "Study", session: Training, history: History, n_qubits: int
-) -> "tuple[Head, Mitigation | None]":
+) -> "tuple[FittedHead, Mitigation | None]":
     """Train the study's head on what was measured, and say what the sentinels saw."""
-    if isinstance(session, PointAcquisition):
-        name = resolve(study.method).readout
-        return session.fit(None if name is None else make_readout(name)), None
-    readout = readout_of(study)
-    found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
+    readout, estimate = readout_of(study), session.estimate()
+    found = None
+    if not isinstance(estimate, PointEstimate):
+        found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
     if found is None or not found.applied:
-        return session.fit(readout), found
-    measured = estimate_kernel(session.table, session.problem, session.landmarks)
-    kernel = mitigate_depolarising(measured, found.survival, n_qubits, clip=False)
+        return readout.fit(estimate, session.problem), found
+    kernel = mitigate_depolarising(estimate.kernel, found.survival, n_qubits, clip=False)
     # Without noise the diagonal is 1, which is what a known one reads already.
     np.fill_diagonal(kernel, 1.0)
-    head = readout.fit_kernel(kernel, session.problem)
+    # Rows of new points have the noise that the training kernel has lost.
+    cleaned = KernelEstimate(kernel, f"mitigated {estimate.identity}", rows_are_alike=False)
+    head = readout.fit(cleaned, session.problem)
     noise = Depolarising(found.survival, found.standard_error, n_qubits)
     return for_noisy_rows(head, noise), found
 
@@ -253,7 +206,8 @@ def for_noisy_rows(head: FittedHead, noise: Depolarising) -> FittedHead:
 
     Examples
     --------
-    >>> head = FittedHead(np.array([1.0, -2.0]), np.array(0.5), np.eye(2), 0.1, np.array([0, 1]))
+    >>> kernel = KernelEstimate(np.eye(2))
+    >>> head = FittedHead(np.array([1.0, -2.0]), np.array(0.5), kernel, 0.1, np.array([0, 1]))
     >>> clean = np.array([[0.3, 0.8]])
     >>> noisy = 0.8 * clean + 0.2 / 4
     >>> same = for_noisy_rows(head, Depolarising(0.8, 0.01, n_qubits=2))

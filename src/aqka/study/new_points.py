@@ -18,12 +18,11 @@ from aqka.planning.split import DEFAULT_TEST_SHOTS
 from aqka.runs.driver import Run, part_of, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Prediction, Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
 from aqka.study.method import (
-    Tested,
     answers_of,
     fit_head,
     new_session,
@@ -64,7 +63,7 @@ class NewPoints:
         Mean of a regression's training targets.
     """
 
-    prediction: Tested
+    prediction: Values
     directory: Path
     budget: int
     qpu_seconds: float | None
@@ -81,7 +80,7 @@ class NewPoints:
     def _answer(self, k: int) -> dict[str, Any]:
         found = self.prediction
         interval = {"low": found.low[k].tolist(), "high": found.high[k].tolist()}
-        if isinstance(found, Values):
+        if not isinstance(found, Prediction):
             return {"point": k, "value": float(found.f[k])} | interval
         answer = {"point": k, "label": found.labels[k].item(), "decision": found.f[k].tolist()}
         return answer | interval | {"settled": bool(found.settled[k])}
@@ -89,7 +88,7 @@ class NewPoints:
     @property
     def classes(self) -> list[Any]:
         """The classes, in the order of the decision values; none for a regression."""
-        if isinstance(self.prediction, Values):
+        if not isinstance(self.prediction, Prediction):
             return []
         return [label.item() for label in self.prediction.head.classes]
 
@@ -111,7 +110,7 @@ class NewPoints:
         if self.truth is None or not known:
             return None
         found, truth = self.prediction, [self.truth[k] for k in known]
-        if isinstance(found, Values):
+        if not isinstance(found, Prediction):
             values = ValueScores.of(np.array(truth), found.f[known], self.training_mean)
             return {"points": len(known)} | asdict(values)
         labels = found.labels[known]
@@ -174,7 +173,7 @@ def predict_new_points(
     budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots)
     session = new_session(study, points, history.budget, prepared.n_qubits)
     replay(session, history)
-    head, noise = fit_head(study, session, history, prepared.n_qubits)
+    head, _ = fit_head(study, session, history, prepared.n_qubits)
     made = make_backends(prepared, features)
     assert made.test is not None
     usage = Usage.on(made.test, study.method.design, prepared.n_qubits)
@@ -195,12 +194,12 @@ def predict_new_points(
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
-        with Run(prediction, made.test, spend, part_of(history.run_id, name)) as run:
+        with Run(prediction, made.test, spend, part_of(history.run_id, place.name)) as run:
             run.spend()
             used = run.history().qpu_seconds
     others, truth = _others_and_truth(data, prepared, len(features))
     return NewPoints(
-        prediction=answers_of(prediction, points, noise),
+        prediction=answers_of(prediction, points),
         directory=place,
         budget=budget,
         qpu_seconds=used,

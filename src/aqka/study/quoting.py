@@ -9,16 +9,16 @@ from pydantic import TypeAdapter, ValidationError
 from aqka._util.text import inert
 from aqka.backends.base import Workload
 from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.designs.resolve import Choice, resolve
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
 from aqka.planning.device import HERON, DeviceModel, circuit_depth, make_ceiling
 from aqka.planning.quotes import PREDICTIONS, SENTINELS, Quote, Wish, quote
 from aqka.planning.split import costs_of
 from aqka.runs.spend import Ceiling
-from aqka.sessions.design import DesignChoice, choose_design
 from aqka.study.backends import StudyBackends, count_tiles, make_backends
 from aqka.study.directory import Prepared
-from aqka.study.method import problem_of, resolve, with_design
+from aqka.study.method import problem_of, schedule_of, with_design
 from aqka.study.schema import Study
 
 
@@ -69,7 +69,7 @@ def study_quote(
         str(budget.total if budget.train is None else budget.train),
         n_qubits=prepared.n_qubits,
         depth=_map_depth(prepared) if depth is None else depth,
-        schedule=resolve(study.method).schedule,
+        schedule=schedule_of(study),
         queue=queue,
         rate=budget.rate,
         diagonal=problem_of(study, points).reading.diagonal,
@@ -109,16 +109,24 @@ def wish_of(study: Study, n_test: int) -> Wish:
     )
 
 
-def compare_designs(prepared: Prepared) -> DesignChoice:
-    """Return what a study's shots promise on pairs and on points, and which is better.
+def better_design_of(prepared: Prepared) -> Choice:
+    """Return what is better for a study's shots, pairs or points, and why.
 
     Predictions that come on top of the training budget are left out of the comparison.
     """
+    method = prepared.study.method
     n_train, n_test = len(prepared.points.train), len(prepared.points.test)
     quoted = study_quote(replace(prepared, study=with_design(prepared.study, "pairs")), tiles=1)
-    if prepared.study.budget.total is None:
-        return choose_design(n_train, prepared.n_qubits, quoted.shots)
-    return choose_design(n_train, prepared.n_qubits, quoted.total_shots, n_test)
+    on_top = prepared.study.budget.total is None
+    return resolve(
+        "auto",
+        method.allocator,
+        method.readout,
+        n_points=n_train,
+        n_qubits=prepared.n_qubits,
+        budget=quoted.shots if on_top else quoted.total_shots,
+        new_points=0 if on_top else n_test,
+    )
 
 
 def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> Prepared:
@@ -128,8 +136,8 @@ def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> P
         return prepared
     design, why = (stored or {}).get("design"), (stored or {}).get("design_reason")
     if design not in ("pairs", "points"):
-        chosen = compare_designs(prepared)
-        design, why = chosen.design, chosen.reason
+        choice = better_design_of(prepared)
+        design, why = choice.design.name, choice.reason
     reason = why if isinstance(why, str) else None
     return replace(prepared, study=with_design(study, design), design_reason=reason)
 

@@ -9,6 +9,8 @@ from aqka._util.arrays import FloatArray
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
+from aqka.designs import PointEstimate
+from aqka.designs.point_kernels import StateEstimate
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
@@ -16,11 +18,8 @@ from aqka.planning.budget import price
 from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
 from aqka.readouts import FittedHead
 from aqka.runs.history import History
-from aqka.sessions.acquisition import Acquisition
-from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import PointHead, StateHead
-from aqka.sessions.value_prediction import Values
-from aqka.study.method import Head, Mitigation, Tested, Training, class_labels_of, readout_of
+from aqka.sessions import Prediction, Training, Values
+from aqka.study.method import Mitigation, class_labels_of, readout_of
 from aqka.study.points import Points
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
@@ -37,7 +36,7 @@ MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
 class Predicted(NamedTuple):
     """The test points: what was predicted, what the ledger says of it, and the ledger's end."""
 
-    prediction: Tested
+    prediction: Values
     history: History
     end: str
 
@@ -47,7 +46,7 @@ def results_of(
     points: Points,
     session: Training,
     history: History,
-    head: Head,
+    head: FittedHead,
     made: Predicted | None,
     noise: Mitigation | None,
 ) -> dict[str, Any]:
@@ -56,10 +55,9 @@ def results_of(
     ``made`` is None for a run that only trains, ``noise`` for one without sentinels.
     """
     table = session.table
-    if isinstance(session, PointAcquisition):
-        facts, rounds = _point_facts(session, history, head)
+    if isinstance(head.estimate, PointEstimate):
+        facts, rounds = _point_facts(session, history, head.estimate)
     else:
-        assert isinstance(head, FittedHead)
         facts, rounds = _pair_facts(study, points, session, history, head)
     return {
         "results": {
@@ -79,7 +77,7 @@ def results_of(
 
 
 def _pair_facts(
-    study: Study, points: Points, session: Acquisition, history: History, head: FittedHead
+    study: Study, points: Points, session: Training, history: History, head: FittedHead
 ) -> tuple[dict[str, Any], list[RoundSummary]]:
     """Return what a run of pairs has measured, and its rounds."""
     table, problem = session.table, session.problem
@@ -98,15 +96,15 @@ def _pair_facts(
 
 
 def _point_facts(
-    session: PointAcquisition, history: History, head: Head
+    session: Training, history: History, estimate: PointEstimate
 ) -> tuple[dict[str, Any], list[RoundSummary]]:
     """Return what a run of points has measured, and its rounds."""
     table = session.table
-    tests = head.tests if isinstance(head, StateHead) else []
+    tests = estimate.tests if isinstance(estimate, StateEstimate) else []
     facts = {
         "settings": table.n_settings,
         "shots_per_point": table.total / table.n_points,
-        "kernel": head.meaning if isinstance(head, PointHead) else None,
+        "kernel": estimate.meaning,
         "states": [test.sentence for test in tests],
         "confusion": None if session.confusion is None else session.confusion.tolist(),
     }
@@ -151,13 +149,14 @@ def training_use(history: History) -> dict[str, Any]:
     }
 
 
-def measured_spectrum(session: Acquisition, head: FittedHead | None) -> Spectrum:
+def measured_spectrum(session: Training, head: FittedHead | None) -> Spectrum:
     """Return the spectrum of the kernel as a session's problem reads its counts.
 
     A head that was fitted to the counts has it, unless it completed rows from landmarks.
     """
-    if head is not None and head.spectrum is not None and session.landmarks is None:
-        return head.spectrum
+    spectrum = None if head is None else head.spectrum
+    if isinstance(spectrum, Spectrum) and session.landmarks is None:
+        return spectrum
     return Spectrum.of(session.problem.reading.kernel(session.table))
 
 
@@ -171,7 +170,7 @@ def wall_seconds(history: History) -> float:
 
 
 def _scores(
-    study: Study, points: Points, problem: Problem, prediction: Tested | None
+    study: Study, points: Points, problem: Problem, prediction: Values | None
 ) -> dict[str, Any]:
     """Return what the test points say of a head for classes, or of one for numbers."""
     if prediction is None and study.data.task == "regression":
@@ -180,7 +179,7 @@ def _scores(
         names = ("accuracy", "standard_error", "balanced_accuracy", "majority_accuracy")
         classes = [str(label) for label in problem.classes]
         return dict.fromkeys(names) | {"classes": classes, "predictions": [], "settled": []}
-    if isinstance(prediction, Values):
+    if not isinstance(prediction, Prediction):
         mean = float(points.train_labels.mean())
         return {
             "task": "regression",

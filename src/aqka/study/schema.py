@@ -17,17 +17,16 @@ from pydantic import (
 from aqka._util.files import read_text
 from aqka._util.text import inert
 from aqka.allocators import allocator_names
-from aqka.allocators.points import point_allocator_names
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.settings import MAX_QUBITS
+from aqka.designs import point_kernel_names
 from aqka.errors import InputError
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_RATE, MAX_ROUNDS
 from aqka.readouts import readout_names
-from aqka.sessions.point_kernels import point_kernel_names
 from aqka.study._mistakes import explain, known_name, refuse_secrets
-from aqka.study.method import resolve
+from aqka.study.method import chosen
 
 MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of a dotted key
 MAX_REPS = 20
@@ -320,11 +319,10 @@ class MethodSection(Section):
     Attributes
     ----------
     design
-        What a shot is spent on: ``pairs``, ``points``, or ``auto``, which takes the one with the
-        smaller error; see :func:`aqka.sessions.choose_design`.
+        What a shot is spent on: ``pairs``, ``points``, or ``auto``, which takes the one that
+        promises better labels; see :func:`aqka.designs.resolve.resolve`.
     allocator
-        A name from :func:`aqka.allocator_names`; for points, from
-        :func:`aqka.allocators.points.point_allocator_names`, where ``uniform`` is ``even``.
+        A name from :func:`aqka.allocator_names`.
     readout
         A name from :func:`aqka.readout_names`, which trains a ridge head or, with ``svm``, a
         support vector machine; None takes the design's default.
@@ -334,13 +332,13 @@ class MethodSection(Section):
         Rounds after the warm-up; None takes the allocator's own.
     calibration_shots
         For ``points``: shots of the training budget that measure the readout errors; see
-        :class:`aqka.sessions.PointAcquisition`.
+        :class:`aqka.Points`.
     point_kernel
         For ``points``: which kernel is read out of the counts, a name from
-        :func:`aqka.sessions.point_kernel_names`; None takes the fidelity up to eight qubits.
+        :func:`aqka.designs.point_kernel_names`; None takes the fidelity up to eight qubits.
     """
 
-    design: Literal["pairs", "points", "auto"] = "pairs"
+    design: Literal["pairs", "points", "auto"] = "auto"
     allocator: str = DEFAULT_ALLOCATOR
     readout: str | None = None
     ridge: Positive = 0.01
@@ -354,7 +352,7 @@ class MethodSection(Section):
     def _known_allocator(cls, value: str) -> str:
         if value.endswith("-oracle"):
             raise ValueError("an oracle knows the true kernel, which a study does not have")
-        return known_name(value, [*allocator_names(), *point_allocator_names()], "allocator")
+        return known_name(value, allocator_names(), "allocator")
 
     @field_validator("readout")
     @classmethod
@@ -368,7 +366,7 @@ class MethodSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "MethodSection":
-        resolve(self)
+        chosen(self)
         return self
 
 

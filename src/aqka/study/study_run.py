@@ -5,21 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from aqka.errors import LedgerError
+from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
 from aqka.runs.driver import check_parent, replay
 from aqka.runs.head import read_head
 from aqka.runs.history import History, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
-from aqka.sessions.value_prediction import Values
+from aqka.sessions import Prediction, Training, Values
 from aqka.study.directory import MAP_NAME, PREDICTIONS_NAME
 from aqka.study.feature_maps import load_circuit
 from aqka.study.method import (
-    Head,
-    Tested,
-    Training,
     answers_of,
     fit_head,
-    fits_session,
     new_session,
     prediction_session,
 )
@@ -52,20 +49,20 @@ class StudyRun:
     points: Points
     session: Training
     history: History
-    head: Head | None
-    found: Tested | None
+    head: FittedHead | None
+    found: Values | None
     audits: dict[str, Audit]
     results: dict[str, Any]
 
     @property
-    def prediction(self) -> Any:
+    def prediction(self) -> Prediction | None:
         """The predicted classes of the test points; None for a regression."""
-        return None if isinstance(self.found, Values) else self.found
+        return self.found if isinstance(self.found, Prediction) else None
 
     @property
     def values(self) -> Values | None:
         """The predicted values of the test points, in the target's units; None for classes."""
-        return self.found if isinstance(self.found, Values) else None
+        return None if isinstance(self.found, Prediction) else self.found
 
 
 def load_study_run(store: RunStore) -> StudyRun:
@@ -85,13 +82,13 @@ def load_study_run(store: RunStore) -> StudyRun:
     predicted = isinstance(made, History) and made.sound and made.finished
     only_trains = session.done and history.sealed is not None and not place.is_dir()
     if predicted or only_trains:
-        head, noise = fit_head(study, session, history, n_qubits)
+        head, _ = fit_head(study, session, history, n_qubits)
         if isinstance(made, History) and predicted:
             assert made.budget is not None
             tests = prediction_session(study, head, len(points.test), made.budget)
-            if fits_session(tests, made):
+            if tests.extent().items() <= made.facts.items():  # else it is of other points
                 replay(tests, made)
-                found = answers_of(tests, points, noise)
+                found = answers_of(tests, points)
     return StudyRun(
         directory=store.directory,
         study=study,

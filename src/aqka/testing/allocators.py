@@ -8,7 +8,7 @@ from aqka.allocators.schedule import Schedule
 from aqka.core.pairs import PairTable
 from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem
-from aqka.sessions.acquisition import Acquisition
+from aqka.sessions import Training
 
 
 def _run(
@@ -18,13 +18,14 @@ def _run(
     budget: int,
     schedule: Schedule | None,
     seed: int,
-) -> tuple[Acquisition, list[ShotPlan]]:
-    session = Acquisition(problem, budget, allocator, schedule, seed)
+) -> tuple[Training, list[ShotPlan]]:
+    session = Training(problem, budget, allocator, schedule, seed)
     plans = []
     while not session.done:
         before = session.table.total
         plan = session.ask()
-        assert session.ask() is plan, "ask() must repeat its plan until it is told"
+        assert isinstance(plan, ShotPlan)
+        assert session.ask() is plan, "ask() must repeat its plan until its answer comes"
         assert plan.shots.dtype == np.int64
         assert plan.shots.min() >= 1, "a plan lists only pairs that get shots"
         assert before + plan.total <= budget, "the budget was exceeded"
@@ -42,7 +43,7 @@ def check_allocator(
     budget: int,
     schedule: Schedule | None = None,
     seed: int = 0,
-) -> Acquisition:
+) -> Training:
     """Assert the contract on one run, and return the finished session.
 
     The budget is never exceeded and exactly spent, shots are whole and positive, hits stay

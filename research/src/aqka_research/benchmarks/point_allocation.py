@@ -15,15 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.allocators.points import make_point_allocator, point_allocator_names
+from aqka.allocators import make_allocator
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
+from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts.ridge_loo import RIDGE_GRID, loo_residuals
+from aqka.readouts.ridge_loo import best_loo_ridge
 from aqka_research.benchmarks.point_law import iqp_map, zz_map
 
 TASKS = (("moons", 2), ("iris", 2), ("iris", 4), ("breast cancer", 4), ("breast cancer", 5))
@@ -88,9 +89,10 @@ def _acquire(problem: _Problem, name: str, budget: int, random: np.random.Genera
     settings = choose_settings(int(np.log2(problem.states.shape[1])), seed=0)
     p = np.abs(ProductBases(settings).amplitudes(problem.states)) ** 2
     p /= p.sum(axis=2, keepdims=True)
-    allocator, table = make_point_allocator(name), PointTable(len(p), settings)
+    allocator, table = make_allocator(name).over("point"), PointTable(len(p), settings)
+    labels = Problem(problem.y)
     for end in allocator.schedule.milestones(budget):
-        shots = allocator.point_shots(table, problem.y, end - table.total)
+        shots = allocator.ask(table, labels, end - table.total, random).shots
         plan = _spread_over_settings(shots, settings)
         counts = random.multinomial(plan.shots, p[plan.points, plan.settings])
         table.add(plan, OutcomeCounts.of_dense(counts))
@@ -98,9 +100,7 @@ def _acquire(problem: _Problem, name: str, budget: int, random: np.random.Genera
 
 
 def _best_ridge(kernel: FloatArray, y: FloatArray) -> float:
-    ridges = np.asarray(RIDGE_GRID)
-    errors = np.mean(loo_residuals(Spectrum.of(kernel), y, ridges) ** 2, axis=0)
-    return float(ridges[np.argmin(errors)])
+    return best_loo_ridge(Spectrum.of(kernel), y[:, None])
 
 
 def compare(problem: _Problem, name: str, shots: int, seed: int) -> tuple[float, float]:
@@ -127,7 +127,7 @@ def _problems(
 
 def main() -> None:
     """Measure and print a Markdown table, and the means over all its rows."""
-    steered = [name for name in point_allocator_names() if name != "even"]
+    steered = ["aqka", "predictive"]
     header = ["task", "S", "even: agreement"]
     header += [f"{name}: {what}" for name in steered for what in ("error ratio", "agreement gain")]
     print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
@@ -136,7 +136,7 @@ def main() -> None:
         for map_name, states_of in MAPS.items():
             problems = list(_problems(n_qubits, data, states_of))
             for shots in SHOTS:
-                even = _measured(problems, "even", shots)
+                even = _measured(problems, "uniform", shots)
                 cells = [
                     f"{data}, {map_name} {n_qubits} qubits",
                     str(shots),

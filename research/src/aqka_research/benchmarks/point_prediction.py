@@ -16,16 +16,14 @@ from sklearn.preprocessing import minmax_scale
 from aqka.backends import AerBackend, StatevectorBackend
 from aqka.backends.aer import depolarising_noise
 from aqka.core.problem import Problem
-from aqka.core.settings import uniform_settings
+from aqka.designs import Fidelity, Never, Points, Projected, Settle
+from aqka.readouts import FittedHead
 from aqka.runs.driver import drive
-from aqka.sessions.gaussian_points import ProjectedPoints
-from aqka.sessions.point_acquisition import PointAcquisition
-from aqka.sessions.point_heads import FidelityOfPoints, PointHead
-from aqka.sessions.point_prediction import predict_points
-from aqka.sweep.cells import run_cells
-from aqka.sweep.store import Cell, Result, stable_name
+from aqka.sessions import Training, predict
 from aqka_research.compare.total import total_tasks
 from aqka_research.suite import SUITE, QuantumTask
+from aqka_research.sweep.cells import run_cells
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 FIDELITY, PROJECTED, NOISY, CLASSES = "fidelity", "projected", "fidelity, noise", "three classes"
 SHOTS = {
@@ -55,17 +53,15 @@ def measure(cell: Cell) -> Result:
             StatevectorBackend(X, feature_map, seed=0),
             StatevectorBackend(new_X, feature_map, seed=1),
         )
-    settings = uniform_settings(old.n_qubits) if kind == PROJECTED else None
-    session = PointAcquisition(Problem(y), old.n_qubits, shots * len(y), settings=settings)
-    drive(session, old)
     rank = None if kind == NOISY else 1
-    head = session.fit(
-        kernel=ProjectedPoints() if kind == PROJECTED else FidelityOfPoints(rank=rank)
-    )
+    design = Points(Projected() if kind == PROJECTED else Fidelity(rank=rank))
+    session = Training(Problem(y), shots * len(y), design=design, n_qubits=old.n_qubits)
+    drive(session, old)
+    head = session.fit()
     truth = exact_decisions(head, new, pure=kind in (FIDELITY, CLASSES))
     budget = shots * len(truth)
-    every = predict_points(head, new, budget, error_rate=NEVER, level=LEVEL)
-    stopped = predict_points(head, new, budget, error_rate=ERROR_RATE)
+    every = predict(head, new, budget, stop=Never(), level=LEVEL)
+    stopped = predict(head, new, budget, stop=Settle(ERROR_RATE))
     return {
         "cover": float(np.mean((every.low <= truth) & (truth <= every.high))),
         "settled": float(np.mean(stopped.settled)),
@@ -87,11 +83,11 @@ def _iris(seed: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], None]:
     return X[:75], y[order][:75], X[75:], None
 
 
-def exact_decisions(head: PointHead, new: Any, pure: bool) -> NDArray[Any]:
+def exact_decisions(head: FittedHead, new: Any, pure: bool) -> NDArray[Any]:
     """Return what a head says of the exact states, or of so many shots that they are exact."""
     if pure:
-        return np.asarray(head.decide_exactly(new.states()))  # type: ignore[attr-defined]
-    return predict_points(head, new, EXACT * new.shape[0], error_rate=NEVER).f
+        return head.estimate.decide_exactly(head, new)
+    return np.asarray(predict(head, new, EXACT * new.shape[0], stop=Never()).f)
 
 
 def main() -> None:

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqka import Acquisition, MatrixBackend, Problem, acquire
+from aqka import MatrixBackend, Problem, Training, acquire
 from aqka._util.arrays import FloatArray
 from aqka.backends.statevector import zz_kernel
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
+from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import FittedHead, make_readout
-from aqka.sessions.prediction import predict
-from aqka.sessions.prediction_result import Prediction, estimate, read_block
+from aqka.sessions import Prediction, predict
 from aqka_research.benchmarks.bars import Bar
 
 TRAINING_SHOTS = 16  # a pair
@@ -52,7 +52,7 @@ def digits(n_train: int = 100, n_test: int = 40, seed: int = 0) -> Task:
     )
 
 
-def train_equally(task: Task, shots_a_pair: int = TRAINING_SHOTS, seed: int = 0) -> Acquisition:
+def train_equally(task: Task, shots_a_pair: int = TRAINING_SHOTS, seed: int = 0) -> Training:
     """Return a session that spent its shots equally on the training pairs."""
     n_pairs = len(task.y) * (len(task.y) - 1) // 2
     backend = MatrixBackend(task.kernel, seed=seed)
@@ -72,7 +72,9 @@ def measure_equally(task: Task, shots_a_pair: int, seed: int) -> BlockTable:
 def spend(head: FittedHead, task: Task, shots: float, error_rate: float, seed: int) -> Prediction:
     """Return the prediction of one budget, in shots a pair."""
     backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
-    return predict(head, backend, int(shots * task.test_kernel.size), error_rate=error_rate)
+    budget, stop = int(shots * task.test_kernel.size), Settle(error_rate)
+    found: Prediction = predict(head, backend, budget, stop=stop)
+    return found
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,7 @@ def savings(
     def equally(as_measured: bool) -> Callable[[float, int], tuple[float, float]]:
         def outcome(n: float, seed: int) -> tuple[float, float]:
             table = measure_equally(tasks[seed], int(n), seed)
-            reading = read_block(heads[seed], table, as_measured=as_measured)
-            labels = heads[seed].labels(estimate(heads[seed], reading)[0])
+            labels = heads[seed].labels(_decided(heads[seed], table, as_measured))
             return n, float(np.mean(labels == exact[seed]))
 
         return outcome
@@ -144,14 +145,21 @@ def savings(
     return Savings(tasks[0].name, readout, training_shots, shots, ratio)
 
 
+def _decided(head: FittedHead, table: BlockTable, as_measured: bool) -> FloatArray:
+    """Return f by linear Bayes, or from the entries as they were measured."""
+    if not as_measured:
+        return head.decide(table).f
+    plain = KernelEstimate(head.kernel, rows_are_alike=False)
+    return plain.decide(head, table).f
+
+
 def _error_ratio(tasks: list[Task], heads: list[FittedHead], shots: int) -> float:
     errors = np.zeros(2)
     for seed, (head, task) in enumerate(zip(heads, tasks, strict=True)):
         f = head.decision_function(task.test_kernel)
         table = measure_equally(task, shots, seed)
         for k, as_measured in enumerate((True, False)):
-            reading = read_block(head, table, as_measured=as_measured)
-            errors[k] += np.mean((estimate(head, reading)[0] - f) ** 2)
+            errors[k] += np.mean((_decided(head, table, as_measured) - f) ** 2)
     return float(errors[0] / errors[1])
 
 
@@ -203,7 +211,7 @@ def shot_coverage(task: Task, repetitions: int = 200) -> Bar:
 
 def total_coverage(task: Task, readout: str, shots: int, repetitions: int = 40) -> Bar:
     """Return how often the total interval covers the same readout's f on the exact kernel."""
-    exact = make_readout(readout).fit_kernel(task.kernel, Problem(task.y, task.ridge))
+    exact = make_readout(readout).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     truth = exact.decision_function(task.test_kernel)
     shares = []
     for seed in range(repetitions):

@@ -8,6 +8,7 @@ import numpy as np
 
 from aqka import MatrixBackend, Problem, acquire, predict
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
+from aqka.designs import KernelEstimate
 from aqka.planning import split_budget
 from aqka.readouts import make_readout
 from aqka_research.benchmarks.bars import Bar, bar_table
@@ -104,7 +105,7 @@ def _split_cases(n_new: int) -> Iterator[tuple[Task, int]]:
 def _agreements(task: Task, seed: int, shots: int) -> list[float]:
     n_train, n_new = len(task.y), len(task.test_labels)
     budget = shots * (n_train * (n_train - 1) // 2 + n_train * n_new)
-    exact = make_readout("ridge-loo").fit_kernel(task.kernel, Problem(task.y, task.ridge))
+    exact = make_readout("ridge-loo").fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     truth = exact.predict(task.test_kernel)
     found = []
     for share in (split_budget(budget, n_train, n_new).train / budget, *SHARES):

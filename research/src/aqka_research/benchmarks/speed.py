@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from aqka import Acquisition, MatrixBackend, Problem, Schedule
+from aqka import MatrixBackend, Problem, Schedule, Training
 from aqka._util.arrays import FloatArray
 from aqka.core import PAPER
 from aqka_research.benchmarks.bars import Bar, fastest
@@ -34,7 +34,7 @@ def round_bar(n_points: int) -> Bar:
     y = np.sign(kernel @ np.random.default_rng(1).normal(size=n_points))
     backend = MatrixBackend(kernel)
     pairs = n_points * (n_points + 1) // 2
-    session = Acquisition(Problem(y, reading=PAPER), 4 * pairs, "aqka")
+    session = Training(Problem(y, reading=PAPER), 4 * pairs, "aqka")
     session.tell(backend.collect(backend.submit(session.ask(), "warm-up")))
     k_hat = session.problem.reading.kernel(session.table)
 
@@ -62,13 +62,13 @@ def default_bar(n_points: int) -> Bar:
     problem = Problem(np.sign(kernel @ np.random.default_rng(1).normal(size=n_points)))
     backend = MatrixBackend(kernel)
     budget = 4 * n_points * (n_points - 1) // 2
-    session = Acquisition(problem, budget)
+    session = Training(problem, budget)
     while not session.done:
         session.tell(backend.collect(backend.submit(session.ask(), session.tag)))
     k_hat = problem.reading.kernel(session.table)
 
     def default() -> None:
-        Acquisition(problem, budget).ask()
+        Training(problem, budget).ask()
         session.fit()
 
     with threadpool_limits(1):
@@ -102,7 +102,7 @@ def run_large() -> None:
     backend = MatrixBackend(kernel)
     del kernel
     pairs = MEMORY_SIZE * (MEMORY_SIZE - 1) // 2
-    session = Acquisition(Problem(y), 4 * pairs, "aqka", Schedule(rounds=2))
+    session = Training(Problem(y), 4 * pairs, "aqka", Schedule(rounds=2))
     while not session.done:
         session.tell(backend.collect(backend.submit(session.ask(), session.tag)))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # Linux reports KiB

@@ -22,14 +22,13 @@ from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
-from aqka.estimates.rows import RowPrior
-from aqka.maths.spectrum import Spectrum
+from aqka.designs import Fidelity, KernelEstimate, PairEstimate, Points
+from aqka.designs.pairs import row_prior
 from aqka.readouts import FittedHead, make_readout
-from aqka.sessions.point_heads import FidelityOfPoints
-from aqka.sweep.cells import OnCell, run_cells
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.compare.total_findings import BASELINE, OURS, POINTS, TotalFindings
 from aqka_research.suite import SUITE, QuantumTask, half_of_suite
+from aqka_research.sweep.cells import OnCell, run_cells
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 READOUTS = {BASELINE: "ridge-loo", OURS: "ridge-noise"}
 SEEDS = 6
@@ -61,7 +60,7 @@ def measure(cell: Cell) -> Result:
     task = SUITE[cell["task"]].draw(cell["seed"])
     assert isinstance(task, QuantumTask)
     problem = Problem(np.sign(task.y) + (task.y == 0))
-    exact = make_readout("ridge-loo").fit_kernel(task.kernel, problem)
+    exact = make_readout("ridge-loo").fit(KernelEstimate(task.kernel), problem)
     labels = exact.decision_function(task.test_kernel) >= 0
     random = np.random.default_rng([cell["seed"], *cell["task"].encode()])
     found: Result = {
@@ -76,14 +75,18 @@ def measure(cell: Cell) -> Result:
     tables = {level: _drawn_table(kernel, level, random) for level in cell["levels"]}
     for method, readout in READOUTS.items():
         found["agreement"][method] = [
-            _pair_agreement(make_readout(readout).fit(table, problem), rows, labels, method)
+            _pair_agreement(
+                make_readout(readout).fit(PairEstimate(table, problem), problem),
+                rows,
+                labels,
+                method,
+            )
             for table in tables.values()
         ]
     # Without noise no test has to tell that states are pure.
-    reading = FidelityOfPoints(rank=1 if cell.get("device") is None else None)
+    design = Points(Fidelity(rank=1 if cell.get("device") is None else None))
     found["agreement"][POINTS] = [
-        _point_agreement(old, new, reading, problem, shots, labels)
-        for shots in cell["point_levels"]
+        _point_agreement(old, new, design, problem, shots, labels) for shots in cell["point_levels"]
     ]
     return found
 
@@ -133,10 +136,9 @@ def _pair_agreement(
     for level, entries in rows.items():
         coefficients = head.alpha
         if method == OURS:
-            prior = RowPrior.of(head.spectrum or Spectrum.of(head.kernel))
             mean = float(entries.mean())
             noise = np.full(len(head.alpha), mean * (1 - mean) / level)
-            coefficients = prior.coefficients(head.alpha[:, None], noise)[:, 0]
+            coefficients = row_prior(head).coefficients(head.alpha[:, None], noise)[:, 0]
         f = entries @ coefficients + head.intercept
         agreement.append(float(np.mean((f >= 0) == labels)))
     return agreement
@@ -145,14 +147,16 @@ def _pair_agreement(
 def _point_agreement(
     old: Simulator,
     new: Simulator,
-    reading: FidelityOfPoints,
+    design: Points,
     problem: Problem,
     shots: int,
     labels: BoolArray,
 ) -> float:
     """Return the share of exact labels where every point, old or new, has the same shots."""
-    head = reading.fit(_measured(old, shots), problem, None)
-    f = head.decide_states(head.fit_points(_measured(new, shots)))
+    head = make_readout(design.default_readout).fit(
+        design.read(_measured(old, shots), problem), problem
+    )
+    f = head.decide(_measured(new, shots)).f
     return float(np.mean((f >= 0) == labels))
 
 
@@ -175,7 +179,7 @@ def compare_totals(
     workers: int | None = None,
     on_cell: OnCell | None = None,
 ) -> TotalFindings:
-    """Measure agreement of pairs and points on tasks; see :func:`~aqka.sweep.cells.run_cells`.
+    """Measure agreement of pairs and points on tasks.
 
     ``device`` is a fake device of IBM's whose noise the counts have; None is for none.
     """

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from aqka._util.arrays import FloatArray
-from aqka.sessions.design import choose_design
+from aqka.designs.resolve import better_design
 
 BASELINE, OURS, POINTS, AUTO = (
     "pairs, ridge by leave-one-out, equal test shots",
@@ -150,8 +150,8 @@ class TotalFindings:
         for budget in sorted((by_points, by_pairs)):
             if not np.isfinite(budget):
                 break
-            chosen = choose_design(n_points, qubits, max(1, round(budget)), new_points).design
-            if budget >= (by_points if chosen == "points" else by_pairs):
+            chosen, _ = better_design(n_points, qubits, max(1, round(budget)), new_points)
+            if budget >= (by_points if chosen.name == "points" else by_pairs):
                 return budget
         return max(by_points, by_pairs)
 

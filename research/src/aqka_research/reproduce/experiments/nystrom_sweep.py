@@ -4,10 +4,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka
-from aqka.allocators.nystrom import Nystrom
-from aqka.allocators.nystrom_leverage import NystromLeverage
-from aqka.allocators.uniform import Uniform
-from aqka.sweep.store import Cell, Result, stable_name
+from aqka.allocators.baselines import Uniform
+from aqka.allocators.nystrom import Nystrom, NystromLeverage
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._notes import levels_note
@@ -21,6 +19,7 @@ from aqka_research.reproduce.experiments._stated import (
 )
 from aqka_research.results import Estimate, Results, Row, lowest
 from aqka_research.spending import EXACT, MAJORITY
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

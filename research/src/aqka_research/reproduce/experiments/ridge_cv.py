@@ -12,8 +12,7 @@ from aqka.readouts import Readout
 from aqka.readouts.ridge import Ridge
 from aqka.readouts.ridge_kfold import RidgeKfold
 from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo
-from aqka.sessions.acquisition import Acquisition
-from aqka.sweep.store import Cell, Result, stable_name
+from aqka.sessions import Training
 from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, at_most, factor, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -21,6 +20,7 @@ from aqka_research.reproduce.experiments._planted import LARGEST, planted_task
 from aqka_research.reproduce.experiments._stated import direction, stated_gain
 from aqka_research.results import Estimate, Results, Row
 from aqka_research.spending import baseline_rows, decision_row, exact_decision, spend
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ def measure(cell: Cell) -> Result:
     return {"rows": rows}
 
 
-def _read(task: Task, session: Acquisition, exact: FloatArray, name: str) -> Row:
+def _read(task: Task, session: Training, exact: FloatArray, name: str) -> Row:
     """Return how well a readout of that name does, and its ridge."""
     head = session.fit(READOUTS[name])
     row = decision_row(task, head.decision_function(task.test_kernel), exact)

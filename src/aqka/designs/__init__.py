@@ -1,0 +1,58 @@
+"""Designs: what a shot is spent on, pairs of points or points."""
+
+from aqka._util.text import did_you_mean, inert
+from aqka.designs._base import Design, Never, NewPoints, Settle, Stop
+from aqka.designs.pairs import KernelEstimate, PairEstimate, Pairs
+from aqka.designs.point_kernels import (
+    Fidelity,
+    PointEstimate,
+    PointKernel,
+    Projected,
+    point_kernel_names,
+)
+from aqka.designs.points import Points
+from aqka.designs.state_fits import StateFits
+from aqka.errors import InputError
+
+__all__ = [
+    "AUTO",
+    "Design",
+    "Fidelity",
+    "KernelEstimate",
+    "Never",
+    "NewPoints",
+    "PairEstimate",
+    "Pairs",
+    "PointEstimate",
+    "PointKernel",
+    "Points",
+    "Projected",
+    "Settle",
+    "StateFits",
+    "Stop",
+    "as_design",
+    "design_names",
+    "point_kernel_names",
+]
+
+AUTO = "auto"
+_NAMED: dict[str, type[Pairs] | type[Points]] = {"pairs": Pairs, "points": Points}
+
+
+def design_names() -> list[str]:
+    """Return the names that stand for a design."""
+    return [AUTO, *_NAMED]
+
+
+def as_design(design: "str | Design") -> "Pairs | Points | None":
+    """Return the design of that name, or the given one; None for ``"auto"``."""
+    if isinstance(design, Pairs | Points):
+        return design
+    if design == AUTO:
+        return None
+    if not isinstance(design, str) or design not in _NAMED:
+        raise InputError(
+            f"design must be one of {', '.join(map(repr, design_names()))}, Pairs() or "
+            f"Points(…), got {inert(repr(design), 100)}.{did_you_mean(design, _NAMED)}"
+        )
+    return _NAMED[design]()

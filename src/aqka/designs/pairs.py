@@ -1,0 +1,383 @@
+"""Pairs: each shot runs the fidelity circuit of two points."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
+from aqka.allocators.targets import fill, kkt_targets
+from aqka.backends.base import Backend, check_measures_pairs
+from aqka.core.blocks import BlockTable
+from aqka.core.pairs import PairTable
+from aqka.core.plans import Landmarks, Plan, ShotPlan
+from aqka.core.prior import KernelPrior
+from aqka.core.problem import Problem
+from aqka.core.reading import FAIR
+from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling
+from aqka.designs.sequential_test import WinnerTest, draw_shots
+from aqka.errors import InputError
+from aqka.estimates.pairs import estimate_kernel
+from aqka.estimates.rows import RowPrior, RowReading
+from aqka.maths.spectrum import Spectrum
+from aqka.readouts import Decided, Estimate, FittedHead
+
+SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
+
+
+@dataclass(frozen=True, eq=False)
+class DecidedRows(Decided):
+    """Decision values read from measured rows of kernel entries.
+
+    Attributes
+    ----------
+    reading
+        What the counts say about each row.
+    """
+
+    reading: RowReading
+
+    def lead(self) -> tuple[FloatArray, FloatArray]:
+        """Return f and its deviation; with several classes, those of the leader's gap."""
+        if self.f.ndim == 1:
+            return self.f, self.deviation
+        rows = np.arange(len(self.f))
+        second, leader = np.argsort(self.f, axis=1)[:, -2:].T
+        contrast = np.zeros_like(self.f)
+        contrast[rows, leader], contrast[rows, second] = 1.0, -1.0
+        return np.sum(contrast * self.f, axis=1), np.sqrt(self.reading.variance(contrast))
+
+
+class KernelEstimate(Estimate):
+    """Entries of a kernel as they are: given, computed or corrected.
+
+    Parameters
+    ----------
+    kernel
+        The training kernel.
+    identity
+        What it was computed from; None for the entries themselves.
+    rows_are_alike
+        Whether a new point's row is measured as the training rows were, so that these say what it
+        is like; else it is read as measured.
+    """
+
+    def __init__(
+        self, kernel: FloatArray, identity: str | None = None, *, rows_are_alike: bool = True
+    ) -> None:
+        self.design = Pairs()
+        self._kernel = kernel
+        self._identity = identity
+        self.rows_are_alike = rows_are_alike
+
+    @property
+    def kernel(self) -> FloatArray:
+        """The training kernel."""
+        return self._kernel
+
+    @property
+    def identity(self) -> str:
+        """What the entries were computed from, or a digest of them."""
+        return f"kernel {digest(self.kernel)}" if self._identity is None else self._identity
+
+    def decide(self, head: FittedHead, table: BlockTable, seed: int = 0) -> DecidedRows:
+        """Return f of measured rows by linear Bayes (``aqka.estimates.rows``)."""
+        alpha = head.coefficients
+        if self.rows_are_alike:
+            reading = RowReading.linear_bayes(table, row_prior(head), alpha)
+        else:
+            reading = RowReading.as_measured(table, alpha)
+        shape = (len(reading.values), *np.asarray(head.alpha).shape[1:])
+        f = reading.values.reshape(shape) + head.intercept
+        return DecidedRows(f, np.sqrt(reading.variances().reshape(shape)), reading)
+
+    def decide_exactly(self, head: FittedHead, backend: Backend) -> FloatArray:
+        """Return f from a simulator's exact entries."""
+        if not backend.has_kernel:
+            raise InputError(
+                f"budget is needed: {type(backend).__name__} has no exact entries; predict(X, "
+                "budget=…), or test_shots=… when the estimator is made."
+            )
+        return head.decision_function(backend.kernel())
+
+
+def row_prior(head: FittedHead) -> RowPrior:
+    """Return what the rows of a head's training kernel say about any row."""
+    spectrum = head.spectrum
+    return RowPrior.of(spectrum if isinstance(spectrum, Spectrum) else Spectrum.of(head.kernel))
+
+
+class PairEstimate(KernelEstimate):
+    """The kernel from counts of pairs, completed where the allocator left rows to reconstruct."""
+
+    def __init__(
+        self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
+    ) -> None:
+        self.table, self._reading, self._landmarks = table, problem.reading, landmarks
+        super().__init__(estimate_kernel(table, problem, landmarks))
+
+    @cached_property
+    def _variances(self) -> FloatArray:
+        return KernelPrior.of(self.table).variances(self.table)
+
+    @property
+    def variance(self) -> FloatArray:
+        """Variance of each entry, that of the prior where there are no shots."""
+        return self.table.square(self._variances, known_diagonal=0.0)
+
+    def mean_variance(self) -> float | None:
+        """Return the mean variance of a pair; None where rows are completed, not counted."""
+        return None if self._landmarks is not None else float(np.mean(self._variances))
+
+    @property
+    def identity(self) -> str:
+        """A digest of the counts, and how they are read."""
+        table, landmarks = self.table, self._landmarks
+        counts = f"pairs {digest(table.shots)} {digest(table.hits)} {self._reading.describe()}"
+        if landmarks is None:
+            return counts
+        return f"{counts} by {digest(landmarks.points)} {landmarks.keep_block}"
+
+
+@dataclass(frozen=True)
+class Pairs(Design):
+    """Spend shots on pairs of points: |⟨φ(x)|φ(x′)⟩|² is the chance that all bits read 0."""
+
+    name: ClassVar[str] = "pairs"
+    unit: ClassVar[str] = "pair"
+    default_readout: ClassVar[str] = "ridge-noise"
+
+    def check_backend(self, backend: Backend, n_points: int) -> None:
+        """Refuse a backend of points alone, or of another number of points."""
+        check_measures_pairs(backend)
+        if backend.shape != (n_points, n_points):
+            raise InputError(
+                f"y labels {n_points} points, so the backend must be {n_points} by {n_points}; "
+                f"its shape is {backend.shape}."
+            )
+
+    def training_table(
+        self, problem: Problem, n_qubits: int | None, seed: int, steers: bool
+    ) -> PairTable:
+        """Return an empty table, with the diagonal where the problem's reading measures it."""
+        return problem.new_table()
+
+    def plan(self, table: PairTable, shots: IntArray, landmarks: Landmarks | None) -> ShotPlan:
+        """Return the plan that gives each pair these shots."""
+        index = np.flatnonzero(shots)
+        rows, cols = table.pairs(index)
+        return ShotPlan(rows, cols, shots[index], landmarks)
+
+    def read(
+        self,
+        table: PairTable,
+        problem: Problem,
+        landmarks: Landmarks | None = None,
+        confusion: FloatArray | None = None,
+    ) -> PairEstimate:
+        """Return the kernel that the counts give."""
+        return PairEstimate(table, problem, landmarks)
+
+    def new_points(
+        self, head: FittedHead, n_points: int, budget: int, stop: Stop, seed: int
+    ) -> NewPoints:
+        """Return new points whose pairs with the training points are to be measured."""
+        how = (head, n_points, budget, self.looks(stop), seed)
+        if isinstance(stop, Settle):
+            return NewPairsSettled(*how, error_rate=stop.error_rate)
+        return NewPairsValued(*how)
+
+    def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
+        """Refuse a backend whose columns are not the head's training points."""
+        check_measures_pairs(backend)
+        if backend.shape[1] != len(head.alpha):
+            raise InputError(
+                f"the head was trained on {len(head.alpha)} points, so the backend must have that "
+                f"many columns, one row per test point; its shape is {backend.shape}."
+            )
+
+    def decide_known(
+        self, head: FittedHead, table: PairTable, rows: IntArray, columns: IntArray
+    ) -> FloatArray:
+        """Return f from the entries between the points; one without shots reads the mean."""
+        return head.decision_function(FAIR.kernel(table)[np.ix_(rows, columns)])
+
+    def facts(self, table: PairTable) -> dict[str, str]:
+        """Return nothing: the problem says it all."""
+        return {}
+
+    def extent(self, table: PairTable) -> dict[str, str]:
+        """Return the points that plans may name, and whether a point with itself."""
+        return {"points": str(table.n_points), "diagonal": table.diagonal}
+
+    def figures(self, table: PairTable) -> dict[str, object]:
+        """Return how many pairs have been measured."""
+        return {"pairs seen": f"{table.n_pairs - int(table.unseen.sum()):,}"}
+
+    def looks(self, stop: Stop) -> int:
+        """Return the rounds of a prediction."""
+        return stop.looks or (SETTLING_LOOKS if isinstance(stop, Settle) else VALUE_LOOKS)
+
+
+class _NewPairs(NewPoints):
+    """What both ways to spend shots on a test-by-train block share."""
+
+    table: BlockTable
+
+    def __init__(self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int) -> None:
+        self.head, self.seed = head, seed
+        self.table = BlockTable(as_count(n_points, "n_points"), len(head.alpha))
+        rounds = min(looks, budget)
+        # Growing by a common factor from one shot a pair, or less where the budget is small.
+        self.milestones = doubling(budget, rounds, float(self.table.shots.size))
+        self.settled: BoolArray = np.zeros(n_points, dtype=np.bool_)
+
+    def decide(self) -> Decided:
+        """Return f of the measured rows."""
+        return self.head.decide(self.table)
+
+    @property
+    def shots_per_point(self) -> IntArray:
+        """Shots of each test point's row."""
+        return np.asarray(self.table.shots.sum(axis=1))
+
+    def extent(self) -> dict[str, str]:
+        """Return the points that plans may name."""
+        rows, cols = self.table.shots.shape
+        return {"rows": str(rows), "cols": str(cols)}
+
+    def _end(self, round: int) -> int:
+        """Return the shots spent after a round; after the last come rounds only if some failed."""
+        return self.milestones[min(round, len(self.milestones) - 1)]
+
+    def _plan_of(self, shots: IntArray) -> ShotPlan:
+        rows, cols = np.nonzero(shots)
+        return ShotPlan(rows, cols, shots[rows, cols])
+
+
+class NewPairsValued(_NewPairs):
+    """Shots for real targets, spent where the error of f is.
+
+    The squared errors of f that the test shots leave, Σ α_j² K_j (1 - K_j) / s_j of each point,
+    have the least sum over all points where every pair's shots are in proportion to
+    |α_j| sqrt(K_j (1 - K_j)) (as in Prop. 1); each round fills toward that, with K as known so far.
+    """
+
+    def __init__(self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int) -> None:
+        if np.asarray(head.alpha).ndim != 1:
+            raise InputError(
+                f"head has {np.asarray(head.alpha).shape[1]} outputs, one for each of its classes; "
+                "predict them with stop=Settle()."
+            )
+        super().__init__(head, n_points, budget, looks, seed)
+
+    def plan(self, round: int, spent: int, left: int) -> ShotPlan:
+        """Fill toward the shares that leave the least error."""
+        shots = self._end(round) - spent
+        k = self.table.smoothed(self.table.prior())
+        score = np.abs(self.head.alpha) * np.sqrt(k * (1 - k))
+        rng = np.random.default_rng([self.seed, round])
+        targets = kkt_targets(score.ravel(), float(self.table.total + shots))
+        flat = fill(targets, self.table.shots.ravel(), shots, rng)
+        return self._plan_of(flat.reshape(self.table.shots.shape))
+
+    def take(self, round: int, planned: Plan, measured: Plan, answer: Any) -> None:
+        """Count the hits."""
+        self.table.add(measured, answer)  # type: ignore[arg-type]
+
+
+class NewPairsSettled(_NewPairs):
+    """Shots for classes, no longer than their decision needs them.
+
+    Each round gives every open point the same shots, over training points in proportion to
+    |α_j| sqrt(K_j (1 - K_j)) with K as known so far; with several classes, α is the contrast of the
+    leader with the others, the close ones most. :class:`~aqka.designs.sequential_test.WinnerTest`
+    settles classes at an error rate that holds however often one looks.
+    """
+
+    def __init__(
+        self,
+        head: FittedHead,
+        n_points: int,
+        budget: int,
+        looks: int,
+        seed: int,
+        error_rate: float,
+    ) -> None:
+        super().__init__(head, n_points, budget, looks, seed)
+        self._alpha, self._intercept = coefficients_per_class(head)
+        # The last points share what the others leave, so twice the mean is still worth a bet.
+        self.test = WinnerTest(
+            self._alpha,
+            self._intercept,
+            n_points,
+            error_rate,
+            (self.milestones[0] / n_points, 2 * budget / n_points),
+        )
+        self._drawn: tuple[FloatArray, ShotPlan] | None = None  # of this round, once computed
+
+    def plan(self, round: int, spent: int, left: int) -> ShotPlan:
+        """Draw shots for the open points from this round's distributions."""
+        return self._draw(round, self._end(round) - spent)[1]
+
+    def _draw(self, round: int, shots: int) -> tuple[FloatArray, ShotPlan]:
+        """Return the round's distributions and the plan drawn from them."""
+        if self._drawn is not None:
+            return self._drawn
+        chances = self._chances()
+        rng = np.random.default_rng([self.seed, round])
+        open_points = np.flatnonzero(~self.settled)
+        each = np.full(open_points.size, shots // open_points.size)
+        each[rng.permutation(open_points.size)[: shots % open_points.size]] += 1
+        drawn = np.zeros_like(self.table.shots)
+        for point, count in zip(open_points[each > 0], each[each > 0], strict=True):
+            drawn[point] = draw_shots(chances[point], int(count), rng)
+        self._drawn = chances, self._plan_of(drawn)
+        return self._drawn
+
+    def take(self, round: int, planned: Plan, measured: Plan, answer: Any) -> None:
+        """Count for the estimate; for the test only if the shots are as drawn, which it needs."""
+        assert isinstance(measured, ShotPlan)
+        chances, drawn = self._draw(round, planned.total)  # a resumed round was not drawn yet
+        # A plan drawn on another machine, with other rounding, may not be the one drawn here.
+        if measured.equals(drawn):
+            guesses = self.table.smoothed(self.table.prior())
+            self.table.add(measured, answer)
+            self.test.update(measured, answer, guesses, chances)
+        else:
+            self.table.add(measured, answer)
+        self._drawn = None
+        self.settled = self.test.settled
+
+    def winners(self) -> IntArray:
+        """Return the numbers of the classes that the test declared."""
+        return self.test.winner
+
+    def _chances(self) -> FloatArray:
+        """Return for each point the distribution ∝ |α_j| sqrt(K_j (1 - K_j))."""
+        prior = self.table.prior()
+        k = self.table.smoothed(prior)
+        variance = self.table.variance(prior)
+        scores = self.table.estimate(prior.mean) @ self._alpha + self._intercept
+        leader, best = scores.argmax(axis=1), scores.max(axis=1)
+        squares = np.zeros_like(k)
+        for c, coefficients in enumerate(self._alpha.T):
+            contrast = (self._alpha[:, leader].T - coefficients) ** 2
+            # A class far behind, in units of what is known, needs few shots.
+            gap = (best - scores[:, c]) ** 2 + np.sum(variance * contrast, axis=1)
+            squares += contrast / np.maximum(gap, 1e-100)[:, None]
+        score = np.sqrt(squares * k * (1 - k))
+        score[~score.any(axis=1)] = 1.0  # no entry matters: all alike
+        return np.asarray(score / score.sum(axis=1, keepdims=True))
+
+
+def coefficients_per_class(head: FittedHead) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients and intercepts with a column per class: of two classes, 0 and f.
+
+    Only differences between classes are tested, so that one of two may stand at 0.
+    """
+    alpha, intercept = head.coefficients, np.asarray(head.intercept, dtype=np.float64).reshape(-1)
+    if alpha.shape[1] > 1:
+        return alpha, intercept
+    return np.hstack([np.zeros_like(alpha), alpha]), np.array([0.0, intercept[0]])

@@ -1,0 +1,296 @@
+"""Shots for new points: spent where the decision needs them, and no longer than it needs them."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_fraction
+from aqka._util.shown import Shown
+from aqka.backends.base import Backend, as_backend
+from aqka.core.plans import Plan
+from aqka.designs import Never, Settle, Stop
+from aqka.errors import InputError
+from aqka.maths.metrics import normal_quantile
+from aqka.readouts import Decided, FittedHead
+from aqka.runs.driver import drive
+from aqka.runs.session import Session
+from aqka.runs.spend import Spend
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Values(Shown):
+    """What the shots say about the values of new points.
+
+    Attributes
+    ----------
+    f
+        The values; with more than two classes a column each.
+    low, high
+        Interval for the f that endless shots on the points would give, with the fitted model taken
+        as given.
+    shots
+        Shots spent on each point.
+    level
+        Level of the intervals.
+    total_low, total_high
+        Interval for the f of the same readout on the exact kernel; see
+        :func:`~aqka.insight.with_total_interval`. None until asked for.
+    unit
+        What the values were multiplied by since the head gave them.
+    head, table, decided
+        The fitted head, the counts of the new points, and what was read from them.
+    """
+
+    f: FloatArray
+    low: FloatArray
+    high: FloatArray
+    shots: IntArray
+    level: float
+    head: FittedHead
+    table: Any
+    decided: Decided
+    total_low: FloatArray | None = None
+    total_high: FloatArray | None = None
+    unit: float = 1.0
+
+    def in_units(self, scale: float, shift: float) -> Self:
+        """Return values and intervals times ``scale`` plus ``shift``, where targets were scaled."""
+        names = ("f", "low", "high", "total_low", "total_high")
+        values = {name: getattr(self, name) for name in names}
+        given = {name: v * scale + shift for name, v in values.items() if v is not None}
+        return replace(self, unit=self.unit * scale, **given)
+
+    def _figures(self) -> dict[str, object]:
+        return {"points": len(self.f), "shots": int(self.shots.sum())}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Prediction(Values):
+    """What the shots say about the classes of new points.
+
+    Attributes
+    ----------
+    labels
+        The settled class, or the most likely one of a point that is still open.
+    settled
+        Whether the class is settled at the error rate; the budget ended before the others were.
+    could_flip
+        Whether the readout on the exact kernel could give another class; see
+        :func:`~aqka.insight.with_total_interval`. None until asked for.
+    """
+
+    labels: NDArray[Any]
+    settled: BoolArray
+    could_flip: BoolArray | None = None
+
+    def _figures(self) -> dict[str, object]:
+        figures = super()._figures() | {
+            "settled": int(self.settled.sum()),
+            "classes": ", ".join(str(label) for label in self.head.classes),
+        }
+        if self.could_flip is not None:
+            figures["could flip"] = int(self.could_flip.sum())
+        return figures
+
+
+class Predicting(Session[Plan]):
+    """A shot budget for new points being spent round by round.
+
+    Parameters
+    ----------
+    head : FittedHead
+        The fitted head; new points are measured in its design.
+    n_points : int
+        Number of new points.
+    budget : int
+        Shots that may be spent in all.
+    stop : Settle or Never, optional
+        When a point gets no more shots. By default, once its class is settled; values of real
+        targets have none.
+    seed : int, default=0
+        Every draw comes from a generator seeded by (seed, round), so a session rebuilt from its
+        recorded answers goes on bit for bit as the uninterrupted one.
+
+    Examples
+    --------
+    >>> from aqka.designs import KernelEstimate
+    >>> kernel = KernelEstimate(np.eye(2))
+    >>> head = FittedHead(np.array([1.0, -1.0]), np.array(0.0), kernel, 0.1, np.array([3, 8]))
+    >>> session = Predicting(head, n_points=1, budget=1000)
+    >>> while not session.done:
+    ...     plan = session.ask()
+    ...     session.tell(np.where(plan.cols == 0, plan.shots, 0))  # K = 1 and K = 0
+    >>> found = session.result()
+    >>> found.labels, found.settled, session.shots_left > 800
+    (array([8]), array([ True]), True)
+    """
+
+    def __init__(
+        self,
+        head: FittedHead,
+        n_points: int,
+        budget: int,
+        *,
+        stop: Stop | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(head, FittedHead):
+            raise InputError(
+                f"head must be a FittedHead, got {type(head).__name__}; session.fit() gives one."
+            )
+        if not np.all(np.isfinite(head.coefficients)):
+            raise InputError("head has coefficients that are NaN or infinite; fit it anew.")
+        super().__init__(budget)
+        self.head = head
+        self.n_points = as_count(n_points, "n_points")
+        self.stop: Stop = stop or (Settle() if head.has_classes else Never())
+        self.seed = as_count(seed, "seed", minimum=0)
+        self.new = head.estimate.design.new_points(
+            head, self.n_points, self.budget, self.stop, self.seed
+        )
+
+    @property
+    def table(self) -> Any:
+        """Counts of the new points."""
+        return self.new.table
+
+    @property
+    def settled(self) -> BoolArray:
+        """Points whose class is settled."""
+        settled: BoolArray = self.new.settled
+        return settled
+
+    def _figures(self) -> dict[str, object]:
+        return {"points": self.n_points, "settled": int(self.settled.sum()), **super()._figures()}
+
+    @property
+    def shots_measured(self) -> int:
+        """Shots in the table."""
+        return int(self.table.total)
+
+    @property
+    def done(self) -> bool:
+        """Whether the budget is spent or every point is settled."""
+        return self.shots_left == 0 or bool(self.settled.all())
+
+    @property
+    def _tag_name(self) -> str:
+        return f"aqka-predict-{self.head.estimate.design.name}"
+
+    def settings(self) -> dict[str, str]:
+        """Return all that a run depends on besides the backend, as texts."""
+        return {
+            "head": self.head.identity,
+            "budget": str(self.budget),
+            "stop": self.stop.describe(),
+            "seed": str(self.seed),
+        }
+
+    def extent(self) -> dict[str, str]:
+        """Return what plans may name."""
+        extent: dict[str, str] = self.new.extent()
+        return extent
+
+    @property
+    def _ending(self) -> str:
+        return (
+            f"{self.budget - self.shots_left} of {self.budget} shots are spent and "
+            f"{int(self.settled.sum())} of {self.n_points} points settled"
+        )
+
+    def _next_plan(self) -> Plan:
+        plan: Plan = self.new.plan(self.round, self.shots_spent, self.shots_left)
+        return plan
+
+    def _take(self, planned: Plan, measured: Plan, answer: Any) -> None:
+        self.new.take(self.round, planned, measured, answer)
+
+    def result(self, level: float = 0.9) -> Any:
+        """Return what is known so far: a :class:`Prediction`, or :class:`Values` of real targets.
+
+        Points that are not settled are flagged.
+        """
+        reach = normal_quantile(check_level(level))
+        decided = self.new.decide()
+        f, half = decided.f, reach * decided.deviation
+        known: dict[str, Any] = {
+            "f": f,
+            "low": f - half,
+            "high": f + half,
+            "shots": self.new.shots_per_point,
+            "level": level,
+            "head": self.head,
+            "table": self.table,
+            "decided": decided,
+        }
+        if isinstance(self.stop, Never):
+            return Values(**known)
+        settled, labels = self.new.settled_at_end(decided), self.head.labels(f)
+        winners = self.new.winners()
+        if winners is not None:
+            labels[settled] = self.head.classes[winners[settled]]
+        return Prediction(**known, labels=labels, settled=settled)
+
+
+def check_level(level: float) -> float:
+    """Return the level of an interval, strictly between 0 and 1."""
+    level = as_fraction(level, "level")
+    if level in (0, 1):
+        raise InputError(f"level must lie strictly between 0 and 1, got {level}; for example 0.9.")
+    return level
+
+
+def predict(
+    head: FittedHead,
+    backend: Backend,
+    budget: int,
+    *,
+    stop: Stop | None = None,
+    level: float = 0.9,
+    seed: int = 0,
+    **spend: Any,
+) -> Any:
+    """Predict a backend's points, spending at most ``budget`` shots on them.
+
+    Parameters
+    ----------
+    head : FittedHead
+        The fitted head.
+    backend : Backend
+        Who runs the shots, made for the new points. For pairs it has one row per new point and one
+        column per training point.
+    budget : int
+        Shots that may be spent in all.
+    stop : Settle or Never, optional
+        When a point gets no more shots; see :class:`~aqka.sessions.Predicting`.
+    level : float, default=0.9
+        Level of the intervals.
+    seed : int, default=0
+        Of every draw.
+    **spend
+        The fields of :class:`~aqka.runs.Spend`; the directory must be another than the training
+        run's.
+
+    Returns
+    -------
+    Prediction or Values
+        A :class:`~aqka.sessions.Prediction` of classes, or :class:`~aqka.sessions.Values` of real
+        targets.
+
+    Examples
+    --------
+    >>> from aqka import StatevectorBackend, acquire
+    >>> X = np.array([[0.1, 0.2], [0.3, 0.1], [2.8, 2.9], [3.0, 2.7]])
+    >>> head = acquire(StatevectorBackend(X), [0, 0, 1, 1], 4000, design="points").fit()
+    >>> found = predict(head, StatevectorBackend(X + 0.05), budget=20_000)
+    >>> found.labels.tolist(), bool(found.shots.sum() < 20_000)
+    ([0, 0, 1, 1], True)
+    """
+    backend = as_backend(backend)
+    check_level(level)
+    session = Predicting(head, backend.shape[0], budget, stop=stop, seed=seed)
+    head.estimate.design.new_backend_shape(backend, head)
+    drive(session, backend, Spend(**spend))
+    return session.result(level)

@@ -1,0 +1,301 @@
+"""Algorithm 1 as an ask/tell session, over pairs or points."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, IntArray, as_array, as_count, digest, exact_sum
+from aqka.allocators import Allocation, Allocator
+from aqka.allocators.schedule import Schedule
+from aqka.allocators.targets import round_to_multiples
+from aqka.core.calibration import N_REFERENCES, CalibrationPlan
+from aqka.core.plans import Landmarks, Plan
+from aqka.core.problem import Problem
+from aqka.designs import Design
+from aqka.designs.resolve import resolve
+from aqka.errors import InputError
+from aqka.estimates.readout import known_confusion
+from aqka.readouts import Estimate, FittedHead, Readout, make_readout
+from aqka.runs.session import Session
+
+
+class Training(Session[Plan]):
+    """A shot budget being spent on training points, round by round (Algorithm 1).
+
+    Parameters
+    ----------
+    problem : Problem
+        Labels, head and reading.
+    budget : int
+        Total number B of shots; the session spends exactly this many.
+    allocator : str or Allocator, optional
+        A name from :func:`~aqka.allocator_names`, or an allocator; even shots by default.
+    schedule : Schedule, optional
+        Warm-up, rounds and exploration; the allocator's own by default.
+    seed : int, default=0
+        Every draw comes from a generator seeded by (seed, round), so a session rebuilt from its
+        recorded answers goes on bit for bit as the uninterrupted one.
+    design : str or Design, default="pairs"
+        What a shot is spent on: ``"pairs"``, ``"points"``, or an object with options.
+    n_qubits : int, optional
+        Qubits of a point's state, which points need.
+
+    Attributes
+    ----------
+    table
+        What was measured of the training points.
+    calibration
+        What was measured of the reference states; None without a calibration.
+    landmarks
+        The points whose rows are measured, where the allocator reconstructs the others.
+    reason
+        Why this design, where it was chosen for the user; else empty.
+
+    Examples
+    --------
+    A lab that runs the circuits by hand:
+
+    >>> session = Training(Problem([0, 1, 1]), budget=30, allocator="uniform")
+    >>> plan = session.ask()
+    >>> list(zip(plan.rows.tolist(), plan.cols.tolist(), plan.shots.tolist()))
+    [(0, 1, 10), (0, 2, 10), (1, 2, 10)]
+    >>> session.tell([2, 3, 9])
+    >>> session.done, session.table.estimate()
+    (True, array([0.2, 0.3, 0.9]))
+
+    The same with points of one qubit:
+
+    >>> from aqka.core import OutcomeCounts
+    >>> session = Training(Problem([0, 1]), budget=12, design="points", n_qubits=1)
+    >>> plan = session.ask()
+    >>> plan.points.tolist(), plan.settings.tolist(), plan.shots.tolist()
+    ([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [2, 2, 2, 2, 2, 2])
+    >>> z, not_z = (2, 0), (1, 1)  # of two shots, how many gave 0 and 1
+    >>> session.tell(OutcomeCounts.of_dense([not_z, not_z, z, not_z, not_z, z[::-1]]))
+    >>> session.done, session.estimate().kernel.round(2) + 0.0
+    (True, array([[1., 0.],
+           [0., 1.]]))
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        budget: int,
+        allocator: str | Allocator | None = None,
+        schedule: Schedule | None = None,
+        seed: int = 0,
+        *,
+        design: str | Design = "pairs",
+        n_qubits: int | None = None,
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise InputError(f"problem must be a Problem, got {type(problem).__name__}.")
+        super().__init__(budget)
+        self.problem = problem
+        # As many new points are taken to follow, with the same shots each.
+        choice = resolve(
+            design, allocator, n_points=problem.n_points, n_qubits=n_qubits, budget=2 * self.budget
+        )
+        self.design: Design = choice.design
+        self.allocator, self.reason = choice.allocator, choice.reason
+        if schedule is not None and not isinstance(schedule, Schedule):
+            raise InputError(f"schedule must be a Schedule, got {type(schedule).__name__}.")
+        self.schedule = schedule or self.allocator.schedule
+        self.seed = as_count(seed, "seed", minimum=0)
+        if self.allocator.chooses_once and self.schedule.rounds > 1:
+            raise InputError(
+                f"rounds must be 1 for {type(self.allocator).__name__}, which chooses its "
+                f"landmarks once; got {self.schedule.rounds}."
+            )
+        self.allocator.check(problem)
+        # Line 2: s ← 0, c ← 0.
+        table: Any = self.design.training_table(problem, n_qubits, self.seed, self.allocator.steers)
+        self.table = table
+        self.calibration = self.design.new_calibration(table)
+        self._calibration_rounds = 0
+        self._least_shots = self.design.least_shots(table) * problem.n_points
+        self._check_budget()
+        self.landmarks: Landmarks | None = None
+        reserved = self.design.calibration_shots
+        self._milestones = [
+            reserved + end for end in self.schedule.milestones(self.budget - reserved)
+        ]
+        self._unfinished: Plan | None = None  # rest of a cut plan whose choice must hold
+
+    def _check_budget(self) -> None:
+        """Refuse a budget that gives some point too few shots to be read."""
+        reserved = self.design.calibration_shots
+        left, n_points = self.budget - reserved, self.problem.n_points
+        if left < max(self._least_shots, 1):
+            beside = f" beside {reserved} of calibration" if reserved else ""
+            each = self._least_shots // n_points
+            why = (
+                f", better {4 * 2 ** min(self.table.n_qubits, 12)}"
+                if each == 1
+                else ", so that each qubit is measured twice in X, Y and Z"
+            )
+            raise InputError(
+                f"budget must give every point {'a shot' if each == 1 else f'{each} shots'}{why}: "
+                f"{self.budget} shots for {n_points} points{beside}."
+            )
+
+    def _figures(self) -> dict[str, object]:
+        return {
+            "points": self.problem.n_points,
+            "allocator": type(self.allocator).__name__,
+            "shots": f"{self.shots_spent:,} of {self.budget:,}",
+            "rounds": f"{self.round} of {self.rounds_total}",
+            **self.design.figures(self.table),
+        }
+
+    def _picture(self) -> FloatArray | None:
+        return self.table._picture()  # type: ignore[no-any-return]
+
+    @property
+    def shots_measured(self) -> int:
+        """Shots in the tables."""
+        calibration = 0 if self.calibration is None else self.calibration.total
+        return int(self.table.total) + calibration
+
+    @property
+    def rounds_total(self) -> int:
+        """Number of times ``ask`` will be answered if no round fails, the warm-up included."""
+        return len(self._milestones) + (0 if self.calibration is None else 1)
+
+    @property
+    def _tag_name(self) -> str:
+        return f"aqka-{self.design.name}-{type(self.allocator).__name__.lower()}"
+
+    def settings(self) -> dict[str, str]:
+        """Return all that a run depends on besides the backend, as texts."""
+        problem, true_kernel = self.problem, self.problem.true_kernel
+        return {
+            "labels": digest(problem.y),
+            "budget": str(self.budget),
+            "allocator": self.allocator.describe(),
+            "schedule": self.schedule.describe(),
+            "reading": problem.reading.describe(),
+            "ridge": repr(problem.ridge),
+            "C": repr(problem.C),
+            "true_kernel": "none" if true_kernel is None else digest(true_kernel),
+            "seed": str(self.seed),
+            **self.design.facts(self.table),
+        }
+
+    def extent(self) -> dict[str, str]:
+        """Return what plans may name."""
+        return self.design.extent(self.table)
+
+    @property
+    def _ending(self) -> str:
+        return f"the budget of {self.budget} shots is spent"
+
+    def _take(self, planned: Plan, measured: Plan, answer: Any) -> None:
+        if self.calibration is not None and isinstance(measured, CalibrationPlan):
+            self.calibration.add(measured, answer)
+            self._calibration_rounds += 1
+            return
+        self.table.add(measured, answer)  # line 11
+        self.landmarks = getattr(planned, "landmarks", None) or self.landmarks
+        self._unfinished = None
+        if self.allocator.chooses_once and self.landmarks is not None:
+            self._unfinished = planned.without(measured)
+
+    @property
+    def confusion(self) -> FloatArray | None:
+        """Readout errors as the calibration shows them, a 2 × 2 matrix for each qubit.
+
+        Entry (q, r, t) is the probability to read r where qubit q is t. None without a
+        calibration, and until both reference states have been read.
+        """
+        return known_confusion(self.calibration)
+
+    def estimate(self, design: Design | None = None) -> Estimate:
+        """Return what was measured as a kernel estimate.
+
+        ``design`` reads the same counts in another way, such as ``Points("projected")``.
+        """
+        chosen = self.design if design is None else design
+        if not isinstance(chosen, type(self.design)):
+            raise InputError(f"design must be a {type(self.design).__name__}, got {chosen!r}.")
+        confusion = self.confusion
+        if self.calibration is not None and confusion is None:
+            shots = self.calibration.shots
+            warnings.warn(
+                f"the calibration brought {shots[0]} and {shots[1]} shots of the two reference "
+                "states, so readout errors are not corrected",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return chosen.read(self.table, self.problem, self.landmarks, confusion)
+
+    def fit(self, readout: str | Readout | None = None, design: Design | None = None) -> FittedHead:
+        """Fit a head to what was measured; by default with the readout of the design."""
+        chosen = make_readout(self.design.default_readout if readout is None else readout)
+        return chosen.fit(self.estimate(design), self.problem)
+
+    def _next_plan(self) -> Plan:
+        calibration = self._calibration_plan()
+        if calibration is not None and calibration.total:
+            return calibration
+        if self._unfinished is not None and self._unfinished.total:
+            return self._unfinished
+        rng = np.random.default_rng([self.seed, self.round])
+        spent: IntArray = self.table.unit_shots
+        # Counted from what is measured, so shots that an earlier round did not use come along.
+        # After the last milestone come rounds only if some failed.
+        done = min(self.round - self._calibration_rounds, len(self._milestones) - 1)
+        milestone = next(end for end in self._milestones[done:] if end > self.shots_spent)
+        round_shots = milestone - self.shots_spent
+        landmarks = None
+        budget = self.budget - self.design.calibration_shots
+        warm = self._milestones[0] if self.schedule.has_warmup(budget) else 0
+        if self.shots_spent < warm:
+            shots = self.schedule.explore_pairs(spent, warm - self.shots_spent, rng)  # line 3
+        else:
+            explore = self.schedule.exploration_shots(round_shots)
+            allocation = self._allocate(round_shots - explore, rng)  # lines 5 to 9
+            shots, landmarks = allocation.shots, allocation.landmarks
+            shots = shots + self.schedule.explore_pairs(spent + shots, explore, rng)  # line 10
+        if self.schedule.quantum > 1:
+            shots = round_to_multiples(shots, self.schedule.quantum, rng)
+        return self.design.plan(self.table, shots, landmarks)
+
+    def _calibration_plan(self) -> CalibrationPlan | None:
+        """Return what the calibration lacks; shots that it lost are bought again.
+
+        They are the points' then, of which every one keeps the fewest that can be read.
+        """
+        if self.calibration is None:
+            return None
+        lacking = self.calibration.missing(self.design.calibration_shots // N_REFERENCES)
+        most = max(0, (self.shots_left - self._least_shots) // N_REFERENCES)
+        plan = lacking.cut_to(np.minimum(lacking.shots, most))
+        if not plan.total and not self.table.total:
+            known_confusion(self.calibration)  # refuses a qubit that cannot be read, in time
+        return plan
+
+    def _allocate(self, shots: int, rng: np.random.Generator) -> Allocation:
+        """Ask the allocator, and trust its answer only as far as the budget goes."""
+        # A copy that cannot be written: what was measured is not the allocator's to change.
+        allocation = self.allocator.ask(self.table.read_only(), self.problem, shots, rng)
+        name, size = type(self.allocator).__name__, len(self.table.unit_shots)
+        if not isinstance(allocation, Allocation):
+            raise InputError(
+                f"allocator {name} must return an Allocation, got {type(allocation).__name__}; "
+                "return Allocation(shots)."
+            )
+        given = as_array(allocation.shots, f"the shots of allocator {name}")
+        if given.shape != (size,) or given.dtype.kind not in "iu":
+            raise InputError(
+                f"allocator {name} must return {size} whole numbers of shots, got shape "
+                f"{given.shape} and dtype {given.dtype}."
+            )
+        counts = given.astype(np.int64)
+        if given.min() < 0 or exact_sum(counts) != shots:
+            raise InputError(
+                f"allocator {name} must allocate exactly {shots} shots, none negative; got "
+                f"{exact_sum(counts)} with a smallest entry of {given.min()}."
+            )
+        return Allocation(counts, allocation.landmarks)
