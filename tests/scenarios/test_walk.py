@@ -81,7 +81,7 @@ def test_a_resumed_run_reads_each_ledger_before_and_when_it_goes_on(
     by_kind = grouped(calls)
     # Before the run is held, when its ledger is opened to write, and when it has ended.
     assert {name: by_kind["audited"].count(name) for name in by_kind["audited"]} == {
-        "predictions/ledger.sqlite": 3,
+        "predictions/ledger.sqlite": 4,  # and to see that it ends as the training's says
         "run/ledger.sqlite": 3,
     }
     assert by_kind["parsed"] == ["study.toml"]

@@ -8,11 +8,11 @@ from qiskit import QuantumCircuit, qpy
 from qiskit.circuit import ParameterVector
 
 from aqka import QuantumRidgeClassifier
+from aqka.designs.point_kernels import point_kernel_names
 from aqka.errors import InputError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
-from aqka.sessions import point_kernel_names
 from aqka.study import quoting
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.directory import prepare
