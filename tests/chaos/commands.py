@@ -17,13 +17,13 @@ from unittest import mock
 import numpy as np
 
 from aqka.cli import app as cli
-from aqka.cli.stopping import BUSY, DISK_FULL, FAILED, INTERRUPTED
+from aqka.cli.stopping import BUSY, CEILING_REACHED, DISK_FULL, FAILED, INTERRUPTED
 from tests.chaos.file_faults import arm
 
 FORK = multiprocessing.get_context("fork")  # children inherit the imports
 CRASHED = 70
 MAX_SECONDS = 120  # of a command; more, and it hangs
-KNOWN_CODES = (0, 1, 2, INTERRUPTED, FAILED, BUSY, DISK_FULL, -9)
+KNOWN_CODES = (0, 1, 2, INTERRUPTED, FAILED, BUSY, DISK_FULL, CEILING_REACHED, -9)
 
 
 @dataclass(frozen=True)
