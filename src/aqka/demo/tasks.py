@@ -60,17 +60,10 @@ def planted_sparse(
 ) -> Task:
     """Return the paper's planted-sparse RBF problem (Appendix B).
 
-    The targets are y = (K + λI)c with c non-zero on few anchors, so that ridge regression on
-    the exact kernel finds α = c; test labels are the signs of K_test c.
-
-    Parameters
-    ----------
-    n_train, n_test, n_anchors, seed, n_features, gamma, ridge
-        Sizes, randomness, RBF width and ridge.
-    largest_class
-        The anchors are drawn again until no class has more than this share of the test points.
-        At 1, as in the paper, about nine test points in ten fall in one class, and accuracy
-        says little.
+    The targets are y = (K + λI)c with c non-zero on few anchors, so that ridge regression on the
+    exact kernel finds α = c; test labels are the signs of K_test c. The anchors are drawn again
+    until no class has more than the share ``largest_class`` of the test points. At 1, as in the
+    paper, about nine test points in ten fall in one class, and accuracy says little.
     """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_train + n_test, n_features))

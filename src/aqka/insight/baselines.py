@@ -20,11 +20,10 @@ Maker = Callable[[NDArray[Any]], tuple[Any, Grid]]
 
 
 def baselines(X: FloatArray, y: NDArray[Any]) -> dict[str, Predict]:
-    """Return the plain models by name: an RBF SVM, a linear one, gradient boosting.
+    """Return an RBF SVM, a linear model and gradient boosting by name.
 
-    All see the data's own columns, standardised by the training points. C and γ of the SVM, C or
-    α of the linear model, depth and number of boosted trees are chosen from small grids by
-    cross-validation inside the training points.
+    Their settings come from small grids, by cross-validation inside the standardised training
+    points.
     """
     makers = (_classifiers if has_classes(y) else _regressors)(X.shape[1])
     return {name: _predictor(make, X, y) for name, make in makers.items()}
@@ -106,8 +105,7 @@ def _best_settings(
 ) -> dict[str, float]:
     """Return the settings that do best on inner folds; the first of several that do.
 
-    What scikit-learn's ``GridSearchCV`` returns, without the copies and checks that take most of
-    its time here. A smaller number of boosted trees is scored on the way to the largest.
+    What ``GridSearchCV`` returns, without the copies and checks that take most of its time here.
     """
     from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 

@@ -25,8 +25,6 @@ DENSE_GINI = 0.55
 def gini(values: FloatArray) -> float:
     """Return the Gini coefficient of non-negative values: 0 equal, towards 1 concentrated.
 
-    Examples
-    --------
     >>> gini(np.ones(4)), gini(np.array([0.0, 0.0, 0.0, 1.0]))
     (0.0, 0.75)
     """
@@ -41,8 +39,6 @@ def gini(values: FloatArray) -> float:
 def effective_support(values: FloatArray) -> float:
     """Return 1 / Σ p², p = values / Σ values: how many pairs carry the mass (Appendix C.16).
 
-    Examples
-    --------
     >>> effective_support(np.array([1.0, 1.0, 0.0]))
     2.0
     """
@@ -112,21 +108,15 @@ def diagnose(
 
     Parameters
     ----------
-    table
+    table : PairTable
         The counts; an empty one where a kernel is given.
-    problem
+    problem : Problem
         What is learnt.
-    kernel
-        A true kernel, or with ``variance`` one that was not counted pair by pair, of points for
-        example.
-    variance
+    kernel : array, optional
+        A true kernel, or with ``variance`` one that was not counted pair by pair, such as that of
+        points.
+    variance : array, optional
         Variance of each entry of such a kernel, in place of K(1 - K) over the shots of a pair.
-
-    Notes
-    -----
-    From counts the Gini is a weak hint: noise in |ĝ| pulls it toward 0.6. On the planted problem,
-    whose exact kernel is above 0.95, counts give 0.5 to 0.65 up to 100 shots a pair at the
-    paper's ridge (shown in tests/insight/test_diagnostics.py).
     """
     if kernel is None:
         spectrum = Spectrum.of(problem.reading.kernel(table))
@@ -173,10 +163,8 @@ def cross_validated_accuracy(
 ) -> float | None:
     """Return the share of held-out points that a head trained on the others gets right.
 
-    The held-out rows of the kernel are used as measured. None if a fold has no second class.
+    None if a fold has no second class.
 
-    Examples
-    --------
     >>> from aqka.readouts import make_readout
     >>> labels = np.array([0, 0, 0, 1, 1, 1])
     >>> kernel = np.where(labels[:, None] == labels, 0.9, 0.1) + 0.1 * np.eye(6)

@@ -33,18 +33,9 @@ def map_states(
 ) -> ComplexArray:
     """Return the state of each row of angles, one per row.
 
-    Parameters
-    ----------
-    angles
-        One row per point, one column per feature.
-    feature_map
-        ``"zz"`` (linear), ``"zz-full"`` or ``"z"``, as in Qiskit's library; or whatever
-        :class:`~aqka.StatevectorBackend` takes.
-    repetitions
-        Repetitions of a map that is given by its name.
+    ``feature_map`` is a built-in name, with so many repetitions, or whatever
+    :class:`~aqka.StatevectorBackend` takes.
 
-    Examples
-    --------
     >>> abs(map_states(np.zeros((1, 2)), "z")).round(3)
     array([[1., 0., 0., 0.]])
     """
@@ -188,8 +179,6 @@ class Concentration:
 def concentration(kernel: FloatArray, shots_per_pair: float | None = None) -> Concentration:
     """Return how concentrated a kernel is, and what so many shots a pair can resolve of it.
 
-    Examples
-    --------
     >>> concentration(np.eye(50), shots_per_pair=10).words
     'The kernel is concentrated: every point is like itself alone, so little can be learned; ...
     """
@@ -208,10 +197,10 @@ def concentration(kernel: FloatArray, shots_per_pair: float | None = None) -> Co
 
 
 def effective_rank(kernel: FloatArray) -> float:
-    """Return exp of the entropy of the eigenvalues' shares.
+    """Return exp of the entropy of the eigenvalues' shares (Roy and Vetterli 2007).
 
-    Examples
-    --------
+    1 where all points look alike, N where every point looks like itself alone.
+
     >>> round(effective_rank(np.eye(3)), 6)
     3.0
     """

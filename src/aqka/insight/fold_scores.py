@@ -46,18 +46,9 @@ def repeated_folds(
 ) -> list[Fold]:
     """Return folds that hold every point out once a repetition; classes keep their shares.
 
-    Parameters
-    ----------
-    y
-        Classes or real targets.
-    n_train
-        Training points of a fold are drawn down to so many, so that models learn from as many as
-        they will have; None keeps all.
-    repeats, seed
-        Number and seed of the shuffles.
+    The training points of a fold are drawn down to ``n_train``, if given, so that models learn from
+    as many as they will have.
 
-    Examples
-    --------
     >>> folds = repeated_folds(np.array([0, 1] * 10), n_train=10)
     >>> len(folds), len(folds[0].kept), len(folds[0].held)
     (10, 10, 4)
@@ -143,12 +134,9 @@ def difference(first: FoldScores, second: FoldScores) -> Difference:
 def standard_error(values: FloatArray, n_folds: int) -> FloatArray:
     """Return the standard error of means over J repeated folds: s sqrt(1/J + 1/(k - 1)).
 
-    Training sets overlap, so folds are no independent trials, and repeating them does not make
-    the error vanish; the second term is the correction of Nadeau and Bengio (Machine Learning
-    52, 2003), the ratio of held-out to training points in k folds.
+    Training sets overlap, so folds are no independent trials; the second term is the correction of
+    Nadeau and Bengio (Machine Learning 52, 2003).
 
-    Examples
-    --------
     >>> standard_error(np.array([[0.8], [0.9]]), n_folds=2).round(3)
     array([0.087])
     """

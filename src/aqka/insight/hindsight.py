@@ -63,11 +63,9 @@ def steering(
     """Compare a run's allocation with an even one of as many shots, by the counts it measured.
 
     To first order the noise of pair p adds G_p Var(K̂_p) to the variance of the predictions, G
-    from :func:`~aqka.maths.sensitivity.prediction_sensitivity`. K and its variance are posterior
-    means of :class:`~aqka.core.prior.KernelPrior`. G is read from the same counts that steered the
-    run, which flatters it; the redrawn counts did not, so their distance is part of the error.
-
-    ``head`` is what the ``ridge-noise`` readout makes of the table, where that is known already.
+    from :func:`~aqka.maths.sensitivity.prediction_sensitivity`. G is read from the same counts that
+    steered the run, which flatters it; the redrawn counts did not, so their distance is part of the
+    error. ``head`` is what ``ridge-noise`` makes of the table, where that is known already.
     """
     if head is None:
         head = RidgeNoise().fit(PairEstimate(table, problem), problem)
@@ -176,11 +174,7 @@ def fewer_shots(
 
 
 def thin_counts(table: PairTable, fraction: float, rng: Generator) -> PairTable:
-    """Return a random share of the shots of each pair, as if no others had been run.
-
-    Which of the shots were hits does not matter to their order, so the hits among those that
-    are kept are hypergeometric.
-    """
+    """Return a random share of the shots of each pair, and a hypergeometric share of its hits."""
     part = PairTable(table.n_points, table.diagonal)
     wanted = table.shots * fraction
     part.shots[:] = np.floor(wanted + rng.random(table.n_pairs))
@@ -223,9 +217,8 @@ def kernel_without_noise(
 ) -> FloatArray:
     """Return the estimated kernel without the eigenvalues that shot noise alone can give.
 
-    The spectrum of symmetric noise ends at the :func:`noise_floor`. A kernel with the noise left
-    in would let the readout choose its ridge as if noise were signal, and so hide the bias that
-    the true noise gives it.
+    With the noise left in, the readout would choose its ridge as if noise were signal, which hides
+    the bias that the true noise gives it.
     """
     if not isinstance(spectrum, Spectrum):
         spectrum = Spectrum.of(estimate_kernel(table, problem, landmarks))

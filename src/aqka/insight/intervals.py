@@ -70,8 +70,7 @@ class HeadErrors:
     def variance(self, mixture: FloatArray) -> FloatArray:
         """Return the mean square error of a mixture of the outputs, for each row.
 
-        Redrawn shots count by their mean, the readout's bias included, which is known too poorly
-        to correct for; a ridge that may be the best one counts in full.
+        Redrawn shots count by their mean, bias included; a ridge that may be the best one in full.
         """
         redrawn = np.einsum("rxc,xc->rx", self.redrawn, mixture)
         found = np.mean(redrawn**2, axis=0)

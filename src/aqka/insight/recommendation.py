@@ -185,8 +185,6 @@ def _buy(found: Evidence) -> Recommendation:
 def settings_text(settings: Mapping[str, Any]) -> str:
     """Return settings as a study file has them.
 
-    Examples
-    --------
     >>> settings_text({"map": "z", "range": [0.0, 1.5]})
     'map = "z", range = [0.0, 1.5]'
     """

@@ -117,10 +117,9 @@ def _buy_and_predict(
 def measure_evenly(
     kernel: FloatArray, spending: Spending, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a kernel as the same shots on every pair show it: among training points, and rows.
+    """Return a kernel as even shots show it: among training points, and the rows of held-out ones.
 
-    Rows are those of held-out points, which have shots of their own. Where there is less than a
-    shot a pair, pairs without one read the mean of the others.
+    Where there is less than a shot a pair, pairs without one read the mean of the others.
     """
     upper = np.triu_indices(len(kernel), 1)
     chances = np.clip(kernel[upper], 0.0, 1.0)
@@ -241,8 +240,8 @@ def scan(
 ) -> Scan:
     """Score every candidate on the same folds.
 
-    With a budget, kernels are taken as the same shots on every pair would show them, so that a
-    kernel that needs more than there are does not win.
+    With a budget, kernels are read as the same shots on every pair would show them, so that a
+    kernel that needs more shots does not win.
     """
     n_folds = folds_a_repetition(folds, len(y))
     classes, everything = has_classes(y), np.arange(len(y))
