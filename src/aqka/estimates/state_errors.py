@@ -22,10 +22,10 @@ LARGEST_VARIANCE = 0.25
 class KernelErrors(NamedTuple):
     """What shot noise does to a kernel estimate K̂: E K̂ - K and Var K̂.
 
-    An interval for an entry is ``K̂ - bias ± z · sqrt(variance)``. The bias is of second order: near
-    states look less alike, and orthogonal ones overlap a little. Taking it off brings K̂ closer to
-    the exact kernel but out of the positive semi-definite matrices, and labels do not gain by it;
-    so readouts use K̂ and its variance.
+    An interval for an entry is ``K̂ - bias ± z · sqrt(variance)``. The bias is of second order:
+    near states look less alike, and orthogonal ones overlap a little. Taking it off brings K̂
+    closer to the exact kernel but out of the positive semi-definite matrices, and labels do not
+    gain by it; so readouts use K̂ and its variance.
     """
 
     bias: FloatArray

@@ -14,7 +14,7 @@ from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
-from aqka.maths.metrics import FOLDS, Fold
+from aqka.maths.metrics import FOLDS, Fold, balanced_accuracy
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import labels_of, make_readout
 from aqka.readouts.ridge_loo import RIDGE_GRID
@@ -62,11 +62,10 @@ def repeated_folds(
                 f"y must have two classes or more with at least two points each, got "
                 f"{len(classes)} with {int(counts.min())} points in the smallest."
             )
-        n_folds = int(min(FOLDS, counts.min()))
-        splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+        kind, n_folds = RepeatedStratifiedKFold, int(min(FOLDS, counts.min()))
     else:
-        n_folds = min(FOLDS, len(y) // 2)
-        splitter = RepeatedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+        kind, n_folds = RepeatedKFold, min(FOLDS, len(y) // 2)
+    splitter = kind(n_splits=n_folds, n_repeats=repeats, random_state=seed)
     folds = []
     for number, (kept, held) in enumerate(splitter.split(np.zeros(len(y)), y)):
         if n_train is not None and n_train < len(kept):
@@ -77,21 +76,11 @@ def repeated_folds(
 
 @dataclass(frozen=True, eq=False)
 class FoldScores:
-    """How a model scored on every fold; all models of a check share their folds.
-
-    Attributes
-    ----------
-    name
-        Name of the model.
-    values
-        One row per fold, one column per metric; decisions are made by the first.
-    n_folds
-        Folds of a repetition.
-    """
+    """How a model scored on every fold; all models of a check share their folds."""
 
     name: str
-    values: FloatArray
-    n_folds: int
+    values: FloatArray  # one row per fold, one column per metric; the first one decides
+    n_folds: int  # of a repetition
 
     @property
     def means(self) -> FloatArray:
@@ -152,10 +141,7 @@ def metric_names(y: NDArray[Any]) -> tuple[str, ...]:
 def score(truth: NDArray[Any], predicted: NDArray[Any], classes: bool) -> list[float]:
     """Return the scores of predictions, in the order of :func:`metric_names`."""
     if classes:
-        right = truth == predicted
-        # Not by scikit-learn, whose checks take longer than the fits of a scan.
-        recalls = [right[truth == label].mean() for label in np.unique(truth)]
-        return [float(np.mean(recalls)), float(right.mean())]
+        return [balanced_accuracy(truth, predicted), float(np.mean(truth == predicted))]
     spread = float(np.sum((truth - truth.mean()) ** 2))
     return [1.0 - float(np.sum((truth - predicted) ** 2)) / spread if spread > 0 else 0.0]
 
@@ -175,17 +161,7 @@ def folds_a_repetition(folds: list[Fold], n_points: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class KernelHead:
-    """Predicts from kernels: ridge regression tuned by leave-one-out, or an SVM.
-
-    Attributes
-    ----------
-    y
-        Classes or real targets of all points.
-    svm
-        Whether it is an SVM, which needs classes.
-    C
-        The SVM's C.
-    """
+    """Predicts from kernels: ridge regression tuned by leave-one-out, or an SVM with C."""
 
     y: NDArray[Any]
     svm: bool = False

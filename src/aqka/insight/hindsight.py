@@ -31,21 +31,12 @@ NEGLIGIBLE = 0.02  # share of the variance that is no reason to change an alloca
 class Steering:
     """The variance of the predictions by a run's allocation, over that of an even one.
 
-    Attributes
-    ----------
-    ratio
-        Below 1 the run's shots serve the predictions better than even ones: 1 / ratio times as
-        many of those would do as well.
-    error
-        Root mean square of how far the ratio moves when the counts are drawn anew; None if it
-        was not computed.
-    best
-        The smallest ratio that any allocation could have (ρ, Thm 1).
+    Below 1, 1 / ratio times as many even shots would do as well.
     """
 
     ratio: float
-    error: float | None
-    best: float
+    error: float | None  # root mean square move of the ratio when the counts are drawn anew
+    best: float  # the smallest ratio that any allocation could have (ρ, Thm 1)
 
     @property
     def sure(self) -> bool:
@@ -110,16 +101,7 @@ def _ratios(table: PairTable, head: FittedHead) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class FewerShots:
-    """Accuracy by cross-validation from a share of a run's shots.
-
-    Attributes
-    ----------
-    fraction
-        The share.
-    accuracy, error
-        Mean over points and thinnings, and its standard error.
-    gain, gain_error
-        What all shots give more, point by point, and its standard error.
+    """Accuracy by cross-validation from a share of a run's shots, and what all shots give more.
 
     Errors are those over points and over thinnings together: a thinning moves all points at once,
     which their differences do not show. That of the gain is never 0 below all shots: a few points
