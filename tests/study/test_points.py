@@ -129,7 +129,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
     def stop():
         raise Stopped
 
-    extra = 'allocator = "aqka-points"'
+    extra = 'allocator = "aqka"'
     whole = tmp_path / "whole"
     carry_out(prepare(write(tmp_path, extra=extra)), whole)
     cut = tmp_path / "cut"
@@ -156,7 +156,7 @@ def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypa
     def refuse(*arguments):
         raise AssertionError("a begun run must not choose again")
 
-    monkeypatch.setattr(quoting, "choose_design", refuse)
+    monkeypatch.setattr(quoting, "better_design_of", refuse)
     resume(RunStore(directory))
     again = json.loads((directory / "results.json").read_text())
     assert again["design_reason"] == found["design_reason"]
