@@ -44,6 +44,7 @@ name = "{backend}"
 train = "160 shots"
 test_shots = 5
 [method]
+design = "pairs"
 rounds = 4
 readout = "ridge"
 """
@@ -293,7 +294,8 @@ def run_on_tiles(outside):
     return paid, twice
 
 
-POINTS = STUDY.replace('readout = "ridge"', 'design = "points"\nallocator = "aqka-points"')
+POINTS = STUDY.replace('design = "pairs"', 'design = "points"').replace("readout", "allocator")
+POINTS = POINTS.replace('"ridge"', '"aqka"')
 KINDS = [
     RunKind("pairs on a simulator", STUDY.replace("{backend}", "statevector"), simulator, drawn),
     RunKind("pairs on IBM's service", STUDY.replace("{backend}", "ibm"), service, run_by_service),

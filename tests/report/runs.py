@@ -21,7 +21,8 @@ HOSTILE_TEXT = "\"'><script>alert(4)</script></title></style>--><b>&lt;{{ 7 * 7 
 
 def with_quick_readout(text):
     """The same study on pairs, with a readout that is cross-validated in no time."""
-    method = '[method]\ndesign = "pairs"\nallocator = "aqka"\nreadout = "ridge-kfold"\n'
+    design = "" if "design = " in text else 'design = "pairs"\n'
+    method = f'[method]\n{design}allocator = "aqka"\nreadout = "ridge-kfold"\n'
     return text.replace("[method]\n", method)
 
 

@@ -78,7 +78,7 @@ def measure_points(directory):
             StatevectorBackend(POINTS),
             POINTS[:, 0] > 1.5,
             BUDGET,
-            "aqka-points",
+            "aqka",
             design="points",
             calibration_shots=CALIBRATION,
             schedule=Schedule(rounds=ROUNDS),

@@ -50,7 +50,8 @@ def plan(
     check_device_name(prepared.study.backend)
     prepared = replace(prepared, study=_changed(prepared.study, budget, rate))
     found = better_design_of(prepared)
-    made = study_quote(settle_design(prepared, asdict(found)), device=device, queue=queue)
+    settled = settle_design(prepared, {"design": found.design.name, "design_reason": found.reason})
+    made = study_quote(settled, device=device, queue=queue)
     show_quote(made, prepared.study.budget.rate, device, as_json, found)
 
 

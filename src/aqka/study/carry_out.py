@@ -107,7 +107,7 @@ def resume(
     spending.confirm(watcher)
     with hold_run(store.directory):
         forget_cancel(store.directory)
-        store.forget()  # another process may have gone on until the run was held
+        store.refresh()  # another process may have gone on until the run was held
         with spending.backends:
             spending.take_up(store)
             return spending.spend(store, watcher)

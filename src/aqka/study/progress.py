@@ -112,7 +112,7 @@ class ProgressReader:
         """Return where the run stands."""
         store = self._store
         held = is_held(store.directory)  # before the ledger: a run that ends now was at work
-        store.forget()
+        store.refresh()
         history = store.training
         name, planned, most = self._backend_name(), self._planned_rounds(), self._most_test_shots()
         if history is None:
@@ -121,7 +121,7 @@ class ProgressReader:
                 *(state, name, 0, planned, 0, 0, 0, 0, None, None, None, None, None, None),
                 prediction_budget=most,
             )
-        predictions = _predictions(store)
+        predictions = store.predictions
         check_extent(history)
         assert history.budget is not None
         rounds, unit, size = self._rounds(history)
@@ -230,14 +230,6 @@ def lacks_report(store: RunStore) -> bool:
         return report.stat().st_mtime_ns < results.stat().st_mtime_ns
     except OSError:
         return results.exists()
-
-
-def _predictions(store: RunStore) -> History | None:
-    """Return what the ledger of the predictions says; None where it says nothing."""
-    try:
-        return store.predictions
-    except LedgerError:
-        return None  # 'aqka ledger verify' and the report say why
 
 
 def open_jobs(store: RunStore) -> list[str]:
