@@ -3,8 +3,11 @@ import qiskit_ibm_runtime
 from qiskit_ibm_runtime.api.exceptions import RequestsApiError
 from qiskit_ibm_runtime.exceptions import IBMNotAuthorizedError
 
-from aqka.backends import job_service
+from aqka.backends import RuntimeBackend, job_service
 from aqka.backends._jobs import ibm
+from aqka.backends.job_service import Pace
+from aqka.core import ShotPlan
+from aqka.testing.fake_runtime import FakeRuntime
 
 
 def ibm_service(monkeypatch, session_error=None, batch_error=None):
@@ -49,3 +52,36 @@ def test_ibm_refusal_of_the_open_plan_falls_back(monkeypatch):
 def test_other_errors_of_ibm_do_not_fall_back(monkeypatch, error):
     with pytest.raises(type(error)):
         job_service.open_best(ibm_service(monkeypatch, error), ("session", "batch"))
+
+
+class Clock:
+    """Time that passes only where somebody waits."""
+
+    def __init__(self):
+        self.now, self.waited = 0.0, []
+
+    def __call__(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.waited.append(seconds)
+        self.now += seconds
+
+
+def test_jobs_are_created_five_a_minute(tmp_path):
+    clock = Clock()
+    service = FakeRuntime(tmp_path, pace=Pace(clock=clock, sleep=clock.sleep))
+    train = RuntimeBackend(service, [[0.1, 0.2], [0.4, 0.3]])
+    test, created = train.with_points([[0.3, 0.3]]), []
+    for k in range(12):
+        (train, test)[k % 2].submit(ShotPlan([0], [0], [5]), f"t{k}")
+        created.append(clock.now)
+        clock.now += 7.0
+    assert service.submissions == 12
+    for k in range(5, 12):
+        assert created[k] - created[k - 5] >= 60.0
+    assert clock.waited == [25.0, 25.0]
+
+
+def test_jobs_of_ibm_share_one_pace():
+    assert ibm.IbmService("device", {}).pace is ibm.IbmService("other", {}).pace is not None

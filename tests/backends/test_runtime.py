@@ -5,6 +5,7 @@ import textwrap
 import numpy as np
 import pytest
 import qiskit_ibm_runtime
+from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit_ibm_runtime import fake_provider
 from qiskit_ibm_runtime.api.exceptions import RequestsApiError
 from qiskit_ibm_runtime.exceptions import IBMRuntimeError
@@ -15,7 +16,7 @@ from aqka.backends import JobShape, runtime
 from aqka.backends._jobs import ibm
 from aqka.backends._jobs.tickets import Ticket
 from aqka.backends.runtime import RuntimeBackend
-from aqka.core import ShotPlan
+from aqka.core import PointPlan, ShotPlan
 from aqka.errors import JobError, TransientError
 from aqka.testing.fake_runtime import FakeRuntime
 
@@ -60,7 +61,7 @@ def test_a_killed_process_is_recovered_by_its_tag(tmp_path):
     script = f"""
         import os
         import numpy as np
-        from aqka.core import ShotPlan
+        from aqka.core import PointPlan, ShotPlan
         from aqka.backends.runtime import RuntimeBackend
         from aqka.testing.fake_runtime import FakeRuntime
         X = np.random.default_rng(7).uniform(0, 1, (6, 2))
@@ -252,6 +253,55 @@ def test_usage_of_jobs_that_failed_is_kept(service, backend, fate, used):
     with pytest.raises(JobError):
         backend.collect(ticket)
     assert backend.usage[ticket] == used
+
+
+@pytest.mark.parametrize("tiles", [1, 2])
+@pytest.mark.parametrize("plan", [PLAN, PointPlan([0, 1], [0, 0], [20, 20], [[2, 2]])])
+def test_registers_narrower_than_the_circuit_are_not_believed(tmp_path, plan, tiles):
+    line = GenericBackendV2(8, coupling_map=[[k, k + 1] for k in range(7)], seed=1)
+    service = FakeRuntime(tmp_path, line)
+    backend = RuntimeBackend(service, X, tiles=tiles)
+    service.next_job = "narrow"
+    with pytest.raises(JobError, match=r"1 bits a shot in the register .* not the 2"):
+        backend.collect(backend.submit(plan, "t"))
+
+
+def test_all_jobs_of_a_submission_share_the_seconds_that_are_left(service, monkeypatch):
+    backend = RuntimeBackend(service, X, jobs=JobShape(quantum=10, max_rows=2))
+    allowed = []
+    sampler = service.sampler
+    monkeypatch.setattr(
+        service,
+        "sampler",
+        lambda mode, tags, seed, seconds: (allowed.append(seconds), sampler(mode, tags, seed))[1],
+    )
+    backend.submit(PLAN, "without a limit")
+    assert allowed == [None] * 3
+    backend.limit_seconds(60.0)
+    backend.submit(PLAN, "with one")
+    assert sum(allowed[3:]) == pytest.approx(60.0)
+    assert min(allowed[3:]) > 15
+
+
+def test_a_job_longer_than_the_seconds_left_is_stopped_and_its_use_is_known(service, backend):
+    service.seconds = 100.0
+    backend.limit_seconds(5.0)
+    ticket = backend.submit(PLAN, "t")
+    with pytest.raises(JobError, match="max_execution_time") as raised:
+        backend.collect(ticket)
+    assert backend.usage[ticket] == pytest.approx(5.0)
+    assert raised.value.lost == PLAN.total
+    backend.limit_seconds(None)
+    assert backend.collect(backend.submit(PLAN, "again"))[2] == 10
+
+
+def test_the_wait_before_an_execution_is_the_devices_or_the_options():
+    fez = fake_provider.FakeFez()
+    assert RuntimeBackend(fez, X).rep_delay == 250e-6
+    chosen = {"execution": {"rep_delay": 1e-4}}
+    assert RuntimeBackend(fez, X, options=chosen).rep_delay == 1e-4
+    with pytest.raises(InputError, match=r"rep_delay must lie within 0 and 0.0005 s.*got 0.004"):
+        RuntimeBackend(fez, X, options={"execution": {"rep_delay": 4e-3}})
 
 
 def test_empty_plans_send_no_job(service, backend):

@@ -97,8 +97,8 @@ def test_a_plan_is_honoured_to_the_shot_with_executions_divided(service):
     assert np.all((hits >= 0) & (hits <= PLAN.shots))
     parsed = Ticket.read(ticket)
     (chunk,) = parsed.layout.chunks()
-    assert chunk.per_pair(chunk.row_shots(), 3).tolist() == PLAN.shots.tolist()
-    rows = -(-len(chunk.pairs) // 3)
+    assert chunk.per_plan_row(chunk.row_shots(), 3).tolist() == PLAN.shots.tolist()
+    rows = -(-len(chunk.plan_rows) // 3)
     assert executions(service) == rows * chunk.shots <= PLAN.total / 3 + chunk.shots
     assert acquire(backend, Y, 300).table.total == 300
 
@@ -109,18 +109,18 @@ def test_five_thousand_pairs_on_real_numbers_of_tiles():
     for tiles in (26, 22):
         layout = JobShape().layout(shots, tiles)
         (chunk,) = layout.chunks()
-        assert chunk.per_pair(chunk.row_shots(), 5000).tolist() == shots.tolist()
-        assert 500_000 / (-(-len(chunk.pairs) // tiles) * chunk.shots) >= 18
+        assert chunk.per_plan_row(chunk.row_shots(), 5000).tolist() == shots.tolist()
+        assert 500_000 / (-(-len(chunk.plan_rows) // tiles) * chunk.shots) >= 18
 
 
 def test_the_deal_spreads_pairs_and_differs_from_round_to_round(service):
     backend = RuntimeBackend(service, X, tiles="auto")
     parsed = [Ticket.read(backend.submit(ALL, tag)) for tag in ("a", "b")]
     (chunk,) = parsed[0].layout.chunks()
-    tiles = [ticket.deal.slots(chunk.pairs, 0) % 3 for ticket in parsed]
+    tiles = [ticket.deal.slots(chunk.plan_rows, 0) % 3 for ticket in parsed]
     assert tiles[0].tolist() != tiles[1].tolist()
     for pair in range(21):
-        assert len(set(tiles[0][chunk.pairs == pair].tolist())) >= 2
+        assert len(set(tiles[0][chunk.plan_rows == pair].tolist())) >= 2
 
 
 def test_each_tile_of_a_fake_device_has_its_own_noise():
@@ -133,13 +133,13 @@ def test_each_tile_of_a_fake_device_has_its_own_noise():
     parsed = Ticket.read(ticket)
     result = service.job(parsed.job_ids[0]).result()
     data, (chunk,) = result[0].data, parsed.layout.chunks()
-    slots = parsed.deal.slots(chunk.pairs, 0)
+    slots = parsed.deal.slots(chunk.plan_rows, 0)
     kernels = []
     for k, place in enumerate(sorted(backend.tiling.places, key=lambda place: place.name)):
         zeros = (data[place.name].array == 0).all(axis=-1).sum(axis=1)
         own = slots % 3 == k
-        hits = chunk.per_pair(np.where(own, zeros[slots // 3], 0), 21)
-        shots = chunk.per_pair(np.where(own, chunk.shots, 0), 21)
+        hits = chunk.per_plan_row(np.where(own, zeros[slots // 3], 0), 21)
+        shots = chunk.per_plan_row(np.where(own, chunk.shots, 0), 21)
         ways = [list(place.qubits), list(place.qubits)[::-1]]  # the map is symmetric but for gates
         found = [AerBackend(X, noise=chip, initial_layout=way).kernel() for way in ways]
         p = [kernel[plan.rows, plan.cols] for kernel in found]
@@ -147,7 +147,7 @@ def test_each_tile_of_a_fake_device_has_its_own_noise():
         assert min(distances) < 5
         kernels.append(p[int(np.argmin(distances))])
     assert np.abs(kernels[0] - kernels[1]).max() > 0.01  # their noise does differ
-    assert np.array_equal(backend.collect(ticket), chunk.per_pair(
+    assert np.array_equal(backend.collect(ticket), chunk.per_plan_row(
         [(data_row == 0).all(axis=-1).sum() for data_row in _rows(data, slots)], 21
     ))  # fmt: skip
 

@@ -209,12 +209,12 @@ def service(place, run_id, lies):
         renamed = dict(zip(before.parameters, circuit.parameters, strict=True))
         return done.assign_parameters({old: renamed[old] for old in done.parameters})
 
-    def accept(self, tags, outcomes, accept=FakeRuntime.accept):
+    def accept(self, tags, outcomes, seconds=None, accept=FakeRuntime.accept):
         rng = np.random.default_rng()
         if rng.random() < lies:
             self.next_job = str(rng.choice(FATES))
         with without_limit():
-            return accept(self, tags, outcomes)
+            return accept(self, tags, outcomes, seconds)
 
     def result(self, result=FakeJob.result):
         if lies and np.random.default_rng().random() < lies / 3:

@@ -33,7 +33,7 @@ def exact(x1, x2):
 
 
 def make(**settings):
-    given = {"budget": 28 * 10**6, "test_budget": 24 * 10**6, "y": Y} | settings
+    given = {"budget": 28 * 10**6, "test_budget": 24 * 10**6, "y": Y, "design": "pairs"} | settings
     return ShotKernel(embedding, **given)
 
 
@@ -74,7 +74,7 @@ def test_pennylanes_own_functions_take_the_kernel():
 
 
 def test_pair_by_pair_without_a_training_kernel():
-    kernel = make(shots_per_pair=100, test_budget=2_800)
+    kernel = make(shots_each=100, test_budget=2_800)
     found = qml.kernels.square_kernel_matrix(X, kernel)
     assert kernel.shots_used == 2_800
     assert kernel.session_ is None

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pennylane as qml
 import pytest
-from aqka.dropins._point_states import FittedPoints
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from qiskit.circuit.library import zz_feature_map
@@ -16,19 +15,20 @@ from qiskit_machine_learning.algorithms import QSVC
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from aqka import BackendFactory, InputError, JobError, LedgerError, MatrixBackend
+from aqka import BackendFactory, InputError, JobError, LedgerError, MatrixBackend, Points
 from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
+from aqka.designs import Fidelity, point_kernel_names
+from aqka.designs.point_kernels import StateEstimate
 from aqka.dropins import ShotKernel, shot_kernel
 from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.maths.point_law import KernelSpread, kernel_error
 from aqka.maths.product_bases import ProductBases
 from aqka.runs.audit import verify
-from aqka.sessions import PointKernel, point_kernel_names
 from tests.dropins.counting import Counting, Jobs, counted
 
 X = np.random.default_rng(5).uniform(0, np.pi, size=(20, 2))
@@ -82,44 +82,28 @@ def test_every_entry_of_measured_points_is_free_whoever_asks(factory):
     assert Counting.total() == sum(spent.values()) + 2 * 512
 
 
-def test_the_budget_is_kept_and_shots_per_point_are_what_they_say(factory):
-    kernel = make(factory, y=None, shots_per_point=300, test_budget=1000)
+def test_the_budget_is_kept_and_shots_each_are_what_they_say(factory):
+    kernel = make(factory, y=None, shots_each=300, test_budget=1000)
     kernel(X[0], X[1])  # no training kernel is needed to know the shots
     assert Counting.bought == {tuple(X[0]): 300, tuple(X[1]): 300}
     spent = kernel.shots_used
     with pytest.raises(InputError) as caught:
         kernel.matrix(TEST[:2], X[:1])
-    for part in ("2 new points at 300", "600 shots", "400 are left", "600 of 1000", "per_point"):
+    for part in ("2 new points at 300", "600 shots", "400 are left", "600 of 1000", "shots_each"):
         assert part in str(caught.value)
     assert kernel.shots_used == Counting.total() == spent
-    with pytest.raises(InputError, match="shots_per_point is needed"):
+    with pytest.raises(InputError, match="shots_each is needed"):
         make(factory)(X[0], X[1])
 
 
 def test_prepare_makes_cross_validation_free_and_labels_can_steer(factory):
-    kernel = make(factory, y=None, allocator="predictive-points").prepare(X, Y)
+    kernel = make(factory, y=None, allocator="predictive").prepare(X, Y)
     assert np.ptp(kernel.session_.table.shots_per_point) > 10
     scores = cross_val_score(SVC(kernel=kernel.matrix), X, Y, cv=4)
     assert scores.mean() > 0.6
     assert Counting.total() == kernel.shots_used == 20 * 512
     with pytest.raises(InputError, match="steered by labels"):
-        make(y=None, allocator="aqka-points").matrix(X)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"design": "auto"}, "choose_design"),
-        ({"design": "point"}, "'pairs' or 'points'"),
-        ({"shots_per_pair": 10}, "shots_per_pair=10 does not go with design='points'"),
-        ({"design": "pairs", "shots_per_point": 10}, "pass shots_per_pair"),
-        ({"shots_per_point": 0}, "shots_per_point"),
-        ({"allocator": "aqka"}, "allocator"),
-    ],
-)
-def test_wrong_combinations_are_told_at_once(options, message):
-    with pytest.raises(InputError, match=message):
-        make(**options)
+        make(y=None, allocator="aqka").matrix(X)
 
 
 def kernel_only(X, **_):
@@ -175,7 +159,7 @@ def test_after_a_kill_a_new_process_buys_nothing_twice(factory, tmp_path):
     np.testing.assert_allclose(kernel.matrix(TEST, X)[[2, 0]], part, rtol=0, atol=1e-12)
     assert Counting.total() == 6 * 512
     folders = sorted((tmp_path / "run").glob("*-*"))
-    assert [folder.name for folder in folders] == ["0001-training-points", "0002-points"]
+    assert [folder.name for folder in folders] == ["0001-training-points", "0002-more-points"]
     assert all(verify(folder).sound and verify(folder).finished for folder in folders)
     kernel.test_budget += 512
     block = kernel.matrix(TEST[:1] + 0.1, X)  # a single point
@@ -204,9 +188,9 @@ def test_points_whose_fit_is_interrupted_are_not_bought_again(factory, tmp_path,
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    for name, rows in (("add_training", X), ("add", TEST)):
+    for place, name, rows in ((Points, "read", X), (StateEstimate, "extended", TEST)):
         with monkeypatch.context() as patched:
-            patched.setattr(FittedPoints, name, interrupt)
+            patched.setattr(place, name, interrupt)
             with pytest.raises(KeyboardInterrupt):
                 kernel.matrix(rows, X)
         spent = Counting.total()
@@ -252,12 +236,12 @@ def test_above_eight_qubits_it_is_the_projected_kernel(factory):
     exact = np.exp(-gamma * distances)
     settings = {"feature_map": circuit, "y": None, "budget": 8 * 3000, "test_budget": 6000}
     with pytest.raises(InputError, match="whose width is taken from the training points"):
-        make(factory, **settings, shots_per_point=600).matrix(points[8:], points[:8])
+        make(factory, **settings, shots_each=600).matrix(points[8:], points[:8])
     with pytest.raises(InputError, match=r"every point 25 shots.* 16 shots for 8 points"):
         make(factory, **settings | {"budget": 16}).matrix(points[:8])
     assert Counting.total() == 0
-    few = make(factory, **settings | {"budget": 8 * 25}, shots_per_point=24).prepare(points[:8])
-    with pytest.raises(InputError, match=r"shots_per_point must be at least 25 .* got 24"):
+    few = make(factory, **settings | {"budget": 8 * 25}, shots_each=24).prepare(points[:8])
+    with pytest.raises(InputError, match=r"shots_each must be at least 25 .* got 24"):
         few.matrix(points[8:], points[:8])
     assert Counting.total() == 8 * 25
     kernel = make(factory, **settings)
@@ -279,7 +263,7 @@ def test_a_projected_kernel_whose_training_shots_were_lost_takes_its_width_from_
 ):
     monkeypatch.setattr(LosesOnce, "left", 1)
     points = np.random.default_rng(0).uniform(0, 1, size=(8, 9))
-    options = {"y": None, "budget": 8 * 300, "shots_per_point": 300, "test_budget": 8 * 300}
+    options = {"y": None, "budget": 8 * 300, "shots_each": 300, "test_budget": 8 * 300}
     kernel = make(BackendFactory(LosesOnce), **options)
     with pytest.warns(RuntimeWarning, match="cannot be used"), pytest.raises(JobError):
         kernel.matrix(points)
@@ -300,11 +284,9 @@ def test_new_points_are_fitted_with_the_rank_that_the_training_points_chose():
         table.add(plan, OutcomeCounts.of_dense(counts))
         tables.append(table)
     errors = []
-    for begin in (FittedPoints.add_training, lambda states, table, _: states.add(table)):
-        states = FittedPoints()
-        begin(states, tables[0], None)
-        states.add(tables[1])
-        error = states.kernel(np.arange(20, 26), np.arange(20)) - EXACT[20:, :20]
+    for kernel in (Fidelity(), Fidelity(rank=1)):
+        states = Points(kernel).read(tables[0], None).extended(tables[1])
+        error = states.block(np.arange(20, 26), np.arange(20)) - EXACT[20:, :20]
         errors.append(np.sqrt(np.mean(error**2)))
     assert errors[0] < 0.75 * errors[1]  # of mixed states, and of states taken as pure
 
@@ -339,7 +321,7 @@ def overlap(x1, x2):
 def test_qml_kernels_of_pennylane_run_unchanged():
     points = X[:8]
     kernel = ShotKernel(
-        embedding, budget=8 * 4096, test_budget=10**5, design="points", shots_per_point=4096
+        embedding, budget=8 * 4096, test_budget=10**5, design="points", shots_each=4096
     )
     found = qml.kernels.square_kernel_matrix(points, kernel)  # pair by pair
     exact = qml.kernels.square_kernel_matrix(points, lambda a, b: overlap(a, b)[0])
@@ -354,16 +336,16 @@ def test_qml_kernels_of_pennylane_run_unchanged():
 
 @pytest.mark.parametrize("name", point_kernel_names())
 def test_the_kernel_of_points_is_the_users_choice(factory, tmp_path, name):
-    options = {"point_kernel": name, "directory": tmp_path / "kernel"}
+    options = {"design": Points(name), "directory": tmp_path / "kernel"}
     kernel = make(factory, **options)
     train, block = kernel.matrix(X), kernel.matrix(TEST, X)
     assert kernel.shots_used == 26 * 512
-    head = kernel.session_.fit(kernel=name)
+    expected = kernel.session_.estimate().kernel
     off = ~np.eye(20, dtype=bool)
-    np.testing.assert_allclose(train[off], head.kernel()[off], atol=1e-12)
+    np.testing.assert_allclose(train[off], expected[off], atol=1e-12)
     assert kernel.session_.table.n_settings == (3 if "2" not in name and "proj" in name else 9)
     if name.endswith("linear"):  # a point with itself is the mean purity of its reduced states
-        np.testing.assert_allclose(train.diagonal(), head.kernel().diagonal())
+        np.testing.assert_allclose(train.diagonal(), expected.diagonal())
     else:
         assert np.all(train.diagonal() == 1)
     again = make(factory, **options)
@@ -375,28 +357,20 @@ def test_the_kernel_of_points_is_the_users_choice(factory, tmp_path, name):
 
 def test_a_linear_kernel_measures_a_point_for_its_own_entry(factory):
     for name, shots in (("projected-linear", 21 * 512), ("projected", 20 * 512)):
-        kernel = make(factory, point_kernel=name).prepare(X)
+        kernel = make(factory, design=Points(name)).prepare(X)
         assert 0.4 < kernel(TEST[0], TEST[0]) < 1.1
         assert kernel.shots_used == shots
 
 
-def test_kernels_of_points_that_cannot_be_are_told_when_made():
-    class Own(PointKernel):
-        def fit(self, table, problem, readout):
-            raise AssertionError
-
-    for options, words in (
-        ({"design": "pairs", "point_kernel": "device"}, "point_kernel is for design='points'"),
-        ({"point_kernel": "devise"}, "Did you mean 'device'"),
-        ({"point_kernel": Own()}, "got Own: a kernel function knows no head"),
-    ):
-        with pytest.raises(InputError, match=words):
-            make(**options)
-    nine = make(point_kernel="device", y=None, shots_per_point=9)
+def test_kernels_of_points_that_cannot_be_are_refused():
+    with pytest.raises(InputError, match="Did you mean 'device'"):
+        make(design=Points("devise"))
+    with pytest.raises(InputError, match="allocator"):
+        make(allocator="nystrom")  # which is for pairs
+    nine = make(design=Points("device"), y=None, shots_each=9)
     with pytest.raises(InputError, match="at most 8 qubits, and the points have 9"):
         nine.matrix(np.zeros((2, 9)), np.ones((1, 9)))
     by_qiskit = AqkaKernel(
-        feature_map=zz_feature_map(2),
-        **{"budget": 20 * 64, "test_budget": 0, "design": "points", "point_kernel": "projected"},
+        feature_map=zz_feature_map(2), budget=20 * 64, test_budget=0, design=Points("projected")
     )
     assert by_qiskit.evaluate(X).shape == (20, 20)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from qiskit.circuit.library import zz_feature_map
 from qiskit.primitives import StatevectorSampler
-from qiskit_machine_learning.algorithms import QSVC, QSVR
+from qiskit_machine_learning.algorithms import QSVC, QSVR, PegasosQSVC
 from qiskit_machine_learning.datasets import ad_hoc_data
 from qiskit_machine_learning.exceptions import QiskitMachineLearningError
 from qiskit_machine_learning.kernels import FidelityStatevectorKernel
@@ -22,6 +22,10 @@ from tests.dropins.counting import Counting, counted
 
 MAP = zz_feature_map(2, reps=2, entanglement="linear")
 MANY = 780 * 200_000
+
+
+def make(**settings):
+    return AqkaKernel(**{"feature_map": MAP, "design": "pairs"} | settings)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +47,7 @@ def tutorial(kernel, X, y, X_test, y_test):
 def test_the_published_example_runs_with_one_line_changed(ad_hoc):
     X, y, *test = ad_hoc
     before = FidelityStatevectorKernel(feature_map=MAP)
-    after = AqkaKernel(feature_map=MAP, budget=78_000, test_budget=40_000, y=y)
+    after = make(budget=78_000, test_budget=40_000, y=y)
     assert tutorial(before, X, y, *test) == tutorial(after, X, y, *test) == [1.0, 1.0, 1.0]
     assert diagnose(after.session_.table, after.session_.problem).advice
     assert after.shots_used == 78_000 + 360 * 100  # for all three; a test point stands twice
@@ -53,9 +57,7 @@ def test_the_published_example_runs_with_one_line_changed(ad_hoc):
 def test_many_shots_give_the_exact_classifier(ad_hoc, allocator):
     X, y, X_test, _ = ad_hoc
     exact = QSVC(quantum_kernel=FidelityStatevectorKernel(feature_map=MAP)).fit(X, y)
-    kernel = AqkaKernel(
-        feature_map=MAP, budget=MANY, test_budget=MANY, y=y, allocator=allocator, seed=1
-    )
+    kernel = make(budget=MANY, test_budget=MANY, y=y, allocator=allocator, seed=1)
     found = QSVC(quantum_kernel=kernel).fit(X, y)
     wanted = exact.decision_function(X_test)
     assert np.abs(found.decision_function(X_test) - wanted).max() < 0.02
@@ -71,7 +73,7 @@ def seeded_sampler(seed):
 def test_shots_run_on_any_sampler(ad_hoc):
     X, y, X_test, _ = ad_hoc
     factory = BackendFactory(SamplerBackend, sampler=seeded_sampler)
-    kernel = AqkaKernel(feature_map=MAP, budget=28 * 50, test_budget=800, backend=factory)
+    kernel = make(budget=28 * 50, test_budget=800, backend=factory)
     exact = FidelityStatevectorKernel(feature_map=MAP)
     model = QSVC(quantum_kernel=kernel).fit(X[16:24], y[16:24])
     model.predict(X_test[:2])
@@ -83,7 +85,7 @@ def test_shots_run_on_any_sampler(ad_hoc):
 
 def test_a_noisy_training_kernel_is_projected_if_wanted(ad_hoc):
     X, y, X_test, _ = ad_hoc
-    kernel = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=4_000, y=y)
+    kernel = make(budget=7_800, test_budget=4_000, y=y)
     raw = kernel.matrix(X)
     assert np.linalg.eigvalsh(raw)[0] < -0.1
     projected = kernel.evaluate(X)
@@ -92,7 +94,7 @@ def test_a_noisy_training_kernel_is_projected_if_wanted(ad_hoc):
     assert np.abs(projected - nearest).max() < 1e-5
     assert np.array_equal(kernel.evaluate(X, X), projected)
     assert np.array_equal(kernel.evaluate(X_test, X), kernel.matrix(X_test, X))
-    unforced = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=4_000, y=y, enforce_psd=False)
+    unforced = make(budget=7_800, test_budget=4_000, y=y, enforce_psd=False)
     assert np.array_equal(unforced.evaluate(X), unforced.matrix(X))
     assert not unforced.enforce_psd
     assert kernel.feature_map is MAP
@@ -101,7 +103,7 @@ def test_a_noisy_training_kernel_is_projected_if_wanted(ad_hoc):
 
 def test_clones_copies_and_saved_models_share_the_budget(ad_hoc, tmp_path):
     X, y, X_test, y_test = ad_hoc
-    kernel = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=3_700, y=y, backend=counted())
+    kernel = make(budget=7_800, test_budget=3_700, y=y, backend=counted())
     model = QSVC(quantum_kernel=kernel).fit(X, y)
     score = model.score(X_test, y_test)
     for other in (clone(model), clone(SVC(kernel=kernel.evaluate)), copy.deepcopy(model)):
@@ -116,7 +118,7 @@ def test_clones_copies_and_saved_models_share_the_budget(ad_hoc, tmp_path):
 
 def test_a_grid_search_over_c_costs_one_training_kernel(ad_hoc):
     X, y, *_ = ad_hoc
-    kernel = AqkaKernel(feature_map=MAP, budget=78_000, test_budget=0, backend=counted())
+    kernel = make(budget=78_000, test_budget=0, backend=counted())
     kernel.prepare(X, y)
     search = GridSearchCV(QSVC(quantum_kernel=kernel), {"C": [0.1, 1, 10]}, cv=4).fit(X, y)
     assert search.best_score_ > 0.9
@@ -125,7 +127,7 @@ def test_a_grid_search_over_c_costs_one_training_kernel(ad_hoc):
 
 def test_one_object_serves_both_libraries(ad_hoc):
     X, y, X_test, _ = ad_hoc
-    kernel = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=4_000, y=y)
+    kernel = make(budget=7_800, test_budget=4_000, y=y)
     kernel.evaluate(X)
     block = kernel_matrix(X_test, X, kernel)
     assert np.array_equal(block, kernel.evaluate(X_test, X))
@@ -136,17 +138,38 @@ def test_one_object_serves_both_libraries(ad_hoc):
 def test_regression_and_single_points(ad_hoc):
     X, *_ = ad_hoc
     target = np.sin(X[:, 0])
-    kernel = AqkaKernel(feature_map=MAP, budget=78_000, test_budget=100, y=target)
+    kernel = make(budget=78_000, test_budget=100, y=target)
     assert QSVR(quantum_kernel=kernel).fit(X, target).score(X, target) > 0
     assert kernel.evaluate(X[0], X[1]).shape == (1, 1)
     assert kernel.evaluate(X[0]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("design", ["pairs", "points"])
+def test_pegasos_asks_for_a_block_without_columns(ad_hoc, design):
+    X, y, X_test, y_test = ad_hoc
+    kernel = make(budget=780 * 50, test_budget=40_000, design=design, y=y).prepare(X)
+    model = PegasosQSVC(quantum_kernel=kernel, C=1000, num_steps=100).fit(X, y)
+    assert model.score(X_test, y_test) > 0.8
+    assert kernel.evaluate(np.empty((0, 2))).shape == (0, 0)
+    assert kernel.evaluate(X[0], np.empty((0, 2))).shape == (1, 0)
+
+
+def test_what_qiskits_kernels_take_besides_is_accepted_or_refused_by_name():
+    kernel = make(budget=100, test_budget=0, evaluate_duplicates="none", fidelity=None)
+    assert kernel.evaluate(np.ones((2, 2))).shape == (2, 2)
+    for settings, words in (
+        ({"evaluate_duplicates": "all"}, "evaluate_duplicates must be 'none', got 'all'"),
+        ({"fidelity": object()}, "fidelity must be None, got object"),
+    ):
+        with pytest.raises(InputError, match=words):
+            make(budget=100, test_budget=0, **settings)
 
 
 def test_wrong_input_is_told_as_qiskit_tells_it(ad_hoc):
     X, y, *_ = ad_hoc
     with pytest.raises(QiskitMachineLearningError, match="feature map"):
         AqkaKernel(feature_map=None, budget=100, test_budget=100)
-    kernel = AqkaKernel(feature_map=MAP, budget=7_800, test_budget=0, y=y)
+    kernel = make(budget=7_800, test_budget=0, y=y)
     with pytest.raises(ValueError, match="incompatible dimensions"):
         kernel.evaluate(np.ones((4, 3)))
     with pytest.raises(InputError, match="y labels 40 points but the training kernel is of 12"):

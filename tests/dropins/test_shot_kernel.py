@@ -1,5 +1,6 @@
 import copy
 import pickle
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,7 @@ def factory():
 
 
 def make(factory="statevector", **options):
-    defaults = {"budget": 19_000, "test_budget": 12_000, "y": Y}
+    defaults = {"budget": 19_000, "test_budget": 12_000, "y": Y, "design": "pairs"}
     return ShotKernel(backend=factory, **defaults | options)
 
 
@@ -67,7 +68,7 @@ def test_nothing_known_is_bought_again(factory):
 
 
 def test_a_request_buys_only_what_is_new_and_once(factory):
-    kernel = make(factory, shots_per_pair=10)
+    kernel = make(factory, shots_each=10)
     kernel.matrix(X)
     before = kernel.shots_used
     points = np.vstack([TEST[:2], TEST[:2], X[:3]])
@@ -107,7 +108,7 @@ def test_labels_steer_and_without_any_the_shots_are_even():
 @settings(max_examples=40)
 def test_whatever_is_asked_no_pair_is_bought_twice_and_no_budget_exceeded(requests):
     points = np.vstack([X[:6], TEST[:2]])
-    kernel = make(counted(), y=None, budget=1500, test_budget=150, shots_per_pair=10)
+    kernel = make(counted(), y=None, budget=1500, test_budget=150, shots_each=10)
     for rows, cols in requests:
         before = dict(Counting.bought)
         # As an SVM asks: some requests are of points with themselves.
@@ -157,28 +158,33 @@ def test_prepare_makes_cross_validation_free(factory):
     assert kernel.prepare(X, Y) is kernel  # known, so nothing to do
     with pytest.raises(InputError, match="first and once"):
         kernel.prepare(TEST, Y[:6])
-    pairwise = make(factory, shots_per_pair=5)
+    pairwise = make(factory, shots_each=5)
     pairwise(X[0], X[1])
     with pytest.raises(InputError, match="first and once"):
         pairwise.prepare(X)
 
 
 def test_single_pairs_need_to_know_their_shots(factory):
-    with pytest.raises(InputError, match="shots_per_pair is needed"):
+    with pytest.raises(InputError, match="shots_each is needed"):
         make(factory)(X[0], X[1])
-    kernel = make(factory, shots_per_pair=7)
+    kernel = make(factory, shots_each=7)
     assert kernel(X[0], X[1]) == kernel(X[1], X[0])
     assert Counting.total() == kernel.shots_used == 7
 
 
 def test_other_requests_draw_other_noise():
-    kernel = make(shots_per_pair=1000, test_budget=10**6, y=None)
+    kernel = make(shots_each=1000, test_budget=10**6, y=None)
     exact = zz_kernel(X)
     errors = [kernel(X[i], X[i + 1]) - exact[i, i + 1] for i in range(19)]
     assert len(np.unique(np.sign(errors))) == 2
-    # The same plan on the same kernel value, of points that differ in the last bit.
-    close = [kernel(X[0], np.nextafter(X[1], k * np.ones(2))) for k in (-1, 5)]
+    # The same plan on the same kernel value, of points that hardly differ.
+    close = [kernel(X[0], X[1] * (1 + k)) for k in (1e-6, -1e-6)]
     assert close[0] != close[1]
+    # In the last bits another processor may compute the same point.
+    spent = kernel.shots_used
+    assert kernel(X[0], np.nextafter(X[1], 5 * np.ones(2))) == kernel(X[0], X[1])
+    assert kernel(X[1], np.nextafter(X[1], 5 * np.ones(2))) == 1
+    assert kernel.shots_used == spent
 
 
 def test_copies_share_the_budget(factory):
@@ -220,7 +226,8 @@ from aqka.dropins import ShotKernel
 from tests.dropins.counting import Counting, Jobs, counted
 X, TEST, y = (np.load(f"{sys.argv[1]}/{name}.npy") for name in ("X", "TEST", "y"))
 kernel = ShotKernel(
-    backend=counted(), budget=19_000, test_budget=12_000, y=y, directory=sys.argv[1] + "/run"
+    backend=counted(), budget=19_000, test_budget=12_000, y=y, design="pairs",
+    directory=sys.argv[1] + "/run",
 )
 Counting.die_next = True
 kernel.matrix(X)
@@ -270,7 +277,7 @@ def test_every_shot_is_in_a_sound_ledger(tmp_path):
     kernel.matrix(X)
     kernel.matrix(TEST, X)
     folders = sorted(tmp_path.glob("*-*"))
-    assert [folder.name for folder in folders] == ["0001-training", "0002-pairs"]
+    assert [folder.name for folder in folders] == ["0001-training-pairs", "0002-more-pairs"]
     assert all(verify(folder).sound and verify(folder).finished for folder in folders)
     assert sum(int(measurements(folder).shots.sum()) for folder in folders) == kernel.shots_used
 
@@ -295,11 +302,45 @@ def test_a_request_that_broke_off_is_finished_first(factory, tmp_path, monkeypat
 
 
 def test_a_folder_whose_request_was_never_written_is_passed_over(tmp_path):
-    (tmp_path / "0001-pairs").mkdir()
+    (tmp_path / "0001-more-pairs").mkdir()
     assert make(directory=tmp_path).matrix(X).shape == (20, 20)
-    (tmp_path / "0002-training" / "request.npz").write_bytes(b"PK nonsense")
+    (tmp_path / "0002-training-pairs" / "request.npz").write_bytes(b"PK nonsense")
     with pytest.raises(LedgerError, match="damaged"):
         make(directory=tmp_path).matrix(X)
+
+
+@pytest.mark.parametrize("design", ["pairs", "points", "auto"])
+def test_an_empty_request_is_an_empty_answer_at_no_cost(factory, tmp_path, design):
+    kernel = make(factory, design=design, directory=tmp_path)
+    none = np.empty((0, 2))
+    assert kernel.matrix(X[:3], none).shape == (3, 0)
+    assert kernel.matrix(none, X[:3]).shape == (0, 3)
+    assert kernel.matrix(none).shape == kernel.matrix([]).shape == (0, 0)
+    assert (Counting.total(), kernel.shots_used, list(tmp_path.iterdir())) == (0, 0, [])
+
+
+def test_auto_settles_by_the_first_points_and_by_what_is_there(factory, tmp_path):
+    few, many = ({"budget": b, "y": None, "design": "auto"} for b in (600, 20 * 512))
+    for options, points, name in ((few, X[:4], "pairs"), (many, X, "points")):
+        kernel = make(factory, **options, directory=tmp_path / name)
+        late = make(factory, **options, directory=tmp_path / name)  # made before there is any
+        train, spent = kernel.matrix(points), Counting.total()
+        assert kernel.session_.design.name == name
+        assert (tmp_path / name / f"0001-training-{name}").is_dir()
+        # Whatever is asked first, what is there decides.
+        for again in (late, make(factory, **options, directory=tmp_path / name)):
+            again.matrix(points[:2], points[2:])
+            np.testing.assert_array_equal(again.matrix(points), train)
+        assert Counting.total() == spent
+
+
+def test_threads_that_ask_at_once_settle_on_one_design(factory):
+    kernel = make(factory, design="auto", budget=20 * 512, shots_each=512, test_budget=10**6)
+    kernel.test_budget, spent = 10**6, 20 * 512
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(kernel.matrix, [X] * 8))
+    assert all(np.array_equal(each, found[0]) for each in found)
+    assert Counting.total() == kernel.shots_used == spent
 
 
 def test_a_directory_of_another_kernel_is_refused(tmp_path):
@@ -313,7 +354,7 @@ def test_a_directory_of_another_kernel_is_refused(tmp_path):
 
 
 def test_workers_share_one_ledger(tmp_path):
-    kernel = make(directory=tmp_path, test_budget=10**6, shots_per_pair=20, y=None)
+    kernel = make(directory=tmp_path, test_budget=10**6, shots_each=20, y=None)
     scores = cross_val_score(SVC(kernel=kernel.matrix), X, Y, cv=2, n_jobs=2)
     assert scores.shape == (2,)
     kernel.matrix(X)  # the rest of the pairs, and what the workers found
@@ -328,7 +369,7 @@ def test_workers_share_one_ledger(tmp_path):
     [
         ({"budget": 0}, "budget"),
         ({"test_budget": -1}, "test_budget"),
-        ({"shots_per_pair": 0.5}, "shots_per_pair"),
+        ({"shots_each": 0.5}, "shots_each"),
         ({"seed": -1}, "seed"),
         ({"factory": "precomputed"}, "BackendFactory"),
         ({"allocator": "akqa"}, "Did you mean 'aqka'"),
@@ -385,3 +426,37 @@ def test_lost_shots_are_paid_for_and_asked_for_again(tmp_path, monkeypatch):
     again = make(BackendFactory(LosesOnce), directory=tmp_path, test_budget=30_000)
     np.testing.assert_array_equal(again.matrix(TEST, X), block)
     assert again.shots_used == kernel.shots_used
+
+
+def test_shots_that_lost_their_request_are_refused_and_not_bought_again(factory, tmp_path):
+    make(factory, directory=tmp_path).matrix(X)
+    bought = Counting.total()
+    (tmp_path / "0001-training-pairs" / "request.npz").unlink()
+    with pytest.raises(LedgerError, match=r"has lost its request\.npz.*nothing was bought again"):
+        make(factory, directory=tmp_path).matrix(X)
+    assert Counting.total() == bought
+
+
+@pytest.mark.parametrize("left", [[], ["ledger.lock"], ["ledger.lock", "ledger.draft"]])
+def test_a_folder_in_which_nothing_has_begun_is_no_request(factory, tmp_path, left):
+    folder = tmp_path / "0001-training-pairs"
+    folder.mkdir()
+    for name in left:
+        (folder / name).touch()
+    make(factory, directory=tmp_path).matrix(X)
+    assert verify(tmp_path / "0002-training-pairs").finished
+
+
+def test_folders_of_another_kernel_are_refused(factory, tmp_path):
+    """A whole folder, request and ledger, in the place of another one's."""
+    for name, seed in (("one", 0), ("other", 1)):
+        make(factory, directory=tmp_path / name, seed=seed).matrix(X)
+        make(factory, directory=tmp_path / name, seed=seed).matrix(TEST, X)
+    bought = Counting.total()
+    for folder in ("0001-training-pairs", "0002-more-pairs"):
+        mixed = shutil.copytree(tmp_path / "one", tmp_path / f"mixed-{folder}")
+        shutil.rmtree(mixed / folder)
+        shutil.copytree(tmp_path / "other" / folder, mixed / folder)
+        with pytest.raises(LedgerError, match="belongs to another run"):
+            make(factory, directory=mixed).matrix(X)
+    assert Counting.total() == bought

@@ -1,4 +1,8 @@
+import ast
+import inspect
+import itertools
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -8,25 +12,43 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import aqka
 from aqka import InputError, MatrixBackend, QuantumRidge, QuantumRidgeClassifier, QuantumSVC
 from aqka.backends.statevector import zz_kernel
 from tests.estimators.counting import Counting
 
-# Even shots suffice for checks on hundreds of points, of which classifiers need not get many
-# right; on the tens of points that most checks have, this is still plenty to steer.
-CHECKED = (QuantumRidgeClassifier(budget=2_000), QuantumSVC(budget=2_000), QuantumRidge())
+DESIGNS = ("pairs", "points")
+# A hundred shots a point are plenty, for a classifier of the checks need not get many points right.
+CHECKED = [
+    kind(budget=2_000, design=design)
+    for kind in (QuantumRidgeClassifier, QuantumSVC, QuantumRidge)
+    for design in (*DESIGNS, "auto")
+]
 
 
-@parametrize_with_checks(CHECKED)
+@parametrize_with_checks(CHECKED)  # it skips two: without pandas, and without SCIPY_ARRAY_API
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("kind", [QuantumRidgeClassifier, QuantumSVC, QuantumRidge])
+def test_each_estimator_documents_its_own_parameters(kind):
+    documented = re.findall(r"^(\w+) : .*(?:optional|default=.*)$", inspect.getdoc(kind), re.M)
+    assert documented == list(inspect.signature(kind).parameters)
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if parameter.default is not None:
+            shown = re.search(rf"^{name} : .*default=(.*)$", inspect.getdoc(kind), re.M)[1]
+            assert ast.literal_eval(shown) == parameter.default
+    assert kind.__name__ in dir(aqka)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("estimator", [QuantumRidgeClassifier, QuantumSVC])
-def test_fit_spends_its_budget_and_says_what_it_found(moons, counted, estimator):
+def test_fit_spends_its_budget_and_says_what_it_found(moons, counted, estimator, design):
     X, y, X_test, y_test = moons
-    model = estimator(backend=counted, budget=30_000).fit(X, y)
+    model = estimator(backend=counted, budget=30_000, design=design).fit(X, y)
     assert Counting.spent == model.shots_used_ == 30_000
+    assert model.session_.design.name == design
     assert model.classes_.tolist() == ["down", "up"]
     exact = zz_kernel(X)
     off = ~np.eye(60, dtype=bool)
@@ -39,26 +61,29 @@ def test_fit_spends_its_budget_and_says_what_it_found(moons, counted, estimator)
     assert set(model.predict(X_test)) <= {"up", "down"}
 
 
-def test_prediction_under_a_budget(moons, counted):
+@pytest.mark.parametrize("design", DESIGNS)
+def test_prediction_under_a_budget(moons, counted, design):
     X, y, X_test, _ = moons
-    model = QuantumRidgeClassifier(backend=counted, budget=30_000).fit(X, y)
+    model = QuantumRidgeClassifier(backend=counted, budget=30_000, design=design).fit(X, y)
     Counting.spent = 0
     found = model.prediction(X_test, budget=50_000)
     assert Counting.spent == found.shots.sum() <= 50_000
-    exact = model.predict(X_test)  # without a budget, exact entries
+    assert np.all(found.low <= found.high)
+    exact = model.predict(X_test)  # without a budget, exact entries or states
     assert Counting.spent == found.shots.sum()
-    assert (
-        np.mean(model.predict(X_test, budget=50_000)[found.settled] == exact[found.settled]) > 0.9
-    )
+    by_shots = model.predict(X_test, budget=50_000)
+    assert np.mean(by_shots[found.settled] == exact[found.settled]) > 0.9
+    assert np.mean(by_shots == exact) > 0.85
     by_default = clone(model).set_params(test_shots=1000).fit(X, y)
     Counting.spent = 0
-    by_default.predict(X_test)
+    np.testing.assert_allclose(by_default.predict_proba(X_test).sum(axis=1), 1.0)
     assert 0 < Counting.spent <= 1000 * len(X_test)
 
 
 def test_total_intervals_flag_labels_that_could_flip(moons):
     X, y, X_test, _ = moons
-    model = QuantumRidgeClassifier(budget=10_000, readout="ridge-kfold").fit(X[:30], y[:30])
+    settings = {"budget": 10_000, "readout": "ridge-kfold", "design": "pairs"}
+    model = QuantumRidgeClassifier(**settings).fit(X[:30], y[:30])
     found = model.prediction(X_test[:10], budget=20_000, total=True)
     assert found.could_flip.dtype == bool
     assert np.all(found.total_high >= found.high)
@@ -86,8 +111,8 @@ def test_clones_share_a_device_but_not_a_budget(moons, counted):
 
 def test_fitted_models_can_be_pickled(moons):
     X, y, X_test, _ = moons
-    for made in (QuantumRidgeClassifier(budget=5_000), QuantumSVC(budget=5_000)):
-        model = made.fit(X, y)
+    for kind, design in itertools.product((QuantumRidgeClassifier, QuantumSVC), DESIGNS):
+        model = kind(budget=5_000, design=design).fit(X, y)
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(
             again.decision_function(X_test), model.decision_function(X_test)

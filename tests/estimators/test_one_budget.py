@@ -12,7 +12,8 @@ Y = (X[:, 0] > 1.5).astype(int)
 
 
 def test_fit_and_predict_share_the_budget_and_no_more():
-    model = clone(QuantumRidgeClassifier(budget=3000, new_points=8)).fit(X[:12], Y[:12])
+    settings = {"budget": 3000, "new_points": 8, "design": "pairs"}
+    model = clone(QuantumRidgeClassifier(**settings)).fit(X[:12], Y[:12])
     split = split_budget(3000, 12, 8)
     assert model.shots_used_ == split.train
     assert model.quote_.total_shots == 3000
@@ -28,10 +29,10 @@ def test_the_split_is_the_users_where_test_shots_are_given():
     assert model.quote_.part("predictions").shots == 8 * 120
 
 
-def test_money_needs_a_rate_which_can_be_given():
+def test_money_needs_a_rate_which_the_budget_states():
     with pytest.raises(InputError, match="needs a rate"):
         QuantumRidgeClassifier(budget="$20").fit(X[:12], Y[:12])
-    model = QuantumRidgeClassifier(budget="$100", rate=96.0, new_points=8).fit(X[:12], Y[:12])
+    model = QuantumRidgeClassifier(budget="$100 at $96/min", new_points=8).fit(X[:12], Y[:12])
     assert model.quote_.total_cost <= 100
     assert model.quote_.total_cost > 99.9
 

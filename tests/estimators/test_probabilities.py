@@ -1,15 +1,16 @@
 import numpy as np
 import pytest
-from aqka.estimators.calibration import (
+from sklearn.kernel_ridge import KernelRidge
+
+from aqka import Problem, QuantumRidgeClassifier
+from aqka.designs import KernelEstimate
+from aqka.estimators.probabilities import (
     fit_temperature,
-    held_out_decisions,
+    left_out_decisions,
     probabilities,
     score_per_class,
 )
-from sklearn.kernel_ridge import KernelRidge
-
-from aqka import QuantumRidgeClassifier
-from aqka.maths.metrics import split_folds
+from aqka.readouts import make_readout
 from tests.conftest import make_kernel, make_labels
 
 
@@ -24,14 +25,17 @@ def test_probabilities_agree_with_the_prediction_and_are_calibrated(moons):
     assert abs(chance.max(axis=1).mean() - right) < 3 * np.sqrt(right * (1 - right) / 40) + 0.05
 
 
-def test_held_out_decisions_are_those_of_heads_that_have_not_seen_the_points():
+def test_left_out_decisions_are_those_of_heads_that_have_not_seen_the_points():
     kernel, y = make_kernel(23), make_labels(23)
-    found = held_out_decisions(kernel, y[:, None], 0.4)
-    for kept, held in split_folds(23):
-        model = KernelRidge(alpha=0.4, kernel="precomputed")
+    problem = Problem(y)
+    head = make_readout("ridge-loo").fit(KernelEstimate(kernel), problem)
+    found = left_out_decisions(head, problem)[:, 0]
+    for held in range(23):
+        kept = np.arange(23) != held
+        model = KernelRidge(alpha=head.regularisation, kernel="precomputed")
         model.fit(kernel[np.ix_(kept, kept)], y[kept])
-        expected = model.predict(kernel[np.ix_(held, kept)])
-        np.testing.assert_allclose(found[held, 0], expected, rtol=1e-3, atol=1e-4)
+        (expected,) = model.predict(kernel[held, kept][None])
+        assert found[held] == pytest.approx(expected, rel=1e-3, abs=1e-4)
 
 
 def test_of_two_classes_the_scores_are_as_far_apart_as_f_says():

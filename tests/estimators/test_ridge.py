@@ -54,7 +54,8 @@ def test_a_regression_has_no_border_to_move():
 def test_regression_predicts_values_in_target_units_and_no_classes(counted, tmp_path):
     X = np.linspace(0.1, 3, 40).reshape(-1, 1).repeat(2, axis=1)
     y = 100 + 20 * np.cos(2 * X[:, 0])
-    model = QuantumRidge(backend=counted, budget=200_000, directory=tmp_path).fit(X[::2], y[::2])
+    settings = {"backend": counted, "budget": 200_000, "directory": tmp_path, "design": "pairs"}
+    model = QuantumRidge(**settings).fit(X[::2], y[::2])
     Counting.spent = 0
     found = model.prediction(X[1::2], budget=400_000, total=True)
     assert Counting.spent == found.shots.sum() == 400_000

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from aqka import CeilingError, MatrixBackend, acquire, predict
+from aqka import CeilingError, InputError, JobError, MatrixBackend, acquire, predict
 from aqka.backends import RuntimeBackend
 from aqka.backends.sentinel import SentinelBackend
 from aqka.core import ShotPlan
 from aqka.designs import Settle
 from aqka.planning import DeviceModel, make_ceiling
-from aqka.runs import Ceiling
+from aqka.runs import Ceiling, Patience
 from aqka.runs.audit import verify
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
@@ -80,6 +80,68 @@ def test_shots_of_sentinels_and_of_lost_jobs_count(tmp_path):
     with pytest.warns(RuntimeWarning, match="round 0 failed"), pytest.raises(CeilingError):
         spend(ceiling, RuntimeBackend(service, X))
     assert ceiling.used_shots == 200
+
+
+class Billing(MatrixBackend):
+    """A device whose jobs fail as a list says, and bill what it says, or do not tell (None)."""
+
+    replayable = False
+
+    def __init__(self, bills):
+        super().__init__(KERNEL, seed=1)
+        self.bills, self.used, self.limits = list(bills), {}, []
+
+    @property
+    def usage(self):
+        return self.used
+
+    def limit_seconds(self, seconds):
+        self.limits.append(seconds)
+
+    def collect(self, ticket):
+        hits = super().collect(ticket)
+        self.used[ticket] = self.bills.pop(0)
+        if self.bills:
+            raise JobError("the job was cancelled while it ran")
+        return hits
+
+    def fingerprint(self):
+        return "billing"
+
+
+@pytest.mark.filterwarnings("ignore:round . failed")
+def test_what_failed_jobs_used_counts_and_bounds_the_next(tmp_path):
+    """Each job is quoted with 52 s; the ones that fail have used 20 s."""
+    ceiling = make_ceiling("100 s", device=DEVICE)
+    backend = Billing([20.0] * 5)
+    with pytest.raises(CeilingError, match=r"needs 52 s .* but 40 s of 100 s are left"):
+        spend(ceiling, backend, directory=tmp_path, patience=Patience(failed_rounds=9))
+    assert ceiling.used_seconds == 60
+    assert backend.limits == [100, 80, 60]
+    assert verify(tmp_path).qpu_seconds == 60
+    resumed = make_ceiling("100 s", device=DEVICE)
+    with pytest.raises(CeilingError, match=r"40 s of 100 s are left"):
+        spend(resumed, Billing([]), directory=tmp_path)
+    assert resumed.used_seconds == 60
+
+
+@pytest.mark.filterwarnings("ignore:round . failed")
+def test_a_failed_job_whose_bill_nobody_knows_counts_by_its_quote_and_a_free_one_not(tmp_path):
+    for bill, used in ((None, 52.0), (0.0, 0.0)):
+        ceiling = make_ceiling("60 s", device=DEVICE)
+        with pytest.raises((CeilingError, JobError)):
+            spend(ceiling, Billing([bill] * 9), directory=tmp_path / str(bill))
+        assert ceiling.used_seconds == used
+
+
+def test_a_backend_is_not_bound_by_the_ceiling_of_an_earlier_run():
+    backend = Billing([])
+    backend.collect = MatrixBackend(KERNEL, seed=1).collect
+    with pytest.raises(InputError):  # it does not know the ticket, which is of no interest here
+        spend(make_ceiling("100 s", device=DEVICE), backend)
+    with pytest.raises(InputError):
+        spend(None, backend)
+    assert backend.limits == [100, None]
 
 
 def test_training_and_prediction_share_one(tmp_path):

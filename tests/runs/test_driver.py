@@ -1,5 +1,7 @@
 """Runs with a ledger: resumed, refused, interrupted, and on backends that fail."""
 
+import shutil
+
 import numpy as np
 import pytest
 from qiskit_ibm_runtime.fake_provider import FakeTorino
@@ -18,6 +20,7 @@ from aqka.allocators.baselines import Shofar
 from aqka.backends import JobShape, RuntimeBackend
 from aqka.backends.sentinel import SentinelBackend
 from aqka.runs import Patience
+from aqka.runs.audit import verify
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
@@ -280,6 +283,46 @@ def test_the_ledger_says_which_device_ran_and_how_long(tmp_path):
     assert submitted.body["backend"] == service.target.name
     assert collected.body["qpu_seconds"] == 3.0
     assert submitted.at <= collected.at
+
+
+@pytest.mark.parametrize("used", [float("nan"), -3.0, float("inf"), "no idea", None])
+def test_a_bill_that_nobody_knows_makes_no_counts_unusable(tmp_path, used):
+    class Vague(MatrixBackend):
+        @property
+        def usage(self):
+            return dict.fromkeys(self.collected, used)
+
+        def collect(self, ticket):
+            self.collected = [ticket]
+            return super().collect(ticket)
+
+    first = acquire(Vague(KERNEL), Y, 300, "aqka", directory=tmp_path)
+    assert verify(tmp_path).sound
+    assert verify(tmp_path).qpu_seconds is None
+    with Ledger(tmp_path / LEDGER_NAME) as ledger:
+        assert {e.body["qpu_seconds"] for e in ledger.read() if e.kind == "collected"} == {None}
+    again = acquire(Vague(KERNEL), Y, 300, "aqka", directory=tmp_path)
+    np.testing.assert_array_equal(again.table.hits, first.table.hits)
+
+
+def test_an_older_copy_of_the_directory_buys_no_job_again(tmp_path):
+    service, run, copy = FakeRuntime(tmp_path / "service"), tmp_path / "run", tmp_path / "copy"
+
+    def keep_a_copy(session):
+        if session.round == 2:
+            shutil.copytree(run, copy)
+
+    def spend(directory, on_round=None):
+        backend = RuntimeBackend(service, points())
+        options = {"directory": directory, "on_round": on_round}
+        return acquire(backend, make_labels(6), 300, "aqka", **options)
+
+    whole = spend(run, keep_a_copy)
+    assert service.submissions == 5
+    again = spend(copy)
+    assert service.submissions == 5
+    np.testing.assert_array_equal(again.table.hits, whole.table.hits)
+    assert verify(copy).finished
 
 
 def test_a_fake_device_tells_its_calibration():

@@ -9,7 +9,7 @@ import pytest
 
 from aqka import LedgerError, MatrixBackend, Schedule, acquire
 from aqka.runs.audit import verify
-from aqka.runs.head import SLOT_BYTES, Head, head_path, read_head, write_head
+from aqka.runs.head import SLOT_BYTES, Head, head_path, make_head, read_head, write_head
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from tests.conftest import make_kernel, make_labels
 
@@ -163,6 +163,7 @@ def test_a_crash_between_head_and_entry_is_no_loss(tmp_path):
 def test_a_torn_write_leaves_the_head_before(tmp_path):
     path = tmp_path / LEDGER_NAME
     first, second = Head(4, b"a" * 32, b"b" * 32), Head(5, b"c" * 32, b"a" * 32)
+    make_head(path)
     write_head(path, first)
     write_head(path, second)
     assert read_head(path) == second

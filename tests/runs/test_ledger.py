@@ -1,4 +1,5 @@
 import multiprocessing
+import os
 import sqlite3
 import zlib
 
@@ -7,6 +8,7 @@ import pytest
 
 from aqka import LedgerError
 from aqka.runs import ledger
+from aqka.runs.audit import begun_history
 from aqka.runs.head import head_path
 from aqka.runs.ledger import Ledger
 
@@ -180,12 +182,26 @@ def test_a_directory_that_cannot_be_written_is_said(tmp_path):
         Ledger(tmp_path / "file" / "ledger.sqlite", write=True)
 
 
-def test_a_file_left_without_a_schema_by_a_crash_is_taken_over(path):
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.close()
+@pytest.mark.parametrize("left", ["ledger.head", "ledger.sqlite", "ledger.draft"])
+def test_files_without_an_entry_are_a_run_that_has_not_begun(path, left):
+    path.with_name(left).touch()
+    assert begun_history(path) is None
     filled(path)
     assert len(content(path)) == 4
+    assert not list(path.parent.glob("*draft*"))
+
+
+def test_a_slot_of_the_head_that_is_written_in_part_writes_no_entry(path, monkeypatch):
+    """As on a disk that is full: an entry without its head would be refused from then on."""
+    filled(path)
+    with monkeypatch.context() as patch, Ledger(path, write=True) as book:
+        write = os.pwrite
+        patch.setattr(os, "pwrite", lambda file, data, at: write(file, data[:9], at))
+        with pytest.raises(LedgerError, match="No space left"):
+            book.append("interrupted")
+    with Ledger(path, write=True) as book:
+        book.append("resumed")
+    assert len(content(path)) == 5
 
 
 def test_ctrl_c_right_after_an_entry_was_written_does_not_break_the_chain(path):

@@ -1,16 +1,20 @@
 """What the server answers, to whom, and what it lets a browser do."""
 
 import json
+import socket
 import urllib.error
 import urllib.request
+from http.client import HTTPConnection
 
 import pytest
-from aqka.cli.serve import serve
 
+from aqka.cli.report import serve
 from aqka.errors import InputError
-from aqka.serve.pages import ENVIRONMENT, TEMPLATES
+from aqka.serve import server as server_module
+from aqka.serve.app import ENVIRONMENT, TEMPLATES
 from aqka.serve.server import HOST, RunServer
 from tests.serve.conftest import serving
+from tests.study.helpers import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +92,33 @@ def test_a_run_that_cannot_be_read_says_so_in_plain_text(address):
     assert code == 200
     assert headers["content-type"].startswith("text/plain")
     assert body.startswith("No report: ")
+
+
+def is_closed(connection):
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x", b"GET /half"])
+def test_half_a_request_is_not_waited_for(folder, monkeypatch, sent):
+    monkeypatch.setattr(server_module, "REQUEST_SECONDS", 0.1)
+    with serving(folder) as address:
+        port = int(address.split(":")[2].split("/")[0])
+        with socket.create_connection((HOST, port), timeout=PATIENCE) as half_open:
+            half_open.sendall(sent)
+            assert is_closed(half_open)
+
+
+def test_nor_after_a_whole_one(address, monkeypatch):
+    connection = HTTPConnection(HOST, int(address.split(":")[2].split("/")[0]), timeout=PATIENCE)
+    connection.request("GET", "/nothing")
+    assert connection.getresponse().read() == b"not found"
+    monkeypatch.setattr(server_module, "REQUEST_SECONDS", 0.1)
+    connection.sock.sendall(b"GET /half")
+    assert is_closed(connection.sock)
+    connection.close()
 
 
 def test_templates_escape_and_miss_nothing_silently():

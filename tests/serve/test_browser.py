@@ -1,8 +1,11 @@
 """The live page in a real browser: a run in progress, one that was killed, a hostile one."""
 
+import threading
+
 import pytest
 from playwright.sync_api import expect
 
+from aqka.report.run_page import run_page
 from tests.report.browser import chromium
 from tests.report.runs import HOSTILE_DIRECTORY, HOSTILE_LABELS
 from tests.serve.conftest import RunInProgress, serving, wait_until
@@ -72,7 +75,7 @@ def test_runs_are_listed_sorted_and_filtered(browser, address):
     view.page.get_by_role("button", name="run", exact=True).click()
     assert view.names() == rising[::-1]
     view.page.get_by_role("button", name="shots", exact=True).click()
-    shots = view.page.locator("#runs tbody tr td:nth-child(5)").all_inner_texts()
+    shots = view.page.locator("#runs tbody tr td:nth-child(6)").all_inner_texts()
     numbers = [int(text.replace(",", "")) for text in shots if text != "–"]
     assert numbers == sorted(numbers)
     assert shots[-1] == "–"  # of the damaged one it is not known
@@ -96,12 +99,34 @@ def test_nothing_is_wider_than_the_screen(browser, address, width):
     view.context.close()
 
 
+def test_while_a_report_is_made_the_page_says_so(browser, folder, monkeypatch):
+    made = threading.Event()
+
+    def slowly(report):
+        assert made.wait(PATIENCE)
+        return run_page(report)
+
+    monkeypatch.setattr("aqka.serve.folder_watch.run_page", slowly)
+    with serving(folder) as address:
+        view = LivePage(browser, address)
+        wait_for_rows(view, 5)
+        report = view.open_run("done/run")
+        try:
+            expect(view.page.locator("#making")).to_be_visible(timeout=WAIT)
+        finally:
+            made.set()
+        report.locator("h1").wait_for()
+        expect(view.page.locator("#making")).to_be_hidden(timeout=WAIT)
+        view.context.close()
+
+
 def test_a_killed_run_says_how_to_go_on(browser, address):
     view = LivePage(browser, address)
     report = view.open_run("killed/run")
     assert view.page.locator("#state").inner_text() == "stopped"
     assert view.page.locator("#words").inner_text().startswith("aqka resume ")
     assert "stopped" in report.locator(".warning").first.inner_text()
+    expect(view.page.locator("#making")).to_be_hidden(timeout=WAIT)
     view.page.locator("#jobs-summary").click()
     assert "ended" in view.page.locator("#jobs-summary").inner_text()
     assert view.page.locator("#jobs tbody tr").count() >= 2

@@ -1,5 +1,6 @@
 """Which runs a folder has, and what is said of each."""
 
+import json
 import os
 
 import numpy as np
@@ -8,9 +9,7 @@ import pytest
 from aqka import MatrixBackend, QuantumRidgeClassifier, acquire
 from aqka.errors import InputError
 from aqka.serve.folder_watch import CANNOT_BE_READ, FolderWatch
-from aqka.serve.job_states import job_states
-from aqka.serve.run_folder import find_runs, run_key
-from aqka.serve.run_look import look_at, version_of
+from aqka.serve.runs import find_runs, job_states, look_at, run_key, version_of
 from tests.conftest import make_kernel, make_labels
 from tests.report.runs import HOSTILE_DIRECTORY
 from tests.serve.conftest import RunInProgress
@@ -34,6 +33,10 @@ def test_every_run_of_a_folder_is_told(folder):
     assert 0 < rows["killed/run"]["shots"] < rows["killed/run"]["budget"] == 1200
     assert rows["done/run"]["shots"] == 1200
     assert 0 <= rows["done/run"]["accuracy"] <= 1
+    stored = json.loads((folder / "done" / "run" / "results.json").read_text())
+    assert rows["done/run"]["test_accuracy"] == stored["results"]["accuracy"]
+    assert {row["design"] for name, row in rows.items() if name != "damaged"} == {"pairs"}
+    assert rows["killed/run"]["test_accuracy"] is rows["damaged"]["design"] is None
     assert "ledger.sqlite" in rows["damaged"]["words"]
 
 
@@ -146,6 +149,7 @@ def test_fits_and_predictions_of_estimators_are_told_too(tmp_path):
     assert len(rows) == 4
     for name, row in rows.items():
         assert row["state"] == "finished", name
+        assert row["design"] == name.split("/")[0]
         assert row["shots"] == 900 if "fit-" in name else row["shots"] <= 120
     watch = FolderWatch(tmp_path)
     for key, look in watch.runs().items():

@@ -1,6 +1,6 @@
 """The colours of everything drawn: the pages and the figures take them from here alone.
 
-The palette is that of Okabe and Ito, told apart under every common colour-vision deficiency; its
+The palette of Okabe and Ito, whose colours differ under every common colour-vision deficiency; its
 yellow, which can hardly be seen on white, is left out.
 """
 

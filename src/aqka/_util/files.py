@@ -50,7 +50,7 @@ def check_file(path: Path, limit: int, what: str) -> int:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
         raise InputError(f"{what}: {inert(path, 300)} cannot be read: {reason}.") from None
-    if not stat.S_ISREG(status.st_mode):  # a pipe or a device could be read for ever
+    if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device may never end
         raise InputError(f"{what}: {inert(path, 300)} is not a regular file.")
     if status.st_size > limit:
         raise InputError(
@@ -103,12 +103,12 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    _sync_directory(path.parent)
+    sync(path.parent)
 
 
-def _sync_directory(directory: Path) -> None:
-    """Make a rename last through a power cut."""
-    handle = os.open(directory, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Write a file to the disk, or in a directory what was renamed."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -1,15 +1,56 @@
 """The contract of a service that a RuntimeBackend sends its jobs to, and its execution modes."""
 
 import logging
+import threading
+import time
 from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from aqka._util.optional import require
 from aqka.errors import InputError
 
+logger = logging.getLogger(__name__)
+
 EXTRA = "ibm"
 """The extra of the package that brings IBM's client."""
+
+
+class Pace:
+    """Lets at most so many jobs be created in any span of time; a job beyond them waits.
+
+    IBM takes five jobs a minute for each token.
+
+    Parameters
+    ----------
+    jobs, seconds
+        So many jobs in so many seconds.
+    clock, sleep
+        What tells the time and what waits.
+    """
+
+    def __init__(
+        self,
+        jobs: int = 5,
+        seconds: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._seconds, self._clock, self._sleep = seconds, clock, sleep
+        self._latest: deque[float] = deque(maxlen=jobs)
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """Return when a job may be created, and count it."""
+        with self._lock:
+            if len(self._latest) == self._latest.maxlen:
+                left = self._latest[0] + self._seconds - self._clock()
+                if left > 0:
+                    logger.info("waiting %.0f s: IBM limits how often jobs are created", left)
+                    self._sleep(left)
+            self._latest.append(self._clock())
 
 
 class JobService(ABC):
@@ -25,17 +66,20 @@ class JobService(ABC):
     is_local
         Whether jobs live in this process only: they are not found by their tags, cost nothing,
         and depend on their seed alone.
+    pace
+        How fast jobs may be created; None without a limit.
     """
 
     target: Any
     is_local: bool = False
+    pace: Pace | None = None
 
     @abstractmethod
     def open(self, mode: str) -> Any:
         """Open a ``"session"`` or a ``"batch"`` and return it, something with ``close()``."""
 
     @abstractmethod
-    def sampler(self, mode: Any, tags: list[str], seed: int) -> Any:
+    def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
         """Return a sampler whose jobs carry these tags.
 
         Parameters
@@ -45,7 +89,9 @@ class JobService(ABC):
         tags
             What :meth:`jobs` finds the sampler's jobs by.
         seed
-            Of a simulator; a device ignores it.
+            Seed of a simulator; a device ignores it.
+        seconds
+            QPU seconds after which a job is stopped; None leaves it to the options.
         """
 
     @abstractmethod
@@ -60,8 +106,6 @@ class JobService(ABC):
         """Let go of a job whose outcomes were counted; the default keeps it."""
         return
 
-
-logger = logging.getLogger(__name__)
 
 # The modes to try, in this order, for each word that a caller may say.
 MODES = {"auto": ("session", "batch"), "session": ("session",), "batch": ("batch",), "job": ()}
@@ -99,8 +143,8 @@ class ExecutionMode:
 def open_best(service: JobService, wanted: tuple[str, ...]) -> tuple[str, Any]:
     """Open the first of ``wanted`` that the account may use, else plain jobs.
 
-    Whoever wants a single mode is refused where the account's plan has none. Only that refusal
-    leads on to the next; any other error, such as a wrong token, is raised.
+    A single mode that the account's plan does not have is refused. Only that refusal leads on to
+    the next mode; any other error, such as a wrong token, is raised.
     """
     for mode in wanted:
         try:

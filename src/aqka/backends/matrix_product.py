@@ -11,6 +11,7 @@ from aqka._util.arrays import FloatArray, IntArray, digest, threads_for
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
 from aqka.backends._drawing import check_shots_one_by_one, count_bits
+from aqka.backends._programs import program_of
 from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest
 from aqka.backends.simulated import SimulatedBackend
@@ -106,7 +107,7 @@ class MatrixProductBackend(SimulatedBackend):
 
     A vector of 2^n amplitudes is never formed: time grows with the qubits and with how much
     they are entangled. A map with two or three layers of gates between neighbours runs on 62
-    qubits, of which each point takes milliseconds; one that entangles every qubit with every other
+    qubits in milliseconds a point; one that entangles every qubit with every other
     does so on 12. What cannot be drawn exactly is refused: first here, by the first point.
 
     It measures points and no pairs: above eight qubits ``design="points"`` learns from the
@@ -169,7 +170,7 @@ class MatrixProductBackend(SimulatedBackend):
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Keep a plan of points; the tag is the ticket."""
-        if isinstance(plan, ShotPlan):
+        if not program_of(plan).reads_all_qubits:
             check_measures_pairs(self)
         return super().submit(plan, tag)
 

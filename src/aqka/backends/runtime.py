@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
-from aqka.backends._jobs.ibm import IbmService, check_options, row_limit
+from aqka.backends._jobs.ibm import IbmService, check_options, rep_delay_of, row_limit
 from aqka.backends._jobs.ibm_errors import (
     cancel_queued,
     find_job,
@@ -61,8 +61,9 @@ class RuntimeBackend(JobBackend):
         ``"session"`` or ``"batch"`` is refused where the account's plan has none.
     options
         IBM's sampler options, for example ``{"max_execution_time": 300}`` (QPU seconds after
-        which IBM cancels a job) or ``{"dynamical_decoupling": {"enable": True}}``. One that IBM's
-        sampler does not know is refused on a fake device too, which runs without them.
+        which IBM cancels a job), ``{"execution": {"rep_delay": 1e-4}}`` (seconds before each
+        execution, which quotes follow) or ``{"dynamical_decoupling": {"enable": True}}``. One
+        that IBM's sampler does not know is refused on a fake device too, which runs without them.
     optimization_level, initial_layout
         Of Qiskit's preset pass manager; None is 1, and the best place it finds.
     pass_manager
@@ -73,13 +74,13 @@ class RuntimeBackend(JobBackend):
         nothing, run one row per pair.
     tiles
         How many copies of the circuit run side by side in each execution: ``"auto"``, a number,
-        or a :class:`~aqka.backends.tiles.TileRule`. Of a fake device each tile is simulated by
-        itself with its own noise.
+        or a :class:`~aqka.backends.tiles.TileRule`. On a fake device each tile is simulated
+        by itself with its own noise.
     seed
         Hits of local backends depend on it and on the tag, and which tile runs which row.
     design
         ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
-        and tiled now, and told of as ``circuit``; plans of the other kind run as well.
+        and tiled now and which one ``circuit`` shows; plans of the other kind run as well.
 
     Attributes
     ----------
@@ -123,7 +124,11 @@ class RuntimeBackend(JobBackend):
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
         seed = as_count(seed, "seed", minimum=0)
         self._modes_to_try = MODES[mode]
-        self._service = _service_of(backend, check_options(options))
+        checked = check_options(options)
+        self._service = _service_of(backend, checked)
+        self._rep_delay = rep_delay_of(checked, self._service.target)
+        self._seconds_left: float | None = None
+        self._share = 0.0  # of these seconds, for each second that a submission is expected to take
         self._mode = ExecutionMode()
         self._doubtful_keys: set[str] = set()
         self._usage: dict[str, float | None] = {}
@@ -148,6 +153,15 @@ class RuntimeBackend(JobBackend):
     def usage(self) -> dict[str, float | None]:
         """QPU seconds of the tickets that were collected."""
         return self._usage
+
+    @property
+    def rep_delay(self) -> float | None:
+        """Seconds before each execution: those of the options, or the device's own."""
+        return self._rep_delay
+
+    def limit_seconds(self, seconds: float | None) -> None:
+        """Let all jobs of a later submission together run no longer than so many QPU seconds."""
+        self._seconds_left = seconds
 
     @property
     def name(self) -> str:
@@ -203,6 +217,9 @@ class RuntimeBackend(JobBackend):
                     **self._find_parts(plan, tag),
                 }
             self._doubtful_keys.add(key)
+            if self._seconds_left is not None:  # each job may use its share of them
+                work = self.workload(plan)
+                self._share = self._seconds_left / expected_seconds(work.jobs, work.executions)
             ticket = super().submit(plan, tag)
             self._doubtful_keys.discard(key)
         return ticket
@@ -282,7 +299,12 @@ class RuntimeBackend(JobBackend):
         self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
     ) -> str:
         seed = tag_seed(self._seed, f"{tag}/{part}")
-        sampler = self._service.sampler(self._mode.handle, [shorten_tag(tag), part], seed)
+        seconds = None
+        if self._seconds_left is not None:
+            seconds = self._share * expected_seconds(1, len(values) * shots)
+        sampler = self._service.sampler(self._mode.handle, [shorten_tag(tag), part], seed, seconds)
+        if self._service.pace is not None:
+            self._service.pace.wait()
         job = sampler.run([(circuit, values)], shots=shots)
         return str(job.job_id())
 
@@ -296,7 +318,7 @@ class RuntimeBackend(JobBackend):
             return wait_for_result(job)
 
     def _was_run(self, job: Any | None) -> bool:
-        """Of a job that is not found nobody can say that it was not; a local one costs nothing."""
+        """Count a job that cannot be found as run, since it may have been; local ones are free."""
         return not self._service.is_local and (job is None or was_run(job))
 
     def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
@@ -304,6 +326,11 @@ class RuntimeBackend(JobBackend):
         self._usage[ticket] = 0.0 if local else qpu_seconds(jobs)
         for job_id in counted:
             self._service.forget(job_id)
+
+
+def expected_seconds(jobs: int, executions: int) -> float:
+    """Return the QPU seconds that jobs take by IBM's quick formula; never 0."""
+    return 2.0 * max(jobs, 1) + 350e-6 * executions
 
 
 def ask_service(backend: Any, job_ids: list[str]) -> list[JobState]:
@@ -334,7 +361,7 @@ def _service_of(backend: Any, options: dict[str, Any]) -> JobService:
 
 
 def fake_device(name: str, argument: str = "device") -> Any:
-    """Return IBM's fake device of a name such as ``fake_fez``; ``argument`` is who named it."""
+    """Return IBM's fake device of a name such as ``fake_fez``; ``argument`` named it."""
     provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
     known: dict[str, Any] = {}
     for device in vars(provider).values():

@@ -46,7 +46,7 @@ class SentinelBackend(Backend):
     Attributes
     ----------
     backend
-        Who runs the shots; rows and columns must be the same points.
+        What runs the shots; rows and columns must be the same points.
     points
         Points whose K_ii is measured.
     shots
@@ -83,7 +83,8 @@ class SentinelBackend(Backend):
             raise InputError(
                 f"points must name at least one of {size} points, got {self.points!r}."
             )
-        self._collected: dict[str, IntArray] = {}  # hits of the sentinels, by ticket
+        self._shots: list[IntArray] = []  # of the sentinels, beside ``hits``
+        self._collected: dict[str, int] = {}  # the place of each ticket in ``hits``
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -100,6 +101,20 @@ class SentinelBackend(Backend):
         """QPU seconds of the wrapped backend's tickets."""
         count = len(self._points)
         return {f"{count}|{ticket}": used for ticket, used in self.backend.usage.items()}
+
+    def limit_seconds(self, seconds: float | None) -> None:
+        """Limit the wrapped backend, whose shots include the sentinels'."""
+        self.backend.limit_seconds(seconds)
+
+    @property
+    def rep_delay(self) -> float | None:
+        """The wrapped backend's."""
+        return self.backend.rep_delay
+
+    @property
+    def n_tiles(self) -> int:
+        """The wrapped backend's."""
+        return self.backend.n_tiles
 
     @property
     def name(self) -> str:
@@ -134,13 +149,18 @@ class SentinelBackend(Backend):
         return f"{count}|{self.backend.submit(extended, tag)}"
 
     def _with_sentinels(self, plan: Plan) -> tuple[int, ShotPlan]:
+        """Return how many sentinels are measured behind a plan, and it with them."""
+        pairs = self._pairs_of(plan)
+        if pairs.total == 0:
+            return 0, pairs
+        count = len(self._points)
+        rows, cols = (np.append(side, self._points) for side in (pairs.rows, pairs.cols))
+        return count, ShotPlan(rows, cols, np.append(pairs.shots, np.full(count, self.shots)))
+
+    def _pairs_of(self, plan: Plan) -> ShotPlan:
         check_plan(plan, self.shape)
         assert isinstance(plan, ShotPlan)
-        if plan.total == 0:
-            return 0, plan
-        count = len(self._points)
-        rows, cols = (np.append(side, self._points) for side in (plan.rows, plan.cols))
-        return count, ShotPlan(rows, cols, np.append(plan.shots, np.full(count, self.shots)))
+        return plan
 
     def workload(self, plan: Plan) -> Workload:
         """Return what the plan and its sentinels ask of the device."""
@@ -160,13 +180,9 @@ class SentinelBackend(Backend):
         """Return the sentinels' hits, which the plan's do not show."""
         noted = dict(self.backend.remarks(_without_count(ticket)[1]))
         if ticket in self._collected:
-            hits = self._collected[ticket].tolist()
-            noted["sentinels"] = {"shots": self._sentinel_shots(ticket), "hits": hits}
+            k = self._collected[ticket]
+            noted["sentinels"] = {"shots": self._shots[k].tolist(), "hits": self.hits[k].tolist()}
         return noted
-
-    def _sentinel_shots(self, ticket: str) -> list[int]:
-        """Return the shots of each sentinel behind a ticket."""
-        return [self.shots] * len(self._collected[ticket])
 
     def collect(self, ticket: str) -> IntArray:
         """Return the plan's hits; keep the sentinels' and warn where they disagree."""
@@ -180,22 +196,26 @@ class SentinelBackend(Backend):
             raise JobError(str(error), partial, error.lost) from error
         cut = len(hits) - count
         if count and ticket not in self._collected:
-            self._collected[ticket] = hits[cut:]
-            self.hits.append(hits[cut:])
+            self._keep(ticket, hits[cut:], np.full(count, self.shots))
             self._warn_of_drift()
         return hits[:cut]
 
+    def _keep(self, ticket: str, hits: IntArray, shots: IntArray) -> None:
+        """Keep what the sentinels of a round saw."""
+        self._collected[ticket] = len(self.hits)
+        self.hits.append(hits)
+        self._shots.append(shots)
+
     def estimate(self, n_qubits: int) -> Depolarising:
         """Return the survival probability from all rounds so far."""
-        return estimate_depolarising(
-            np.ravel(self.hits), np.full(len(self.hits) * len(self._points), self.shots), n_qubits
-        )
+        return estimate_depolarising(np.ravel(self.hits), np.ravel(self._shots), n_qubits)
 
     def drift(self, false_alarm: float | None = None) -> Drift:
         """Test whether the rounds so far agree."""
-        hits = np.reshape(self.hits, (len(self.hits), len(self._points)))
         level = self.false_alarm if false_alarm is None else false_alarm
-        return check_drift(hits, np.full(hits.shape, self.shots), false_alarm=level)
+        size = len(self.hits), len(self._points)
+        hits, shots = np.reshape(self.hits, size), np.reshape(self._shots, size)
+        return check_drift(hits, shots, false_alarm=level)
 
     def _warn_of_drift(self) -> None:
         look = len(self.hits) - 1  # the first round has nothing to disagree with
@@ -216,7 +236,7 @@ def _without_count(ticket: str) -> tuple[int, str]:
     """Return how many sentinels a ticket has, and the wrapped backend's ticket."""
     count, bar, inner = ticket.partition("|")
     if not bar or not count.isdecimal():
-        raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as returned.")
+        raise InputError(f"ticket {ticket!r} was not made by submit(); pass it as it was returned.")
     return int(count), inner
 
 
@@ -254,10 +274,10 @@ class TileSentinelBackend(SentinelBackend):
                 f"backend must have tiles, got {type(self.backend).__name__} without; make it with "
                 "tiles='auto', or take SentinelBackend."
             )
-        self.backend = self.backend.with_sentinels(tuple(self._points.tolist()), self.shots)
+        self._tiled = self.backend.with_sentinels(tuple(self._points.tolist()), self.shots)
+        self.backend = self._tiled
         self._rounds: list[tuple[ShotPlan, IntArray, tuple[str, ...]]] = []
         self._plans: dict[str, ShotPlan] = {}
-        self._collected_shots: dict[str, IntArray] = {}
 
     @property
     def usage(self) -> dict[str, float | None]:
@@ -266,9 +286,7 @@ class TileSentinelBackend(SentinelBackend):
 
     def _with_sentinels(self, plan: Plan) -> tuple[int, ShotPlan]:
         """Return the plan as it is: the wrapped backend adds what each tile measures."""
-        check_plan(plan, self.shape)
-        assert isinstance(plan, ShotPlan)
-        return 0, plan
+        return 0, self._pairs_of(plan)
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Submit the plan, with sentinels on every tile."""
@@ -280,42 +298,22 @@ class TileSentinelBackend(SentinelBackend):
         return None if ticket is None else self._remember(ticket, plan)
 
     def _remember(self, ticket: str, plan: Plan) -> str:
-        assert isinstance(plan, ShotPlan)
-        self._plans[ticket] = plan
+        self._plans[ticket] = self._pairs_of(plan)
         return ticket
 
     def collect(self, ticket: str) -> IntArray:
         """Return the plan's hits; keep the sentinels', and drop tiles that drift."""
         hits = super().collect(ticket)
         inner = ticket.partition("|")[2]
-        assert isinstance(self.backend, JobBackend)
-        seen = self.backend.tile_hits(inner)
+        seen = self._tiled.tile_hits(inner)
         if seen is not None and ticket not in self._collected:
-            self._collected[ticket] = seen.hits.sum(axis=0)
-            self._collected_shots[ticket] = seen.shots.sum(axis=0)
+            self._keep(ticket, seen.hits.sum(axis=0), seen.shots.sum(axis=0))
             self.tiles.rounds.append(seen)
-            self.hits.append(seen.hits.sum(axis=0))
             if ticket in self._plans:
                 plan = self._plans.pop(ticket)
-                self._rounds.append((plan, self.backend.tile_shots(inner), seen.names))
+                self._rounds.append((plan, self._tiled.tile_shots(inner), seen.names))
             self._judge_tiles()
         return hits
-
-    def _sentinel_shots(self, ticket: str) -> list[int]:
-        """Return the shots of each sentinel, all tiles together."""
-        return [int(shots) for shots in self._collected_shots[ticket]]
-
-    def estimate(self, n_qubits: int) -> Depolarising:
-        """Return the survival probability from all rounds and tiles so far."""
-        return estimate_depolarising(np.ravel(self.hits), self._shots().ravel(), n_qubits)
-
-    def drift(self, false_alarm: float | None = None) -> Drift:
-        """Test whether the rounds so far agree, all tiles together."""
-        level = self.false_alarm if false_alarm is None else false_alarm
-        return check_drift(np.array(self.hits), self._shots(), false_alarm=level)
-
-    def _shots(self) -> IntArray:
-        return np.array([seen.shots.sum(axis=0) for seen in self.tiles.rounds])
 
     def _judge_tiles(self) -> None:
         """Drop tiles that changed, or say that the device did."""
@@ -329,12 +327,11 @@ class TileSentinelBackend(SentinelBackend):
         said = f"{', '.join(names)} changed between rounds (after {look + 1} rounds)"
         if 2 * len(names) >= len(self.tiles.rounds[-1].names):
             remedy = (
-                "so many that the device drifts and not its tiles, of which none was dropped. "
+                "so many that the device drifts and not its tiles; none was dropped. "
                 "Recalibrate, or estimate and mitigate each round by itself."
             )
         else:
-            assert isinstance(self.backend, JobBackend)
-            self.backend.drop_tiles(set(names))
+            self._tiled.drop_tiles(set(names))
             remedy = "and are not used any more; what they measured stays in the counts."
         warnings.warn(f"the tiles {said}, {remedy}", DriftWarning, stacklevel=3)
 

@@ -58,7 +58,7 @@ def init(
         typer.echo(
             f"The best of {len(found.scan.candidates)} settings are in it; expect a "
             f"{found.metrics[0]} of about {nested.means[0]:.2f} ± {nested.errors[0]:.2f} "
-            f"(guessing: {found.guessing.means[0]:.2f})."
+            f"(guessing: {found.evidence.guessing.means[0]:.2f})."
         )
     typer.echo(
         f"{inert(study, 300)} is written; edit it, then: aqka check {quoted(study)} && "
@@ -156,7 +156,7 @@ def _settings(found: "Preflight") -> Table:
 
 def _sentences(found: "Preflight") -> list[str]:
     kernel, geometric = found.concentration, found.geometric
-    shots = "" if found.forecast is None else ", as the same shots on every pair show them"
+    shots = "" if found.evidence.forecast is None else ", as the same shots on every pair show them"
     sentences = [
         f"Models learn from {found.n_train} points each time{_fewer(found)}.",
         f"Settings are scored on the same folds{shots}; the best of many is flattered, here by "

@@ -85,8 +85,7 @@ def resume(
     from aqka.study.store import RunStore
     from aqka.study.study_run import load_study_run
 
-    # As a writer: a kill may have left the ledger so that only a writer can open it.
-    store = RunStore(run, write=True)
+    store = RunStore(run)
     store.prepared(allow_code=allow_code)  # refuses what cannot be resumed
     if not store.complete:
         options: Any = {"ceiling": ceiling, "allow_code": allow_code}

@@ -6,7 +6,6 @@ finished by the next process, and nothing is bought twice.
 """
 
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from aqka.dropins._requests import (
     TrainingRequest,
     folders,
     load,
+    remove,
     save,
 )
 from aqka.errors import InputError, LedgerError
@@ -129,7 +129,7 @@ class Purchases:
             if errand.backend.replayable and errand.session.round == 0:
                 self._broken_off = None
                 if folder is not None:
-                    shutil.rmtree(folder)
+                    remove(folder)
             raise
 
     @contextmanager

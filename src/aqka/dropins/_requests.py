@@ -4,6 +4,7 @@ A request is written before its first shot. Its folder then holds the points, wh
 not, and the ledger; so any process can finish it, and knows what has been measured.
 """
 
+import shutil
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from aqka.designs import Pairs, Points
 from aqka.designs.points import qubits_of
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError, LedgerError
+from aqka.runs.audit import begun_history
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.session import Session
 from aqka.sessions import Training
@@ -365,14 +367,22 @@ def save(directory: Path, request: Request, design: str) -> Path:
     return folder
 
 
+def remove(folder: Path) -> None:
+    """Remove a request and all of its folder, in one step as others see it."""
+    gone = folder.with_name(f".{folder.name}")
+    shutil.rmtree(gone, ignore_errors=True)  # a process may have died right here
+    folder.rename(gone)
+    shutil.rmtree(gone)
+
+
 def load(folder: Path, design: str) -> Request | None:
     """Return the request of a folder; None if a process died before it was written."""
     path = folder / FILE_NAME
     if not path.exists():
-        if (folder / LEDGER_NAME).exists():
+        if begun_history(folder / LEDGER_NAME) is not None:
             raise LedgerError(
-                f"{folder} holds a ledger but no {FILE_NAME}, so its shots cannot be read; restore "
-                "the file from a copy."
+                f"{folder} has shots that were paid for, but has lost its {FILE_NAME}, which says "
+                "what they are of. Restore it from a copy; nothing was bought again."
             )
         return None
     what, _, measured = folder.name.partition("-")[2].rpartition("-")

@@ -120,11 +120,10 @@ def diagnose(
         A true kernel, or with ``variance`` one that was not counted pair by pair, of points for
         example.
     variance
-        Of each entry of such a kernel, in place of K(1 - K) over the shots of a pair.
+        Variance of each entry of such a kernel, in place of K(1 - K) over the shots of a pair.
 
     Notes
     -----
-
     From counts the Gini is a weak hint: noise in |ĝ| pulls it toward 0.6. On the planted problem,
     whose exact kernel is above 0.95, counts give 0.5 to 0.65 up to 100 shots a pair at the
     paper's ridge (shown in tests/insight/test_diagnostics.py).

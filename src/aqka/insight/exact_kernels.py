@@ -41,7 +41,7 @@ def map_states(
         ``"zz"`` (linear), ``"zz-full"`` or ``"z"``, as in Qiskit's library; or whatever
         :class:`~aqka.StatevectorBackend` takes.
     repetitions
-        Of a map that is given by its name.
+        Repetitions of a map that is given by its name.
 
     Examples
     --------
@@ -80,16 +80,15 @@ def _phase_states(
     angles: FloatArray, couplings: list[tuple[int, int]], repetitions: int
 ) -> ComplexArray:
     """Return Hadamards then phases, repeated: 2x_i on a qubit, 2(π - x_i)(π - x_j) on a parity."""
-    n_points, n_qubits = angles.shape
+    n_qubits = angles.shape[1]
     bits = (np.arange(2**n_qubits)[:, None] >> np.arange(n_qubits)) & 1
     exponent = 2 * angles @ bits.T
     for j, k in couplings:
         phase = 2 * (np.pi - angles[:, j]) * (np.pi - angles[:, k])
         exponent += np.outer(phase, bits[:, j] ^ bits[:, k])
     phases = np.exp(1j * exponent)
-    states = np.zeros((n_points, 2**n_qubits), dtype=np.complex128)
-    states[:, 0] = 1.0
-    for _ in range(repetitions):
+    states: ComplexArray = phases / 2 ** (n_qubits / 2)  # the first Hadamards spread |0…0⟩ evenly
+    for _ in range(repetitions - 1):
         states = _hadamards(states, n_qubits) * phases
     return states
 
@@ -281,7 +280,7 @@ class KernelPair:
     def training_error(self, ridge: float) -> float:
         """Return g_tra = λ sqrt(‖√K_Q (K_C + λI)^{-2} √K_Q‖): what stays unlearned.
 
-        Of targets that the quantum kernel fits with norm √N; a plain kernel of low rank leaves
+        For targets that the quantum kernel fits with norm √N; a plain kernel of low rank leaves
         much, however small its g_gen is.
         """
         return self._norm(ridge / (self.values + ridge))

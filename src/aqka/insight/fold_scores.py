@@ -54,7 +54,7 @@ def repeated_folds(
         Training points of a fold are drawn down to so many, so that models learn from as many as
         they will have; None keeps all.
     repeats, seed
-        Of the shuffle.
+        Number and seed of the shuffles.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class FoldScores:
     Attributes
     ----------
     name
-        Of the model.
+        Name of the model.
     values
         One row per fold, one column per metric; decisions are made by the first.
     n_folds

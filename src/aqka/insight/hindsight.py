@@ -24,7 +24,7 @@ from aqka.readouts.ridge_noise import RidgeNoise
 FRACTIONS = (0.25, 0.5)
 # Where no point of n changes, 3/n bounds the share that could (95 %): two of these errors.
 LEAST_ERROR = 1.5
-NEGLIGIBLE = 0.02  # of the variance: nobody would change an allocator for it
+NEGLIGIBLE = 0.02  # share of the variance that is no reason to change an allocator
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Steering:
         Below 1 the run's shots serve the predictions better than even ones: 1 / ratio times as
         many of those would do as well.
     error
-        Root mean square of how far the ratio moves when the counts are drawn anew; None if
-        that was not asked for.
+        Root mean square of how far the ratio moves when the counts are drawn anew; None if it
+        was not computed.
     best
         The smallest ratio that any allocation could have (ρ, Thm 1).
     """
@@ -125,7 +125,7 @@ class FewerShots:
 
     Errors are those over points and over thinnings together: a thinning moves all points at once,
     which their differences do not show. That of the gain is never 0 below all shots: a few points
-    of which none changes are no proof that none would.
+    that do not change are no proof that none would.
     """
 
     fraction: float

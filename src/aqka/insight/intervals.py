@@ -32,10 +32,10 @@ class HeadErrors:
     Attributes
     ----------
     redrawn
-        Of heads trained on redrawn shots: redraws by rows by outputs.
+        Errors of heads trained on redrawn shots: redraws by rows by outputs.
     other_ridges
-        Of heads with the other ridges that held-out points cannot tell from the best: ridges by
-        rows by outputs. None of them where the readout is given its ridge, or has none.
+        Errors of heads with the other ridges that held-out points cannot tell from the best:
+        ridges by rows by outputs. Empty where the readout is given its ridge, or has none.
     """
 
     redrawn: FloatArray
@@ -113,13 +113,12 @@ def with_total_interval(
 ) -> AnyPrediction:
     """Return the prediction with intervals for the f of the same readout on the exact kernel.
 
-    Its variance is that of ``low`` and ``high``, from the test shots and
-    the head in use, with two parts added that are those of the training shots. Shots are drawn anew
-    from a kernel without noise that is like the measured one, and the readout is trained on each:
-    the mean square of its errors, its bias included. And where the readout chooses its ridge, the
-    points may not tell which is the best: every ridge whose held-out error is within two standard
-    errors of the best one's may be what the exact kernel would make it choose, and the farthest
-    f of them counts.
+    Its variance is that of ``low`` and ``high``, from the test shots and the head in use, plus two
+    parts that come from the training shots. First, shots are drawn anew from a kernel without
+    noise that is like the measured one, and the readout is trained on each draw: the mean square of
+    its errors counts, its bias included. Second, where the readout chooses its ridge, the points
+    may not tell which is the best: every ridge whose held-out error is within two standard errors
+    of the best one's may be the choice on the exact kernel, and the farthest f of them counts.
 
     Parameters
     ----------
@@ -132,7 +131,7 @@ def with_total_interval(
     repetitions
         Number of redrawn trainings. 50 give the width to within about 10 %.
     seed
-        Of the redrawn shots.
+        Seed of the redrawn shots.
 
     Examples
     --------

@@ -27,6 +27,7 @@ from aqka.insight.exact_kernels import (
 from aqka.insight.fold_scores import (
     FoldScores,
     KernelHead,
+    Predict,
     folds_a_repetition,
     metric_names,
     repeated_folds,
@@ -35,7 +36,7 @@ from aqka.insight.fold_scores import (
 )
 from aqka.insight.recommendation import Evidence, Recommendation, recommend
 from aqka.insight.scan import RANGES, REPS, Candidate, Scan, Spending, forecast, scan
-from aqka.maths.metrics import FOLDS, Fold
+from aqka.maths.metrics import FOLDS
 
 MAX_POINTS = 200
 MIN_POINTS = 10
@@ -51,29 +52,21 @@ class Preflight(Shown):
     Attributes
     ----------
     n_points, n_given
-        Points that were used, and that were given: of many, a sample is taken.
+        Points that were used, and that were given: many are sampled.
     n_train, n_train_given
-        Points that a model learns from in a fold, and that the budget is for: of a sample, fewer.
+        Points that a model learns from in a fold, and that the budget is for: a sample has fewer.
     metrics
         Names of the scores; the first decides.
-    fidelity, projected
-        The exact kernel with its own settings, and the projected one of the same states.
-    plain
-        Models without shots.
-    guessing
-        What needs no data.
-    winner
-        The exact kernel with the best settings of the scan.
-    forecast
-        The user's kernel with simulated shots; None without a budget.
+    evidence
+        Scores of the exact kernel, of plain models and of the kernel with simulated shots.
+    projected
+        Score of the projected kernel of the same states.
     concentration
-        Of the user's kernel.
+        How much the entries of the user's kernel differ.
     geometric
         Difference to the plain kernel that comes nearest.
     scan
-        All settings that were tried; those of the user first.
-    recommendation
-        What to do.
+        All settings that were tried, the user's first.
     """
 
     n_points: int
@@ -81,16 +74,16 @@ class Preflight(Shown):
     n_train: int
     n_train_given: int
     metrics: tuple[str, ...]
-    fidelity: FoldScores
+    evidence: Evidence
     projected: FoldScores
-    plain: list[FoldScores]
-    guessing: FoldScores
-    winner: FoldScores
-    forecast: FoldScores | None
     concentration: Concentration
     geometric: GeometricDifference
     scan: Scan
-    recommendation: Recommendation
+
+    @property
+    def recommendation(self) -> Recommendation:
+        """What to do."""
+        return recommend(self.evidence)
 
     def _figures(self) -> dict[str, object]:
         scores = {
@@ -105,13 +98,14 @@ class Preflight(Shown):
     @property
     def models(self) -> list[FoldScores]:
         """All models that were scored, the user's kernel first."""
+        found = self.evidence
         return [
-            self.fidelity,
-            *([] if self.forecast is None else [self.forecast]),
+            found.own,
+            *([] if found.forecast is None else [found.forecast]),
             self.projected,
-            *([self.winner, self.scan.nested] if self.scan.best else []),
-            *self.plain,
-            self.guessing,
+            *([found.winner, found.nested] if self.scan.best else []),
+            *found.plain,
+            found.guessing,
         ]
 
     def facts(self) -> dict[str, Any]:
@@ -163,7 +157,7 @@ def preflight(
     """Say whether a quantum kernel is worth any shots, from exact simulation alone.
 
     Every model is scored on the same repeated folds (5 folds, twice, classes keeping their
-    shares), so that differences are paired. Of more than 200 points a sample is taken: models then
+    shares), so that differences are paired. More than 200 points are sampled: models then
     learn from 160 at most, with as many shots a pair as the budget gives.
 
     Parameters
@@ -179,14 +173,14 @@ def preflight(
     columns
         The data that plain models see; ``X`` if None.
     candidates
-        Settings to try; the first is the user's own, of ``X`` and ``feature_map``. If None, some
-        ranges of angles and, of a built-in map, the others and some repetitions.
+        Settings to try; the first is the user's own, with ``X`` and ``feature_map``. If None, some
+        ranges of angles and, for a built-in map, the other maps and some repetitions.
     head
         ``"ridge"``, tuned by leave-one-out, or ``"svm"``.
     C
-        Of the SVM.
+        The SVM's C.
     seed
-        Of the folds and of the sample.
+        Seed of the folds and of the sample.
     on_step
         Called with a word after each of ``count_steps`` steps.
 
@@ -211,9 +205,56 @@ def preflight(
         candidates = default_candidates(angles, feature_map)
     chosen = subsample(labels, MAX_POINTS, seed)
     candidates = [replace(c, angles=c.angles[chosen]) for c in candidates]
-    return _Check(
-        plain_X[chosen], labels[chosen], candidates, spending, head, C, seed, on_step
-    ).run(len(labels))
+    targets, table = labels[chosen], plain_X[chosen]
+    folds = repeated_folds(targets, None if spending is None else spending.n_train, seed=seed)
+
+    def step(name: str) -> None:
+        if on_step is not None:
+            on_step(name)
+
+    def score(name: str, predict: Predict) -> FoldScores:
+        found = score_folds(name, predict, targets, folds)
+        step(name)
+        return found
+
+    model = KernelHead(targets, head == "svm", C)
+    states = candidates[0].states()
+    kernel, projections = fidelities(states), projected_kernels(states)
+    own = score("exact kernel", lambda fold: model.predict(kernel, fold))
+    projected = score("projected kernel", lambda fold: model.choose(projections, fold))
+    plain = [score(name, predict) for name, predict in baselines(table, targets).items()]
+    guess = score(*guessing(targets))
+    tried = scan(candidates, targets, folds, model, spending, lambda: step("settings"))
+    best_kernel = kernel if tried.best == 0 else candidates[tried.best].kernel()
+    winner = score("best settings, exact", lambda fold: model.predict(best_kernel, fold))
+    bought = None
+    if spending is not None:
+        name, once = "at this budget", folds[: folds_a_repetition(folds, len(targets))]
+        bought = forecast(name, kernel, targets, once, spending, lambda: step(name))
+    evidence = Evidence(
+        metric=metric_names(targets)[0],
+        own=own,
+        winner=winner,
+        own_scanned=tried.scores[0],
+        nested=tried.nested,
+        plain=plain,
+        guessing=guess,
+        forecast=bought,
+        changes=candidates[tried.best].changes(candidates[0]),
+        n_tried=len(candidates),
+    )
+    return Preflight(
+        n_points=len(targets),
+        n_given=len(labels),
+        n_train=len(folds[0].kept),
+        n_train_given=len(folds[0].kept) if spending is None else spending.n_train,
+        metrics=metric_names(targets),
+        evidence=evidence,
+        projected=projected,
+        concentration=concentration(kernel, None if spending is None else spending.shots_per_pair),
+        geometric=nearest_plain_kernel(table, kernel),
+        scan=tried,
+    )
 
 
 def count_steps(n_candidates: int) -> int:
@@ -250,82 +291,3 @@ def _check(angles: FloatArray, plain_X: FloatArray, y: NDArray[Any], head: str) 
         raise InputError(f"a check needs at least {MIN_POINTS} points, got {len(y)}.")
     if head not in ("ridge", "svm"):
         raise InputError(f"head must be 'ridge' or 'svm', got {head!r}.")
-
-
-@dataclass(frozen=True, eq=False)
-class _Check:
-    """The points of a check and how they are scored."""
-
-    X: FloatArray
-    y: NDArray[Any]
-    candidates: list[Candidate]
-    spending: Spending | None
-    head: str
-    C: float
-    seed: int
-    on_step: Step | None
-
-    def run(self, n_given: int) -> Preflight:
-        n_train = None if self.spending is None else self.spending.n_train
-        folds = repeated_folds(self.y, n_train, seed=self.seed)
-        head = KernelHead(self.y, self.head == "svm", self.C)
-        states = self.candidates[0].states()
-        kernel, projections = fidelities(states), projected_kernels(states)
-        own = self._score("exact kernel", lambda f: head.predict(kernel, f), folds)
-        projected = self._score("projected kernel", lambda f: head.choose(projections, f), folds)
-        models = baselines(self.X, self.y)
-        plain = [self._score(name, predict, folds) for name, predict in models.items()]
-        guess = self._score(*guessing(self.y), folds)
-        step = self._step_of("settings")
-        tried = scan(self.candidates, self.y, folds, head, self.spending, step)
-        best = self.candidates[tried.best]
-        best_kernel = kernel if tried.best == 0 else best.kernel()
-        winner = self._score("best settings, exact", lambda f: head.predict(best_kernel, f), folds)
-        bought = self._forecast("at this budget", kernel, folds)
-        changes = best.changes(self.candidates[0])
-        evidence = Evidence(
-            metric_names(self.y)[0],
-            own,
-            winner,
-            tried.scores[0],
-            tried.nested,
-            plain,
-            guess,
-            bought,
-            changes,
-            len(self.candidates),
-        )
-        per_pair = None if self.spending is None else self.spending.shots_per_pair
-        return Preflight(
-            len(self.y),
-            n_given,
-            len(folds[0].kept),
-            n_train or len(folds[0].kept),
-            metric_names(self.y),
-            own,
-            projected,
-            plain,
-            guess,
-            winner,
-            bought,
-            concentration(kernel, per_pair),
-            nearest_plain_kernel(self.X, kernel),
-            tried,
-            recommend(evidence),
-        )
-
-    def _score(
-        self, name: str, predict: Callable[[Fold], NDArray[Any]], folds: list[Fold]
-    ) -> FoldScores:
-        found = score_folds(name, predict, self.y, folds)
-        self._step_of(name)()
-        return found
-
-    def _forecast(self, name: str, kernel: FloatArray, folds: list[Fold]) -> FoldScores | None:
-        if self.spending is None:
-            return None
-        once = folds[: folds_a_repetition(folds, len(self.y))]
-        return forecast(name, kernel, self.y, once, self.spending, self._step_of(name))
-
-    def _step_of(self, name: str) -> Callable[[], None]:
-        return lambda: None if self.on_step is None else self.on_step(name)

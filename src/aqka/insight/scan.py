@@ -199,7 +199,7 @@ class Scan:
     candidates
         As given; the first is the user's own.
     scores
-        Of each candidate, on the same folds.
+        Scores of each candidate, on the same folds.
     nested
         Score of whatever looks best, by leave-one-out, among the points that a fold does not hold
         out: an estimate for the winner that choosing it has not flattered.

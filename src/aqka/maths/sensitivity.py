@@ -10,6 +10,7 @@ is Σ v_i / s_i, v_i its variance at one shot, and it is smallest at s_i ∝ sqr
 """
 
 import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -172,6 +173,11 @@ def prediction_variances(
     return variances
 
 
+MOST_STEPS = 10**5
+"""Steps of the SVM solver. A kernel of few shots may have a rank far below the number of points,
+on which the last digits would take hours."""
+
+
 @dataclass(frozen=True, eq=False)
 class SvmSolution:
     """Solution of the dual (Eq. 46): coefficients η, intercept, and geometric margin γ = 1/‖w‖."""
@@ -183,10 +189,14 @@ class SvmSolution:
 
 def solve_dual(kernel: FloatArray, signs: FloatArray, C: float) -> SvmSolution:
     """Maximise 1ᵀη - ½ ηᵀ(Y K Y)η on 0 ≤ η ≤ C, yᵀη = 0 (Eq. 46)."""
-    from sklearn.svm import SVC  # imported here: it takes longer than all the rest of aqka
+    from sklearn.exceptions import ConvergenceWarning  # imported here: it takes longer than
+    from sklearn.svm import SVC  # all the rest of aqka
 
     # SVC orders its classes, so +1 is the positive class and dual_coef_ holds y η.
-    machine = SVC(kernel="precomputed", C=C, tol=1e-6).fit(kernel, signs)
+    machine = SVC(kernel="precomputed", C=C, tol=1e-6, max_iter=max(MOST_STEPS, 100 * len(signs)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(kernel, signs)
     signed = np.zeros(len(signs))
     signed[machine.support_] = machine.dual_coef_[0]
     squared_norm = float(signed @ kernel @ signed)

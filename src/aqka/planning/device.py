@@ -15,7 +15,7 @@ from aqka.runs.spend import Ceiling
 
 _USAGE = "IBM guide 'Workload usage' (quantum.cloud.ibm.com/docs/guides/estimate-job-run-time)"
 
-# Of any constant: thirty years in seconds, which no product in the model overflows.
+# The largest constant: thirty years in seconds, which no product in the model overflows.
 LARGEST = 1e9
 
 

@@ -226,10 +226,11 @@ class Quote(Shown):
         return costs.unit, *costs.units(self.n_points, self.n_pairs)
 
     def _figures(self) -> dict[str, object]:
+        unit, n_units, _ = self.units
         figures: dict[str, object] = {
             "points": self.n_points,
             "shots": self.shots,
-            "shots per pair": f"{self.shots_per_pair:.3g}",
+            f"shots per {unit}": f"{self.shots / n_units:.3g}",
             "submissions": self.submissions,
             "jobs": self.jobs,
             "QPU time": duration(self.qpu_seconds),

@@ -6,7 +6,7 @@ from pathlib import Path
 from aqka._util.text import inert
 from aqka.errors import LedgerError
 from aqka.runs.history import History, fold
-from aqka.runs.ledger import Ledger, ledger_path
+from aqka.runs.ledger import Ledger, is_there, ledger_path
 
 
 @dataclass(frozen=True)
@@ -98,25 +98,23 @@ def verify(path: str | Path) -> Audit:
         return Audit.of(fold(ledger.entries(), keep_rounds=False))
 
 
-def sound_history(path: str | Path, *, write: bool = False) -> History:
-    """Return the history of a ledger that can be believed, read once; refuse any other.
-
-    Opened to ``write``, a ledger that a kill left in the middle of a write is mended first.
-    """
-    history = begun_history(path, write=write)
+def sound_history(path: str | Path) -> History:
+    """Return the history of a ledger that can be believed, read once; refuse any other."""
+    history = begun_history(ledger_path(path))
     if history is None:
         raise LedgerError(f"{inert(path, 300)} holds a ledger without an entry: no run has begun.")
     return history
 
 
-def begun_history(path: str | Path, *, write: bool = False) -> History | None:
-    """Return the same, and None for a ledger in which nothing was written yet."""
-    file = ledger_path(path)
-    with Ledger(file, write=write) as ledger:
+def begun_history(path: Path) -> History | None:
+    """Return the same, and None where no entry was written yet; refuse a ledger that was lost."""
+    if not is_there(path):
+        return None
+    with Ledger(path) as ledger:
         history = fold(ledger.entries())
     if history.empty:
         return None
-    check_sound(history, file)
+    check_sound(history, path)
     return history
 
 

@@ -2,8 +2,8 @@
 
 What happens in a round, and what a crash in between costs:
 
-1. ``planned`` is written, then the plan is submitted under its tag. After a crash a backend whose
-   jobs outlive the process is asked for the tag's jobs first, so nothing is bought twice.
+1. ``planned`` is written, then the plan is submitted under its tag. A resumed run first looks for
+   the jobs of every tag on a backend whose jobs outlive the process, so nothing is bought twice.
 2. ``submitted`` is written with the ticket. After a crash the ticket is collected.
 3. ``collected`` is written with the hits, and only then does the session see them.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from aqka._util.arrays import IntArray
+from aqka._util.arrays import IntArray, text_digest
 from aqka._util.progress_bar import ProgressBar, progress_bar
 from aqka._util.text import inert, without_secrets
 from aqka.backends import Backend
@@ -27,6 +27,7 @@ from aqka.runs.entries import (
     WrongAnswer,
     answer_columns,
     as_evidence,
+    as_seconds,
     check_answer,
     plan_columns,
 )
@@ -69,13 +70,16 @@ class Run:
         self._session = session
         self._backend = backend
         self._spend = spend or Spend()
+        is_new = "run_id" not in (begin_with or {})
         self._begin_with = {"run_id": new_run_id()} | dict(begin_with or {})
         self._ledger: Ledger | None = None
         self._run_id = str(self._begin_with["run_id"])
         self._planned = False  # whether the pending plan stands in the ledger already
         self._ticket: str | None = None  # of the pending plan, if it was submitted
         self._finished = False  # whether the ledger says so
-        self._may_be_sent = False  # whether a process before this one may have submitted the plan
+        # Whether a process before this one may have submitted a plan. Even a round that it does not
+        # know of may have been: the directory may be an older copy of the one that sent it.
+        self._may_be_sent = not is_new
         self._spent = session.shots_spent  # by our own count
 
     def __enter__(self) -> Self:
@@ -142,7 +146,6 @@ class Run:
         self._spent = history.spent
         if self._spend.ceiling is not None:
             self._spend.ceiling.take_up(self._run_id, history.rounds, self._backend)
-        # Also if no plan is open: its entry may have been the one that a crash cost.
         self._may_be_sent = True
         if not self._session.done:
             self._write("resumed", {"version": __version__})
@@ -174,9 +177,9 @@ class Run:
             answer = self._spend.patience.call(lambda: self._backend.collect(ticket))
             answer = check_answer(plan, answer)
         except JobError as error:
-            brought = self._fail(plan, error)
+            brought = self._fail(plan, error, as_seconds(self._backend.usage.get(ticket)))
         else:
-            usage = self._backend.usage.get(ticket)
+            usage = as_seconds(self._backend.usage.get(ticket))
             remarks = self._backend.remarks(ticket)
             facts = {"qpu_seconds": usage} | ({"remarks": dict(remarks)} if remarks else {})
             self._write("collected", facts, **answer_columns(answer))
@@ -184,11 +187,11 @@ class Run:
             self._spent += plan.total
             self._record_use(plan, plan.total, usage)
             brought = True
-        self._planned, self._ticket, self._may_be_sent = False, None, False
+        self._planned, self._ticket = False, None
         return brought
 
-    def _fail(self, plan: Plan, error: JobError) -> bool:
-        """Keep what a failed round did bring; return whether that is anything.
+    def _fail(self, plan: Plan, error: JobError, usage: float | None) -> bool:
+        """Keep what a failed round did bring and what it used; return whether it brought any shots.
 
         Nothing is run again: the rest of its shots goes to the next round, but for those that were
         run for nothing.
@@ -197,7 +200,7 @@ class Run:
         # Whatever a service said may repeat a token, and ledgers are passed on.
         reason = without_secrets(error)
         warnings.warn(f"round {session.round} failed: {reason}", RuntimeWarning, stacklevel=5)
-        facts: dict[str, Any] = {"reason": reason}
+        facts: dict[str, Any] = {"reason": reason, "qpu_seconds": usage}
         none = plan.cut_to([0] * len(plan))
         measured, answer = none, none.no_answer()
         lost = error.lost
@@ -217,7 +220,7 @@ class Run:
         self._write("failed", facts, shots=measured.shots, **answer_columns(answer))
         session.tell(answer, measured.shots, lost)
         self._spent += measured.total + lost
-        self._record_use(plan, measured.total + lost, None)
+        self._record_use(plan, measured.total + lost, usage)
         return bool(measured.total)
 
     def _ticket_of(self, plan: Plan) -> str:
@@ -237,6 +240,8 @@ class Run:
             ticket = self._spend.patience.call(lambda: backend.recover(plan, tag))
         if ticket is None:
             self._check_allowed(plan)
+            ceiling = self._spend.ceiling
+            backend.limit_seconds(None if ceiling is None else ceiling.seconds_left)
             ticket = self._spend.patience.call(lambda: backend.submit(plan, tag))
         if self._ticket is None:
             facts = {
@@ -268,10 +273,10 @@ class Run:
             work, left = self._backend.workload(plan), self._session.shots_left - plan.total
             self._spend.ceiling.check(work, work.part(left, plan.total))
 
-    def _record_use(self, plan: Plan, shots: int, usage: float | None) -> None:
+    def _record_use(self, plan: Plan, ran: int, usage: float | None) -> None:
         if self._spend.ceiling is not None:
-            work = self._backend.workload(plan).part(shots, plan.total)
-            self._spend.ceiling.record(self._run_id, work, usage)
+            work = self._backend.workload(plan)
+            self._spend.ceiling.record(self._run_id, work, ran, plan.total, usage)
 
     def _write_plan(self, plan: Plan, tag: str) -> None:
         body, arrays = plan_columns(plan)
@@ -306,6 +311,14 @@ def _show_rounds(session: Session[Any], spend: Spend) -> Iterator[Callable[[], N
 def new_run_id() -> str:
     """Return a name for a run that no other run has."""
     return uuid.uuid4().hex[:12]
+
+
+def part_of(parent: str, name: str) -> dict[str, str]:
+    """Return what the ledger of a run's part begins with, such as that of its predictions.
+
+    Its name follows from the parent's, so that its jobs are found by an older copy of the parent.
+    """
+    return {"parent": parent, "run_id": text_digest(f"{parent} {name}")[:12]}
 
 
 def replay(session: Session[Any], history: History) -> None:

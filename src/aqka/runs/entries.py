@@ -4,6 +4,7 @@ A number in a ledger that anyone may have made decides how much memory its reade
 one is checked against a limit before anything is built.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -187,6 +188,17 @@ def as_number(text: Any) -> int | None:
     """Return a whole number as a fingerprint writes it, small enough for 64 bits."""
     is_number = isinstance(text, str) and re.fullmatch("[0-9]{1,18}", text) is not None
     return int(text) if is_number else None
+
+
+def as_seconds(given: Any) -> float | None:
+    """Return QPU seconds as a backend or a ledger states them; None: not known.
+
+    A service that cannot be asked for the bill says anything; the counts are no worse for it.
+    """
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not is_number or not 0 <= given < math.inf:
+        return None
+    return float(min(given, 1e300))  # a whole number beyond a float's range would overflow
 
 
 def _check_below(largest: int, size: int | None, what: str) -> None:

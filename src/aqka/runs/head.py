@@ -6,12 +6,14 @@ many entries there must be and what the last one's digest is. Once the entry sta
 confirmed, so that an entry which a crash kept from being written is told from one that was lost.
 """
 
+import errno
 import hashlib
 import os
 import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aqka._util.files import write_atomically
 from aqka.errors import LedgerError
 
 MAGIC = b"AQKAHEAD"
@@ -67,14 +69,21 @@ def head_path(ledger: Path) -> Path:
     return ledger.with_suffix(".head")
 
 
+def make_head(ledger: Path) -> None:
+    """Make the head of a ledger without an entry, complete or not at all."""
+    write_atomically(head_path(ledger), NO_ENTRY.pack())
+
+
 def write_head(ledger: Path, head: Head) -> None:
     """Write a head over the one before the last; when this returns it is on the disk.
 
-    Two slots take turns, so that a write which a power cut tears leaves the other one.
+    Two slots take turns, so that a write which a power cut or a full disk tears leaves the other.
     """
-    handle = os.open(head_path(ledger), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(head_path(ledger), os.O_RDWR | os.O_CLOEXEC)
     try:
-        os.pwrite(handle, head.pack(), SLOT_BYTES * (head.entries % 2))
+        slot = head.pack()
+        if os.pwrite(handle, slot, SLOT_BYTES * (head.entries % 2)) != len(slot):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -93,7 +102,7 @@ def confirm_head(ledger: Path, head: Head) -> None:
 
 
 def read_head(ledger: Path) -> Head | None:
-    """Return the newest head of a ledger; None where there is no such file."""
+    """Return the newest head of a ledger; None where there is no such file, or an empty one."""
     try:
         with head_path(ledger).open("rb") as stream:
             content = stream.read(3 * SLOT_BYTES)
@@ -101,6 +110,8 @@ def read_head(ledger: Path) -> Head | None:
         return None
     except OSError as error:
         raise LedgerError(f"cannot read {head_path(ledger)}: {error.strerror}.") from error
+    if not content:
+        return None
     slots = (Head.unpack(content[k : k + SLOT_BYTES]) for k in (0, SLOT_BYTES))
     found = [head for head in slots if head is not None]
     if not found:
@@ -117,8 +128,7 @@ class KnownHead:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        # Read before the entries: a writer may append while they are read.
-        self._head = read_head(path)
+        self._head = read_head(path)  # before the entries: a writer may append while they are read
 
     def pass_entry(self, position: int, digest: bytes) -> None:
         """Refuse an entry that is not the head's, where the head knows it."""

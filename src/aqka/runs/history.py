@@ -4,7 +4,6 @@ Whoever wants to know something of a run folds its entries and looks at the resu
 resumed, its audit, its progress, its export and its report cannot disagree about what happened.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,14 @@ from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
 from aqka.core.plans import Answer, Landmarks
 from aqka.errors import InputError, LedgerError
-from aqka.runs.entries import Extent, RecordedPlan, answer_of, as_number, plan_of
+from aqka.runs.entries import (
+    Extent,
+    RecordedPlan,
+    answer_of,
+    as_number,
+    as_seconds,
+    plan_of,
+)
 from aqka.runs.ledger import Entry
 
 MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it
@@ -294,7 +300,7 @@ class _Fold:
         history.lost += lost
         if history.budget is not None and history.spent > history.budget:
             raise _Unsound(f"{history.spent} shots are collected of a budget of {history.budget}")
-        seconds = _seconds(entry.body.get("qpu_seconds"))
+        seconds = as_seconds(entry.body.get("qpu_seconds"))
         if seconds is not None:
             history.qpu_seconds = (history.qpu_seconds or 0.0) + seconds
         remarks = entry.body.get("remarks", {})
@@ -352,12 +358,3 @@ def _digests(given: Any) -> dict[str, str]:
     if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
         raise _Unsound("the digests of its files cannot be read")
     return {str(name): value for name, value in given.items()}
-
-
-def _seconds(given: Any) -> float | None:
-    """Return QPU seconds as a round's entry says them."""
-    if given is None:
-        return None
-    if not isinstance(given, int | float) or not 0 <= given < math.inf:
-        raise _Unsound("qpu_seconds must be a number of seconds")
-    return float(min(given, 1e300))  # a whole number beyond a float's range would overflow

@@ -11,7 +11,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,15 +21,16 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from aqka._util.arrays import MAX_UNPACKED_BYTES, IntArray
+from aqka._util.files import sync
 from aqka._util.text import inert
 from aqka.errors import LedgerError
 from aqka.runs.head import (
     GENESIS,
-    NO_ENTRY,
     Head,
     KnownHead,
     confirm_head,
     lost_end,
+    make_head,
     read_head,
     write_head,
 )
@@ -218,15 +219,15 @@ class Ledger:
             self._lock.release()
 
     def _connect(self, write: bool) -> sqlite3.Connection:
-        if not self._exists():
-            head = read_head(self.path)
-            # Looked for again: a writer may have made it meanwhile, after its head.
-            if not self._exists():
-                self._check_nothing_lost(head)
-        if not write and not self._exists():
-            raise LedgerError(f"{self.path} does not exist or is empty; there is no run here.")
         with self._clear_errors("open"):
-            mode = "rwc" if write else "ro"
+            if write:
+                if not is_there(self.path):
+                    _make_database(self.path)
+                if read_head(self.path) is None:
+                    make_head(self.path)
+            elif not is_there(self.path):
+                raise LedgerError(f"{self.path} does not exist or is empty; there is no run here.")
+            mode = "rw" if write else "ro"
             # Where nothing can be written SQLite cannot make its side files, nor is there a
             # writer to share them with.
             wal = self.path.with_name(f"{self.path.name}-wal")
@@ -236,26 +237,10 @@ class Ledger:
                 f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
             )
             connection.execute("PRAGMA trusted_schema = OFF")
-            if write:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                # A file may be there without a schema, if a process died right here.
-                if connection.execute("PRAGMA schema_version").fetchone()[0] == 0:
-                    head = read_head(self.path)
-                    self._check_nothing_lost(head)
-                    if head is None:
-                        write_head(self.path, NO_ENTRY)
-                    connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
             self._check_version(connection)
+            if write:
+                connection.execute("PRAGMA synchronous = FULL")
         return connection
-
-    def _exists(self) -> bool:
-        return self.path.exists() and self.path.stat().st_size > 0
-
-    def _check_nothing_lost(self, head: Head | None) -> None:
-        """Refuse to take a ledger for new whose head says that there was one."""
-        if head is not None and head.certain:
-            raise LedgerError(lost_end(self.path, 0, head))
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -283,8 +268,6 @@ class Ledger:
         except sqlite3.Error as error:
             full = "full" in str(error) or "I/O" in str(error)
             remedy = "free some space and resume" if full else "restore the file from a copy"
-            if "readonly" in str(error):  # a kill in the middle of a write, which a writer undoes
-                remedy = "resume the run, which mends it"
             raise LedgerError(
                 f"cannot {doing} {self.path}: {inert(error, 200)}; {remedy}."
             ) from error
@@ -296,6 +279,37 @@ class Ledger:
             raise LedgerError(
                 f"{self.path} is damaged: {inert(error, 200)}. Restore the file from a copy."
             ) from error
+
+
+def is_there(path: Path) -> bool:
+    """Return whether there is a ledger; refuse one that was lost.
+
+    A file that has no entry yet is a run that has not begun, whatever else there is of it.
+    """
+
+    def has_content() -> bool:
+        return path.exists() and path.stat().st_size > 0
+
+    if has_content():
+        return True
+    head = read_head(path)
+    if head is not None and head.certain and not has_content():  # nobody made it meanwhile
+        raise LedgerError(lost_end(path, 0, head))
+    return has_content()
+
+
+def _make_database(path: Path) -> None:
+    """Make a ledger without an entry, complete or not at all; only the lock's holder may."""
+    draft = path.with_suffix(".draft")
+    for suffix in ("", "-journal", "-wal", "-shm"):  # a process may have died right here
+        draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+    with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    sync(draft)
+    os.replace(draft, path)
+    sync(path.parent)
 
 
 def _hold_lock(path: Path) -> FileLock:

@@ -19,8 +19,8 @@ Answer = TypeVar("Answer")
 class Ceiling:
     """What all runs that share it may use together; :func:`aqka.planning.make_ceiling` makes one.
 
-    A round counts by the QPU time that the backend reported, and by its quote where it reported
-    none: a simulator never does, and IBM not before it has settled a job.
+    A round counts by the QPU time that the backend reported, a failed one too, and by its quote
+    where it reported none: a simulator never does, and IBM not before it has settled a job.
 
     Attributes
     ----------
@@ -66,15 +66,24 @@ class Ceiling:
         self._used[run] = []
         for round in rounds:
             work = backend.workload(round.planned)
-            if round.failed:
-                work = work.part(round.measured.total + round.lost, round.planned.total)
-            self.record(run, work, round.qpu_seconds)
+            ran = round.measured.total + round.lost
+            self.record(run, work, ran, round.planned.total, round.qpu_seconds)
 
-    def record(self, run: str, work: Workload, reported: float | None) -> None:
-        """Count a round that ended."""
-        known = reported is not None and math.isfinite(reported) and reported > 0
-        seconds = float(reported) if known and reported is not None else self.quote(work)
-        self._used.setdefault(run, []).append((work, seconds))
+    def record(
+        self, run: str, work: Workload, ran: int, planned: int, reported: float | None
+    ) -> None:
+        """Count a round that ended, in which ``ran`` of the ``planned`` shots were run.
+
+        Nothing reported for shots that were run means that the job is not settled yet.
+        """
+        known = reported is not None and (reported > 0 or ran == 0)
+        seconds = reported if known and reported is not None else self.quote(work)
+        self._used.setdefault(run, []).append((work.part(ran, planned), seconds))
+
+    @property
+    def seconds_left(self) -> float | None:
+        """QPU time that is left; None where it has no limit."""
+        return None if self.seconds is None else max(0.0, self.seconds - self.used_seconds)
 
     def check(self, work: Workload, rest: Workload = NOTHING) -> None:
         """Refuse a submission that does not fit under what is left.
@@ -90,10 +99,9 @@ class Ceiling:
             )
         needed = self.quote(work)
         if self.seconds is not None and self.used_seconds + needed > self.seconds * (1 + 1e-12):
-            left = max(0.0, self.seconds - self.used_seconds)
             self._refuse(
                 f"{needed:,.4g} s of QPU time",
-                f"{left:,.4g} s of {self.words or f'{self.seconds:,.6g} s'}",
+                f"{self.seconds_left:,.4g} s of {self.words or f'{self.seconds:,.6g} s'}",
                 f"{self.used_seconds + needed:,.4g} s",
                 f"{self.used_seconds + needed + self.quote(rest):,.4g} s",
             )

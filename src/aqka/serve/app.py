@@ -2,9 +2,10 @@
 
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -12,10 +13,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from aqka._util import colours
 from aqka._util.text import inert
+from aqka.report.run_page import TEMPLATES as REPORT_TEMPLATES
+from aqka.report.run_page import content_hash, new_environment
 from aqka.serve.folder_watch import CANNOT_BE_READ, FolderWatch
-from aqka.serve.pages import render
 
+TEMPLATES = Path(__file__).parent / "templates"
+ENVIRONMENT = new_environment(TEMPLATES)
 # A page elsewhere may send a browser to our port under a name of its own; it is not answered.
 HOSTS = ["127.0.0.1", "localhost"]
 HEADERS = {
@@ -31,12 +36,11 @@ Answer = Callable[[Request], Response]
 
 
 def make_app(folder: Path, token: str) -> Starlette:
-    """Return the application that shows the runs of a folder to who knows the token."""
+    """Return the application that shows the runs of a folder to those who know the token."""
     watch = FolderWatch(folder)
 
     def overview(request: Request) -> Response:
-        page, policy = render("overview", folder=inert(watch.folder, 300))
-        return _html(page, policy)
+        return _page("overview", folder=inert(watch.folder, 300))
 
     def runs(request: Request) -> Response:
         rows = [look.row() | {"key": key} for key, look in watch.runs().items()]
@@ -44,22 +48,14 @@ def make_app(folder: Path, token: str) -> Starlette:
 
     def run(request: Request) -> Response:
         found = watch.run(request.path_params["key"])
-        if found is None:
-            return _absent()
-        page, policy = render("run", name=found[1].name)
-        return _html(page, policy)
+        return _absent() if found is None else _page("run", name=found[1].name)
 
     def status(request: Request) -> Response:
         found = watch.run(request.path_params["key"])
         if found is None:
             return _absent()
         version, look = found
-        facts = look.row() | {
-            "version": version,
-            "jobs": [asdict(job) for job in look.jobs],
-            "queue_seconds": look.queue_seconds,
-        }
-        return JSONResponse(facts, headers=HEADERS)
+        return JSONResponse(look.facts() | {"version": version}, headers=HEADERS)
 
     def report(request: Request) -> Response:
         try:
@@ -67,8 +63,10 @@ def make_app(folder: Path, token: str) -> Starlette:
         except CANNOT_BE_READ as error:
             words = f"No report: {inert(error, 300)}"
             return PlainTextResponse(words, headers=_with(NOTHING_ELSE))
+        if page is None:
+            return _absent()
         # The page has a policy of its own, which no header can widen.
-        return _absent() if page is None else _html(page, "frame-ancestors 'self'")
+        return HTMLResponse(page, headers=_with("frame-ancestors 'self'"))
 
     routes = {
         "/": overview,
@@ -85,12 +83,12 @@ def make_app(folder: Path, token: str) -> Starlette:
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)],
         exception_handlers={404: lambda request, error: _absent()},
     )
-    app.router.redirect_slashes = False  # who guesses addresses is led nowhere
+    app.router.redirect_slashes = False  # a guessed address leads nowhere
     return app
 
 
 def _guarded(token: str, answer: Answer) -> Answer:
-    """Answer only who knows the token; to all others nothing is there."""
+    """Answer only requests with the token; for all others nothing is there."""
 
     def checked(request: Request) -> Response:
         given = request.path_params["token"].encode()
@@ -99,12 +97,34 @@ def _guarded(token: str, answer: Answer) -> Answer:
     return checked
 
 
+def _page(page_name: str, /, **values: Any) -> Response:
+    """Return a page around the reports, whose policy allows its own script, style and server."""
+    files = (REPORT_TEMPLATES / "page.css", TEMPLATES / "serve.css")
+    style = _colours() + "".join(path.read_text(encoding="utf-8") for path in files)
+    scripts = (TEMPLATES / "live.js", TEMPLATES / f"{page_name}.js")
+    script = "".join(path.read_text(encoding="utf-8") for path in scripts)
+    page = ENVIRONMENT.get_template(f"{page_name}.html").render(
+        values | {"style": Markup(style), "script": Markup(script)}
+    )
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{content_hash(style)}'; "
+        f"script-src 'sha256-{content_hash(script)}'; connect-src 'self'; frame-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return HTMLResponse(page, headers=_with(policy))
+
+
+def _colours() -> str:
+    def rule(page: dict[str, str]) -> str:
+        inside = "".join(f"--{name}: {value}; " for name, value in page.items())
+        return f":root {{ color-scheme: light dark; {inside}}}\n"
+
+    dark = rule(colours.DARK_PAGE)
+    return f"{rule(colours.LIGHT_PAGE)}@media (prefers-color-scheme: dark) {{ {dark}}}\n"
+
+
 def _with(policy: str) -> dict[str, str]:
     return HEADERS | {"Content-Security-Policy": policy}
-
-
-def _html(page: str, policy: str) -> Response:
-    return HTMLResponse(page, headers=_with(policy))
 
 
 def _absent() -> Response:

@@ -7,10 +7,10 @@ from threading import Lock
 from aqka.errors import InputError, LedgerError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from aqka.serve.run_folder import find_runs
-from aqka.serve.run_look import RunLook, Version, look_at, version_of
+from aqka.serve.runs import RunLook, Version, find_runs, look_at, version_of
 
 KEPT_PAGES = 8  # reports of large runs have megabytes
+CANNOT_BE_READ = (InputError, LedgerError, OSError)  # raised for a damaged run, or one not begun
 
 
 class FolderWatch:
@@ -24,7 +24,7 @@ class FolderWatch:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
-        find_runs(self.folder)  # what is no folder is better told now
+        find_runs(self.folder)  # better to refuse now what is no folder
         self._looks: dict[str, tuple[Version, RunLook]] = {}
         self._pages: OrderedDict[str, tuple[Version, str]] = OrderedDict()
         # One reader at a time: a second one would only compute the same.
@@ -40,7 +40,7 @@ class FolderWatch:
     def run(self, key: str) -> tuple[str, RunLook] | None:
         """Return a run with a word that changes when it does; None if there is no such run."""
         with self._reading:
-            place = self._place(key)
+            place = find_runs(self.folder).get(key)
             if place is None:
                 return None
             self._looks[key] = version, look = self._look(key, place)
@@ -48,30 +48,23 @@ class FolderWatch:
 
     def report(self, key: str) -> str | None:
         """Return the report of a run as a page; None if there is no such run."""
-        place = self._place(key)
+        place = find_runs(self.folder).get(key)
         if place is None:
             return None
         with self._rendering:
             version = version_of(place)
             kept = self._pages.get(key)
             if kept is None or kept[0] != version:
-                self._pages[key] = kept = version, self._new_report(key, place)
+                if self._look(key, place)[1].predicts:
+                    raise InputError(
+                        "reports are about training points, and this run measured none of them: "
+                        "it is a prediction."
+                    )
+                self._pages[key] = kept = version, run_page(run_report(place))
             self._pages.move_to_end(key)
             while len(self._pages) > KEPT_PAGES:
                 self._pages.popitem(last=False)
             return kept[1]
-
-    def _new_report(self, key: str, place: Path) -> str:
-        now = self._look(key, place)[1].progress
-        if now is not None and now.rounds and not now.units:
-            raise InputError(
-                "reports are about training points, and this run measured none of them: it is a "
-                "prediction."
-            )
-        return run_page(run_report(place))
-
-    def _place(self, key: str) -> Path | None:
-        return find_runs(self.folder).get(key)
 
     def _look(self, key: str, place: Path) -> tuple[Version, RunLook]:
         version = version_of(place)
@@ -80,7 +73,3 @@ class FolderWatch:
             return kept
         name = place.relative_to(self.folder).as_posix()
         return version, look_at(place, self.folder.name if name == "." else name)
-
-
-CANNOT_BE_READ = (InputError, LedgerError, OSError)
-"""What a report of a damaged or unbegun run ends with."""

@@ -10,7 +10,7 @@ from aqka._util.files import as_json
 from aqka.planning.quotes import Quote
 from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
-from aqka.runs.driver import Run, new_run_id
+from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions import Training
@@ -214,6 +214,6 @@ def _predict(
     spend = Spend(
         directory / PREDICTIONS_NAME, spending.ceiling, cancel=lambda: cancelled_jobs(directory)
     )
-    with Run(session, backend, spend, {"parent": history.run_id}) as run:
+    with Run(session, backend, spend, part_of(history.run_id, PREDICTIONS_NAME)) as run:
         run.spend()
         return Predicted(answers_of(session, points), run.history(), run.end())

@@ -16,7 +16,7 @@ from aqka._util.lock_list import any_locked
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
-from aqka.runs.head import NO_ENTRY, write_head
+from aqka.runs.head import make_head
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.data import encode, load_table
 from aqka.study.feature_maps import as_qpy, feature_map, load_function, n_features
@@ -124,7 +124,7 @@ def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> N
                 # As QPY whatever it came as, so that resuming needs neither a reader nor code.
                 write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
             # Without an entry yet, so that a run that loses its ledger does not look unbegun.
-            write_head(draft / LEDGER_NAME, NO_ENTRY)
+            make_head(draft / LEDGER_NAME)
             os.replace(draft, directory)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)

@@ -15,7 +15,7 @@ from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.device import Usage, make_ceiling
 from aqka.planning.quotes import QuotePart, prediction_part
 from aqka.planning.split import DEFAULT_TEST_SHOTS
-from aqka.runs.driver import Run, replay
+from aqka.runs.driver import Run, part_of, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
 from aqka.sessions import Prediction, Values
@@ -194,7 +194,7 @@ def predict_new_points(
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
-        with Run(prediction, made.test, spend, {"parent": history.run_id}) as run:
+        with Run(prediction, made.test, spend, part_of(history.run_id, place.name)) as run:
             run.spend()
             used = run.history().qpu_seconds
     others, truth = _others_and_truth(data, prepared, len(features))

@@ -16,7 +16,7 @@ from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
-from aqka.runs.head import NO_ENTRY, Head, read_head, write_head
+from aqka.runs.head import Head, make_head, read_head
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.directory import (
@@ -49,15 +49,11 @@ class RunStore:
     ----------
     directory
         The run's; one that holds no run, or a link that leads elsewhere, is refused.
-    write
-        Whether ledgers are opened to write: one that a kill left in the middle of a write is
-        repaired first.
     """
 
-    def __init__(self, directory: Path, *, write: bool = False) -> None:
+    def __init__(self, directory: Path) -> None:
         check_directory(directory)
         self.directory = directory
-        self._write = write
 
     def forget(self) -> None:
         """Forget what a process at work may change: ledgers and results."""
@@ -123,7 +119,7 @@ class RunStore:
             if not path.exists() or path.stat().st_size == 0:
                 self._check_never_begun(head)
                 return None
-            history = begun_history(path, write=self._write)
+            history = begun_history(path)
             if history is None:
                 return None
             try:
@@ -140,10 +136,7 @@ class RunStore:
     @cached_property
     def predictions(self) -> History | None:
         """What the ledger of the test points says; None if it has not begun."""
-        path = self.directory / PREDICTIONS_NAME / LEDGER_NAME
-        if not path.exists() or path.stat().st_size == 0:
-            return None
-        return begun_history(path, write=self._write)
+        return begun_history(self.directory / PREDICTIONS_NAME / LEDGER_NAME)
 
     @property
     def complete(self) -> bool:
@@ -233,8 +226,8 @@ def begin_predictions(directory: Path) -> dict[str, str]:
     ledger = directory / PREDICTIONS_NAME / LEDGER_NAME
     try:
         ledger.parent.mkdir(exist_ok=True)
-        if not ledger.exists() and read_head(ledger) is None:
-            write_head(ledger, NO_ENTRY)
+        if read_head(ledger) is None:
+            make_head(ledger)
     except OSError as error:
         raise LedgerError(
             f"cannot write in {inert(ledger.parent, 300)}: {error.strerror}; free some space and "

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray
 from aqka._util.files import write_atomically
 from aqka._util.optional import require
-from aqka.backends.job_service import JobService
+from aqka.backends.job_service import JobService, Pace
 from aqka.backends.split_circuit import CircuitPart, sample_part, split_circuit, tiled_result
 
 REFUSALS = ("refused", "reply lost")
 NOT_RUN = ("ERROR", "CANCELLED")
-SPOILT = ("no result", "unreadable", "cut")  # jobs that are done, but whose outcomes are not there
+SPOILT = ("no result", "unreadable", "cut", "narrow")  # done, but the outcomes are not there
 OPEN_PLAN_MESSAGE = (
     '\'400 Client Error: Bad Request. {"errors":[{"code":1352,"message":"You are not '
     "authorized to run a session when using the open plan.\"}]}'"
@@ -41,15 +41,18 @@ class FakeRuntime(JobService):
     delay
         Seconds that each job waits in the queue.
     seconds
-        QPU seconds that each job reports.
+        QPU seconds that each job needs, and reports.
+    pace
+        How fast jobs may be created.
 
     Attributes
     ----------
     next_job
         What happens to the next submission: ``"refused"`` (an error, no job), ``"reply lost"``
         (an error, but the job is there), ``"ERROR"`` and ``"CANCELLED"`` (before it was run),
-        ``"too long"`` (stopped while it ran), ``"no result"``, ``"unreadable"`` and ``"cut"`` (run,
-        but its outcomes are lost, garbled or not all there), or None.
+        ``"too long"`` (stopped while it ran), ``"no result"``, ``"unreadable"``, ``"cut"`` and
+        ``"narrow"`` (run, but its outcomes are lost, garbled, not all there or without a qubit), or
+        None. A job that needs more seconds than it may use is stopped as ``"too long"``.
     modes
         The execution modes that were opened, each with its ``name`` and whether it is
         ``closed``.
@@ -76,6 +79,7 @@ class FakeRuntime(JobService):
         allowed: tuple[str, ...] = ("session", "batch"),
         delay: float = 0.0,
         seconds: float = 2.0,
+        pace: Pace | None = None,
     ) -> None:
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -86,6 +90,7 @@ class FakeRuntime(JobService):
         self.allowed = allowed
         self.delay = delay
         self.seconds = seconds
+        self.pace = pace
         self.next_job: str | None = None
         self.modes: list[FakeMode] = []
 
@@ -101,9 +106,11 @@ class FakeRuntime(JobService):
         self.modes.append(FakeMode(mode))
         return self.modes[-1]
 
-    def sampler(self, mode: Any, tags: list[str], seed: int) -> "_FakeSampler":
+    def sampler(
+        self, mode: Any, tags: list[str], seed: int, seconds: float | None = None
+    ) -> "_FakeSampler":
         """Return a sampler that stores its jobs."""
-        return _FakeSampler(self, mode, tags, seed)
+        return _FakeSampler(self, mode, tags, seed, seconds)
 
     def job(self, job_id: str) -> "FakeJob":
         """Return a job by its id."""
@@ -127,12 +134,18 @@ class FakeRuntime(JobService):
         for suffix in ("json", "npy"):
             (self.directory / f"{job_id}.{suffix}").unlink()
 
-    def accept(self, tags: list[str], outcomes: Any) -> "FakeJob":
-        """Store a job with its outcomes, registers by name, or refuse it as ``next_job`` says."""
+    def accept(self, tags: list[str], outcomes: Any, seconds: float | None = None) -> "FakeJob":
+        """Store a job with its outcomes, registers by name, or refuse it as ``next_job`` says.
+
+        It is stopped after ``seconds``.
+        """
         exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
         fate, self.next_job = self.next_job, None
         if fate == "refused":
             raise exceptions.IBMRuntimeError("Failed to run program: the service is busy.")
+        used = self.seconds if seconds is None else min(seconds, self.seconds)
+        if fate is None and used < self.seconds:
+            fate = "too long"
         numbers = (job.record["number"] for job in self.jobs([]))
         number = 1 + max(numbers, default=0)
         job_id = f"fake{number:06d}"
@@ -145,7 +158,7 @@ class FakeRuntime(JobService):
             "registers": {name: bits.num_bits for name, bits in outcomes.items()},
             "status": "DONE" if fate in (None, *REFUSALS) else fate,
             "ready": time.time() + self.delay,
-            "seconds": 0.0 if fate in NOT_RUN else self.seconds,
+            "seconds": 0.0 if fate in NOT_RUN else used,
         }
         # Taken or not taken, nothing in between, even if the process is killed here.
         write_atomically(self.directory / f"{job_id}.json", json.dumps(record).encode())
@@ -240,7 +253,8 @@ class FakeJob:
         array = array[:-1] if record["status"] == "cut" else array
         parts = np.split(array, len(record["registers"]), axis=-1)  # all of one size
         named = zip(parts, record["registers"].items(), strict=True)
-        bits = {name: containers.BitArray(part, size) for part, (name, size) in named}
+        fewer = 1 if record["status"] == "narrow" else 0
+        bits = {name: containers.BitArray(part, size - fewer) for part, (name, size) in named}
         data = containers.DataBin(**bits, shape=array.shape[:-2])
         return containers.PrimitiveResult([containers.SamplerPubResult(data)])
 
@@ -248,11 +262,11 @@ class FakeJob:
 class _FakeSampler:
     """Samples exactly and hands the outcomes to the service."""
 
-    def __init__(self, service: FakeRuntime, mode: Any, tags: list[str], seed: int) -> None:
-        self._service = service
-        self._mode = mode
-        self._tags = tags
-        self._seed = seed
+    def __init__(
+        self, service: FakeRuntime, mode: Any, tags: list[str], seed: int, seconds: float | None
+    ) -> None:
+        self._service, self._mode, self._tags = service, mode, tags
+        self._seed, self._seconds = seed, seconds
 
     def run(self, pubs: list[Any], *, shots: int) -> FakeJob:
         if self._mode is not None and self._mode.closed:
@@ -267,7 +281,9 @@ class _FakeSampler:
             return np.asarray(result[0].data[part.name].array)
 
         if len(circuit.cregs) == 1:
-            return self._service.accept(self._tags, sampler.run(pubs, shots=shots).result()[0].data)
-        parts = split_circuit(circuit)  # the tiles, of which each is small
+            found = sampler.run(pubs, shots=shots).result()[0].data
+            return self._service.accept(self._tags, found, self._seconds)
+        parts = split_circuit(circuit)  # the tiles, each of them small
         outcomes = {part.name: sample_part(part, values, shots, sample) for part in parts}
-        return self._service.accept(self._tags, tiled_result(outcomes, parts)[0].data)
+        found = tiled_result(outcomes, parts)[0].data
+        return self._service.accept(self._tags, found, self._seconds)

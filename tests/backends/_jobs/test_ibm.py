@@ -34,7 +34,7 @@ def test_ibm_sampler_runs_our_pub():
     backend = RuntimeBackend(device, X)
     sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
     job = sampler.run([(backend.circuit, np.tile(X[0], (3, 2)))], shots=200)
-    zeros = all_zero(packed_bits(job.result(), job.job_id()))
+    zeros = all_zero(packed_bits(job.result(), 2, job.job_id()))
     assert zeros.shape == (3, 200)
     assert 0.5 < zeros.mean() < 1
 
@@ -47,9 +47,9 @@ def test_ibm_sampler_runs_our_pub_on_tiles():
     deal, (chunk,) = Deal.of(2, 0, "t"), backend._layout(plan, 2).chunks()
     circuit, values = backend._laid_out(plan, chunk, deal, 0)
     job = ibm.IbmService(device, {}).sampler(None, ["t"], 1).run([(circuit, values)], shots=100)
-    bits, _ = DealtRows.of(chunk, 0, deal, None).read(job.result(), job.job_id())
+    bits, _ = DealtRows.of(chunk, 0, deal, None).read(job.result(), 2, job.job_id())
     assert (len(values), chunk.shots) == (3, 100)
-    hits = chunk.per_pair(chunk.hits(all_zero(bits)), 3)
+    hits = chunk.per_plan_row(chunk.hits(all_zero(bits)), 3)
     assert np.all((hits > 100) & (hits <= 200))
 
 
@@ -61,7 +61,7 @@ def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():
     values = np.concatenate([X[rows], X[cols]], axis=1)
     sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
     job = sampler.run([(exact.circuit, values)], shots=2000)
-    hits = all_zero(packed_bits(job.result(), job.job_id())).sum(axis=1)
+    hits = all_zero(packed_bits(job.result(), 2, job.job_id())).sum(axis=1)
     k = exact.kernel()[rows, cols]
     # Six binomials, each at a false-alarm rate of 10^-6.
     low, high = (binom.ppf(q, 2000, k) for q in (5e-7, 1 - 5e-7))

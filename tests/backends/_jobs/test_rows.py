@@ -10,7 +10,7 @@ SHOTS = st.lists(st.integers(0, 300), max_size=30)
 
 
 def executions(chunk):
-    return len(chunk.pairs) * chunk.shots
+    return len(chunk.plan_rows) * chunk.shots
 
 
 @settings(max_examples=150, deadline=None)
@@ -20,9 +20,9 @@ def test_rows_of_each_pair_sum_to_its_shots(shots, quantum, max_executions, max_
     chunks = layout.chunks()
     total = np.zeros(len(shots), dtype=int)
     for chunk in chunks:
-        assert 0 < len(chunk.pairs) <= max_rows
+        assert 0 < len(chunk.plan_rows) <= max_rows
         assert executions(chunk) <= max_executions
-        total += np.bincount(chunk.pairs, minlength=len(shots)) * chunk.shots
+        total += np.bincount(chunk.plan_rows, minlength=len(shots)) * chunk.shots
     assert total.tolist() == shots
 
 
@@ -35,10 +35,10 @@ def test_row_hits_come_back_as_pair_hits(shots, quantum, seed):
     expected = np.zeros(len(shots), dtype=int)
     total = np.zeros(len(shots), dtype=int)
     for chunk in layout.chunks():
-        hits = rng.integers(0, chunk.shots + 1, len(chunk.pairs))
-        for pair, count in zip(chunk.pairs, hits, strict=True):
+        hits = rng.integers(0, chunk.shots + 1, len(chunk.plan_rows))
+        for pair, count in zip(chunk.plan_rows, hits, strict=True):
             expected[pair] += count
-        total += chunk.per_pair(hits, len(shots))
+        total += chunk.per_plan_row(hits, len(shots))
     assert total.tolist() == expected.tolist()
 
 
@@ -59,7 +59,7 @@ def test_automatic_quantum_is_the_common_divisor_and_one_job():
 
 def test_given_quantum_leaves_the_rest_to_a_second_job():
     chunks = JobShape(quantum=5).layout([17, 5, 9]).chunks()
-    assert [(chunk.pairs.tolist(), chunk.shots) for chunk in chunks] == [
+    assert [(chunk.plan_rows.tolist(), chunk.shots) for chunk in chunks] == [
         ([0, 0, 0, 1, 2], 5),
         ([0, 2, 2], 2),
     ]
@@ -86,7 +86,7 @@ def test_a_prime_count_above_the_limit_of_a_row():
     assert JobShape(max_executions=1000).layout([1009]).quantum == 1
     layout = JobShape(max_executions=2_000_000).layout([1_000_003])
     assert len(layout.chunks()) == 2
-    assert sum(len(chunk.pairs) for chunk in layout.chunks()) < 100
+    assert sum(len(chunk.plan_rows) for chunk in layout.chunks()) < 100
 
 
 def test_empty_plans_are_no_jobs():
@@ -99,7 +99,9 @@ def test_empty_plans_are_no_jobs():
 def test_hundred_thousand_rows_are_quick_and_encode_short():
     shots = np.random.default_rng(0).integers(0, 4, 100_000)
     layout = JobShape().layout(shots)
-    hits = [chunk.per_pair(np.ones(len(chunk.pairs)), len(shots)) for chunk in layout.chunks()]
+    hits = [
+        chunk.per_plan_row(np.ones(len(chunk.plan_rows)), len(shots)) for chunk in layout.chunks()
+    ]
     assert sum(hits).tolist() == shots.tolist()
     assert len(layout.encode()) < 100_000
 
@@ -139,10 +141,10 @@ def test_free_shots_count_the_first_ones(shots, max_executions, seed):
     total = np.zeros(len(shots), dtype=int)
     for chunk in layout.chunks():
         assert executions(chunk) <= max_executions
-        zeros = rng.random((len(chunk.pairs), chunk.shots)) < 0.5
-        for pair, row in zip(chunk.pairs, zeros, strict=True):
+        zeros = rng.random((len(chunk.plan_rows), chunk.shots)) < 0.5
+        for pair, row in zip(chunk.plan_rows, zeros, strict=True):
             expected[pair] = row[: shots[pair]].sum()
-        total += chunk.per_pair(chunk.hits(zeros), len(shots))
+        total += chunk.per_plan_row(chunk.hits(zeros), len(shots))
     assert total.tolist() == expected.tolist()
     assert Layout.decode(layout.encode()).quantum == layout.quantum
 
@@ -165,6 +167,6 @@ def test_on_all_tiles_the_copies_of_a_row_are_enough_for_most_of_them(shots, til
     """A prime number of shots among them, which no number of copies divides."""
     layout = JobShape().layout([shots, shots], tiles, on_all_tiles=True)
     chunks = layout.chunks()
-    assert sum(chunk.per_pair(chunk.row_shots(), 2) for chunk in chunks).tolist() == [shots] * 2
-    copies = sum(np.count_nonzero(chunk.pairs == 0) for chunk in chunks)
+    assert sum(chunk.per_plan_row(chunk.row_shots(), 2) for chunk in chunks).tolist() == [shots] * 2
+    copies = sum(np.count_nonzero(chunk.plan_rows == 0) for chunk in chunks)
     assert 2 * copies >= min(tiles, shots)

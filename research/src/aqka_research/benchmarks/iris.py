@@ -87,9 +87,9 @@ class TiledFez:
         layout = JobShape().layout(np.full(len(rows), shots), len(self.pairs))
         rng, hits = np.random.default_rng([1, seed]), np.zeros(len(rows))
         for k, chunk in enumerate(layout.chunks()):
-            tiles = self._tiles(chunk.pairs, k, seed)
-            p = self.kernels[tiles, rows[chunk.pairs], cols[chunk.pairs]]
-            hits += chunk.per_pair(rng.binomial(chunk.shots, p), len(rows))
+            tiles = self._tiles(chunk.plan_rows, k, seed)
+            p = self.kernels[tiles, rows[chunk.plan_rows], cols[chunk.plan_rows]]
+            hits += chunk.per_plan_row(rng.binomial(chunk.shots, p), len(rows))
         kernel = np.eye(len(self.X))
         kernel[rows, cols] = kernel[cols, rows] = hits / shots
         return kernel
@@ -99,9 +99,9 @@ class TiledFez:
         letters = choose_settings(self.X.shape[1], seed=0)
         plan = even_plan(np.arange(len(self.X)), letters, shots)
         (chunk,) = JobShape().layout(plan.shots, len(self.points)).chunks()
-        tiles, found = self._tiles(chunk.pairs, 0, seed), PointTable(len(self.X), letters)
+        tiles, found = self._tiles(chunk.plan_rows, 0, seed), PointTable(len(self.X), letters)
         for k, backend in enumerate(self.points):
-            own = chunk.per_pair(np.where(tiles == k, chunk.shots, 0), len(plan))
+            own = chunk.per_plan_row(np.where(tiles == k, chunk.shots, 0), len(plan))
             some = np.flatnonzero(own)
             part = PointPlan(plan.points[some], plan.settings[some], own[some], letters)
             found.add(part, backend.collect(backend.submit(part, f"{seed}")))
@@ -133,7 +133,7 @@ def bill(requests: tuple[int, int], shots: int, tiles: int, depth: int) -> tuple
     executions = jobs = 0
     for count in requests:
         for chunk in JobShape().layout(np.full(count, shots), tiles).chunks():
-            executions += -(-len(chunk.pairs) // tiles) * chunk.shots
+            executions += -(-len(chunk.plan_rows) // tiles) * chunk.shots
             jobs += 1
     seconds = jobs * HERON.job_overhead + executions * HERON.execution_seconds(depth)
     return executions, jobs, seconds

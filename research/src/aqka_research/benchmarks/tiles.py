@@ -35,9 +35,9 @@ def points(n_qubits: int) -> FloatArray:
 def executions(tiling: Tiling) -> tuple[int, int]:
     """Return the executions of a plan of 5,000 pairs of 100 shots, without and with tiles."""
     shots = np.full(PAIRS, SHOTS)
-    plain = sum(len(c.pairs) * c.shots for c in JobShape().layout(shots).chunks())
+    plain = sum(len(c.plan_rows) * c.shots for c in JobShape().layout(shots).chunks())
     tiled = sum(
-        Deal(len(tiling), (0, 0)).rows(len(c.pairs)) * c.shots
+        Deal(len(tiling), (0, 0)).rows(len(c.plan_rows)) * c.shots
         for c in JobShape().layout(shots, tiles=len(tiling)).chunks()
     )
     return plain, tiled

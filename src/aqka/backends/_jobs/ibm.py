@@ -4,11 +4,11 @@ from typing import Any
 
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
-from aqka.backends.job_service import EXTRA, JobService
+from aqka.backends.job_service import EXTRA, JobService, Pace
 from aqka.errors import InputError
 
 # IBM's job limits: control-system instructions per qubit of all rows of a job together, 26.8
-# million, of which some are left to dynamical decoupling; and what a gate counts.
+# million, less some for dynamical decoupling; and what a gate counts.
 MAX_INSTRUCTIONS = 20_000_000
 INSTRUCTIONS = {"rz": 1, "delay": 1, "sx": 2, "x": 2, "cz": 5, "ecr": 5, "measure": 10}
 INIT = 50
@@ -43,9 +43,15 @@ class IbmService(JobService):
         make = {"session": client.Session, "batch": client.Batch}[mode]
         return make(backend=self.target)
 
-    def sampler(self, mode: Any, tags: list[str], seed: int) -> Any:
-        """Return a sampler with the job's tags."""
-        sampler = _sampler_class()(mode=mode or self.target, options=dict(self._options))
+    pace = Pace()  # one for all of this process, which seldom has more than one token
+
+    def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
+        """Return a sampler with the job's tags, and its QPU time limited to ``seconds``."""
+        options = dict(self._options)
+        if seconds is not None:
+            most = options.get("max_execution_time") or MAX_EXECUTION_SECONDS
+            options["max_execution_time"] = max(1, min(most, int(seconds)))
+        sampler = _sampler_class()(mode=mode or self.target, options=options)
         known = list(sampler.options.environment.job_tags or [])
         sampler.options.environment.job_tags = known + tags
         return sampler
@@ -98,6 +104,24 @@ def check_options(options: Any) -> dict[str, Any]:
         raise InputError(_say(error, model)) from None
     _check_execution_time(options.get("max_execution_time"))
     return dict(options)
+
+
+def rep_delay_of(options: dict[str, Any], device: Any) -> float | None:
+    """Return the seconds that a device waits before each execution; None: it does not say.
+
+    Refuse a ``rep_delay`` of the options that is outside the device's range.
+    """
+    chosen = (options.get("execution") or {}).get("rep_delay")
+    if chosen is None:
+        default = getattr(device, "default_rep_delay", None)
+        return float(default) if isinstance(default, (int, float)) else None
+    allowed = getattr(device, "rep_delay_range", None)
+    if isinstance(allowed, (list, tuple)) and not allowed[0] <= chosen <= allowed[1]:
+        raise InputError(
+            f"options.execution.rep_delay must lie within {allowed[0]:g} and {allowed[1]:g} s, "
+            f"the range of {getattr(device, 'name', 'the device')}; got {chosen:g}."
+        )
+    return float(chosen)
 
 
 def _options_class() -> Any:

@@ -2,6 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
+from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +22,6 @@ from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_
 from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.tiles import TileRule, Tiling
-from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Answer, Plan, ShotPlan
 from aqka.errors import InputError, JobError
 
@@ -91,7 +91,7 @@ class JobBackend(Backend):
     def with_sentinels(self, points: tuple[int, ...], shots: int) -> Self:
         """Return the backend with diagonal entries that every tile measures beside each plan.
 
-        What they saw is told by :meth:`tile_hits`.
+        :meth:`tile_hits` has what they saw.
         """
         if self._tiles is None:
             raise InputError("sentinels stand on tiles, and this backend has none; pass tiles.")
@@ -138,8 +138,8 @@ class JobBackend(Backend):
             return parsed.layout.shots[:, np.newaxis]
         found = np.zeros((len(parsed.layout.shots), parsed.deal.n_tiles), dtype=np.int64)
         for k, chunk in enumerate(parsed.layout.chunks()):
-            tiles = parsed.deal.slots(chunk.pairs, k) % parsed.deal.n_tiles
-            np.add.at(found, (chunk.pairs, tiles), chunk.row_shots())
+            tiles = parsed.deal.slots(chunk.plan_rows, k) % parsed.deal.n_tiles
+            np.add.at(found, (chunk.plan_rows, tiles), chunk.row_shots())
         return found
 
     @property
@@ -196,7 +196,7 @@ class JobBackend(Backend):
         """Return what a plan asks of the device: rows side by side on tiles share executions."""
         n_tiles = self._tiles_for(plan, "")
         side, chunks = n_tiles or 1, self._layout(plan, n_tiles).chunks()
-        executions = sum(-(-len(chunk.pairs) // side) * chunk.shots for chunk in chunks)
+        executions = sum(-(-len(chunk.plan_rows) // side) * chunk.shots for chunk in chunks)
         if self._job_shape.free_shots and n_tiles is None:
             executions = plan.total  # as on hardware, whatever a simulator runs for nothing
         watched, sentinels = 0, self._sentinels_beside(plan)
@@ -234,7 +234,7 @@ class JobBackend(Backend):
         self, plan: Plan, chunk: Chunk, deal: Deal | None, k: int
     ) -> tuple["QuantumCircuit", FloatArray]:
         """Return the circuit of the k-th job and its values, dealt to tiles where there are any."""
-        values, program = self._values(plan, chunk.pairs), program_of(plan)
+        values, program = self._values(plan, chunk.plan_rows), program_of(plan)
         if deal is None or self._tiles is None:
             return self._circuits.of(program).circuit, values
         dealt = DealtRows.of(chunk, k, deal, self._sentinels_beside(plan))
@@ -248,8 +248,7 @@ class JobBackend(Backend):
         """Wait for the jobs of a ticket and return hits or outcomes, as often as asked."""
         if ticket not in self._answers:
             self._answers[ticket] = self._collect(ticket)
-        answer = self._answers[ticket]
-        return answer if isinstance(answer, OutcomeCounts) else answer.copy()
+        return deepcopy(self._answers[ticket])
 
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)
@@ -272,7 +271,7 @@ class JobBackend(Backend):
                     lost += int(chunk.row_shots().sum())
                 continue
             counted.append(job_id)
-            shots += chunk.per_pair(chunk.row_shots(), len(shots))
+            shots += chunk.per_plan_row(chunk.row_shots(), len(shots))
         self._finish(ticket, jobs, counted)
         if failed is not None:
             raise JobError(

@@ -41,7 +41,7 @@ class LocalService(JobService):
         """Refuse: there is nothing to open."""
         raise InputError(f"mode {mode!r} is for IBM's service; a local backend has none.")
 
-    def sampler(self, mode: Any, tags: list[str], seed: int) -> Any:
+    def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
         """Return a sampler with a seed of its own, for a repeated seed repeats its outcomes."""
         return _LocalSampler(self, seed)
 
@@ -96,7 +96,7 @@ class LocalService(JobService):
 
 
 class TiledJob:
-    """A job that is run when its result is asked for."""
+    """A job that runs when its result is first read."""
 
     def __init__(self, run: Callable[[], Any]) -> None:
         self._run, self._result = run, None

@@ -92,7 +92,7 @@ class DealtRows:
     @classmethod
     def of(cls, chunk: Chunk, k: int, deal: Deal, sentinels: Sentinels | None) -> "DealtRows":
         """Return the rows of the k-th job of a submission."""
-        slots = deal.slots(chunk.pairs, k)
+        slots = deal.slots(chunk.plan_rows, k)
         if sentinels is None or k > 0:
             return cls(deal.n_tiles, chunk.shots, slots, None, slots[:0], slots[:0])
         more, which = sentinels.slots(slots, deal.n_tiles, chunk.shots)
@@ -107,7 +107,7 @@ class DealtRows:
         """Return the values of each row of the tiled circuit, rows by tiles by parameters.
 
         ``beside`` are the sentinels' values. Slots that nothing was dealt to hold zeros, and
-        nobody looks at their outcomes.
+        their outcomes are ignored.
         """
         taken = np.append(self.slots, self.sentinel_slots)
         rows = int(taken.max(initial=-1)) // self.n_tiles + 1
@@ -139,7 +139,7 @@ class HitTally:
     def take(self, bits: Bits, chunk: Chunk) -> None:
         """Count the bits of a job's rows."""
         row_hits = chunk.hits(all_zero(bits))
-        self._hits += chunk.per_pair(row_hits, len(self._hits))
+        self._hits += chunk.per_plan_row(row_hits, len(self._hits))
 
     def answer(self) -> IntArray:
         """Return the hits of each pair."""

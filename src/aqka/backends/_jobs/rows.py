@@ -27,22 +27,22 @@ class Chunk:
 
     Attributes
     ----------
-    pairs
-        For each row, the row of the plan that it measures: its pair, or its point and setting.
+    plan_rows
+        For each row, the row of the plan that it measures.
     shots
         Shots of every row.
     counted
-        Of a row's shots, how many count; None counts all.
+        How many of a row's shots count; None counts all.
     """
 
-    pairs: IntArray
+    plan_rows: IntArray
     shots: int
     counted: IntArray | None = None
 
     def hits(self, zeros: BoolArray) -> IntArray:
         """Count each row's all-zero outcomes, given as a matrix of rows by shots.
 
-        A sampler may return more shots than asked for (twirling rounds up), so only the first
+        A sampler may return more shots than requested (twirling rounds up), so only the first
         ones are counted.
         """
         self._check(zeros.shape)
@@ -52,14 +52,14 @@ class Chunk:
     def seen(self, outcomes: IntArray) -> tuple[IntArray, IntArray]:
         """Return row of the plan and outcome of every shot that counts, given as rows by shots."""
         self._check(outcomes.shape)
-        counts = np.broadcast_to(self._counts(), (len(self.pairs), self.shots))
+        counts = np.broadcast_to(self._counts(), (len(self.plan_rows), self.shots))
         rows, shots = np.nonzero(counts)
-        return self.pairs[rows], outcomes[rows, shots]
+        return self.plan_rows[rows], outcomes[rows, shots]
 
     def _check(self, shape: tuple[int, ...]) -> None:
-        if len(shape) != 2 or shape[0] != len(self.pairs) or shape[1] < self.shots:
+        if len(shape) != 2 or shape[0] != len(self.plan_rows) or shape[1] < self.shots:
             raise InputError(
-                f"outcomes must be {len(self.pairs)} rows of at least {self.shots} shots, "
+                f"outcomes must be {len(self.plan_rows)} rows of at least {self.shots} shots, "
                 f"got shape {shape}."
             )
 
@@ -71,12 +71,12 @@ class Chunk:
 
     def row_shots(self) -> IntArray:
         """Return the shots of each row that count."""
-        return np.full(len(self.pairs), self.shots) if self.counted is None else self.counted
+        return np.full(len(self.plan_rows), self.shots) if self.counted is None else self.counted
 
-    def per_pair(self, row_values: ArrayLike, n_pairs: int) -> IntArray:
-        """Sum a value of each row over the rows of each pair."""
+    def per_plan_row(self, row_values: ArrayLike, n_rows: int) -> IntArray:
+        """Sum a value of each row of the job over those of each row of the plan."""
         # Weights are float64, exact for whole numbers up to 2**53.
-        sums = np.bincount(self.pairs, row_values, minlength=n_pairs)
+        sums = np.bincount(self.plan_rows, row_values, minlength=n_rows)
         return np.asarray(sums, dtype=np.int64)
 
 
@@ -179,7 +179,7 @@ class Layout:
     shots
         The plan's shots, which the rows of a pair sum up to exactly.
     quantum
-        Shots of a row; 0 stands for one row per pair, of which the first shots are counted.
+        Shots of a row; 0 stands for one row per pair, whose first shots are counted.
     max_executions, max_rows
         Limits of one job.
     tiles
@@ -188,9 +188,9 @@ class Layout:
     Examples
     --------
     >>> layout = JobShape().layout([10, 0, 25])
-    >>> layout.quantum, [chunk.pairs.tolist() for chunk in layout.chunks()]
+    >>> layout.quantum, [chunk.plan_rows.tolist() for chunk in layout.chunks()]
     (5, [[0, 0, 2, 2, 2, 2, 2]])
-    >>> layout.chunks()[0].per_pair([5, 4, 0, 1, 0, 0, 1], n_pairs=3)
+    >>> layout.chunks()[0].per_plan_row([5, 4, 0, 1, 0, 0, 1], n_rows=3)
     array([9, 0, 2])
     """
 

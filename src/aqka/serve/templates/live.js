@@ -1,5 +1,5 @@
 "use strict";
-// What both pages need: asking again and again, and writing what comes as text, never as markup.
+// For both pages: ask again and again, and write what comes as text, never as markup.
 const EVERY = 1500;
 
 function cell(row, text, className) {

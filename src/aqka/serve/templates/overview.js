@@ -6,20 +6,21 @@ let sorted = { key: "updated_at", falling: true };
 
 function matches(run) {
   const words = filter.value.toLowerCase().split(/\s+/);
-  const text = `${run.name} ${run.state} ${run.backend}`.toLowerCase();
+  const text = `${run.name} ${run.state} ${run.design} ${run.backend}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
 function compare(a, b) {
   const [x, y] = [a[sorted.key], b[sorted.key]];
   if (x === y) return a.name < b.name ? -1 : 1;
-  if (x === null) return 1; // what is not known comes last, whichever way
+  if (x === null) return 1; // unknown figures come last, whichever way
   if (y === null) return -1;
   return (x < y ? -1 : 1) * (sorted.falling ? -1 : 1);
 }
 
 function show() {
   const chosen = runs.filter(matches).sort(compare);
+  seen.classList.remove("busy");
   seen.textContent = `${chosen.length} of ${runs.length} runs`;
   const focused = document.activeElement?.dataset?.run;
   body.replaceChildren();
@@ -37,12 +38,15 @@ function show() {
     word.textContent = run.state;
     word.title = run.words;
     state.append(word);
+    cell(row, run.design || "–", "text");
     cell(row, run.backend || "–", "text");
     const planned = run.rounds_planned === null ? "" : ` of ${run.rounds_planned}`;
     cell(row, run.rounds === null ? "–" : `${run.rounds}${planned}`);
     cell(row, count(run.shots));
     cell(row, count(run.budget));
     cell(row, figure(run.accuracy));
+    const error = run.test_error === null ? "–" : `RMSE ${run.test_error.toPrecision(4)}`;
+    cell(row, run.test_accuracy === null ? error : figure(run.test_accuracy));
     const ago = run.updated_at === null ? null : Math.max(0, Date.now() / 1000 - run.updated_at);
     cell(row, ago === null ? "–" : `${duration(ago)} ago`);
     if (run.key === focused) link.focus();

@@ -1,11 +1,16 @@
 const frame = document.getElementById("report");
 const jobs = document.querySelector("#jobs tbody");
+const making = document.getElementById("making");
 let shown = null;
 
 function reload() {
   const inner = frame.contentWindow;
   const place = shown === null ? 0 : inner.scrollY;
-  frame.onload = () => frame.contentWindow.scrollTo(0, place);
+  making.hidden = false;
+  frame.onload = () => {
+    making.hidden = true;
+    frame.contentWindow.scrollTo(0, place);
+  };
   // The same element, so that nothing flickers but what has changed.
   inner.location.replace("report");
 }

@@ -25,7 +25,7 @@ def test_rows_stand_side_by_side_and_are_read_back():
     assert laid.shape == (2, 4, 2)
     assert laid.reshape(8, 2)[dealt.slots].tolist() == values.tolist()
     assert (laid.reshape(8, 2).sum(axis=1) == 0).sum() == 2
-    bits, seen = dealt.read(result_of(8), "job")
+    bits, seen = dealt.read(result_of(8), 8, "job")
     assert bits[:, 0, 0].tolist() == dealt.slots.tolist()
     assert seen is None
 
@@ -38,7 +38,7 @@ def test_sentinels_take_idle_slots_and_rows_of_their_own():
     beside = -dealt.sentinel_points[:, np.newaxis] * np.ones(2)
     laid = dealt.side_by_side(np.ones((6, 2)), beside).reshape(24, 2)
     assert set(laid[dealt.sentinel_slots, 0].tolist()) == {-7.0, -9.0}
-    _, seen = dealt.read(result_of(24), "job")
+    _, seen = dealt.read(result_of(24), 8, "job")
     assert seen.names == ("q0", "q1", "q2", "q3")
     assert seen.shots.sum() == 5 * len(dealt.sentinel_slots)
     assert np.all(seen.shots >= 10)
@@ -53,4 +53,4 @@ def test_only_the_first_job_has_sentinels():
 @pytest.mark.parametrize(("slots", "shots"), [(4, 5), (8, 4)])
 def test_too_few_outcomes_are_refused(slots, shots):
     with pytest.raises(JobError, match="fewer than sent"):
-        DealtRows.of(CHUNK, 0, DEAL, None).read(result_of(slots, shots), "job")
+        DealtRows.of(CHUNK, 0, DEAL, None).read(result_of(slots, shots), 8, "job")

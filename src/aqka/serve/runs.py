@@ -1,0 +1,278 @@
+"""The runs below a folder: which there are, and what the pages say about each."""
+
+import math
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aqka._util.arrays import text_digest
+from aqka._util.text import inert
+from aqka.errors import InputError, LedgerError
+from aqka.runs.audit import begun_history
+from aqka.runs.history import History
+from aqka.runs.ledger import LEDGER_NAME
+from aqka.study.directory import (
+    PREDICTIONS_NAME,
+    REPORT_NAME,
+    RESULTS_NAME,
+    STUDY_NAME,
+    is_held,
+)
+from aqka.study.progress import Progress, ProgressReader, run_state
+from aqka.study.quoting import stored_quote
+from aqka.study.store import RunStore
+
+MAX_DEPTH = 5
+MAX_DIRECTORIES = 20_000  # looked at; a home directory has more, and nobody's runs lie there
+MAX_RUNS = 500
+MAX_NAME = 120
+MAX_JOBS = 200  # the last ones, of each ledger
+MAX_TICKET = 60
+DAMAGED = "damaged"
+
+Version = tuple[object, ...]
+
+
+def find_runs(folder: Path) -> dict[str, Path]:
+    """Return the runs below a folder by a short name that is safe in an address.
+
+    A run is a directory with a ledger, or with a study and its results where no shot is measured
+    yet. What lies inside a run belongs to it. Links are not followed.
+    """
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {str(folder)[:300]!r}; name one that holds runs.")
+    found: dict[str, Path] = {}
+    for directory in _directories(folder):
+        if is_run(directory):
+            found[run_key(folder, directory)] = directory
+            if len(found) == MAX_RUNS:
+                break
+    return found
+
+
+def is_run(directory: Path) -> bool:
+    """Return whether a directory is a run's."""
+    if (directory / LEDGER_NAME).is_file():
+        return True
+    return (directory / STUDY_NAME).is_file() and (directory / RESULTS_NAME).is_file()
+
+
+def run_key(folder: Path, directory: Path) -> str:
+    """Return the short name of a run, the same for the same place in the folder."""
+    return text_digest(os.fsencode(directory.relative_to(folder)).hex())
+
+
+def _directories(folder: Path) -> Iterator[Path]:
+    """Return the folder and what is below it, level by level, without what is inside a run."""
+    level, looked_at = [folder], 0
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Path] = []
+        for directory in level:
+            yield directory
+            looked_at += 1
+            if looked_at >= MAX_DIRECTORIES:
+                return
+            if not is_run(directory):
+                below += _children(directory)
+        level = below
+
+
+def _children(directory: Path) -> list[Path]:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError:
+        return []  # not ours to read
+    return [
+        Path(entry.path)
+        for entry in entries
+        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+    ]
+
+
+@dataclass(frozen=True)
+class JobState:
+    """One submission of a run.
+
+    Attributes
+    ----------
+    purpose, round
+        ``training`` or ``predictions``, and its number, from 0.
+    state
+        ``collected``, ``failed``, ``sent`` or ``planned``.
+    shots
+        Shots it asks for; once it ended, those that were run.
+    seconds, qpu_seconds
+        From its plan to its end, or to now; and what the backend reported.
+    ticket
+        Its jobs, as the backend calls them, while they are out.
+    """
+
+    purpose: str
+    round: int
+    state: str
+    shots: int
+    seconds: float | None
+    qpu_seconds: float | None = None
+    ticket: str = ""
+
+
+def job_states(directory: Path) -> list[JobState]:
+    """Return the submissions of a run, the last first."""
+    found: list[JobState] = []
+    places = {"training": directory, "predictions": directory / PREDICTIONS_NAME}
+    for purpose, place in places.items():
+        path = place / LEDGER_NAME
+        try:
+            history = begun_history(path) if path.is_file() else None
+        except LedgerError:
+            history = None  # the run's state says what is wrong
+        if history is not None:
+            found += _states_of(purpose, history)
+    return found[::-1]
+
+
+def _states_of(purpose: str, history: History) -> list[JobState]:
+    states = [
+        JobState(
+            purpose,
+            one.number,
+            "failed" if one.failed else "collected",
+            one.measured.total,
+            one.ended_at - one.planned_at,
+            one.qpu_seconds or None,  # a device that runs in this process reports 0
+        )
+        for one in history.rounds[-MAX_JOBS:]
+    ]
+    if history.open_plan is not None:
+        since = None if history.updated_at is None else time.time() - history.updated_at
+        state, ticket = "planned", inert(history.ticket or "", MAX_TICKET)
+        if history.ticket is not None:
+            state = "sent"
+        shots = history.open_plan.total
+        states.append(JobState(purpose, history.ended, state, shots, since, ticket=ticket))
+    return states
+
+
+@dataclass(frozen=True, eq=False)
+class RunLook:
+    """A run as it was found.
+
+    Attributes
+    ----------
+    name
+        Its place in the folder.
+    progress
+        Where it stands; None if it cannot be read.
+    words
+        What is wrong with it, or the command that continues it or knows more.
+    jobs
+        Its submissions, the last first.
+    results
+        What its results say, which may be anything.
+    predicts
+        Whether it is a ledger of predictions alone, which has no training points.
+    """
+
+    name: str
+    progress: Progress | None
+    words: str = ""
+    jobs: list[JobState] = field(default_factory=list)
+    results: dict[str, Any] = field(default_factory=dict)
+    predicts: bool = False
+
+    @property
+    def state(self) -> str:
+        """Where it stands, in a word."""
+        return DAMAGED if self.progress is None else self.progress.state
+
+    def row(self) -> dict[str, Any]:
+        """Return its line of the list of runs."""
+        now, scores = self.progress, self.results.get("results")
+        figures = ("backend", "rounds", "rounds_planned", "shots", "budget", "accuracy")
+        times = ("qpu_seconds", "updated_at", "seconds_left")
+        return {
+            "name": self.name,
+            "state": self.state,
+            "words": self.words,
+            "design": None if now is None else now.unit,
+            **{name: _known(getattr(now, name, None)) for name in (*figures, *times)},
+            **{
+                name: _known(scores.get(key)) if isinstance(scores, dict) else None
+                for name, key in (("test_accuracy", "accuracy"), ("test_error", "rmse"))
+            },
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """Return all that its own page shows around the report."""
+        quoted = stored_quote(self.results)
+        return self.row() | {
+            "jobs": [asdict(job) for job in self.jobs],
+            "queue_seconds": None if quoted is None else quoted.queue_seconds,
+        }
+
+
+def _known(value: Any) -> Any:
+    """Return a figure that JSON can hold; a ledger may say anything."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float) else None
+
+
+def _prediction_progress(store: RunStore, history: History, held: bool | None) -> Progress:
+    """Return where a ledger of predictions stands, which has no training points to assess."""
+    return Progress(
+        state=run_state(store, held),
+        backend=inert(history.backend or ""),
+        rounds=history.ended,
+        rounds_planned=None,
+        shots=history.spent,
+        budget=history.budget or 0,
+        seen=0,
+        units=0,
+        gini=None,
+        accuracy=None,
+        qpu_seconds=history.qpu_seconds,
+        started_at=history.started_at,
+        updated_at=history.updated_at,
+        seconds_left=None,
+        unit="pairs" if history.extent.new_points is None else "points",
+    )
+
+
+def version_of(directory: Path) -> Version:
+    """Return what changes whenever something happens to a run, and costs next to nothing."""
+    ledgers = (LEDGER_NAME, f"{PREDICTIONS_NAME}/{LEDGER_NAME}")
+    names = (*ledgers, *(f"{name}-wal" for name in ledgers), RESULTS_NAME, REPORT_NAME)
+    found: list[object] = [is_held(directory)]
+    for path in (directory / name for name in names):
+        try:
+            status = path.stat()
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    return tuple(found)
+
+
+def look_at(directory: Path, name: str) -> RunLook:
+    """Read a run; one that cannot be read says why."""
+    name = inert(name, MAX_NAME)
+    try:
+        store, held = RunStore(directory), is_held(directory)
+        history = store.training
+        extent = None if history is None else history.extent
+        predicts = extent is not None and (extent.block or extent.new_points) is not None
+        if history is not None and predicts:
+            now = _prediction_progress(store, history, held)
+        else:
+            now = ProgressReader(directory).look()
+        results, jobs = store.results, job_states(directory)
+    except (InputError, LedgerError, OSError) as error:
+        return RunLook(name, None, inert(error, 300))
+    words = f"aqka resume {inert(directory, 300)}" if now.resumable else ""
+    if now.jobs and not words:  # this page asks no service
+        words = f"aqka status {inert(directory, 300)} asks the service for their place in the queue"
+    return RunLook(name, now, words, jobs, results, predicts)

@@ -1,0 +1,87 @@
+"""Backends are made for a design: the circuit they transpile, tile and tell of is its own."""
+
+import numpy as np
+import pytest
+from qiskit.primitives import StatevectorSampler
+from qiskit.providers.fake_provider import GenericBackendV2
+
+from aqka import BackendFactory, InputError, StatevectorBackend
+from aqka.backends import AerBackend, RuntimeBackend, SamplerBackend, depolarising_noise
+from aqka.backends._jobs import job_backend
+from aqka.core import PointPlan, ShotPlan
+from aqka.testing.fake_runtime import FakeRuntime
+
+X = np.random.default_rng(3).uniform(0, 1, (4, 2))
+PAIRS, POINTS = ShotPlan([0, 1], [1, 1], [30, 30]), PointPlan([0, 1], [0, 0], [30, 30], [[2, 2]])
+
+
+def device():
+    return GenericBackendV2(8, coupling_map=[[k, k + 1] for k in range(7)], seed=1)
+
+
+def exact(seed):
+    return StatevectorSampler(seed=np.random.default_rng(seed))
+
+
+def made(kind, tmp_path, design):
+    if kind == "runtime":
+        return RuntimeBackend(FakeRuntime(tmp_path, device()), X, tiles="auto", design=design)
+    if kind == "sampler":
+        return SamplerBackend(exact, X, target_backend=device(), design=design)
+    return AerBackend(X, noise=depolarising_noise(), design=design)
+
+
+def barriers(circuit):
+    """How many middles a circuit has: the fidelity test has one."""
+    return sum(step.name == "barrier" and bool(step.operation.label) for step in circuit.data)
+
+
+@pytest.mark.parametrize("kind", ["runtime", "sampler", "aer"])
+def test_the_circuit_is_that_of_the_design_and_the_other_runs_as_well(kind, tmp_path):
+    pairs, points = (made(kind, tmp_path, design) for design in ("pairs", "points"))
+    assert (barriers(pairs.circuit), barriers(points.circuit)) == (1, 0)
+    assert points.circuit.depth() < 0.7 * pairs.circuit.depth()
+    for backend in (pairs, points):
+        assert len(backend.collect(backend.submit(PAIRS, "pairs"))) == 2
+        POINTS.checked(backend.collect(backend.submit(POINTS, "points")))
+
+
+def test_a_run_of_points_never_transpiles_nor_tiles_the_fidelity_circuit(tmp_path, monkeypatch):
+    seen, transpile = [], job_backend.transpile_circuit
+
+    def watching(circuit, target):
+        seen.append(circuit)
+        return transpile(circuit, target)
+
+    monkeypatch.setattr(job_backend, "transpile_circuit", watching)
+    backend = made("runtime", tmp_path, "points")
+    backend.collect(backend.submit(POINTS, "t"))
+    assert [circuit.num_parameters for circuit in seen] == [2 + 2 * 2]  # a point and its angles
+    assert backend.workload(POINTS).executions < POINTS.total
+
+
+def test_tiles_are_counted_for_the_circuit_of_the_design(tmp_path):
+    for design in ("pairs", "points"):
+        backend = made("runtime", tmp_path, design)
+        assert backend.n_tiles == len(backend.tiling) > 1
+    assert RuntimeBackend(device(), X).n_tiles == 1
+    assert StatevectorBackend(X).n_tiles == 1
+
+
+def test_fingerprints_of_jobs_do_not_depend_on_the_design(tmp_path):
+    first, second = (made("runtime", tmp_path, design) for design in ("pairs", "points"))
+    assert first.fingerprint() == second.fingerprint()
+    ticket = first.submit(POINTS, "t")
+    assert second.recover(POINTS, "t") == ticket
+
+
+def test_factories_pass_the_design_to_those_that_take_it():
+    aer = BackendFactory(AerBackend, noise=depolarising_noise())
+    assert barriers(aer(X, None, columns=None, seed=0).circuit) == 1
+    assert barriers(aer(X, None, columns=None, seed=0, design="points").circuit) == 0
+    plain = BackendFactory(StatevectorBackend)(X, None, columns=None, seed=0, design="points")
+    assert plain.shape == (4, 4)
+    with pytest.raises(InputError, match="design"):
+        BackendFactory(AerBackend, design="points")
+    with pytest.raises(InputError, match="design must be 'pairs' or 'points', got 'auto'"):
+        AerBackend(X, noise=depolarising_noise(), design="auto")
