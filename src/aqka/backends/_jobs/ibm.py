@@ -26,6 +26,8 @@ class IbmService(JobService):
         Sampler options.
     """
 
+    pace = Pace()  # one for all of this process, which seldom has more than one token
+
     def __init__(self, backend: Any, options: dict[str, Any]) -> None:
         self.target = backend
         self._options = options
@@ -42,8 +44,6 @@ class IbmService(JobService):
         client = require("qiskit_ibm_runtime", EXTRA)
         make = {"session": client.Session, "batch": client.Batch}[mode]
         return make(backend=self.target)
-
-    pace = Pace()  # one for all of this process, which seldom has more than one token
 
     def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
         """Return a sampler with the job's tags, and its QPU time limited to ``seconds``."""
