@@ -170,7 +170,7 @@ def test_default_candidates_repeat_the_maps_as_a_scan_does():
     assert {c.settings["map"] for c in default_candidates(X, lambda x: None)} == {"as given"}
 
 
-def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, few_trees):
+def test_models_that_learn_from_fewer_points_say_so(monkeypatch, few_trees, capsys):
     from io import StringIO
 
     from rich.console import Console
@@ -187,7 +187,7 @@ def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, 
         found = preflight(X, y, spending=spending, candidates=own_only(X))
         console = Console(file=StringIO(), width=200)
         print_check(found, console)
-        return found, console.file.getvalue()
+        return found, capsys.readouterr().out
 
     found, text = told(240)
     assert (found.n_train, found.n_train_given) == (40, 240)
