@@ -1,6 +1,9 @@
 """Noisy kernels against Aer's density-matrix simulator."""
 
 import importlib
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,9 +12,16 @@ from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit_aer.noise import NoiseModel
 
 from aqka.backends.aer import AerBackend, depolarising_noise
-from aqka.core import ShotPlan
+from aqka.core import PointPlan, ShotPlan
 from aqka.errors import InputError
-from tests.backends.noisy_kernels import assert_as_aer, custom_noise, points
+from tests.backends.aer_sampling import AerSamplingBackend
+from tests.backends.noisy_kernels import (
+    all_pairs,
+    assert_as_aer,
+    assert_binomial,
+    custom_noise,
+    points,
+)
 
 
 @pytest.mark.parametrize("n_qubits", [3, 4])
@@ -97,3 +107,80 @@ def test_without_aer_the_message_says_how_to_get_it(monkeypatch):
         AerBackend(points(2, 2), noise=object())
     with pytest.raises(InputError, match=r"pip install 'aqka\[aer\]'"):
         depolarising_noise()
+
+
+def test_both_routes_draw_from_one_distribution():
+    X, plan = points(20, 3, seed=5), all_pairs(20, [300, 400])
+    exact = AerBackend(X, noise=custom_noise(), seed=1)
+    sampled = AerSamplingBackend(X, noise=custom_noise(), seed=1)
+    chance = exact.kernel()[plan.rows, plan.cols]
+    for backend in (exact, sampled):
+        hits = backend.collect(backend.submit(plan, "t"))
+        assert_binomial(hits, plan.shots, chance)
+
+
+def test_both_routes_agree_on_a_device(heron):
+    device, _ = heron
+    X, plan = points(12, 3, seed=6), all_pairs(12, 500)
+    chance = AerBackend(X, noise=device).kernel()[plan.rows, plan.cols]
+    sampled = AerSamplingBackend(X, noise=device)
+    assert_binomial(sampled.collect(sampled.submit(plan, "t")), plan.shots, chance)
+
+
+def test_sampled_top_ups_of_a_pair_are_independent():
+    X, noise = points(2, 2), depolarising_noise()
+    chance = AerBackend(X, noise=noise).kernel()[0, 1]
+    backend = AerSamplingBackend(X, noise=noise)
+    # The same pair many times in a plan, with different shots, and under many tags.
+    plan = ShotPlan([0] * 9, [1] * 9, [50, 50, 50, 60, 60, 60, 70, 70, 70])
+    hits = np.stack([backend.collect(backend.submit(plan, f"t{k}")) for k in range(40)])
+    assert_binomial(hits.ravel(), np.tile(plan.shots, 40), chance)
+    # Shared randomness would show in the sums, whose variance it raises.
+    assert_binomial(hits.sum(axis=1), np.full(40, plan.total), chance)
+
+
+def test_sampled_hits_fit_the_plan_and_repeat(monkeypatch):
+    monkeypatch.setattr("tests.backends.aer_sampling._SHOTS_A_RUN", 10)
+    X, plan = points(3, 2), ShotPlan([0, 1, 0, 2, 2], [0, 2, 2, 2, 1], [4, 0, 1, 4, 4])
+    noiseless = AerSamplingBackend(X, noise=NoiseModel())
+    hits = noiseless.collect(noiseless.submit(plan, "t"))
+    assert (hits <= plan.shots).all()
+    assert hits[[0, 3]].tolist() == [4, 4]
+    again = AerSamplingBackend(X, noise=NoiseModel())
+    np.testing.assert_array_equal(again.collect(again.submit(plan, "t")), hits)
+    empty = ShotPlan([], [], [])
+    assert len(noiseless.collect(noiseless.submit(empty, "e"))) == 0
+
+
+FINGERPRINT = """
+from aqka.backends import AerBackend, depolarising_noise
+print(AerBackend([[0.1, 0.2]], noise=depolarising_noise(0.02), design={design!r}).fingerprint())
+"""
+
+
+@pytest.mark.parametrize("design", ["pairs", "points"])
+def test_fingerprints_tell_noise_apart_the_same_in_every_process(design):
+    prints = [
+        subprocess.run(
+            [sys.executable, "-c", FINGERPRINT.format(design=design)],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout.strip()
+        for seed in ("1", "2")
+    ]
+    assert prints[0] == prints[1]
+    noise = depolarising_noise(0.03)
+    other = AerBackend([[0.1, 0.2]], noise=noise, design=design).fingerprint()
+    assert other.partition("noise=")[0] == prints[0].partition("noise=")[0]
+    assert other != prints[0]
+
+
+def test_points_of_more_qubits_than_a_kernel_could_hold_are_refused_only_for_pairs(monkeypatch):
+    monkeypatch.setattr("aqka.backends.aer._LARGEST_BYTES", 8 * 4**2 * 3)
+    with pytest.raises(InputError, match="take fewer points or fewer qubits"):
+        AerBackend(points(4, 2), noise=depolarising_noise())
+    backend = AerBackend(points(4, 2), noise=depolarising_noise(), design="points")
+    plan = PointPlan([0, 3], [0, 0], [5, 5], [[2, 2]])
+    plan.checked(backend.collect(backend.submit(plan, "t")))

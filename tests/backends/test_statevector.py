@@ -1,3 +1,5 @@
+"""States, fidelities and the ZZ map against dense circuits."""
+
 import pickle
 import sys
 
@@ -7,7 +9,7 @@ from qiskit.circuit.library import zz_feature_map
 
 from aqka import InputError
 from aqka.backends.circuits import zz_feature_map as our_zz_map
-from aqka.backends.statevector import StatevectorBackend
+from aqka.backends.statevector import StatevectorBackend, zz_kernel, zz_states
 from aqka.core import ShotPlan
 from tests.backends.reference_states import assert_agrees, reference
 
@@ -65,3 +67,55 @@ def test_thirty_columns_are_refused_with_the_qubits_they_need_and_pca():
         StatevectorBackend(X)
     with pytest.raises(InputError, match=r"PCA\(4\)"):
         QuantumRidgeClassifier(budget=2000).fit(X, y)
+
+
+def test_square_kernel_is_exactly_symmetric_within_bounds_over_many_tiles():
+    X = np.random.default_rng(7).normal(size=(1100, 3))
+    X[1] = X[0]
+    kernel = StatevectorBackend(X).kernel()
+    assert np.array_equal(kernel, kernel.T)
+    assert np.all(kernel.diagonal() == 1.0)
+    assert kernel.min() >= 0
+    assert kernel.max() <= 1
+    assert kernel[0, 1] == pytest.approx(1.0, abs=1e-12)
+    some = X[[3, 700, 1099]]
+    block = StatevectorBackend(some, columns=X).kernel()
+    np.testing.assert_allclose(kernel[[3, 700, 1099]], block, rtol=0, atol=1e-12)
+
+
+def dense_zz_state(x):
+    """The same map gate by gate with dense matrices."""
+    n = len(x)
+    hadamard = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+    z = np.diag([1.0, -1.0])
+
+    def on(gates):
+        full = np.eye(1)
+        for q in reversed(range(n)):  # qubit 0 is the least significant bit
+            full = np.kron(full, gates.get(q, np.eye(2)))
+        return full
+
+    state = np.zeros(2**n, dtype=complex)
+    state[0] = 1
+    for _ in range(2):
+        state = on(dict.fromkeys(range(n), hadamard)) @ state
+        for q in range(n):  # P(2x) = exp(i 2x (1 - Z)/2)
+            state = np.exp(1j * 2 * x[q] * (1 - np.diag(on({q: z}))) / 2) * state
+        for q in range(n - 1):
+            angle = 2 * (np.pi - x[q]) * (np.pi - x[q + 1])
+            state = np.exp(1j * angle * (1 - np.diag(on({q: z, q + 1: z}))) / 2) * state
+    return state
+
+
+@pytest.mark.parametrize("n_qubits", [1, 2, 4])
+def test_zz_states_equal_a_dense_circuit(n_qubits):
+    x = np.random.default_rng(0).uniform(0, np.pi, size=(5, n_qubits))
+    expected = np.array([dense_zz_state(row) for row in x])
+    np.testing.assert_allclose(zz_states(x), expected, atol=1e-12)
+    overlaps = np.abs(expected[:2] @ expected.conj().T) ** 2
+    np.testing.assert_allclose(zz_kernel(x[:2], x), overlaps, atol=1e-12)
+
+
+def test_zz_kernel_is_that_of_the_qiskit_circuit():
+    x = np.random.default_rng(1).uniform(0, np.pi, size=(20, 4))
+    np.testing.assert_allclose(zz_kernel(x), StatevectorBackend(x).kernel(), atol=1e-12)

@@ -13,7 +13,7 @@ from aqka.cli.stopping import BAD_INPUT, BUSY, DISK_FULL, exit_code
 from aqka.errors import InputError
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.directory import hold_run
-from aqka.sweep.store import Store
+from aqka_research.sweep.store import Store
 from tests.cli.in_process import call
 from tests.report.runs import finished_run, interrupted_run
 from tests.study.helpers import aqka, write_study

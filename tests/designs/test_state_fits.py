@@ -11,7 +11,7 @@ from aqka.core import Problem
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.designs import Fidelity, Points, state_fits
-from aqka.designs.state_fits import StateFits, fit_states_on_all_cores
+from aqka.designs.state_fits import StateFits
 from aqka.estimates import states
 from aqka.estimates.states import fit_states
 from aqka.readouts import make_readout
@@ -47,13 +47,13 @@ def check_same_bits(found, expected):
 
 
 @pytest.mark.parametrize("rank", [1, 2])
-def test_states_fitted_in_pieces_are_those_fitted_together(tmp_path, monkeypatch, rank):
+def test_states_fitted_in_pieces_are_those_fitted_together(monkeypatch, rank):
     cut_finely(monkeypatch)
     table = counts(30)
     confusion = np.tile([[0.95, 0.1], [0.05, 0.9]], (2, 1, 1))
     start = None if rank == 1 else fit_states(table, confusion=confusion)
     whole = fit_states(table, rank, start, confusion)
-    pieces = fit_states_on_all_cores(table, tmp_path, rank, start, confusion, workers=1)
+    pieces = StateFits(workers=1)(table, rank, start, confusion)
     check_same_bits(pieces, whole)
     np.testing.assert_array_equal(pieces.confusion, whole.confusion)
 
@@ -66,23 +66,23 @@ def test_cells_are_whole_batches_of_the_fit():
         assert size * rank * table.n_settings * 2**n_qubits <= 2**20
 
 
-def test_worker_processes_find_the_same_bits(tmp_path, monkeypatch):
+def test_worker_processes_find_the_same_bits(monkeypatch):
     cut_finely(monkeypatch)
     table = counts(13)
-    there = fit_states_on_all_cores(table, tmp_path, workers=2)
+    there = StateFits(workers=2)(table)
     check_same_bits(there, fit_states(table))
 
 
 @pytest.fixture
 def sweeps(monkeypatch):
-    """Points of each fit that went through the sweep engine."""
-    found = []
+    """Points of each fit that went to worker processes."""
+    found, on_cores = [], StateFits._on_cores
 
-    def fit_and_note(table, *arguments, **options):
-        found.append(table.n_points)
-        return fit_states_on_all_cores(table, *arguments, **options)
+    def fit_and_note(self, parts):
+        found.append(sum(part[0].n_points for part in parts))
+        return on_cores(self, parts)
 
-    monkeypatch.setattr(state_fits, "fit_states_on_all_cores", fit_and_note)
+    monkeypatch.setattr(StateFits, "_on_cores", fit_and_note)
     return found
 
 
@@ -153,27 +153,7 @@ def test_a_script_without_a_guard_is_run_once(tmp_path):
     assert (done.stdout, done.stderr) == ("begun\nTrue\n", "")
 
 
-def test_a_stopped_fit_goes_on_and_other_counts_begin_anew(tmp_path, monkeypatch):
-    cut_finely(monkeypatch, points=10)
-    table, fits = counts(30), []
-
-    def fit_and_count(part, *arguments):
-        fits.append(part.n_points)
-        if len(fits) == 3:
-            raise KeyboardInterrupt
-        return fit_states(part, *arguments)
-
-    monkeypatch.setattr(state_fits, "fit_states", fit_and_count)
-    with pytest.raises(KeyboardInterrupt):
-        fit_states_on_all_cores(table, tmp_path, workers=1)
-    found = fit_states_on_all_cores(table, tmp_path, workers=1)
-    assert fits == [10, 10, 10, 10]
-    check_same_bits(found, fit_states(table))
-    other = fit_states_on_all_cores(counts(30, seed=1), tmp_path, workers=1)
-    assert len(fits) == 7
-    assert np.abs(other.kernel() - found.kernel()).max() > 0.1
-
-
-def test_points_without_shots_are_refused(tmp_path):
+def test_points_without_shots_are_refused(monkeypatch):
+    cut_finely(monkeypatch)
     with pytest.raises(InputError, match="point 0 has none"):
-        fit_states_on_all_cores(PointTable(2, SETTINGS), tmp_path, workers=1)
+        StateFits(workers=1)(PointTable(2, SETTINGS))

@@ -1,13 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
-from aqka import InputError, MatrixBackend, Problem, Schedule, acquire
-from aqka.designs import KernelEstimate, PairEstimate
+from aqka import InputError, MatrixBackend, Problem, Schedule, StatevectorBackend, acquire
+from aqka.core import FAIR, Landmarks
+from aqka.designs import KernelEstimate, PairEstimate, Points, Projected, point_kernel_names
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum, project_psd
-from aqka.readouts import make_readout
+from aqka.readouts import FittedHead, make_readout, readout_names
 from aqka.readouts.ridge_kfold import RidgeKfold, kfold_errors
 from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo
 from tests.conftest import make_kernel, make_labels, make_noisy_kernel
@@ -124,6 +127,59 @@ def test_test_kernels_must_be_numbers():
     for wrong in ([[np.nan] * 4], [["a"] * 4], [[1j] * 4], [[1.0], [1.0, 2.0]]):
         with pytest.raises(InputError, match="test_kernel"):
             head.predict(wrong)
+
+
+def test_a_head_is_named_by_its_counts_labels_and_settings_and_by_no_computed_number():
+    y, zero = make_labels(9), replace(FAIR, unseen="zero")
+    tables = [acquire(MatrixBackend(make_kernel(9), seed=s), y, 900).table for s in (0, 0, 1)]
+
+    def fitted(readout="ridge-loo", table=tables[0], y=y, points=None, keep=True, **options):
+        problem = Problem(y, **options)
+        landmarks = None if points is None else Landmarks(np.array(points), keep)
+        return make_readout(readout).fit(PairEstimate(table, problem, landmarks), problem)
+
+    head = fitted()
+    moved = replace(head, alpha=head.alpha * (1 + 1e-9), intercept=head.intercept + 1e-9)
+    of_another_processor = RidgeLoo(grid=tuple(np.nextafter(RIDGE_GRID, 1.0).tolist()))
+    same = (head, fitted(table=tables[1]), moved, fitted(of_another_processor))
+    assert len({one.identity for one in same}) == 1
+    others = [
+        *(fitted(name) for name in readout_names()),  # its own among them
+        fitted(RidgeLoo(grid=(0.1, 1.0))),
+        fitted(table=tables[2]),
+        fitted(y=-y),
+        fitted(ridge=0.02),
+        fitted(reading=zero),
+        fitted(points=[0, 1]),
+        fitted(points=[0, 1], keep=False),
+        fitted(points=[0, 2]),
+        make_readout("ridge-loo").fit(KernelEstimate(fitted().estimate.kernel), Problem(y)),
+    ]
+    assert len({other.identity for other in others}) == len(others)
+
+
+def test_a_head_that_no_readout_fitted_is_named_by_its_coefficients():
+    made = FittedHead(np.ones(3), np.array(0.0), KernelEstimate(np.eye(3)), 0.1, np.array([0, 1]))
+    changes = ({"alpha": np.array([1.0, 1.0, 2.0])}, {"intercept": np.array(0.5)})
+    assert len({made.identity, *(replace(made, **change).identity for change in changes)}) == 3
+    assert replace(made, alpha=np.nextafter(made.alpha, 2)).identity == made.identity
+
+
+def test_a_head_of_points_is_named_by_its_kernel_but_not_by_a_chosen_width():
+    x = np.random.default_rng(0).uniform(0, 2, size=(12, 2))
+    session = acquire(StatevectorBackend(x), make_labels(12), 12 * 400, design="points")
+    heads = [session.fit("ridge-loo", Points(name)) for name in point_kernel_names()]
+    heads += [session.fit("ridge-loo", Points(Projected(gamma=g))) for g in (0.3, 0.4)]
+    assert len({head.identity for head in heads}) == len(heads) == 8
+    projected = heads[2]
+    kernel = projected.estimate.kernel_of_points
+    assert kernel.gamma is not None
+    before = projected.identity
+    projected.estimate.kernel_of_points = replace(kernel, gamma=kernel.gamma * (1 + 1e-12))
+    assert projected.identity == before
+    confused = replace(kernel, confusion=np.tile([[0.95, 0.1], [0.05, 0.9]], (2, 1, 1)))
+    projected.estimate.kernel_of_points = confused
+    assert projected.identity != before
 
 
 def test_two_points_can_be_read():

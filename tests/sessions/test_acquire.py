@@ -7,7 +7,7 @@ from sklearn.preprocessing import minmax_scale
 
 from aqka import InputError, JobError, MatrixBackend, Problem, StatevectorBackend, acquire
 from aqka.backends import MatrixProductBackend
-from aqka.core import OutcomeCounts
+from aqka.core import OutcomeCounts, PairTable
 from aqka.designs import Pairs, Points
 from aqka.runs import Patience
 from aqka.runs.audit import verify
@@ -18,46 +18,39 @@ X, Y = make_moons(40, noise=0.15, random_state=0)
 X = minmax_scale(X, (1.5, 3.1))
 
 
+COUNTS = ("shots", "cells", "outcomes", "counts")
+
+
 class Interrupted(Exception):
     pass
 
 
 def same(first, second):
-    return all(
-        np.array_equal(getattr(first, name), getattr(second, name))
-        for name in ("shots", "cells", "outcomes", "counts")
-    )
+    names = ("shots", "hits") if isinstance(first, PairTable) else COUNTS
+    return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)
 
 
+@pytest.mark.parametrize("design", ["pairs", "points"])
 @pytest.mark.parametrize("allocator", ["uniform", "aqka"])
-def test_a_run_goes_on_bit_for_bit_where_it_was_interrupted(tmp_path, allocator):
-    options = {"design": "points", "allocator": allocator, "seed": 3}
-    whole = acquire(StatevectorBackend(X, seed=5), Y, 4001, **options)
+def test_a_run_goes_on_bit_for_bit_where_it_was_interrupted(tmp_path, design, allocator):
+    def run(**spend):
+        backend = StatevectorBackend(X, seed=5)
+        return acquire(backend, Y, 4001, allocator, design=design, seed=3, **spend)
 
     def stop(session):
         raise Interrupted
 
-    for _ in range(whole.rounds_total):
-        try:
-            acquire(
-                StatevectorBackend(X, seed=5),
-                Y,
-                4001,
-                **options,
-                directory=tmp_path,
-                on_round=stop,
-            )
-        except Interrupted:
-            continue
-    resumed = acquire(StatevectorBackend(X, seed=5), Y, 4001, **options, directory=tmp_path)
+    whole = run()
+    for _ in range(whole.rounds_total - 1):
+        with pytest.raises(Interrupted):
+            run(directory=tmp_path, on_round=stop)
+    resumed = run(directory=tmp_path)
     assert same(whole.table, resumed.table)
     assert whole.table.total == 4001
-    assert verify(
-        tmp_path
-    ).summary == f"sound: {whole.rounds_total} rounds, 4001 of 4001 shots, finished".replace(
-        "1 rounds", "1 round"
-    )
-    assert same(point_table_of(tmp_path), whole.table)
+    rounds = "1 round" if whole.rounds_total == 1 else f"{whole.rounds_total} rounds"
+    assert verify(tmp_path).summary == f"sound: {rounds}, 4001 of 4001 shots, finished"
+    exported = table_of(tmp_path).table if design == "pairs" else point_table_of(tmp_path)
+    assert same(exported, whole.table)
 
 
 def test_another_run_of_points_or_pairs_is_refused(tmp_path):

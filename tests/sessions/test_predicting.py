@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import InputError, JobError, LedgerError, MatrixBackend, acquire
+from aqka import InputError, JobError, LedgerError, MatrixBackend, StatevectorBackend, acquire
 from aqka.designs import KernelEstimate, Never, Settle
 from aqka.insight import with_total_interval
 from aqka.readouts import FittedHead
@@ -231,23 +231,45 @@ def test_total_intervals_hold_those_of_the_test_shots():
     assert np.all(found.total_high >= found.high)
 
 
-def test_a_stopped_prediction_of_values_goes_on_and_buys_nothing_twice(tmp_path):
-    head, block = make_head(), make_block()
-    backend = MatrixBackend(block, rectangular=True)
+@pytest.mark.parametrize("stop", [Settle(), Never(looks=4)])
+@pytest.mark.parametrize("design", ["pairs", "points"])
+def test_a_stopped_prediction_goes_on_and_buys_nothing_twice(tmp_path, design, stop):
+    points = np.random.default_rng(0).uniform(0, 3, (18, 2))
+    head = acquire(StatevectorBackend(points[:12]), np.arange(12) % 2, 6000, design=design).fit()
+    backend = StatevectorBackend(points[12:], columns=points[:12] if design == "pairs" else None)
 
-    def stop(session):
+    def interrupt(session):
         if session.round == 2:
             raise KeyboardInterrupt
 
-    whole = predict(head, backend, 5000, stop=Never())
+    whole = predict(head, backend, 5000, stop=stop)
     with pytest.raises(KeyboardInterrupt):
-        predict(head, backend, 5000, stop=Never(), directory=tmp_path, on_round=stop)
-    found = predict(head, backend, 5000, stop=Never(), directory=tmp_path)
-    np.testing.assert_array_equal(found.table.hits, whole.table.hits)
+        predict(head, backend, 5000, stop=stop, directory=tmp_path, on_round=interrupt)
+    found = predict(head, backend, 5000, stop=stop, directory=tmp_path)
+    np.testing.assert_array_equal(found.f, whole.f)
+    np.testing.assert_array_equal(found.shots, whole.shots)
     assert verify(tmp_path).sound
-    assert verify(tmp_path).shots == 5000
+    assert verify(tmp_path).finished
+    assert verify(tmp_path).shots == found.shots.sum() <= 5000
     with pytest.raises(LedgerError, match="these differ: budget"):
-        predict(head, backend, 6000, stop=Never(), directory=tmp_path)
+        predict(head, backend, 6000, stop=stop, directory=tmp_path)
+    with pytest.raises(LedgerError, match="these differ: stop"):
+        predict(head, backend, 5000, stop=Settle(0.04), directory=tmp_path)
+
+
+def test_the_stop_rule_says_how_often_one_looks():
+    head = make_head()
+    looks = {None: 12, Settle(looks=1): 1, Settle(looks=3): 3, Never(): 4, Never(looks=1): 1}
+    for stop, rounds in looks.items():
+        session = Predicting(head, TEST, 10**5, stop=stop)
+        assert len(session.new.milestones) == rounds
+        assert session.new.milestones[-1] == 10**5
+    kernel, classes = KernelEstimate(np.eye(2)), np.array(["no", "yes"])
+    far = FittedHead(np.array([1.0, -1.0]), np.array(0.0), kernel, 0.1, classes)
+    session = Predicting(far, 2, 2000, stop=Settle(looks=1))
+    play(session, np.array([[0.9, 0.1], [0.5, 0.5]]))
+    assert (session.round, session.settled.tolist()) == (1, [True, False])
+    assert session.result().labels[0] == "yes"
 
 
 def kinds(directory):

@@ -2,7 +2,6 @@ import json
 
 import distributed
 
-from aqka.sweep.store import to_json
 from aqka_research.paper_reading import LITERAL, PaperReading
 from aqka_research.read_runs import forget_runs
 from aqka_research.reproduce.experiments import make_experiment
@@ -12,6 +11,7 @@ from aqka_research.reproduce.reading_sweep import (
     run_sweep,
     sweep_cells,
 )
+from aqka_research.sweep.store import to_json
 
 KNOWN = PaperReading(diagonal="known")
 WIDER = PaperReading(width="0.05")

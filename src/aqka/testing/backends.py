@@ -9,7 +9,6 @@ from scipy.stats import binom, chi2, norm
 from aqka._util.arrays import FloatArray, as_kernel
 from aqka.core.plans import ShotPlan
 from aqka.errors import InputError
-from aqka.testing._plans import every_pair, run_plan, small_plan
 from aqka.testing.backend_parts import (
     MakeBackend,
     check_description,
@@ -17,6 +16,9 @@ from aqka.testing.backend_parts import (
     check_recovery,
     check_stable_fingerprint,
     check_usage,
+    every_pair,
+    run_plan,
+    small_plan,
 )
 
 FALSE_ALARM = 1e-6

@@ -11,6 +11,7 @@ from qiskit.circuit.library import (
     UnitaryGate,
     get_standard_gate_name_mapping,
     standard_gates,
+    zz_feature_map,
 )
 from qiskit.quantum_info import SparsePauliOp, random_unitary
 
@@ -161,3 +162,32 @@ def test_operation_that_cannot_be_unfolded(operation, name):
     circuit.append(operation(x), [0])
     with pytest.raises(InputError, match=name):
         StatevectorBackend([[0.5], [0.0]], circuit).kernel()
+
+
+@pytest.mark.parametrize("angle", [lambda a: 1 / a, lambda a: a.log()])
+def test_angles_without_a_value(angle):
+    x = Parameter("x")
+    circuit = QuantumCircuit(1)
+    circuit.rx(angle(x), 0)
+    with pytest.raises(InputError, match="angle"):
+        StatevectorBackend([[0.5], [0.0]], circuit).kernel()
+
+
+def test_columns_follow_the_order_of_the_circuits_parameters():
+    b, a = Parameter("b"), Parameter("a")
+    circuit = QuantumCircuit(1)
+    circuit.ry(b, 0)
+    circuit.rz(a, 0)
+    assert [p.name for p in circuit.parameters] == ["a", "b"]
+    state = StatevectorBackend([[0.4, 0.9]], circuit).states()[0]
+    np.testing.assert_allclose(np.abs(state), [np.cos(0.45), np.sin(0.45)])
+
+
+def test_many_chunks_of_points():
+    X = np.random.default_rng(8).normal(size=(61, 11))  # 61 points, chunks of 32
+    backend = StatevectorBackend(X)
+    circuit = zz_feature_map(11, reps=2, entanglement="linear")
+    picked = [0, 31, 32, 60]
+    np.testing.assert_allclose(
+        backend.states()[picked], reference(circuit, X[picked]), rtol=0, atol=1e-12
+    )

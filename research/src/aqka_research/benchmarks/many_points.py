@@ -8,7 +8,6 @@ which a device would do, is not timed.
 import multiprocessing
 import os
 import resource
-import tempfile
 import threading
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,7 +22,7 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
-from aqka.designs.state_fits import fit_states_on_all_cores
+from aqka.designs.state_fits import StateFits
 from aqka.maths.product_bases import ProductBases
 from aqka.maths.spectrum import FeatureSpectrum
 from aqka.maths.state_features import expectations, observable
@@ -108,8 +107,7 @@ def run() -> ManyPoints:
     memory = PeakMemory()
     memory.start()
     begin, cpu_begin = perf_counter(), cpu_seconds()
-    with tempfile.TemporaryDirectory() as directory:
-        states = fit_states_on_all_cores(table, directory)
+    states = StateFits()(table)
     fitted = perf_counter()
     train, new = states.vectors[:, :N_TRAIN], states.subset(np.arange(N_TRAIN, len(x)))
     spectrum = FeatureSpectrum.of(states.subset(np.arange(N_TRAIN)).features())

@@ -20,10 +20,10 @@ from aqka.designs import Fidelity, Never, Points, Projected, Settle
 from aqka.readouts import FittedHead
 from aqka.runs.driver import drive
 from aqka.sessions import Training, predict
-from aqka.sweep.cells import run_cells
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.compare.total import total_tasks
 from aqka_research.suite import SUITE, QuantumTask
+from aqka_research.sweep.cells import run_cells
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 FIDELITY, PROJECTED, NOISY, CLASSES = "fidelity", "projected", "fidelity, noise", "three classes"
 SHOTS = {

@@ -10,13 +10,13 @@ from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
 from aqka.demo.tasks import Task
 from aqka.errors import InputError
 from aqka.sessions import acquire
-from aqka.sweep.cells import OnCell, run_cells
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.compare.findings import Comparison
 from aqka_research.compare.tasks import TASKS
 from aqka_research.results import Results, Row
 from aqka_research.spending import EXACT, MAJORITY, decision_row, exact_decision
 from aqka_research.suite import SUITE, half_of_suite
+from aqka_research.sweep.cells import OnCell, run_cells
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 SHOTS_PER_PAIR = (0.3, 1.0, 3.0, 10.0, 30.0)
 BASELINE_SHOTS_PER_PAIR = (0.1, *SHOTS_PER_PAIR, 100.0, 300.0, 1000.0)
@@ -122,7 +122,7 @@ def compare(
     workers: int | None = None,
     on_cell: OnCell | None = None,
 ) -> Comparison:
-    """Run the methods on every task and budget; see :func:`~aqka.sweep.cells.run_cells`.
+    """Run the methods on every task and budget; see :func:`~aqka_research.sweep.cells.run_cells`.
 
     ``methods`` are written ``"allocator + readout"``; None takes all of :data:`METHODS`.
     """

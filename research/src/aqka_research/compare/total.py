@@ -25,10 +25,10 @@ from aqka.core.settings import choose_settings
 from aqka.designs import Fidelity, KernelEstimate, PairEstimate, Points
 from aqka.designs.pairs import row_prior
 from aqka.readouts import FittedHead, make_readout
-from aqka.sweep.cells import OnCell, run_cells
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.compare.total_findings import BASELINE, OURS, POINTS, TotalFindings
 from aqka_research.suite import SUITE, QuantumTask, half_of_suite
+from aqka_research.sweep.cells import OnCell, run_cells
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 READOUTS = {BASELINE: "ridge-loo", OURS: "ridge-noise"}
 SEEDS = 6
@@ -179,7 +179,7 @@ def compare_totals(
     workers: int | None = None,
     on_cell: OnCell | None = None,
 ) -> TotalFindings:
-    """Measure agreement of pairs and points on tasks; see :func:`~aqka.sweep.cells.run_cells`.
+    """Measure agreement of pairs and points on tasks.
 
     ``device`` is a fake device of IBM's whose noise the counts have; None is for none.
     """

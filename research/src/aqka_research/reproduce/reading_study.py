@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqka._util.files import as_json, write_atomically
-from aqka.sweep.cells import OnCell, finished_cells
-from aqka.sweep.store import Cell
 from aqka_research.paper_reading import PaperReading
 from aqka_research.reproduce.claims import Judgement
 from aqka_research.reproduce.reading_design import EXPERIMENTS
@@ -28,6 +26,8 @@ from aqka_research.reproduce.reading_verdicts import (
 from aqka_research.reproduce.reproduction import STORE as PROTOCOL_STORE
 from aqka_research.reproduce.reproduction import Reproduction, Setup, reproduce, set_up
 from aqka_research.results import Results
+from aqka_research.sweep.cells import OnCell, finished_cells
+from aqka_research.sweep.store import Cell
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -76,7 +76,7 @@ class ReadingStudy:
 
 @dataclass(frozen=True)
 class HowToRun:
-    """Where and how cells are run: see :func:`~aqka.sweep.cells.run_cells`.
+    """Where and how cells are run: see :func:`~aqka_research.sweep.cells.run_cells`.
 
     With ``so_far`` nothing is run but the best reading, on the seeds that are finished.
     """

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqka.sweep.cells import OnCell, cell_seconds, finished_cells, run_cells
-from aqka.sweep.store import Cell, Result, stable_name, to_json
 from aqka_research.paper_reading import LEVELS, PaperReading
 from aqka_research.read_runs import forget_runs
 from aqka_research.reproduce.experiments import make_experiment
 from aqka_research.reproduce.reading_design import EXPERIMENTS
 from aqka_research.results import Results, Row
+from aqka_research.sweep.cells import OnCell, cell_seconds, finished_cells, run_cells
+from aqka_research.sweep.store import Cell, Result, stable_name, to_json
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqka._util.files import as_json, write_atomically
-from aqka.sweep.cells import OnCell, cell_seconds, run_cells
-from aqka.sweep.store import Cell
 from aqka_research.protocols import BALANCED, reading_of
 from aqka_research.reproduce.claims import Judgement
 from aqka_research.reproduce.experiments import Experiment, as_parameters, make_experiment
 from aqka_research.reproduce.experiments._base import Parameters
 from aqka_research.results import Results
+from aqka_research.sweep.cells import OnCell, cell_seconds, run_cells
+from aqka_research.sweep.store import Cell
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aqka._util.arrays import as_count
-from aqka.sweep.store import Cell, Result
 from aqka_research.reproduce.claims import Claim
 from aqka_research.results import Results
+from aqka_research.sweep.store import Cell, Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,6 @@ import numpy as np
 from aqka.allocators.aqka import ridge_gradient
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.protocols import reading_of
 from aqka_research.reproduce.claims import Claim, above, at_most, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -22,6 +21,7 @@ from aqka_research.reproduce.experiments._stated import (
 )
 from aqka_research.results import Estimate, Results, Row, lowest
 from aqka_research.spending import baseline_rows, rows_per_pair
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,6 @@ from aqka._util import colours
 from aqka._util.arrays import FloatArray
 from aqka.demo.tasks import Task
 from aqka.insight.diagnostics import diagnose
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.chosen_tasks import planted_rbf
 from aqka_research.reproduce.claims import Claim, above, below, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -17,6 +16,7 @@ from aqka_research.reproduce.experiments._real import CHOSEN, DATA, real_task
 from aqka_research.reproduce.experiments._stated import Because, direction
 from aqka_research.results import Estimate, Results, Row
 from aqka_research.spending import EXACT, MAJORITY, baseline_rows, n_pairs, rows_per_pair, spend
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

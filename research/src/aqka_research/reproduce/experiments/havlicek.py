@@ -8,7 +8,6 @@ import numpy as np
 
 from aqka.demo.tasks import Task
 from aqka.readouts import labels_of
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.chosen_tasks import labelled
 from aqka_research.protocols import task_choices
 from aqka_research.reproduce.claims import Claim, factor, within
@@ -24,6 +23,7 @@ from aqka_research.spending import (
     exact_decision,
     n_pairs,
 )
+from aqka_research.sweep.store import Cell, Result, stable_name
 from aqka_research.tasks import ad_hoc
 
 if TYPE_CHECKING:

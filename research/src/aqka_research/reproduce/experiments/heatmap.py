@@ -9,12 +9,12 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators.aqka import AqkaOracle
 from aqka.allocators.baselines import Uniform
 from aqka.allocators.schedule import Schedule
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.chosen_tasks import planted_rbf
 from aqka_research.reproduce.claims import Claim, at_most, factor, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.results import Estimate, Results, Row
 from aqka_research.spending import spend
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

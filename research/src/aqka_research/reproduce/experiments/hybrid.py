@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, above
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._notes import levels_note
@@ -10,6 +9,7 @@ from aqka_research.reproduce.experiments._planted import BUDGETS, LARGEST, plant
 from aqka_research.reproduce.experiments._stated import direction, stated_gain
 from aqka_research.results import Estimate, Results, lowest
 from aqka_research.spending import EXACT, MAJORITY
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, ClassVar
 
 from aqka.allocators.schedule import Schedule
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, at_least, at_most
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._notes import levels_note
@@ -11,6 +10,7 @@ from aqka_research.reproduce.experiments._planted import planted_task
 from aqka_research.reproduce.experiments._stated import direction, largest_size, stated_gain
 from aqka_research.results import Estimate, Results, Row, highest, lowest
 from aqka_research.spending import baseline_rows, exact_decision, session_row, spend
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

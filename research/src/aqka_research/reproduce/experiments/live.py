@@ -11,7 +11,6 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators.schedule import ONE_SHOT
 from aqka.backends import Backend
 from aqka.planning.quotes import quote
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.paper_reading import is_reading
 from aqka_research.reproduce.claims import Claim, above, at_least, factor, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -27,6 +26,7 @@ from aqka_research.reproduce.experiments._two_arms import (
 from aqka_research.reproduce.measured_kernel import FAKE_HERON
 from aqka_research.results import Estimate, Results
 from aqka_research.spending import baseline_rows, n_pairs
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,6 @@ from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.baselines import Uniform
 from aqka.allocators.nystrom import Nystrom, NystromLeverage
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._notes import levels_note
@@ -20,6 +19,7 @@ from aqka_research.reproduce.experiments._stated import (
 )
 from aqka_research.results import Estimate, Results, Row, lowest
 from aqka_research.spending import EXACT, MAJORITY
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

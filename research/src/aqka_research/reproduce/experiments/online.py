@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, factor, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._notes import levels_note
@@ -19,6 +18,7 @@ from aqka_research.reproduce.experiments._two_arms import (
 from aqka_research.reproduce.measured_kernel import FAKE_HERON
 from aqka_research.results import Estimate, Results
 from aqka_research.spending import EXACT, MAJORITY, baseline_rows, n_pairs
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

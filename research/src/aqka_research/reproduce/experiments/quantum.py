@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.chosen_tasks import planted_quantum
 from aqka_research.reproduce.claims import Claim, above, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -13,6 +12,7 @@ from aqka_research.reproduce.experiments._planted import BUDGETS, LARGEST
 from aqka_research.reproduce.experiments._stated import direction, stated_span
 from aqka_research.results import Estimate, Results, lowest
 from aqka_research.spending import EXACT, MAJORITY, all_rows, baseline_rows
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,6 @@ from aqka.readouts.ridge import Ridge
 from aqka.readouts.ridge_kfold import RidgeKfold
 from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo
 from aqka.sessions import Training
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, at_most, factor, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -21,6 +20,7 @@ from aqka_research.reproduce.experiments._planted import LARGEST, planted_task
 from aqka_research.reproduce.experiments._stated import direction, stated_gain
 from aqka_research.results import Estimate, Results, Row
 from aqka_research.spending import baseline_rows, decision_row, exact_decision, spend
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

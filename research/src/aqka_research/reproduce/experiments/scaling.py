@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.baselines import Bernoulli, Uniform
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.chosen_tasks import planted_rbf
 from aqka_research.paper_arms import TrueBernoulli
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.results import Estimate, Results, highest, lowest
 from aqka_research.spending import MAJORITY, all_rows, baseline_rows, n_pairs
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,6 @@ from aqka._util import colours
 from aqka.allocators import Allocator
 from aqka.allocators.aqka import Aqka
 from aqka.allocators.baselines import Shofar, Uniform
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, at_least, at_most
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._notes import levels_note
@@ -14,6 +13,7 @@ from aqka_research.reproduce.experiments._planted import BUDGETS, LARGEST, plant
 from aqka_research.reproduce.experiments._stated import direction, stated_gain
 from aqka_research.results import Estimate, Results, highest
 from aqka_research.spending import EXACT, MAJORITY
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

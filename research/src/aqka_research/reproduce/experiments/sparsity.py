@@ -13,7 +13,6 @@ from aqka.demo.tasks import Task
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.theory import planted_ceiling, training_loss
 from aqka.sessions import Training
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -27,6 +26,7 @@ from aqka_research.reproduce.experiments._planted import (
 from aqka_research.reproduce.experiments._stated import direction, stated_gain, stated_span
 from aqka_research.results import Estimate, Results, Row, highest, lowest
 from aqka_research.spending import EXACT, baseline_rows, exact_decision, session_row, spend
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,6 @@ from aqka.core.problem import Problem
 from aqka.demo.tasks import Task, plant
 from aqka.maths.sensitivity import solve_dual, svm_gradient
 from aqka.maths.spectrum import project_psd
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.protocols import task_choices
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most, below
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -30,6 +29,7 @@ from aqka_research.reproduce.measured_kernel import (
 )
 from aqka_research.results import Estimate, Results, highest, lowest
 from aqka_research.spending import EXACT, MAJORITY, baseline_rows, rows_per_pair
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

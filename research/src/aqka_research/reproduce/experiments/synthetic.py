@@ -3,7 +3,6 @@
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most, factor, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.reproduce.experiments._planted import (
@@ -16,6 +15,7 @@ from aqka_research.reproduce.experiments._planted import (
 )
 from aqka_research.results import Estimate, Results, highest, lowest
 from aqka_research.spending import EXACT, MAJORITY
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

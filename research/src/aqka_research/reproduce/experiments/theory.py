@@ -7,11 +7,11 @@ import numpy as np
 
 from aqka._util import colours
 from aqka.demo.tasks import planted_sparse
-from aqka.sweep.store import Cell, Result, stable_name
 from aqka_research.reproduce.claims import Claim, Rule, above, at_least, at_most, factor, within
 from aqka_research.reproduce.experiments import _theory_checks as checks
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
 from aqka_research.results import Estimate, Results, highest, lowest
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from aqka._util.arrays import as_count
 from aqka.errors import InputError
-from aqka.sweep.store import Cell, Result, Store, cell_key, entries, to_json, versions
-from aqka.sweep.workers import CellOutcome, in_this_process, on_cluster, on_local_cores
+from aqka_research.sweep.store import Cell, Result, Store, cell_key, entries, to_json, versions
+from aqka_research.sweep.workers import CellOutcome, in_this_process, on_cluster, on_local_cores
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -153,7 +153,7 @@ def _cores() -> int:
 
 def _importable_name(function: Callable[..., Any]) -> str:
     """Return the name of a function that another process can import: its stable name if it has
-    one (:func:`~aqka.sweep.store.stable_name`), else ``module:name``."""
+    one (:func:`~aqka_research.sweep.store.stable_name`), else ``module:name``."""
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", "")
     found = getattr(importlib.import_module(module), name, None) if module else None

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from aqka.errors import InputError
-from aqka.sweep.store import Cell, Result, versions
+from aqka_research.sweep.store import Cell, Result, versions
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -11,14 +11,14 @@ import pytest
 from aqka.backends.statevector import zz_states
 from aqka.core import Problem
 from aqka.core.settings import choose_settings
-from aqka.designs.state_fits import StateFits
+from aqka.designs import Fidelity, Points, StateFits, state_fits
 from aqka.errors import InputError
 from aqka.estimates import states
-from aqka.sessions import FidelityOfPoints, state_fits
-from aqka.sweep.cells import run_cells
-from aqka.sweep.store import to_json
+from aqka.readouts import make_readout
+from aqka_research.sweep.cells import run_cells
+from aqka_research.sweep.store import to_json
+from research.tests.sweep import cell_functions
 from tests.estimates.points import measured
-from tests.sweep import cell_functions
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_a_client_can_be_given_and_stays_open(cluster):
     assert to_json(far) == to_json(run_cells(cell_functions.spectrum, cells, workers=1))
 
 
-def test_states_of_points_are_fitted_there_too(cluster, tmp_path, monkeypatch):
+def test_states_of_points_are_fitted_there_too(cluster, monkeypatch):
     settings, random = choose_settings(2, seed=0), np.random.default_rng(0)
     for module, name in ((states, "BATCH_AMPLITUDES"), (state_fits, "CELL_AMPLITUDES")):
         monkeypatch.setattr(module, name, 7 * len(settings) * 4)
@@ -84,10 +84,13 @@ def test_states_of_points_are_fitted_there_too(cluster, tmp_path, monkeypatch):
         for count in (40, 20)
     )
     problem = Problem(np.tile([0, 1], 20))
-    on_cluster = StateFits(scheduler=cluster.scheduler_address, directory=tmp_path / "shared")
-    far = FidelityOfPoints(fit_states=on_cluster).fit(table, problem, None)
-    near = FidelityOfPoints(fit_states=states.fit_states).fit(table, problem, None)
-    np.testing.assert_array_equal(far.states.vectors, near.states.vectors)
-    np.testing.assert_array_equal(far.operators, near.operators)
-    np.testing.assert_array_equal(far.decide(new), near.decide(new))
-    assert not list((tmp_path / "shared").iterdir())  # counts and states are cleared away
+    on_cluster = StateFits(scheduler=cluster.scheduler_address)
+    far, near = (
+        make_readout("ridge-loo").fit(
+            Points(Fidelity(fit_states=how)).read(table, problem), problem
+        )
+        for how in (on_cluster, states.fit_states)
+    )
+    np.testing.assert_array_equal(far.estimate.states.vectors, near.estimate.states.vectors)
+    np.testing.assert_array_equal(far.alpha, near.alpha)
+    np.testing.assert_array_equal(far.decide(new).f, near.decide(new).f)

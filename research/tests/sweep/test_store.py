@@ -2,10 +2,10 @@
 
 import json
 
-from aqka.sweep.cells import run_cells
-from aqka.sweep.store import to_json
-from tests.sweep import cell_functions
-from tests.sweep.cell_functions import cells
+from aqka_research.sweep.cells import run_cells
+from aqka_research.sweep.store import to_json
+from research.tests.sweep import cell_functions
+from research.tests.sweep.cell_functions import cells
 
 
 def test_a_store_line_says_where_a_result_comes_from(tmp_path):
@@ -14,7 +14,7 @@ def test_a_store_line_says_where_a_result_comes_from(tmp_path):
     (entry,) = map(json.loads, store.read_text().splitlines())
     assert entry["cell"] == {"seed": 0}
     assert entry["seed"] == 0
-    assert entry["function"] == "tests.sweep.cell_functions:spectrum"
+    assert entry["function"] == "research.tests.sweep.cell_functions:spectrum"
     assert set(entry["versions"]) == {"aqka", "numpy", "scipy", "python"}
     assert entry["seconds"] > 0
     assert entry["finished"].endswith("Z")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from aqka.sweep.cells import run_cells
-from aqka.sweep.store import Store, to_json
-from tests.sweep import cell_functions
-from tests.sweep.cell_functions import cells
+from aqka_research.sweep.cells import run_cells
+from aqka_research.sweep.store import Store, to_json
+from research.tests.sweep import cell_functions
+from research.tests.sweep.cell_functions import cells
 
 
 def test_a_worker_has_one_blas_thread():

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from aqka.errors import InputError
-from aqka.sweep.cells import run_cells
-from aqka.sweep.store import Store, to_json
-from tests.sweep import cell_functions
-from tests.sweep.cell_functions import cells
+from aqka_research.sweep.cells import run_cells
+from aqka_research.sweep.store import Store, to_json
+from research.tests.sweep import cell_functions
+from research.tests.sweep.cell_functions import cells
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_same_bits_and_order_for_any_number_of_workers(tmp_path):
@@ -54,9 +54,9 @@ def test_what_is_stored_is_not_run_again(tmp_path):
 
 SCRIPT = """
 import sys
-from aqka.sweep.cells import run_cells
-from tests.sweep import cell_functions
-from tests.sweep.cell_functions import cells
+from aqka_research.sweep.cells import run_cells
+from research.tests.sweep import cell_functions
+from research.tests.sweep.cell_functions import cells
 if __name__ == "__main__":
     cells = [{"seed": seed, "gate": sys.argv[2]} for seed in range(12)]
     run_cells(cell_functions.gated_spectrum, cells, sys.argv[1], workers=2)
@@ -68,7 +68,7 @@ def test_a_stopped_sweep_goes_on_and_ends_the_same(tmp_path, blow):
     script, store, gate = tmp_path / "sweep.py", tmp_path / "store.jsonl", tmp_path / "gate"
     gate.touch()
     script.write_text(SCRIPT)
-    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    paths = os.pathsep.join(map(str, (ROOT / "src", ROOT / "research/src", ROOT)))
     process = subprocess.Popen(
         [sys.executable, str(script), str(store), str(gate)],
         env={**os.environ, "PYTHONPATH": paths},
