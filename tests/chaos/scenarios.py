@@ -20,7 +20,7 @@ REFUSED, UNSOUND = "refused", "not sound"
 ALARMS = ("NOT sound", "is lost", "has lost", "damaged", "is not the", "belongs to", "missing")
 STATUS = ("shots", "budget", "rounds", "seen", "units", "gini", "accuracy", "started_at")
 REPORT = (
-    *("shots", "budget", "training_points", "pairs", "pairs_seen", "rounds", "diagnostics"),
+    *("shots", "budget", "training_points", "units", "units_seen", "rounds", "diagnostics"),
     *("noise_floor", "settings"),
 )
 

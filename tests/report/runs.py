@@ -20,8 +20,9 @@ HOSTILE_TEXT = "\"'><script>alert(4)</script></title></style>--><b>&lt;{{ 7 * 7 
 
 
 def with_quick_readout(text):
-    """The same study with a readout that is cross-validated in no time."""
-    return text.replace("[method]\n", '[method]\nallocator = "aqka"\nreadout = "ridge-kfold"\n')
+    """The same study on pairs, with a readout that is cross-validated in no time."""
+    method = '[method]\ndesign = "pairs"\nallocator = "aqka"\nreadout = "ridge-kfold"\n'
+    return text.replace("[method]\n", method)
 
 
 def finished_run(directory, text=None):

@@ -4,8 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from aqka.sessions.gaussian_points import ProjectedPoints
-from aqka.sessions.point_heads import FidelityOfPoints
 
 from aqka import StatevectorBackend, acquire
 from aqka.backends.statevector import zz_kernel, zz_states
@@ -14,6 +12,7 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
+from aqka.designs import Points
 from aqka.estimates import state_errors
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.maths.product_bases import ProductBases
@@ -58,9 +57,8 @@ def test_it_says_how_well_the_kernel_is_known(run):
 
 
 def test_shots_that_calibrated_the_readout_are_told(tmp_path):
-    acquire(
-        StatevectorBackend(X), Y, 3400, design="points", calibration_shots=400, directory=tmp_path
-    )
+    design = Points(calibration_shots=400)
+    acquire(StatevectorBackend(X), Y, 3400, design=design, directory=tmp_path)
     spent = words_by_question(run_report(tmp_path))["What was spent?"]
     assert "3,000 of 3,000 shots on 30 training points" in spent
     assert "400 more calibrated the readout." in spent
@@ -85,7 +83,7 @@ def test_a_run_that_was_cut_off_is_told_as_far_as_it_goes(tmp_path):
 
     backend, options = StatevectorBackend(X), {"design": "points", "directory": tmp_path / "run"}
     with pytest.raises(KeyboardInterrupt):
-        acquire(backend, Y, 30 * 90, "aqka-points", on_round=stop, **options)
+        acquire(backend, Y, 30 * 90, "aqka", on_round=stop, **options)
     report = run_report(tmp_path / "run")
     assert report.measured.kernel.shape == (30, 30)
     assert "call acquire() again" in words_by_question(report)["What to do next?"]
@@ -111,11 +109,15 @@ def test_above_eight_qubits_the_projected_kernel_is_told(tmp_path):
     assert "96 settings of 9 qubits" in run_page(report)
 
 
+def read_points(table):
+    return measured_points(table, lambda: Points().read(table, None))
+
+
 def test_points_with_too_few_shots_for_reduced_states_are_no_error():
     table = PointTable(3, choose_settings(9, seed=0))
     plan = even_plan([0, 1, 2], table.settings, shots_per_point=10)
     table.add(plan, OutcomeCounts(np.arange(len(plan)), np.zeros(len(plan), int), plan.shots))
-    assert measured_points(table, ProjectedPoints()).kernel is None
+    assert read_points(table).kernel is None
 
 
 def test_errors_of_mixed_states_and_what_is_too_much(monkeypatch):
@@ -125,12 +127,12 @@ def test_errors_of_mixed_states_and_what_is_too_much(monkeypatch):
     chances = 0.85 * clean + 0.15 / 4
     counts = random.multinomial(plan.shots, chances[plan.points, plan.settings])
     table.add(plan, OutcomeCounts.of_dense(counts))
-    found = measured_points(table, FidelityOfPoints())
+    found = read_points(table)
     assert "not those of pure states" in " ".join(found.sentences)
     above = np.triu_indices(14, k=1)
     z = (found.kernel - zz_kernel(X[:14]))[above] / found.errors[above]
     assert 0.6 < np.sqrt(np.mean(z**2)) < 1.5
     monkeypatch.setattr(state_errors, "MAX_BOOTSTRAP_OUTCOMES", 6 * 9 * 4 - 1)
-    assert measured_points(table.subset(range(6)), FidelityOfPoints()).median_error is None
+    assert read_points(table.subset(range(6))).median_error is None
     monkeypatch.setattr(module, "MAX_ASSESSED_POINTS", 13)
-    assert measured_points(table, FidelityOfPoints()).kernel is None
+    assert read_points(table).kernel is None

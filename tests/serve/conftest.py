@@ -17,7 +17,7 @@ from tests.study.helpers import PATIENCE, small, write_study
 KILLED = """
 import os, sys
 from pathlib import Path
-from aqka.study.carry_out import carry_out
+from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
 rounds = []
 def die():

@@ -7,8 +7,8 @@ import urllib.request
 from http.client import HTTPConnection
 
 import pytest
-from aqka.cli.serve import serve
 
+from aqka.cli.report import serve
 from aqka.errors import InputError
 from aqka.serve import server as server_module
 from aqka.serve.app import ENVIRONMENT, TEMPLATES

@@ -100,9 +100,7 @@ class Chart:
     Attributes
     ----------
     heading
-        What stands above it.
-    description
-        What it shows, for those who cannot see it.
+        What stands above it, and says what it shows to those who cannot see it.
     x, y
         Scales.
     x_label, y_label
@@ -114,7 +112,6 @@ class Chart:
     """
 
     heading: str
-    description: str
     x: Scale
     y: Scale
     x_label: str
@@ -156,6 +153,23 @@ class Chart:
             return
         path = self._path([*xs, *xs[::-1]], [*high, *low[::-1]])
         self.marks.append(Curve(f"band {look}", f"{path}Z"))
+
+    def add_curve(
+        self,
+        points: Sequence[tuple[float, float]],
+        look: str,
+        name: str,
+        words: Sequence[str],
+        bands: Sequence[tuple[float, float]] = (),
+    ) -> None:
+        """Draw points with a line through them, and a band around it where one is given."""
+        xs = [x for x, _ in points]
+        if bands:
+            self.add_band(xs, [low for low, _ in bands], [high for _, high in bands], look)
+        self.add_line(xs, [y for _, y in points], look)
+        self.add_key(look, name)
+        for (x, y), said in zip(points, words, strict=True):
+            self.add_dot(x, y, look.split()[0], said)
 
     def add_dot(self, x: float, y: float, look: str, words: str, size: float = 3) -> None:
         """Draw a dot that shows words when pointed at."""

@@ -21,31 +21,27 @@ SMALL_EIGENVALUE = 1e-6  # of the largest, below which the axis does not reach
 
 def accuracy_by_round(report: RunReport) -> Chart | None:
     """Draw accuracy by cross-validation, and of the test points at the end."""
-    rounds = [(r.shots, r.accuracy) for r in report.rounds if r.accuracy is not None]
+    rounds = accuracies(report)
     if not rounds:
         return None
-    shots, accuracy = [float(s) for s, _ in rounds], [a for _, a in rounds]
-    chart = Chart(
-        "Accuracy by round",
-        "Accuracy by round",
-        *accuracy_axes([report]),
-        "training shots",
-        "accuracy",
-    )
-    bands = [accuracy_band(a, report.table.n_points) for a in accuracy]
-    chart.add_band(shots, [low for low, _ in bands], [high for _, high in bands], "c1")
-    chart.add_line(shots, accuracy, "c1")
-    chart.add_key("c1", "cross-validated, 95 %")
-    for s, a in zip(shots, accuracy, strict=True):
-        chart.add_dot(s, a, "c1", f"{int(s):,} shots: {a:.3f}")
+    axes = accuracy_axes([report])
+    chart = Chart("Accuracy by round", *axes, "training shots", "accuracy")
+    bands = [accuracy_band(a, report.table.n_points) for _, a in rounds]
+    words = [f"{int(s):,} shots: {a:.3f}" for s, a in rounds]
+    chart.add_curve(rounds, "c1", "cross-validated, 95 %", words, bands)
     if report.tested is not None and report.tested.accuracy_levels:
         low, high, majority = report.tested.accuracy_levels
-        place, score = shots[-1] * 1.03, report.tested.score
+        place, score = rounds[-1][0] * 1.03, report.tested.score
         chart.add_level(majority, "majority class, test points")
         chart.add_interval(place, low, high, "c2")
         chart.add_dot(place, score, "c2", f"test points: {score:.3f}", 4)
         chart.add_key("c2", "test points, 95 % interval")
     return chart
+
+
+def accuracies(report: RunReport) -> list[tuple[float, float]]:
+    """Return the shots and the cross-validated accuracy of each round that has one."""
+    return [(float(r.shots), r.accuracy) for r in report.rounds if r.accuracy is not None]
 
 
 def accuracy_axes(reports: Sequence[RunReport]) -> tuple[Scale, Scale]:
@@ -55,7 +51,7 @@ def accuracy_axes(reports: Sequence[RunReport]) -> tuple[Scale, Scale]:
     for report in reports:
         most = max(most, float(report.table.total))
         n_points = report.table.n_points
-        for a in (r.accuracy for r in report.rounds if r.accuracy is not None):
+        for _, a in accuracies(report):
             values += accuracy_band(a, n_points)
         for part in report.fewer:
             values += fewer_band(part, n_points)
@@ -79,65 +75,46 @@ def diagnostics_by_round(report: RunReport) -> Chart | None:
     """Draw the Gini of the sensitivities and the share of pairs seen."""
     if not report.rounds:
         return None
-    shots = [float(r.shots) for r in report.rounds]
-    seen = [r.seen / report.measured.shots.size for r in report.rounds]
-    chart = Chart(
-        "Diagnostics by round",
-        "Diagnostics by round",
-        accuracy_axes([report])[0],
-        Scale(0, 1.04),
-        "training shots",
-        "share, Gini",
-    )
-    chart.add_line(shots, seen, "c3")
-    chart.add_key("c3", "share of pairs measured")
-    for s, share in zip(shots, seen, strict=True):
-        chart.add_dot(s, share, "c3", f"{int(s):,} shots: {share:.0%} of pairs")
+    n_units = report.measured.shots.size
+    seen = [(float(r.shots), r.seen / n_units) for r in report.rounds]
     ginis = [(float(r.shots), r.gini) for r in report.rounds if r.gini is not None]
+    axes = accuracy_axes([report])[0], Scale(0, 1.04)
+    chart = Chart("Diagnostics by round", *axes, "training shots", "share, Gini")
+    words = [f"{int(s):,} shots: {share:.0%} of pairs" for s, share in seen]
+    chart.add_curve(seen, "c3", "share of pairs measured", words)
     if ginis:
-        _add_ginis(chart, ginis)
+        words = [f"{int(s):,} shots: Gini {g:.3f}" for s, g in ginis]
+        chart.add_curve(ginis, "c4 dashed", "Gini of the sensitivities", words)
+        chart.note = "A weak hint: noise pulls a Gini that is read from counts toward 0.6."
     return chart
-
-
-def _add_ginis(chart: Chart, ginis: list[tuple[float, float]]) -> None:
-    chart.add_line([s for s, _ in ginis], [g for _, g in ginis], "c4 dashed")
-    chart.add_key("c4 dashed", "Gini of the sensitivities")
-    for s, g in ginis:
-        chart.add_dot(s, g, "c4", f"{int(s):,} shots: Gini {g:.3f}")
-    chart.note = "A weak hint: noise pulls a Gini that is read from counts toward 0.6."
 
 
 def fewer_shots_curve(report: RunReport) -> Chart | None:
     """Draw accuracy from shares of the shots."""
     if not report.fewer:
         return None
-    shots = [part.fraction * report.table.total for part in report.fewer]
+    points = [(part.fraction * report.table.total, part.accuracy) for part in report.fewer]
     bands = [fewer_band(part, report.table.n_points) for part in report.fewer]
-    chart = Chart(
-        "Would fewer shots have done?",
-        "Accuracy from fewer shots",
-        *accuracy_axes([report]),
-        "training shots kept",
-        "accuracy",
-        note="Shots are left out at random from every pair. If accuracy still grows at the right "
-        "end, more shots may help.",
+    words = [
+        f"{s:,.0f} shots: {a:.3f}; all shots give {part.gain:+.3f} more"
+        for (s, a), part in zip(points, report.fewer, strict=True)
+    ]
+    axes = accuracy_axes([report])
+    chart = Chart("Would fewer shots have done?", *axes, "training shots kept", "accuracy")
+    chart.add_curve(points, "c1", "cross-validated, 95 %", words, bands)
+    chart.note = (
+        "Shots are left out at random from every pair. If accuracy still grows at the right end, "
+        "more shots may help."
     )
-    chart.add_band(shots, [low for low, _ in bands], [high for _, high in bands], "c1")
-    chart.add_line(shots, [part.accuracy for part in report.fewer], "c1")
-    chart.add_key("c1", "cross-validated, 95 %")
-    for s, part in zip(shots, report.fewer, strict=True):
-        words = f"{s:,.0f} shots: {part.accuracy:.3f}; all shots give {part.gain:+.3f} more"
-        chart.add_dot(s, part.accuracy, "c1", words)
     return chart
 
 
 def concentration(report: RunReport) -> Chart:
     """Draw how concentrated the sensitivities and the shots are."""
+    axes = Scale(0, 1), Scale(0, 1)
     chart = Chart(
         "Concentration",
-        "Lorenz curve",
-        Scale(0, 1),
-        Scale(0, 1),
+        *axes,
         "share of pairs, least first",
         "share of the sum",
         note="The further a curve hangs below the line, the fewer pairs hold most of the sum.",
@@ -165,7 +142,6 @@ def spectrum(report: RunReport) -> Chart | None:
     size = np.maximum(np.abs(values), 1e-12)
     chart = Chart(
         "Spectrum of the kernel estimate",
-        "Eigenvalues of the kernel estimate",
         Scale(1, max(values.size, 2)),
         Scale.around([*size[size > SMALL_EIGENVALUE * size.max()], floor or size.max()], log=True),
         "rank",
@@ -199,7 +175,6 @@ def decision_values(found: ClassResults) -> Chart:
     binary = len(found.classes) == 2
     chart = Chart(
         "Decision values",
-        "Test points with intervals",
         Scale(-1, float(order.size)),
         Scale(-found.reach if binary else min(0.0, float(found.low.min())), found.reach),
         "test points, by decision value",
@@ -243,7 +218,6 @@ def predicted_values(found: ValueResults) -> Chart:
     ends = [*found.truth, *found.low[drawn], *found.high[drawn]]
     scale = Scale.around([float(v) for v in ends])
     chart = Chart(
-        "Predicted values",
         "Predicted values against targets",
         scale,
         scale,
@@ -304,7 +278,6 @@ def errors_by_entry(report: RunReport) -> Chart | None:
     highest = float(max(errors.max(initial=0), by_pairs.max()))
     chart = Chart(
         "How well K̂ is known",
-        "Standard errors of the kernel estimate",
         Scale(0, 1),
         Scale(0, 1.05 * highest or 1.0),
         "kernel estimate K̂",
@@ -324,7 +297,7 @@ def errors_by_entry(report: RunReport) -> Chart | None:
 def _counts(heading: str, shots: IntArray, x_label: str, note: str) -> Chart:
     most = float(max(shots.max(initial=0), 1))
     axes = Scale(0, shots.size + 1.0), Scale(0, 1.08 * most)
-    return Chart(heading, heading, *axes, x_label, "shots", note=note)
+    return Chart(heading, *axes, x_label, "shots", note=note)
 
 
 def lorenz_curve(values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from aqka.maths.metrics import compare_shares
 from aqka.report.chart import Chart, Scale
-from aqka.report.charts import accuracy_axes, accuracy_band, lorenz_curve
+from aqka.report.charts import accuracies, accuracy_axes, accuracy_band, lorenz_curve
 from aqka.report.rivals import LEVEL, Rival
 from aqka.report.run_page import LOOKS, render
 from aqka.report.run_report import RunReport
@@ -140,14 +140,10 @@ def _conclusion(p_value: float, gain: float, letter: str) -> str:
 
 
 def _accuracies(reports: Sequence[RunReport], names: Sequence[str]) -> Chart | None:
-    curves = [
-        [(float(r.shots), r.accuracy) for r in report.rounds if r.accuracy is not None]
-        for report in reports
-    ]
+    curves = [accuracies(report) for report in reports]
     if not any(curves):
         return None
     chart = Chart(
-        "Accuracy by round",
         "Accuracy by round",
         *accuracy_axes(reports),
         "training shots",
@@ -157,20 +153,14 @@ def _accuracies(reports: Sequence[RunReport], names: Sequence[str]) -> Chart | N
     )
     for report, curve, name, look in zip(reports, curves, names, cycle(LOOKS), strict=False):
         bands = [accuracy_band(a, report.table.n_points) for _, a in curve]
-        if curve:
-            low, high = [one for one, _ in bands], [two for _, two in bands]
-            chart.add_band([s for s, _ in curve], low, high, look)
-        chart.add_line([s for s, _ in curve], [a for _, a in curve], look)
-        for s, a in curve:
-            chart.add_dot(s, a, look, f"{name}, {int(s):,} shots: {a:.3f}")
-        chart.add_key(look, name)
+        words = [f"{name}, {int(s):,} shots: {a:.3f}" for s, a in curve]
+        chart.add_curve(curve, look, name, words, bands)
     return chart
 
 
 def _concentrations(reports: Sequence[RunReport], names: Sequence[str]) -> Chart:
     units = {f"{report.measured.unit}s" for report in reports}
     chart = Chart(
-        "How concentrated the shots are",
         "How concentrated the shots are",
         Scale(0, 1),
         Scale(0, 1),

@@ -64,7 +64,8 @@ class Measured:
     @property
     def a_unit(self) -> str:
         """Shots of a pair or a point on average, in words."""
-        return f"{self.shots.mean():,.{1 if self.unit == 'pair' else 0}f} per {self.unit}"
+        mean = float(self.shots.mean())
+        return f"{mean:,.{1 if mean < 100 else 0}f} per {self.unit}"
 
     def maps(self) -> dict[str, FloatArray]:
         """Return the matrices of the heat maps: counts and sensitivities of pairs, or K̂."""
@@ -125,27 +126,15 @@ def measured_points(table: PointTable, read: Callable[[], PointEstimate]) -> Mea
     # Errors that take more than about ten seconds are left out: pure states need 8ⁿ steps a point.
     slow = known and table.n_points * 8**table.n_qubits > MAX_PURE_STEPS
     variance = None if slow else estimate.variance
-    tests = estimate.tests if isinstance(estimate, StateEstimate) else []
-    return _read(
+    values = np.linalg.eigvalsh(estimate.kernel)[::-1]
+    return _measured(
         table,
-        estimate.kernel,
-        None if variance is None else np.sqrt(variance),
-        [estimate.meaning, *(test.sentence for test in tests)],
+        [estimate.meaning, *(test.sentence for test in getattr(estimate, "tests", []))],
+        eigenvalues=values[np.abs(values) > ZERO * values[0]],  # states have at most 4ⁿ others
+        kernel=estimate.kernel,
+        errors=None if variance is None else np.sqrt(variance),
         is_fidelity=known,
     )
-
-
-def _read(
-    table: PointTable,
-    kernel: FloatArray,
-    errors: FloatArray | None,
-    words: list[str],
-    is_fidelity: bool = False,
-) -> Measured:
-    values = np.linalg.eigvalsh(kernel)[::-1]
-    others = values[np.abs(values) > ZERO * values[0]]  # states have at most 4ⁿ that are not 0
-    found = {"eigenvalues": others, "kernel": kernel, "errors": errors, "is_fidelity": is_fidelity}
-    return _measured(table, words, **found)
 
 
 def _measured(table: PointTable, words: list[str], **found: Any) -> Measured:

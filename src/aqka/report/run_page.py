@@ -90,7 +90,6 @@ def _tiles(report: RunReport) -> list[tuple[str, str]]:
 def summary(report: RunReport) -> dict[str, Any]:
     """Return what the page says as plain values; the counts are in the ledger's export."""
     table, measured, verdict = report.table, report.measured, decide(report)
-    on_pairs = measured.unit == "pair"
     return {
         "name": report.name,
         "verdict": verdict.outcome,
@@ -109,9 +108,9 @@ def summary(report: RunReport) -> dict[str, Any]:
         "budget": report.budget,
         "training_points": table.n_points,
         "unit": measured.unit,
-        "pairs": measured.shots.size if on_pairs else None,
-        "pairs_seen": int(np.sum(measured.shots > 0)) if on_pairs else None,
-        "kernel_of_points": None if on_pairs else _kernel_of_points(report),
+        "units": measured.shots.size,
+        "units_seen": int(np.sum(measured.shots > 0)),
+        "kernel_of_points": _kernel_of_points(report) if measured.by_setting else None,
         "rounds": [asdict(one) for one in report.rounds],
         "diagnostics": None if report.diagnostics is None else asdict(report.diagnostics),
         "noise_floor": measured.noise_floor,

@@ -1,7 +1,7 @@
 """All that the report of a run says, worked out from what was measured without a new shot.
 
-This is the only module of the room that knows how runs, sessions and heads are kept; the others
-are given what they show.
+Only this module and `measured` know how runs, sessions and heads are kept; the others are given
+what they show.
 """
 
 from collections.abc import Callable

@@ -8,7 +8,7 @@ from aqka.backends.job_service import EXTRA, JobService, Pace
 from aqka.errors import InputError
 
 # IBM's job limits: control-system instructions per qubit of all rows of a job together, 26.8
-# million, of which some are left to dynamical decoupling; and what a gate counts.
+# million, less some for dynamical decoupling; and what a gate counts.
 MAX_INSTRUCTIONS = 20_000_000
 INSTRUCTIONS = {"rz": 1, "delay": 1, "sx": 2, "x": 2, "cz": 5, "ecr": 5, "measure": 10}
 INIT = 50
