@@ -52,6 +52,20 @@ def interposer():
     return library
 
 
+def with_interposer(module):
+    """Start a command again with the interposer and return its code; None: go on in this one."""
+    if interposer() is not None:
+        return None
+    with tempfile.TemporaryDirectory() as place:
+        library = build(place)
+        if library is None:
+            print("file operations are not tried: that needs a C compiler and Linux")
+            return None
+        command = [sys.executable, "-m", module, *sys.argv[1:]]
+        environment = {**os.environ, "LD_PRELOAD": str(library)}
+        return subprocess.run(command, env=environment, check=False).returncode
+
+
 def arm(directory, number=0, mode=None):
     """Let the n-th operation below a directory suffer, or only count them."""
     interposer().faults_arm(os.fsencode(directory), number, MODES.get(mode, 0))
@@ -265,15 +279,11 @@ def main():
     parser.add_argument("--kind", action="append", help="only this kind of run")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     chosen = parser.parse_args()
+    again = with_interposer("tests.chaos.file_faults")
+    if again is not None:
+        return again
     if interposer() is None:
-        with tempfile.TemporaryDirectory() as place:
-            library = build(place)
-            if library is None:
-                print("file operations are not tried: that needs a C compiler and Linux")
-                return 0
-            command = [sys.executable, "-m", "tests.chaos.file_faults", *sys.argv[1:]]
-            environment = {**os.environ, "LD_PRELOAD": str(library)}
-            return subprocess.run(command, env=environment, check=False).returncode
+        return 0
     from threadpoolctl import threadpool_limits
 
     warnings.simplefilter("ignore")

@@ -109,7 +109,7 @@ class RunKind:
             for module in (driver, carry_out):
                 stack.enter_context(mock.patch.object(module, "new_run_id", return_value=run_id))
             # The report has a command of its own.
-            stack.enter_context(mock.patch.object(cli_run, "_write_report", return_value=[]))
+            stack.enter_context(mock.patch.object(cli_run, "_write_report", return_value=None))
             stack.enter_context(mock.patch.object(spend, "time"))
             stack.enter_context(contextmanager(self.world)(place, run_id, lies))
             yield

@@ -101,7 +101,7 @@ def test_an_estimator_calibrates_out_of_its_budget(moons):
     model = QuantumRidgeClassifier(**settings, new_points=20).fit(X, y)
     assert model.session_.calibration.total == 400
     assert model.shots_used_ == model.quote_.shots + 400
-    assert model.quote_.total_shots == 6400  # of training, calibration and predictions
+    assert model.quote_.total.shots == 6400  # of training, calibration and predictions
     assert model.predict(X_test[:20]).shape == (20,)
     np.testing.assert_array_equal(model.session_.confusion, [np.eye(2)] * 2)
     assert QuantumSVC(**settings).fit(X, y).shots_used_ == 6400

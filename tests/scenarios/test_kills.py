@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from aqka import Schedule, StatevectorBackend, acquire
+from aqka import Points, Schedule, StatevectorBackend, acquire
 from aqka.runs.audit import verify
 from aqka.runs.export import calibration_of, point_table_of, table_of
 from aqka.runs.ledger import LEDGER_NAME, Ledger
@@ -79,8 +79,7 @@ def measure_points(directory):
             POINTS[:, 0] > 1.5,
             BUDGET,
             "aqka",
-            design="points",
-            calibration_shots=CALIBRATION,
+            design=Points(calibration_shots=CALIBRATION),
             schedule=Schedule(rounds=ROUNDS),
             directory=directory,
         )

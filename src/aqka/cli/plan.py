@@ -79,7 +79,9 @@ def show_quote(
 
     if as_json:
         names = ("submissions", "jobs", "executions")
-        derived = {name: getattr(quote, name) for name in names} | {"total": quote.totals()}
+        total = asdict(quote.total)
+        total |= {"wall_seconds": quote.total_wall_seconds, "cost": quote.total_cost}
+        derived = {name: getattr(quote, name) for name in names} | {"total": total}
         model = {"device": asdict(device), "sources": device.sources}
         better = {} if found is None else {"design": found.design.name, "reason": found.reason}
         designs = {"better": better} if better else {}

@@ -1,7 +1,7 @@
 """The demo: Iris end to end, the usual way beside points on tiles, and what each would cost."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 
@@ -29,18 +29,10 @@ SEED = 1000  # of the first split; nothing was chosen on these splits
 
 @dataclass(frozen=True)
 class Bill:
-    """What training and predictions cost together.
-
-    Attributes
-    ----------
-    shots, executions, jobs
-        Counts; an execution with tiles gives many shots.
-    seconds, cost
-        QPU time, and its price at IBM's list price, pay as you go.
-    """
+    """What training and predictions cost together, at IBM's list price, pay as you go."""
 
     shots: int
-    executions: int
+    executions: int  # with tiles, many shots each
     jobs: int
     seconds: float
     cost: float
@@ -87,18 +79,13 @@ class IrisDemo:
     def bill(self, way: str, shots: int) -> Bill:
         """Return the mean bill over splits."""
         bills = [run.bill for run in self.runs if (run.way, run.shots) == (way, shots)]
-        return Bill(
-            *(round(float(np.mean([getattr(b, name) for b in bills]))) for name in _COUNTS),
-            *(float(np.mean([getattr(b, name) for b in bills])) for name in ("seconds", "cost")),
-        )
+        shots_used, executions, jobs, seconds, cost = np.mean([astuple(b) for b in bills], axis=0)
+        return Bill(round(shots_used), round(executions), round(jobs), float(seconds), float(cost))
 
     def enough(self, way: str) -> int | None:
         """Return the fewest shots that are as good as the exact kernel; None if none are."""
         goal = float(np.mean(self.exact)) - NEAR
         return next((s for s in self.levels(way) if self.mean(way, s)[0] >= goal), None)
-
-
-_COUNTS = ("shots", "executions", "jobs")
 
 
 def count_runs(seeds: int) -> int:

@@ -110,17 +110,10 @@ def _spend_budgets(task: Task, seed: int) -> Iterator[tuple[DemoRun, Training]]:
             seed=seed,
         )
         predicted = session.fit(session.problem.reading.readout).predict(task.test_kernel)
-        result = DemoRun(
-            task=task.name,
-            reading=reading,
-            allocator=allocator,
-            shots_per_pair=shots_per_pair,
-            seed=seed,
-            shots=session.table.total,
-            accuracy=float(np.mean(predicted == task.test_labels)),
-            balanced_accuracy=balanced_accuracy(task.test_labels, predicted),
-        )
-        yield result, session
+        accuracy = float(np.mean(predicted == task.test_labels))
+        balanced = balanced_accuracy(task.test_labels, predicted)
+        key = (task.name, reading, allocator, shots_per_pair, seed, session.table.total)
+        yield DemoRun(*key, accuracy, balanced), session
 
 
 def _small_planted_shots(allocator: str) -> FloatArray:

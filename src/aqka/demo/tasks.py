@@ -14,31 +14,15 @@ from aqka.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A training kernel, a test block, and labels.
-
-    Attributes
-    ----------
-    name
-        What to call it.
-    kernel, test_kernel
-        Exact training kernel and test-by-train block.
-    y
-        Training targets: classes -1 and +1, or real values.
-    test_labels
-        Classes -1 and +1 of the test points.
-    ridge
-        The ridge the paper fixes for it.
-    anchors
-        The training points that carry the target, where it was planted; else empty.
-    """
+    """A training kernel, a test block, and labels; ``ridge`` is the one the paper fixes."""
 
     name: str
     kernel: FloatArray
-    test_kernel: FloatArray
-    y: FloatArray
-    test_labels: FloatArray
+    test_kernel: FloatArray  # test by train
+    y: FloatArray  # classes -1 and +1, or real values
+    test_labels: FloatArray  # classes -1 and +1
     ridge: float
-    anchors: IntArray
+    anchors: IntArray  # the training points that carry a planted target; else empty
 
     @property
     def majority_accuracy(self) -> float:
@@ -60,17 +44,10 @@ def planted_sparse(
 ) -> Task:
     """Return the paper's planted-sparse RBF problem (Appendix B).
 
-    The targets are y = (K + λI)c with c non-zero on few anchors, so that ridge regression on
-    the exact kernel finds α = c; test labels are the signs of K_test c.
-
-    Parameters
-    ----------
-    n_train, n_test, n_anchors, seed, n_features, gamma, ridge
-        Sizes, randomness, RBF width and ridge.
-    largest_class
-        The anchors are drawn again until no class has more than this share of the test points.
-        At 1, as in the paper, about nine test points in ten fall in one class, and accuracy
-        says little.
+    The targets are y = (K + λI)c with c non-zero on few anchors, so that ridge regression on the
+    exact kernel finds α = c; test labels are the signs of K_test c. The anchors are drawn again
+    until no class has more than the share ``largest_class`` of the test points. At 1, as in the
+    paper, about nine test points in ten fall in one class, and accuracy says little.
     """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_train + n_test, n_features))
@@ -121,15 +98,7 @@ def plant(
             f"largest_class={largest_class} was not met in 1000 draws of {n_anchors} anchors for "
             f"{len(test)} test points; raise it, or take more test points."
         )
-    return Task(
-        name=name,
-        kernel=train,
-        test_kernel=test,
-        y=train @ c + ridge * c,
-        test_labels=test_labels,
-        ridge=ridge,
-        anchors=anchors,
-    )
+    return Task(name, train, test, train @ c + ridge * c, test_labels, ridge, anchors)
 
 
 def split_and_scale(
@@ -161,12 +130,5 @@ def labelled_task(
 ) -> Task:
     """Return the task of split points, their labels and a kernel."""
     train_x, test_x, y, test_labels = split
-    return Task(
-        name=name,
-        kernel=kernel(train_x),
-        test_kernel=kernel(test_x, train_x),
-        y=y,
-        test_labels=test_labels,
-        ridge=ridge,
-        anchors=np.empty(0, dtype=np.int64),
-    )
+    nowhere = np.empty(0, dtype=np.int64)
+    return Task(name, kernel(train_x), kernel(test_x, train_x), y, test_labels, ridge, nowhere)

@@ -32,7 +32,7 @@ from aqka.estimates.projected import (
     squared_distances,
 )
 from aqka.estimates.projected_errors import (
-    distance_errors,
+    distance_variances,
     expectation_covariances,
     overlap_variances,
 )
@@ -457,7 +457,7 @@ class ReducedEstimate(PointEstimate):
             found = overlap_variances(table, states, kernel.confusion)
             return np.asarray(found / states.n_states**2)
         assert kernel.gamma is not None
-        found = distance_errors(table, states, kernel.confusion).variances
+        found = distance_variances(table, states, kernel.confusion)
         return np.asarray((kernel.gamma * self.kernel) ** 2 * found)
 
     def mean_variance(self) -> None:

@@ -22,27 +22,13 @@ PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 
 @dataclass(frozen=True, eq=False)
 class ReducedStates:
-    """Pauli expectations of the reduced states of some points, with their shot noise.
+    """Pauli expectations of the reduced states of some points, with their shot noise."""
 
-    Attributes
-    ----------
-    expectations
-        One row per point, one column per Pauli operator.
-    variances
-        Unbiased estimates of the variances of the expectations.
-    weights
-        What each operator's squared difference adds to Σ ‖ρ - σ‖² over the reduced states.
-    n_states
-        Reduced states of a point: n one-qubit ones, or n(n-1)/2 two-qubit ones.
-    locality
-        Qubits of a reduced state, 1 or 2.
-    """
-
-    expectations: FloatArray
-    variances: FloatArray
-    weights: FloatArray
-    n_states: int
-    locality: int
+    expectations: FloatArray  # one row per point, one column per Pauli operator
+    variances: FloatArray  # unbiased estimates
+    weights: FloatArray  # what an operator's squared difference adds to Σ ‖ρ - σ‖²
+    n_states: int  # of a point: n one-qubit ones, or n(n-1)/2 two-qubit ones
+    locality: int  # qubits of a reduced state, 1 or 2
 
     def subset(self, points: slice | IntArray) -> "ReducedStates":
         """Return the states of some of the points."""
@@ -67,10 +53,9 @@ def reduced_states(
 ) -> ReducedStates:
     """Return the one-qubit (``locality=1``) or two-qubit reduced states of all points.
 
-    ``confusion`` are readout errors, a 2 × 2 matrix for each qubit
-    (:func:`aqka.estimates.readout.confusion_matrices`), and the states those before the readout.
-    Where an operator has fewer than two shots it is that of ``otherwise``, the states that shots
-    were drawn again from; without it this is refused.
+    ``confusion`` are readout errors (:func:`aqka.estimates.readout.confusion_matrices`); the states
+    are those before the readout. Where an operator has fewer than two shots it is that of
+    ``otherwise``, the states that shots were drawn again from; without it this is refused.
     """
     if locality not in (1, 2):
         raise InputError(f"locality must be 1 or 2 qubits, got {locality!r}.")
@@ -188,8 +173,7 @@ def _check_shots(shots: IntArray, operators: list[Operator]) -> None:
 def squared_distances(states: ReducedStates, others: ReducedStates | None = None) -> FloatArray:
     """Return unbiased estimates of Σ ‖ρ - σ‖² (Frobenius) over the reduced states of two points.
 
-    Shot noise adds the two variances to a squared difference, and they are taken off again; so an
-    estimate of a small distance can be negative. Without ``others`` the diagonal is 0.
+    The shot noise that a squared difference contains is taken off, so a small one may be negative.
     """
     columns = states if others is None else others
     scale = np.sqrt(states.weights)
@@ -216,13 +200,11 @@ def gaussian_projected_kernel(
 ) -> FloatArray:
     """Return exp(-γ Σ ‖ρ - σ‖²), with negative estimates of a distance taken as 0.
 
-    Without ``keep_noise`` the distances have no shot-noise bias; with a diagonal of 1 such a matrix
-    is not positive semi-definite. With it the distances are those of the measured expectations,
-    noise and all: the matrix is positive semi-definite, and entries of points with equal shots are
-    smaller by a common factor, which is a ridge. Heads learn better from that one
-    (docs/explanation/points.md). With ``others`` these are the points that a head was trained on:
-    their noise is kept, and that of the new ``states`` is taken as the mean of theirs. So what a
-    head says of a new point does not depend on how often the point was measured.
+    With ``keep_noise`` the distances are those of the measured expectations, noise and all: the
+    matrix is then positive semi-definite, and heads learn better from it
+    (docs/explanation/points.md). ``others`` are the points that a head was trained on: their noise
+    is kept, and that of the new ``states`` is taken as the mean of theirs, so that what a head says
+    of a new point does not depend on how often it was measured.
     """
     distances = squared_distances(states, others)
     if keep_noise:

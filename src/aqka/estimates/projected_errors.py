@@ -9,29 +9,11 @@ where the second term matters for near points: there the first one vanishes. Wit
 a - b the first term is too large by twice the second, on average, which is taken off again.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
-from aqka.estimates.projected import ReducedStates, operator_values, squared_distances
-
-
-@dataclass(frozen=True, eq=False)
-class DistanceErrors:
-    """Squared distances between reduced states, and how well they are known.
-
-    Attributes
-    ----------
-    distances
-        Unbiased estimates, as :func:`~aqka.estimates.projected.squared_distances` gives them.
-    variances
-        Their variances; 0 on the diagonal of a point with itself.
-    """
-
-    distances: FloatArray
-    variances: FloatArray
+from aqka.estimates.projected import ReducedStates, operator_values
 
 
 def expectation_covariances(
@@ -55,16 +37,21 @@ def expectation_covariances(
     return covariances
 
 
-def distance_errors(
+def _traces(covariances: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return Tr WC_i WC_j of all points."""
+    half = covariances * weights[:, None]
+    n_points = len(half)
+    return np.asarray(half.reshape(n_points, -1) @ half.transpose(0, 2, 1).reshape(n_points, -1).T)
+
+
+def distance_variances(
     table: PointTable, states: ReducedStates, confusion: FloatArray | None = None
-) -> DistanceErrors:
-    """Return the squared distances of all points with their variances."""
+) -> FloatArray:
+    """Return the variances of the squared distances of all points; 0 on the diagonal."""
     covariances = expectation_covariances(table, states, confusion)
     w = states.weights
     scaled = covariances * w[:, None] * w  # W C W: w ∘ (a - b) is applied as a - b
-    half = covariances * w[:, None]  # W C
-    flat, turned = half.reshape(table.n_points, -1), half.transpose(0, 2, 1)
-    traces = flat @ turned.reshape(table.n_points, -1).T  # Tr WC_i WC_j
+    traces = _traces(covariances, w)
     own = np.diagonal(traces)
     second_order = 2 * (own[:, None] + own + 2 * traces)
     variances = -second_order
@@ -75,7 +62,7 @@ def distance_errors(
         variances[:, i] += 4 * mine
     variances = np.maximum(variances, second_order)
     np.fill_diagonal(variances, 0.0)
-    return DistanceErrors(squared_distances(states), variances)
+    return np.asarray(variances)
 
 
 def overlap_variances(
@@ -88,11 +75,7 @@ def overlap_variances(
     too large by the third, on average, which is taken off again.
     """
     covariances = expectation_covariances(table, states, confusion)
-    w = states.weights
-    sides = states.expectations * w
-    half = covariances * w[:, None]
-    flat, turned = half.reshape(table.n_points, -1), half.transpose(0, 2, 1)
-    traces = flat @ turned.reshape(table.n_points, -1).T
+    sides, traces = states.expectations * states.weights, _traces(covariances, states.weights)
     first = np.einsum("jo,iop,jp->ij", sides, covariances, sides, optimize=True)
     variances = np.maximum(first + first.T - traces, traces)
     np.fill_diagonal(variances, 0.0)

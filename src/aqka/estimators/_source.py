@@ -184,7 +184,7 @@ class BoughtKernel(KernelSource):
             allocator=purchase.allocator,
             n_points=n_points,
             n_qubits=probe.n_qubits,
-            budget=quoted.total_shots if new is not None else 2 * quoted.shots,
+            budget=quoted.total.shots if new is not None else 2 * quoted.shots,
             new_points=n_points if new is None else new,
             measures_pairs=probe.measures_pairs,
         )

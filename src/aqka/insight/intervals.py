@@ -27,19 +27,10 @@ BEYOND = 0.5  # of the targets' range: no head that learnt predicts farther outs
 
 @dataclass(frozen=True, eq=False)
 class HeadErrors:
-    """Errors of f at test rows that come from the training shots, a column per output.
+    """Errors of f at test rows that come from the training shots."""
 
-    Attributes
-    ----------
-    redrawn
-        Errors of heads trained on redrawn shots: redraws by rows by outputs.
-    other_ridges
-        Errors of heads with the other ridges that held-out points cannot tell from the best:
-        ridges by rows by outputs. Empty where the readout is given its ridge, or has none.
-    """
-
-    redrawn: FloatArray
-    other_ridges: FloatArray
+    redrawn: FloatArray  # of heads trained on redrawn shots: redraws by rows by outputs
+    other_ridges: FloatArray  # of plausible other ridges, likewise; empty where none is chosen
 
     @classmethod
     def of(
@@ -70,8 +61,7 @@ class HeadErrors:
     def variance(self, mixture: FloatArray) -> FloatArray:
         """Return the mean square error of a mixture of the outputs, for each row.
 
-        Redrawn shots count by their mean, the readout's bias included, which is known too poorly
-        to correct for; a ridge that may be the best one counts in full.
+        Redrawn shots count by their mean, bias included; a ridge that may be the best one in full.
         """
         redrawn = np.einsum("rxc,xc->rx", self.redrawn, mixture)
         found = np.mean(redrawn**2, axis=0)
@@ -88,19 +78,13 @@ def _plausible_outputs(kernel: FloatArray, problem: Problem, rows: FloatArray) -
     """Return f of every ridge whose leave-one-out error is that of the best one, but for chance."""
     y, spectrum = problem.outputs, Spectrum.of(kernel)
     ridges = np.asarray(RIDGE_GRID)
-    errors = np.stack([_held_out_errors(spectrum, y, ridge) for ridge in ridges])
+    errors = np.sum([spectrum.loo_residuals(output, ridges) ** 2 for output in y.T], axis=0).T
     more = errors - errors[np.argmin(errors.mean(axis=1))]
     spread = more.std(axis=1) / np.sqrt(len(y))
     plausible = ridges[more.mean(axis=1) <= PLAUSIBLE * spread]
     found = np.stack([rows @ spectrum.solve(y, ridge) for ridge in plausible])
     beyond = BEYOND * (y.max() - y.min())
     return np.clip(found, y.min() - beyond, y.max() + beyond)
-
-
-def _held_out_errors(spectrum: Spectrum, y: FloatArray, ridge: float) -> FloatArray:
-    """Return the squared leave-one-out error of each point, over all outputs."""
-    inverse_diagonal = spectrum.vectors**2 @ (1.0 / (spectrum.values + ridge))
-    return np.asarray(np.sum((spectrum.solve(y, ridge) / inverse_diagonal[:, None]) ** 2, axis=1))
 
 
 def with_total_interval(
@@ -122,15 +106,15 @@ def with_total_interval(
 
     Parameters
     ----------
-    prediction
+    prediction : Values or Prediction
         What :func:`~aqka.predict` returned for a run of pairs.
-    session
+    session : Training
         The finished training session whose head made the prediction.
-    readout
+    readout : str or Readout
         The readout that the head came from.
-    repetitions
+    repetitions : int, default=50
         Number of redrawn trainings. 50 give the width to within about 10 %.
-    seed
+    seed : int, default=0
         Seed of the redrawn shots.
 
     Examples
@@ -149,7 +133,11 @@ def with_total_interval(
     rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
     if prediction.decided.reading is None:
         raise InputError("total intervals are those of pairs; with design='points' leave total.")
-    _check_head(prediction, session, chosen)
+    if not np.array_equal(session.fit(chosen).alpha, prediction.head.alpha):
+        raise InputError(
+            "session and readout do not give the head of the prediction; pass the session it was "
+            "trained in and the readout it was fitted with."
+        )
     rows = row_prior(prediction.head).mean_rows(prediction.table)
     errors = HeadErrors.of(session, chosen, rows, repetitions, rng)
     quantile = normal_quantile(prediction.level)
@@ -164,24 +152,11 @@ def with_total_interval(
 
 
 def _reach(
-    prediction: Values,
-    errors: HeadErrors,
-    mixture: FloatArray,
-    quantile: float,
+    prediction: Values, errors: HeadErrors, mixture: FloatArray, quantile: float
 ) -> FloatArray:
     """Return how far the interval of a mixture of outputs reaches, for each point."""
     variance = prediction.decided.reading.variance(mixture) + errors.variance(mixture)
     return np.asarray(quantile * np.sqrt(variance))
-
-
-def _check_head(prediction: Values, session: Training, readout: Readout) -> None:
-    """Refuse a session or a readout that the prediction's head did not come from."""
-    again = session.fit(readout)
-    if not np.array_equal(again.alpha, prediction.head.alpha):
-        raise InputError(
-            "session and readout do not give the head of the prediction; pass the session it was "
-            "trained in and the readout it was fitted with."
-        )
 
 
 def _could_flip(found: Prediction, errors: HeadErrors, quantile: float) -> BoolArray:

@@ -251,15 +251,15 @@ def _rows_of_everything(
     known = [time for time in map(actual.get, names) if time is not None]
     seconds = sum(known) if known else None
     rows += [
-        ("shots in all", quoted.total_shots, actual["shots"] + sum(used.values())),
+        ("shots in all", quoted.total.shots, actual["shots"] + sum(used.values())),
         (
             "submissions in all",
-            quoted.total_submissions,
+            quoted.total.submissions,
             actual["submissions"]
             + actual.get("calibration_submissions", 0)
             + actual.get("test_submissions", 0),
         ),
-        ("QPU seconds in all", quoted.total_qpu_seconds, seconds),
+        ("QPU seconds in all", quoted.total.qpu_seconds, seconds),
         ("cost in all", quoted.total_cost, _cost(seconds, actual["rate"])),
         (
             "seconds in all",
