@@ -9,10 +9,10 @@ from aqka._util.arrays import FloatArray
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.designs import Fidelity, KernelEstimate, Points
+from aqka.learners import labels_of, make_learner
 from aqka.planning.budget import IBM_LIST_PRICES, price
 from aqka.planning.device import HERON
 from aqka.planning.split import zz_depth
-from aqka.readouts import labels_of, make_readout
 from aqka.sessions import acquire, predict
 
 TRAIN, QUBITS = 100, 4
@@ -133,7 +133,7 @@ class _Split:
 
     def exact(self) -> float:
         kernel = StatevectorBackend(self.X).kernel()
-        head = make_readout("ridge-loo").fit(KernelEstimate(kernel), self.problem)
+        head = make_learner("ridge-loo").fit(KernelEstimate(kernel), self.problem)
         return self._score(head.decision_function(self.block))
 
     def runs(self) -> "list[IrisRun]":

@@ -20,8 +20,8 @@ from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.rows import RowPrior, RowReading
+from aqka.learners import Decided, Estimate, FittedHead
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts import Decided, Estimate, FittedHead
 
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
 
@@ -137,7 +137,7 @@ class Pairs(Design):
 
     name: ClassVar[str] = "pairs"
     unit: ClassVar[str] = "pair"
-    default_readout: ClassVar[str] = "ridge-noise"
+    default_learner: ClassVar[str] = "ridge-noise"
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, or of another number of points."""

@@ -25,8 +25,8 @@ from aqka.designs.point_kernels import (
     default_point_kernel,
 )
 from aqka.errors import InputError
+from aqka.learners import Decided, FittedHead
 from aqka.maths.metrics import normal_quantile
-from aqka.readouts import Decided, FittedHead
 
 SETTLING_LOOKS = 4
 """The first after an eighth of a point's shots, each of the others after twice as many."""
@@ -59,7 +59,7 @@ class Points(Design):
     settings: ArrayLike | None = None
     name: ClassVar[str] = "points"
     unit: ClassVar[str] = "point"
-    default_readout: ClassVar[str] = "ridge-loo"
+    default_learner: ClassVar[str] = "ridge-loo"
 
     def __post_init__(self) -> None:
         """Check the kernel's name and the calibration's shots."""

@@ -20,9 +20,9 @@ from aqka.designs import Design, KernelEstimate, Pairs, Points, Stop, as_design
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
+from aqka.learners import Estimate, FittedHead
 from aqka.planning.device import make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
-from aqka.readouts import Estimate, FittedHead
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.export import calibration_in, point_table_of, table_of

@@ -12,10 +12,10 @@ from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
+from aqka.learners import Learner
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
 from aqka.maths.theory import SATURATED_SHOTS_PER_PAIR, cauchy_schwarz_ratio
-from aqka.readouts import Readout
 
 # The paper's regime borders (its abstract and Appendix C.16).
 CONCENTRATED_GINI = 0.6
@@ -150,24 +150,24 @@ def diagnose_sensitivity(
 
 
 def cross_validated_accuracy(
-    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem
+    kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
 ) -> float | None:
     """Return the share of held-out points that a head trained on the others gets right.
 
     None if a fold has no second class.
 
-    >>> from aqka.readouts import make_readout
+    >>> from aqka.learners import make_learner
     >>> labels = np.array([0, 0, 0, 1, 1, 1])
     >>> kernel = np.where(labels[:, None] == labels, 0.9, 0.1) + 0.1 * np.eye(6)
-    >>> cross_validated_accuracy(kernel, labels, make_readout("ridge"), Problem(labels))
+    >>> cross_validated_accuracy(kernel, labels, make_learner("ridge"), Problem(labels))
     1.0
     """
-    right = cross_validated_right(kernel, labels, readout, problem)
+    right = cross_validated_right(kernel, labels, learner, problem)
     return None if right is None else float(right.mean())
 
 
 def cross_validated_right(
-    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem
+    kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
 ) -> BoolArray | None:
     """Return for each point whether a head trained without its fold gets it right."""
     right = np.zeros(len(labels), dtype=np.bool_)
@@ -176,6 +176,6 @@ def cross_validated_right(
             part = Problem(labels[kept], problem.ridge, problem.C, problem.reading)
         except InputError:  # too few classes are left
             return None
-        head = readout.fit(KernelEstimate(kernel[np.ix_(kept, kept)]), part)
+        head = learner.fit(KernelEstimate(kernel[np.ix_(kept, kept)]), part)
         right[held] = head.predict(kernel[np.ix_(held, kept)]) == labels[held]
     return right
