@@ -25,7 +25,7 @@ POINTS = Points(calibration_shots=CALIBRATION)
 
 
 def noisy(points=X, seed=0):
-    """Gates are faultless, and the learner is not."""
+    """Gates are faultless, and the readout is not."""
     model = NoiseModel(basis_gates=["rz", "sx", "cx"])
     model.add_all_qubit_readout_error(ReadoutError([[1 - UP, UP], [DOWN, 1 - DOWN]]))
     return AerBackend(points, noise=model, seed=seed)

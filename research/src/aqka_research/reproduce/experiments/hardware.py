@@ -83,9 +83,9 @@ def _why(results: Results, shots_per_pair: Any) -> str:
 def _diagonal_note(results: Results) -> str:
     about = results.where(method=KERNEL)
     text = f"Measured as every pair, the diagonal is {about.mean('diagonal').value:.3f}"
-    if any(row.get("learner") for row in about.rows):
+    if any(row.get("readout") for row in about.rows):
         text += (
-            f"; learner alone would leave {about.mean('learner').value:.3f} of it if the circuit "
+            f"; readout alone would leave {about.mean('readout').value:.3f} of it if the circuit "
             "of i = j were the identity, as the paper's was after the transpiler had cancelled "
             "U against U†. Our circuit has a barrier there, so that diagonal and off-diagonal "
             "entries carry the same noise"
