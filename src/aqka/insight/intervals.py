@@ -97,12 +97,10 @@ def with_total_interval(
 ) -> AnyPrediction:
     """Return the prediction with intervals for the f of the same readout on the exact kernel.
 
-    Its variance is that of ``low`` and ``high``, from the test shots and the head in use, plus two
-    parts that come from the training shots. First, shots are drawn anew from a kernel without
-    noise that is like the measured one, and the readout is trained on each draw: the mean square of
-    its errors counts, its bias included. Second, where the readout chooses its ridge, the points
-    may not tell which is the best: every ridge whose held-out error is within two standard errors
-    of the best one's may be the choice on the exact kernel, and the farthest f of them counts.
+    To the variance of ``low`` and ``high`` come two parts from the training shots: the mean square
+    error, bias included, of heads trained on redrawn shots; and, where the readout chooses its
+    ridge, the farthest f among the ridges whose held-out error is within two standard errors of
+    the best one's (docs/explanation/prediction.md).
 
     Parameters
     ----------
