@@ -168,7 +168,7 @@ class Design(ABC):
         """Return new points to be measured for a head's decisions."""
 
     @abstractmethod
-    def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
+    def check_new_points(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend of new points that does not fit the head."""
 
     @abstractmethod

@@ -26,17 +26,8 @@ from aqka.readouts import Decided, Estimate, FittedHead
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
 
 
-@dataclass(frozen=True, eq=False)
 class DecidedRows(Decided):
-    """Decision values read from measured rows of kernel entries.
-
-    Attributes
-    ----------
-    reading
-        What the counts say about each row.
-    """
-
-    reading: RowReading
+    """Decision values read from measured rows of kernel entries."""
 
     def lead(self) -> tuple[FloatArray, FloatArray]:
         """Return f and its deviation; with several classes, those of the leader's gap."""
@@ -188,7 +179,7 @@ class Pairs(Design):
             return NewPairsSettled(*how, error_rate=stop.error_rate)
         return NewPairsValued(*how)
 
-    def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
+    def check_new_points(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend whose columns are not the head's training points."""
         check_measures_pairs(backend)
         if backend.shape[1] != len(head.alpha):

@@ -146,7 +146,7 @@ class Points(Design):
         """Return new points to be measured as the training points were."""
         return NewStates(head, n_points, budget, stop, self.looks(stop), seed)
 
-    def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
+    def check_new_points(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend that cannot prepare states."""
         qubits_of(backend)
 

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from aqka._util.arrays import FloatArray, as_count
 from aqka.backends.factory import STATEVECTOR
 from aqka.core.problem import Problem
-from aqka.designs import PairEstimate, PointEstimate, Settle
-from aqka.designs.point_kernels import MOST_POINTS_OF_A_VARIANCE, StateEstimate
+from aqka.designs import Settle
 from aqka.errors import InputError
 from aqka.estimators._source import OnRound, Purchase, is_precomputed, kernel_source
 from aqka.insight.diagnostics import Diagnostics, diagnose
@@ -144,10 +143,10 @@ readout : str or Readout, optional
         self.shots_used_ = 0 if session is None else session.shots_spent
         self.head_ = self._chosen_readout(estimate.design.default_readout).fit(estimate, problem)
         # The kernel of very many points would take more memory than all else.
-        many = problem.n_points > MOST_POINTS_OF_A_VARIANCE and isinstance(estimate, StateEstimate)
-        self.kernel_ = None if many else estimate.kernel
-        self.kernel_variance_ = None if many else estimate.variance
-        self.diagnostics_ = None if many else _diagnose(estimate, problem)
+        self.kernel_ = estimate.kernel if estimate.forms_kernel else None
+        known = estimate.forms_kernel and estimate.is_fidelity
+        self.kernel_variance_ = estimate.variance if known else None
+        self.diagnostics_ = _diagnose(estimate, problem) if known else None
 
     def _test_points(self, X: Any, budget: int | None) -> tuple[NDArray[Any], int]:
         """Return points to predict by shots, and the shots for them."""
@@ -181,15 +180,11 @@ readout : str or Readout, optional
         return self.source_.decide(self.head_, points)
 
 
-def _diagnose(estimate: Estimate, problem: Problem) -> Diagnostics | None:
-    """Say whether adaptive shots on pairs are worth it; None for a kernel they cannot measure."""
-    if isinstance(estimate, PairEstimate):
-        return diagnose(estimate.table, problem)
-    if isinstance(estimate, StateEstimate):
-        return diagnose(problem.new_table(), problem, estimate.kernel, estimate.rough_variance())
-    if isinstance(estimate, PointEstimate):
-        return None
-    return diagnose(problem.new_table(), problem, estimate.kernel)
+def _diagnose(estimate: Estimate, problem: Problem) -> Diagnostics:
+    """Say whether adaptive shots on pairs are worth it."""
+    if estimate.pair_counts is not None:
+        return diagnose(estimate.pair_counts, problem)
+    return diagnose(problem.new_table(), problem, estimate.kernel, estimate.rough_variance())
 
 
 class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignore[misc]

@@ -10,7 +10,7 @@ from aqka._util.arrays import BoolArray, FloatArray, as_count
 from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate, PairEstimate
-from aqka.designs.pairs import DecidedRows, row_prior
+from aqka.designs.pairs import row_prior
 from aqka.errors import InputError
 from aqka.insight.hindsight import hit_chances, redraw_counts
 from aqka.maths.metrics import normal_quantile
@@ -129,7 +129,7 @@ def with_total_interval(
     chosen = make_readout(readout)
     repetitions = as_count(repetitions, "repetitions", minimum=2)
     rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
-    if not isinstance(prediction.decided, DecidedRows):
+    if prediction.decided.reading is None:
         raise InputError("total intervals are those of pairs; with design='points' leave total.")
     if not np.array_equal(session.fit(chosen).alpha, prediction.head.alpha):
         raise InputError(
@@ -153,7 +153,6 @@ def _reach(
     prediction: Values, errors: HeadErrors, mixture: FloatArray, quantile: float
 ) -> FloatArray:
     """Return how far the interval of a mixture of outputs reaches, for each point."""
-    assert isinstance(prediction.decided, DecidedRows)
     variance = prediction.decided.reading.variance(mixture) + errors.variance(mixture)
     return np.asarray(quantile * np.sqrt(variance))
 

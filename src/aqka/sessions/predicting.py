@@ -291,6 +291,6 @@ def predict(
     backend = as_backend(backend)
     check_level(level)
     session = Predicting(head, backend.shape[0], budget, stop=stop, seed=seed)
-    head.estimate.design.new_backend_shape(backend, head)
+    head.estimate.design.check_new_points(backend, head)
     drive(session, backend, Spend(**spend))
     return session.result(level)

@@ -197,7 +197,7 @@ class Training(Session[Plan]):
             self._calibration_rounds += 1
             return
         self.table.add(measured, answer)  # line 11
-        self.landmarks = getattr(planned, "landmarks", None) or self.landmarks
+        self.landmarks = planned.landmarks or self.landmarks
         self._unfinished = None
         if self.allocator.chooses_once and self.landmarks is not None:
             self._unfinished = planned.without(measured)

@@ -10,7 +10,6 @@ from aqka.core.calibration import CalibrationPlan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.designs import PointEstimate
-from aqka.designs.point_kernels import StateEstimate
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
@@ -100,12 +99,11 @@ def _point_facts(
 ) -> tuple[dict[str, Any], list[RoundSummary]]:
     """Return what a run of points has measured, and its rounds."""
     table = session.table
-    tests = estimate.tests if isinstance(estimate, StateEstimate) else []
     facts = {
         "settings": table.n_settings,
         "shots_per_point": table.total / table.n_points,
         "kernel": estimate.meaning,
-        "states": [test.sentence for test in tests],
+        "states": [test.sentence for test in estimate.tests],
         "confusion": None if session.confusion is None else session.confusion.tolist(),
     }
     return facts, summarise_point_rounds(history, PointTable(table.n_points, table.settings))
