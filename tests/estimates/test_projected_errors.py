@@ -3,8 +3,13 @@ import pytest
 
 from aqka.backends.statevector import zz_states
 from aqka.core.settings import choose_settings, uniform_settings
-from aqka.estimates.projected import median_gamma, reduced_states, squared_distances
-from aqka.estimates.projected_errors import distance_variances, expectation_covariances
+from aqka.estimates.projected import (
+    distance_variances,
+    expectation_covariances,
+    median_gamma,
+    reduced_states,
+    squared_distances,
+)
 from tests.estimates.points import measured
 
 REPEATS = 500

@@ -29,7 +29,7 @@ def test_rounds_and_jobs_are_counted_as_they_are_submitted(shots, schedule, devi
         math.ceil(s / device.max_executions) for s in quoted.shots_per_round
     )
     assert quoted.queue_seconds == len(ends) * 3 * device.queued_job_seconds
-    parts = quoted.transpile_seconds + quoted.queue_seconds + quoted.qpu_seconds
+    parts = device.transpile_seconds + quoted.queue_seconds + quoted.qpu_seconds
     gaps = (len(ends) - 1) * quoted.classical_seconds
     assert quoted.wall_seconds == pytest.approx(parts + gaps)
     assert quoted.session_seconds == pytest.approx(quoted.qpu_seconds + gaps)

@@ -88,7 +88,7 @@ def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tu
         (
             "wall time",
             duration(quote.wall_seconds),
-            f"transpile once ({duration(quote.transpile_seconds)}) + queue + QPU + classical",
+            f"transpile once ({duration(device.transpile_seconds)}) + queue + QPU + classical",
         ),
         ("session time", duration(quote.session_seconds), "QPU + classical: billed in a session"),
     ]

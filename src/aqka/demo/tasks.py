@@ -69,8 +69,8 @@ def breast_cancer(n_train: int = 80, n_test: int = 30, seed: int = 0, ridge: flo
 
     features, labels = load_breast_cancer(return_X_y=True)
     steps = (PCA(4, random_state=0), MinMaxScaler((0, np.pi), clip=True))
-    split = split_and_scale(features, labels == 1, steps, n_train, n_test, seed)
-    return labelled_task("breast cancer, ZZ kernel", zz_kernel, split, ridge)
+    split = split_points(features, labels == 1, n_train, n_test, seed)
+    return labelled_task("breast cancer, ZZ kernel", zz_kernel, split, steps, ridge)
 
 
 def plant(
@@ -101,34 +101,29 @@ def plant(
     return Task(name, train, test, train @ c + ridge * c, test_labels, ridge, anchors)
 
 
-def split_and_scale(
-    features: FloatArray,
-    positive: BoolArray,
-    steps: Sequence[Any],
-    n_train: int,
-    n_test: int | None,
-    seed: int,
+def split_points(
+    features: FloatArray, positive: BoolArray, n_train: int, n_test: int | None, seed: int
 ) -> list[FloatArray]:
-    """Return training and test points, scaled as fits the training points, and their labels."""
+    """Return training points, test points and the labels -1 and +1 of both."""
     from sklearn.model_selection import train_test_split
-    from sklearn.pipeline import make_pipeline
 
-    train_x, test_x, train_y, test_y = train_test_split(
-        features,
-        np.where(positive, 1.0, -1.0),
-        train_size=n_train,
-        test_size=n_test,
-        stratify=positive,
-        random_state=seed,
+    signs, sizes = np.where(positive, 1.0, -1.0), {"train_size": n_train, "test_size": n_test}
+    parts: list[FloatArray] = train_test_split(
+        features, signs, stratify=positive, random_state=seed, **sizes
     )
-    scaling = make_pipeline(*steps)
-    return [scaling.fit_transform(train_x), scaling.transform(test_x), train_y, test_y]
+    return parts
 
 
 def labelled_task(
-    name: str, kernel: Callable[..., FloatArray], split: list[FloatArray], ridge: float
+    name: str,
+    kernel: Callable[..., FloatArray],
+    split: list[FloatArray],
+    steps: Sequence[Any],
+    ridge: float,
 ) -> Task:
-    """Return the task of split points, their labels and a kernel."""
-    train_x, test_x, y, test_labels = split
-    nowhere = np.empty(0, dtype=np.int64)
-    return Task(name, kernel(train_x), kernel(test_x, train_x), y, test_labels, ridge, nowhere)
+    """Return the task of a kernel and split points, scaled as fits the training points."""
+    from sklearn.pipeline import make_pipeline
+
+    scaling, nowhere = make_pipeline(*steps), np.empty(0, dtype=np.int64)
+    train, test = scaling.fit_transform(split[0]), scaling.transform(split[1])
+    return Task(name, kernel(train), kernel(test, train), split[2], split[3], ridge, nowhere)

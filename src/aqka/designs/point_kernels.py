@@ -22,19 +22,17 @@ from aqka.designs.state_fits import StateFits
 from aqka.errors import InputError
 from aqka.estimates.projected import (
     ReducedStates,
+    distance_variances,
     exact_reduced_states,
+    expectation_covariances,
     gaussian_projected_kernel,
     least_shots,
     linear_projected_kernel,
     median_gamma,
+    overlap_variances,
     readable_points,
     reduced_states,
     squared_distances,
-)
-from aqka.estimates.projected_errors import (
-    distance_variances,
-    expectation_covariances,
-    overlap_variances,
 )
 from aqka.estimates.state_errors import bootstrap_is_affordable, kernel_errors
 from aqka.estimates.state_rank import RankTest, choose_rank

@@ -1,19 +1,12 @@
 """Rows of test points from few shots: linear Bayes with the training kernel's second moment.
 
-The entries k = (K(x, x_1), …, K(x, x_N)) of a test point are measured with noise, and f = αᵀk + b
-is all that is wanted of them. The training points' own rows say what rows are like: their second
-moment is M = E[k kᵀ] = K²/N = V diag(w²/N) Vᵀ, K = V diag(w) Vᵀ being the training kernel. Of all
-linear functions vᵀk̂ of measured entries k̂ = k + ε, with noise of variance D and mean 0, the one
-of least mean square error E(vᵀk̂ - αᵀk)² is
+The training points' own rows say what rows k are like: M = E[k kᵀ] = K²/N = V diag(w²/N) Vᵀ with
+K = V diag(w) Vᵀ. Among linear functions vᵀk̂ of measured entries, with noise of variance D, the one
+nearest to αᵀk in mean square has v = (M + D)⁻¹ M α; an entry that was not measured has v = 0.
 
-    v = (M + D)⁻¹ M α,
-
-which at s shots an entry, D = k̄(1 - k̄)/s, is V diag[w²/(w² + N k̄(1 - k̄)/s)] Vᵀα. An entry that
-was not measured has endless noise and v = 0.
-
-A measured training kernel has noise too: below the reach of its noise, which its most negative
-eigenvalue shows, eigenvalues say nothing of their own directions, and only their mean square is
-believed. So M = rest · I + U diag(extra) Uᵀ, with the few directions U that stand out.
+Below the reach of the training kernel's own noise, which its most negative eigenvalue shows, only
+the mean square of the eigenvalues is believed: M = rest · I + U diag(extra) Uᵀ with the few
+directions U that stand out (docs/explanation/prediction.md).
 """
 
 from dataclasses import dataclass

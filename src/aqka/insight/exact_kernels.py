@@ -8,6 +8,7 @@ preprint, arXiv:2011.01938.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -40,32 +41,19 @@ def map_states(
     >>> abs(map_states(np.zeros((1, 2)), "z")).round(3)
     array([[1., 0., 0., 0.]])
     """
-    if not isinstance(feature_map, str):
-        circuit: Any = feature_map
-        n_qubits = getattr(circuit, "num_qubits", None)
-        if n_qubits is not None:
-            _check_qubits(n_qubits)
-        return StatevectorBackend(angles, circuit).states()
-    check_map_name(feature_map)
-    _check_qubits(angles.shape[1])
-    return _phase_states(angles, _couplings(feature_map, angles.shape[1]), repetitions)
-
-
-def _check_qubits(n_qubits: int) -> None:
+    named = isinstance(feature_map, str)
+    n_qubits = angles.shape[1] if named else getattr(feature_map, "num_qubits", 0)
     if n_qubits > MAX_QUBITS:
         raise InputError(
             f"a check simulates every state exactly, on at most {MAX_QUBITS} qubits; this feature "
             f"map needs {n_qubits}. Reduce the data to fewer principal components first (PCA): "
             "one qubit each."
         )
-
-
-def _couplings(name: str, n_qubits: int) -> list[tuple[int, int]]:
-    if name == "z":
-        return []
-    if name == "zz":
-        return [(k, k + 1) for k in range(n_qubits - 1)]
-    return [(j, k) for j in range(n_qubits) for k in range(j + 1, n_qubits)]
+    if not isinstance(feature_map, str):
+        return StatevectorBackend(angles, feature_map).states()
+    apart = {"z": 0, "zz": 1, "zz-full": n_qubits}[check_map_name(feature_map)]
+    couplings = [(j, k) for j, k in combinations(range(n_qubits), 2) if k - j <= apart]
+    return _phase_states(angles, couplings, repetitions)
 
 
 def _phase_states(
@@ -81,17 +69,12 @@ def _phase_states(
     phases = np.exp(1j * exponent)
     states: ComplexArray = phases / 2 ** (n_qubits / 2)  # the first Hadamards spread |0…0⟩ evenly
     for _ in range(repetitions - 1):
-        states = _hadamards(states, n_qubits) * phases
+        for qubit in range(n_qubits):
+            halves = states.reshape(len(states), -1, 2, 2**qubit)
+            zero, one = halves[:, :, 0], halves[:, :, 1]
+            states = np.stack([zero + one, zero - one], axis=2).reshape(len(states), -1)
+        states = states * (phases / 2 ** (n_qubits / 2))
     return states
-
-
-def _hadamards(states: ComplexArray, n_qubits: int) -> ComplexArray:
-    """Return the states after a Hadamard gate on every qubit."""
-    for qubit in range(n_qubits):
-        halves = states.reshape(len(states), -1, 2, 2**qubit)
-        zero, one = halves[:, :, 0], halves[:, :, 1]
-        states = np.stack([zero + one, zero - one], axis=2).reshape(len(states), -1)
-    return states / 2 ** (n_qubits / 2)
 
 
 def projected_kernels(states: ComplexArray) -> list[FloatArray]:

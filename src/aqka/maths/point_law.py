@@ -1,10 +1,8 @@
 """What S shots a point are worth before any is spent: the error of the kernel of fitted states.
 
 A state of d = 2^n amplitudes fitted to S shots in random Pauli settings has about the fidelity
-F = S/(S + d - 1) with the true one, on average over what feature maps make. The kernel then has the
-expectation F²K + (1 - F²)/d, because what a fit has lost points anywhere, and to first order the
-variance 4K(1 - K)/S, which is that of S/4 shots on every pair: the Fisher information is about 2S
-in every direction, and two points contribute. So
+F = S/(S + d - 1) with the true one. The kernel then has the expectation F²K + (1 - F²)/d and to
+first order the variance 4K(1 - K)/S, that of S/4 shots on every pair:
 
     E (K̂ - K)² ≈ F² (4/S) mean K(1-K) + (1 - F²)² mean (K - 1/d)²
 

@@ -135,8 +135,8 @@ class Quote(Shown):
         Copies of the circuit that run side by side on the chip.
     execution_seconds, qpu_seconds, untiled_seconds
         QPU time of one execution, of all jobs (billed outside a session), and without tiles.
-    queue_seconds, classical_seconds, transpile_seconds
-        Waiting behind other jobs; classical work between two submissions; transpiling, once.
+    queue_seconds, classical_seconds
+        Waiting behind other jobs; classical work between two submissions.
     wall_seconds, session_seconds
         All of it, from the start to the last result; QPU + classical time, billed in a session.
     cost, untiled_cost, currency
@@ -159,7 +159,6 @@ class Quote(Shown):
     qpu_seconds: float
     queue_seconds: float
     classical_seconds: float
-    transpile_seconds: float
     wall_seconds: float
     session_seconds: float
     cost: float | None
@@ -342,7 +341,6 @@ def quote(
         qpu_seconds=qpu,
         queue_seconds=queued,
         classical_seconds=classical,
-        transpile_seconds=device.transpile_seconds,
         wall_seconds=device.transpile_seconds + queued + session,
         session_seconds=session,
         cost=None if rate is None else price(qpu, rate),
