@@ -18,9 +18,8 @@ from aqka.core.reading import FAIR
 from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling
 from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
-from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.rows import RowPrior, RowReading
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.spectrum import Spectrum, reconstruct
 from aqka.readouts import Decided, Estimate, FittedHead
 
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
@@ -106,7 +105,10 @@ class PairEstimate(KernelEstimate):
         self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
     ) -> None:
         self.table, self._reading, self._landmarks = table, problem.reading, landmarks
-        super().__init__(estimate_kernel(table, problem, landmarks))
+        kernel = problem.reading.kernel(table)
+        if landmarks is not None:
+            kernel = reconstruct(kernel, landmarks, problem.ridge)
+        super().__init__(kernel)
 
     @cached_property
     def _variances(self) -> FloatArray:

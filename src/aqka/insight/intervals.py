@@ -12,7 +12,7 @@ from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate, PairEstimate
 from aqka.designs.pairs import row_prior
 from aqka.errors import InputError
-from aqka.insight.hindsight import hit_chances, redraw_counts
+from aqka.insight.hindsight import kernel_without_noise, redraw_counts
 from aqka.maths.metrics import normal_quantile
 from aqka.maths.spectrum import Spectrum
 from aqka.readouts import FittedHead, Readout, make_readout
@@ -43,7 +43,8 @@ class HeadErrors:
     ) -> "HeadErrors":
         """Draw the session's shots anew, from a kernel like the measured one but without noise."""
         table, problem, landmarks = session.table, session.problem, session.landmarks
-        chances = hit_chances(table, problem, landmarks)
+        kernel = kernel_without_noise(table, problem, landmarks)
+        chances = np.clip(table.condense(kernel), 0.0, 1.0)
         without_noise = readout.fit(KernelEstimate(table.square(chances)), problem)
         heads = [
             readout.fit(PairEstimate(again, problem, landmarks), problem)
