@@ -7,13 +7,12 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, as_count
-from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate, PairEstimate
 from aqka.designs.pairs import row_prior
 from aqka.errors import InputError
 from aqka.insight.hindsight import hit_chances, redraw_counts
-from aqka.learners import FittedHead, Learner, make_learner
+from aqka.learners import DEFAULT_LEARNER, FittedHead, Learner, make_learner
 from aqka.learners.ridge_loo import RIDGE_GRID
 from aqka.maths.metrics import normal_quantile
 from aqka.maths.spectrum import Spectrum
