@@ -38,7 +38,7 @@ def acquire(
     Parameters
     ----------
     backend : Backend
-        Who runs the shots, for example :class:`~aqka.MatrixBackend`.
+        What runs the shots, for example :class:`~aqka.MatrixBackend`.
     y : array of shape (points,) or Problem
         Labels of two or more classes, or real targets, of the backend's points.
     budget : int
