@@ -138,6 +138,7 @@ class Pairs(Design):
     name: ClassVar[str] = "pairs"
     unit: ClassVar[str] = "pair"
     default_learner: ClassVar[str] = "ridge-noise"
+    runs_inverse: ClassVar[bool] = True
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, or of another number of points."""
@@ -147,6 +148,10 @@ class Pairs(Design):
                 f"y labels {n_points} points, so the backend must be {n_points} by {n_points}; "
                 f"its shape is {backend.shape}."
             )
+
+    def default_shots(self, n_points: int, n_qubits: int) -> int:
+        """Return 16 a pair, where the paper sees adaptive shots lose their advantage."""
+        return 16 * n_points * (n_points - 1) // 2
 
     def training_table(
         self, problem: Problem, n_qubits: int | None, seed: int, steers: bool
