@@ -46,7 +46,7 @@ test_shots = 5
 [method]
 design = "pairs"
 rounds = 4
-readout = "ridge"
+learner = "ridge"
 """
 NEW_POINTS = "x,y\n0.3,0.2\n-0.5,0.9\n1.2,-0.1\n"
 
@@ -294,7 +294,7 @@ def run_on_tiles(outside):
     return paid, twice
 
 
-POINTS = STUDY.replace('design = "pairs"', 'design = "points"').replace("readout", "allocator")
+POINTS = STUDY.replace('design = "pairs"', 'design = "points"').replace("learner", "allocator")
 POINTS = POINTS.replace('"ridge"', '"aqka"')
 KINDS = [
     RunKind("pairs on a simulator", STUDY.replace("{backend}", "statevector"), simulator, drawn),

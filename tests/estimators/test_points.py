@@ -77,21 +77,21 @@ def test_values_of_new_points_take_one_round_for_there_is_nothing_to_settle(moon
     assert np.mean(np.abs(error)) < 0.2
 
 
-def test_a_readout_that_is_named_is_the_one_that_reads(moons):
+def test_a_learner_that_is_named_is_the_one_that_reads(moons):
     X, y, *_ = moons
     settings = {"budget": 60 * 64, "design": "points"}
-    named = QuantumRidgeClassifier(**settings, readout="ridge-noise").fit(X, y)
-    assert named.get_params()["readout"] == "ridge-noise"
+    named = QuantumRidgeClassifier(**settings, learner="ridge-noise").fit(X, y)
+    assert named.get_params()["learner"] == "ridge-noise"
     session = named.session_
     by_noise, left_out = session.fit("ridge-noise"), session.fit("ridge-loo")
     assert by_noise.regularisation != left_out.regularisation  # or nothing is shown
     assert named.head_.regularisation == by_noise.regularisation
     default = QuantumRidgeClassifier(**settings).fit(X, y)
-    assert default.get_params()["readout"] is None
+    assert default.get_params()["learner"] is None
     assert default.head_.regularisation == session.fit().regularisation
     numbers = np.arange(60).reshape(-1, 1)
-    for readout, head in (("ridge-noise", by_noise), (None, session.fit())):
-        finished = QuantumRidgeClassifier(backend=session, readout=readout).fit(numbers, y)
+    for learner, head in (("ridge-noise", by_noise), (None, session.fit())):
+        finished = QuantumRidgeClassifier(backend=session, learner=learner).fit(numbers, y)
         assert finished.head_.regularisation == head.regularisation
 
 

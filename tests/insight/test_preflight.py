@@ -96,7 +96,7 @@ def test_endless_shots_reach_the_exact_kernel_and_few_do_not():
     kernel, folds = zz_kernel(X), repeated_folds(y, repeats=1)
     head = KernelHead(y)
     exact = score_folds("exact", lambda fold: head.predict(kernel, fold), y, folds).means[0]
-    many = Spending(10**8, 48, test_shots=10**5, allocator="uniform", readout="ridge-loo")
+    many = Spending(10**8, 48, test_shots=10**5, allocator="uniform", learner="ridge-loo")
     # Settled at 5 %, up to 3 of 60 points may end in the other class.
     assert forecast("many", kernel, y, folds, many).means[0] == pytest.approx(exact, abs=0.05)
     values = kernel[:, :5] @ [1.0, -1.0, 1.0, -1.0, 1.0]
@@ -104,7 +104,7 @@ def test_endless_shots_reach_the_exact_kernel_and_few_do_not():
     best = score_folds("exact", lambda fold: head.predict(kernel, fold), values, real).means[0]
     assert forecast("many", kernel, values, real, many).means[0] == pytest.approx(best, abs=0.02)
     squeezed = 0.01 * kernel + 0.99 * np.eye(60)  # learns as well, from entries near zero
-    few = Spending(500, 48, test_shots=1, allocator="uniform", readout="ridge-loo")
+    few = Spending(500, 48, test_shots=1, allocator="uniform", learner="ridge-loo")
     assert forecast("few", squeezed, y, folds, few).means[0] < exact - 0.1
 
 

@@ -25,7 +25,7 @@ rounds = {rounds}
 """
 QUICK = """
 allocator = "aqka"
-readout = "ridge"
+learner = "ridge"
 """
 """For tests that carry a study out many times: nothing is averaged, in any round."""
 PATIENCE = 600  # seconds that a child may take, which on a quiet machine takes a few

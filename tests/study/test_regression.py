@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from aqka import InputError
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.backends.statevector import fidelities
-from aqka.core.target_scale import TargetScale
+from aqka.core.problem import TargetScale
 from aqka.insight.exact_kernels import map_states
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
@@ -186,7 +186,7 @@ def test_built_in_data_say_which_task_they_are_for(tmp_path):
 
 
 def test_mistakes_are_told(tmp_path):
-    text = STUDY.replace("[method]\n", '[method]\nreadout = "svm"\n')
+    text = STUDY.replace("[method]\n", '[method]\nlearner = "svm"\n')
     with pytest.raises(InputError, match="'svm' is for classes"):
         parse_study(text)
     write_csv(tmp_path / "houses.csv", ["house", "size", "price"], [[k, k, "dear"] for k in "1234"])

@@ -109,7 +109,7 @@ class ShotPlan(Plan):
     shots
         Shots for each pair.
     landmarks
-        Set by allocators whose readout reconstructs unmeasured entries.
+        Set by allocators whose learner reconstructs unmeasured entries.
 
     Examples
     --------

@@ -133,7 +133,7 @@ def _draw_curves(axes: Axes, demo: Demo, task: str) -> None:
     axes.minorticks_off()
     axes.set_xlabel("budget, shots per pair")
     axes.set_ylabel("test accuracy")
-    axes.set_title(f"{task}: same tuned readout for all", fontsize=10)
+    axes.set_title(f"{task}: same tuned learner for all", fontsize=10)
 
 
 def _draw_heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:

@@ -9,10 +9,10 @@ from aqka._util.arrays import FloatArray
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.designs import Fidelity, KernelEstimate, Points
+from aqka.learners import labels_of, make_learner
 from aqka.planning.budget import IBM_LIST_PRICES, price
 from aqka.planning.device import HERON
 from aqka.planning.split import zz_depth
-from aqka.readouts import labels_of, make_readout
 from aqka.sessions import acquire, predict
 
 TRAIN, QUBITS = 100, 4
@@ -111,7 +111,7 @@ def run_iris(seeds: int, on_run: Callable[[IrisRun], None]) -> IrisDemo:
         )
         problem = Problem(y)
         kernel, block = StatevectorBackend(X).kernel(), StatevectorBackend(new, columns=X).kernel()
-        head = make_readout("ridge-loo").fit(KernelEstimate(kernel), problem)
+        head = make_learner("ridge-loo").fit(KernelEstimate(kernel), problem)
         demo.exact.append(float(np.mean(head.predict(block) == truth)))
         demo.plain_svm.append(float(SVC().fit(train_data, y).score(new_data, truth)))
         demo.majority.append(float(np.mean(truth == np.bincount(y).argmax())))

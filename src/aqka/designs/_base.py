@@ -13,7 +13,7 @@ from aqka.core.plans import Landmarks, Plan
 from aqka.core.problem import Problem
 from aqka.core.tables import UnitTable
 from aqka.errors import InputError
-from aqka.readouts import Decided, Estimate, FittedHead
+from aqka.learners import Decided, Estimate, FittedHead
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,19 @@ class Design(ABC):
     """What it is called in settings and ledgers."""
     unit: ClassVar[str]
     """What an allocator gives shots to: a pair or a point."""
-    default_readout: ClassVar[str]
+    default_learner: ClassVar[str]
+    runs_inverse: ClassVar[bool]
+    """Whether a shot runs the feature map's inverse too, so that it must have one."""
     calibration_shots: int = 0
     """Shots of the budget for a calibration of the readout errors."""
 
     @abstractmethod
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend that cannot measure it, or has other points."""
+
+    @abstractmethod
+    def default_shots(self, n_points: int, n_qubits: int) -> int:
+        """Return the training shots where no budget is given."""
 
     @abstractmethod
     def training_table(

@@ -43,12 +43,12 @@ from aqka.estimates.states import (
     StateFitter,
     draw_counts,
 )
+from aqka.learners import Decided, Estimate, FittedHead
+from aqka.learners.projected_gamma import tuned_gamma
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations
-from aqka.readouts import Decided, Estimate, FittedHead
-from aqka.readouts.projected_gamma import tuned_gamma
 
 MAX_FIDELITY_QUBITS = 8
 CALIBRATED_POINTS = 200

@@ -25,7 +25,7 @@ class KernelErrors(NamedTuple):
     An interval for an entry is ``K̂ - bias ± z · sqrt(variance)``. The bias is of second order:
     near states look less alike, and orthogonal ones overlap a little. Taking it off brings K̂
     closer to the exact kernel but out of the positive semi-definite matrices, and labels do not
-    gain by it; so readouts use K̂ and its variance.
+    gain by it; so learners use K̂ and its variance.
     """
 
     bias: FloatArray

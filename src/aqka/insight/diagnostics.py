@@ -12,10 +12,10 @@ from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
+from aqka.learners import Learner
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
 from aqka.maths.theory import SATURATED_SHOTS_PER_PAIR, cauchy_schwarz_ratio
-from aqka.readouts import Readout
 
 # The paper's regime borders (its abstract and Appendix C.16).
 CONCENTRATED_GINI = 0.6
@@ -142,15 +142,15 @@ def diagnose_sensitivity(
 
 
 def cross_validated_accuracy(
-    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem
+    kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
 ) -> float | None:
     """Return the share of held-out points that are right; None if a fold has no second class."""
-    right = cross_validated_right(kernel, labels, readout, problem)
+    right = cross_validated_right(kernel, labels, learner, problem)
     return None if right is None else float(right.mean())
 
 
 def cross_validated_right(
-    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem
+    kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
 ) -> BoolArray | None:
     """Return for each point whether a head trained without its fold gets it right."""
     right = np.zeros(len(labels), dtype=np.bool_)
@@ -159,6 +159,6 @@ def cross_validated_right(
             part = Problem(labels[kept], problem.ridge, problem.C, problem.reading)
         except InputError:  # too few classes are left
             return None
-        head = readout.fit(KernelEstimate(kernel[np.ix_(kept, kept)]), part)
+        head = learner.fit(KernelEstimate(kernel[np.ix_(kept, kept)]), part)
         right[held] = head.predict(kernel[np.ix_(held, kept)]) == labels[held]
     return right

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.core.defaults import DEFAULT_C
-from aqka.core.problem import Problem
+from aqka.core.problem import DEFAULT_C, Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
+from aqka.learners import labels_of, make_learner
+from aqka.learners.ridge_loo import RIDGE_GRID
 from aqka.maths.metrics import FOLDS, Fold, balanced_accuracy
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts import labels_of, make_readout
-from aqka.readouts.ridge_loo import RIDGE_GRID
 
 REPEATS = 2  # the error of more hardly shrinks, see standard_error
 
@@ -175,7 +174,7 @@ class KernelHead:
         train, centre = self._problem(fold.kept)
         inner = kernel[np.ix_(fold.kept, fold.kept)]
         block = (kernel if rows is None else rows)[np.ix_(fold.held, fold.kept)]
-        fitted = make_readout("svm" if self.svm else "ridge-loo").fit(KernelEstimate(inner), train)
+        fitted = make_learner("svm" if self.svm else "ridge-loo").fit(KernelEstimate(inner), train)
         return self._answers(fitted.decision_function(block), train, centre)
 
     def judge(self, kernel: FloatArray, points: IntArray) -> float:

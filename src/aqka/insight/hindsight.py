@@ -14,11 +14,11 @@ from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.designs import PairEstimate
 from aqka.insight.diagnostics import cross_validated_right
+from aqka.learners import FittedHead, Learner
+from aqka.learners.ridge_noise import RidgeNoise
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.maths.theory import cauchy_schwarz_ratio
-from aqka.readouts import FittedHead, Readout
-from aqka.readouts.ridge_noise import RidgeNoise
 
 FRACTIONS = (0.25, 0.5)
 # Where no point of n changes, 3/n bounds the share that could (95 %): two of these errors.
@@ -119,7 +119,7 @@ def fewer_shots(
     table: PairTable,
     problem: Problem,
     labels: NDArray[Any],
-    readout: Readout,
+    learner: Learner,
     landmarks: Landmarks | None = None,
     repetitions: int = 5,
     seed: int = 0,
@@ -128,7 +128,7 @@ def fewer_shots(
 
     def right(counts: PairTable) -> FloatArray:
         kernel = PairEstimate(counts, problem, landmarks).kernel
-        found = cross_validated_right(kernel, labels, readout, problem)
+        found = cross_validated_right(kernel, labels, learner, problem)
         # Whether folds have all classes is a matter of the labels, not of the counts.
         return np.zeros(0) if found is None else found.astype(np.float64)
 
@@ -185,7 +185,7 @@ def kernel_without_noise(
 ) -> FloatArray:
     """Return the estimated kernel without the eigenvalues that shot noise alone can give.
 
-    With the noise left in, the readout would choose its ridge as if noise were signal, which hides
+    With the noise left in, the learner would choose its ridge as if noise were signal, which hides
     the bias that the true noise gives it. ``spectrum`` is the kernel's, where it is known.
     """
     if not isinstance(spectrum, Spectrum):

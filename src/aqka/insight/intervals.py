@@ -7,16 +7,15 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, as_count
-from aqka.core.defaults import DEFAULT_READOUT
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate, PairEstimate
 from aqka.designs.pairs import row_prior
 from aqka.errors import InputError
 from aqka.insight.hindsight import kernel_without_noise, redraw_counts
+from aqka.learners import DEFAULT_LEARNER, FittedHead, Learner, make_learner
+from aqka.learners.ridge_loo import RIDGE_GRID
 from aqka.maths.metrics import normal_quantile
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts import FittedHead, Readout, make_readout
-from aqka.readouts.ridge_loo import RIDGE_GRID
 from aqka.sessions import Prediction, Training, Values
 
 AnyPrediction = TypeVar("AnyPrediction", bound=Values)
@@ -36,7 +35,7 @@ class HeadErrors:
     def of(
         cls,
         session: Training,
-        readout: Readout,
+        learner: Learner,
         rows: FloatArray,
         repetitions: int,
         rng: Generator,
@@ -45,14 +44,14 @@ class HeadErrors:
         table, problem, landmarks = session.table, session.problem, session.landmarks
         kernel = kernel_without_noise(table, problem, landmarks)
         chances = np.clip(table.condense(kernel), 0.0, 1.0)
-        without_noise = readout.fit(KernelEstimate(table.square(chances)), problem)
+        without_noise = learner.fit(KernelEstimate(table.square(chances)), problem)
         heads = [
-            readout.fit(PairEstimate(again, problem, landmarks), problem)
+            learner.fit(PairEstimate(again, problem, landmarks), problem)
             for again in (redraw_counts(table, chances, rng) for _ in range(repetitions))
         ]
         truth = _outputs(without_noise, rows)
         redrawn = np.stack([_outputs(head, rows) for head in heads]) - truth
-        # A readout that is given its ridge, or its C, never uses another.
+        # A learner that is given its ridge, or its C, never uses another.
         chooses = any(head.regularisation != without_noise.regularisation for head in heads)
         other = np.zeros((0, *truth.shape))
         if chooses:
@@ -91,15 +90,15 @@ def _plausible_outputs(kernel: FloatArray, problem: Problem, rows: FloatArray) -
 def with_total_interval(
     prediction: AnyPrediction,
     session: Training,
-    readout: str | Readout = DEFAULT_READOUT,
+    learner: str | Learner = DEFAULT_LEARNER,
     *,
     repetitions: int = 50,
     seed: int = 0,
 ) -> AnyPrediction:
-    """Return the prediction with intervals for the f of the same readout on the exact kernel.
+    """Return the prediction with intervals for the f of the same learner on the exact kernel.
 
     To the variance of ``low`` and ``high`` come two parts from the training shots: the mean square
-    error, bias included, of heads trained on redrawn shots; and, where the readout chooses its
+    error, bias included, of heads trained on redrawn shots; and, where the learner chooses its
     ridge, the farthest f among the ridges whose held-out error is within two standard errors of
     the best one's (docs/explanation/prediction.md).
 
@@ -109,8 +108,8 @@ def with_total_interval(
         What :func:`~aqka.predict` returned for a run of pairs.
     session : Training
         The finished training session whose head made the prediction.
-    readout : str or Readout
-        The readout that the head came from.
+    learner : str or Learner
+        The learner that the head came from.
     repetitions : int, default=50
         Number of redrawn trainings. 50 give the width to within about 10 %.
     seed : int, default=0
@@ -127,15 +126,15 @@ def with_total_interval(
     >>> bool(np.all(found.total_high - found.total_low > found.high - found.low))
     True
     """
-    chosen = make_readout(readout)
+    chosen = make_learner(learner)
     repetitions = as_count(repetitions, "repetitions", minimum=2)
     rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
     if prediction.decided.reading is None:
         raise InputError("total intervals are those of pairs; with design='points' leave total.")
     if not np.array_equal(session.fit(chosen).alpha, prediction.head.alpha):
         raise InputError(
-            "session and readout do not give the head of the prediction; pass the session it was "
-            "trained in and the readout it was fitted with."
+            "session and learner do not give the head of the prediction; pass the session it was "
+            "trained in and the learner it was fitted with."
         )
     rows = row_prior(prediction.head).mean_rows(prediction.table)
     errors = HeadErrors.of(session, chosen, rows, repetitions, rng)

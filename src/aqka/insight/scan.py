@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.allocators import Allocator
+from aqka.allocators import DEFAULT_ALLOCATOR, Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import fidelities
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
-from aqka.core.target_scale import TargetScale
+from aqka.core.problem import DEFAULT_C, TargetScale
 from aqka.designs import Never
 from aqka.insight.exact_kernels import ComplexArray, FeatureMap, map_states
 from aqka.insight.fold_scores import (
@@ -24,6 +23,7 @@ from aqka.insight.fold_scores import (
     has_classes,
     score,
 )
+from aqka.learners import DEFAULT_LEARNER
 from aqka.maths.metrics import Fold
 from aqka.sessions import acquire, predict
 
@@ -40,8 +40,8 @@ class Spending:
         Shots for the training kernel, and the number of its points.
     test_shots : int, default=100
         At most so many, on average, for each pair of a held-out and a training point.
-    allocator, schedule, readout, ridge, C
-        As :func:`~aqka.acquire` and the readouts take them.
+    allocator, schedule, learner, ridge, C
+        As :func:`~aqka.acquire` and the learners take them.
     """
 
     budget: int
@@ -49,7 +49,7 @@ class Spending:
     test_shots: int = 100
     allocator: str | Allocator = DEFAULT_ALLOCATOR
     schedule: Schedule | None = None
-    readout: str = DEFAULT_READOUT
+    learner: str = DEFAULT_LEARNER
     ridge: float = 0.01
     C: float = DEFAULT_C
 
@@ -99,7 +99,7 @@ def _buy_and_predict(
         C=spending.C,
         seed=seed,
     )
-    head = session.fit(spending.readout)
+    head = session.fit(spending.learner)
     block = kernel[np.ix_(fold.held, fold.kept)]
     backend = MatrixBackend(block, rectangular=True, seed=seed)
     budget = block.size * spending.test_shots

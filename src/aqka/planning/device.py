@@ -40,7 +40,7 @@ class DeviceModel:
     job_overhead
         QPU time of a job before its first execution.
     rep_delay, execution_overhead, layer_time
-        Idle time before an execution; reset, readout and control; one layer of the circuit.
+        Idle time before an execution; reset, learner and control; one layer of the circuit.
     max_executions, max_job_seconds
         Most executions and longest QPU time of one job.
     session_seconds, interactive_gap

@@ -12,8 +12,8 @@ from aqka.backends.base import Backend, as_backend
 from aqka.core.plans import Plan
 from aqka.designs import Never, Settle, Stop
 from aqka.errors import InputError
+from aqka.learners import Decided, FittedHead
 from aqka.maths.metrics import normal_quantile
-from aqka.readouts import Decided, FittedHead
 from aqka.runs.driver import drive
 from aqka.runs.session import Session
 from aqka.runs.spend import Spend
@@ -35,8 +35,8 @@ class Values(Shown):
     level
         Level of the intervals.
     total_low, total_high
-        Interval for the f of the same readout on the exact kernel; see
-        :func:`~aqka.insight.with_total_interval`. None until asked for.
+        Interval for the f of the same learner on the exact kernel; see
+        :func:`~aqka.insight.with_total_interval`. None until computed.
     unit
         What the values were multiplied by since the head gave them.
     head, table, decided
@@ -77,8 +77,8 @@ class Prediction(Values):
     settled
         Whether the class is settled at the error rate; the budget ended before the others were.
     could_flip
-        Whether the readout on the exact kernel could give another class; see
-        :func:`~aqka.insight.with_total_interval`. None until asked for.
+        Whether the learner on the exact kernel could give another class; see
+        :func:`~aqka.insight.with_total_interval`. None until computed.
     """
 
     labels: NDArray[Any]
@@ -259,7 +259,7 @@ def predict(
     head : FittedHead
         The fitted head.
     backend : Backend
-        Who runs the shots, made for the new points. For pairs it has one row per new point and one
+        What runs the shots, made for the new points. For pairs it has one row per new point and one
         column per training point.
     budget : int
         Shots that may be spent in all.

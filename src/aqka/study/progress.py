@@ -15,7 +15,7 @@ from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.runs.history import History
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
-from aqka.study.method import class_labels_of, problem_of, readout_of, schedule_of
+from aqka.study.method import class_labels_of, learner_of, problem_of, schedule_of
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     Assess,
@@ -105,7 +105,7 @@ class ProgressReader:
         if self._store.has_study and len(self._store.points.train) <= MAX_ASSESSED_POINTS:
             study, points = self._store.study, self._store.points
             self._assess = make_assess(
-                problem_of(study, points), class_labels_of(study, points), readout_of(study)
+                problem_of(study, points), class_labels_of(study, points), learner_of(study)
             )
 
     def look(self) -> Progress:

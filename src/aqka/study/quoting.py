@@ -121,7 +121,7 @@ def better_design_of(prepared: Prepared) -> Choice:
     return resolve(
         "auto",
         method.allocator,
-        method.readout,
+        method.learner,
         n_points=n_train,
         n_qubits=prepared.n_qubits,
         budget=quoted.shots if on_top else quoted.total.shots,

@@ -11,14 +11,14 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.designs import PointEstimate
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
+from aqka.learners import FittedHead
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
 from aqka.planning.budget import price
 from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
-from aqka.readouts import FittedHead
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
-from aqka.study.method import Mitigation, class_labels_of, readout_of
+from aqka.study.method import Mitigation, class_labels_of, learner_of
 from aqka.study.points import Points
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
@@ -85,7 +85,7 @@ def _pair_facts(
     assess = None
     if table.n_points <= MAX_ASSESSED_POINTS:
         labels = class_labels_of(study, points)
-        assess = make_assess(problem, labels, readout_of(study), diagnostics)
+        assess = make_assess(problem, labels, learner_of(study), diagnostics)
     facts = {
         "pairs": table.n_pairs,
         "pairs_seen": int(np.sum(~table.unseen)),

@@ -16,15 +16,14 @@ from pydantic import (
 
 from aqka._util.files import read_text
 from aqka._util.text import inert
-from aqka.allocators import allocator_names
+from aqka.allocators import DEFAULT_ALLOCATOR, allocator_names
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
-from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.settings import MAX_QUBITS
 from aqka.designs import point_kernel_names
 from aqka.errors import InputError
+from aqka.learners import learner_names
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_RATE, MAX_ROUNDS
-from aqka.readouts import readout_names
 from aqka.study._mistakes import explain, known_name, refuse_secrets
 from aqka.study.method import chosen
 
@@ -323,8 +322,8 @@ class MethodSection(Section):
         promises better labels; see :func:`aqka.designs.resolve.resolve`.
     allocator
         A name from :func:`aqka.allocator_names`.
-    readout
-        A name from :func:`aqka.readout_names`, which trains a ridge head or, with ``svm``, a
+    learner
+        A name from :func:`aqka.learner_names`, which trains a ridge head or, with ``svm``, a
         support vector machine; None takes the design's default.
     ridge, C
         Regularisation of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
@@ -340,7 +339,7 @@ class MethodSection(Section):
 
     design: Literal["pairs", "points", "auto"] = "auto"
     allocator: str = DEFAULT_ALLOCATOR
-    readout: str | None = None
+    learner: str | None = None
     ridge: Positive = 0.01
     C: Positive = 5.0
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
@@ -354,10 +353,10 @@ class MethodSection(Section):
             raise ValueError("an oracle knows the true kernel, which a study does not have")
         return known_name(value, allocator_names(), "allocator")
 
-    @field_validator("readout")
+    @field_validator("learner")
     @classmethod
-    def _known_readout(cls, value: str | None) -> str | None:
-        return value if value is None else known_name(value, readout_names(), "readout")
+    def _known_learner(cls, value: str | None) -> str | None:
+        return value if value is None else known_name(value, learner_names(), "learner")
 
     @field_validator("point_kernel")
     @classmethod
@@ -396,8 +395,8 @@ class Study(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Study":
-        if self.data.task == "regression" and self.method.readout == "svm":
-            raise ValueError("method.readout 'svm' is for classes; data.task is 'regression'")
+        if self.data.task == "regression" and self.method.learner == "svm":
+            raise ValueError("method.learner 'svm' is for classes; data.task is 'regression'")
         if self.backend.name == "matrix-product" and self.method.design != "points":
             raise ValueError(
                 "backend.name 'matrix-product' measures points: set method.design = 'points'"

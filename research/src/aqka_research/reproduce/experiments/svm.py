@@ -7,9 +7,8 @@ import numpy as np
 
 from aqka._util import colours
 from aqka._util.arrays import FloatArray
-from aqka.allocators.aqka import AqkaOracle
+from aqka.allocators.aqka import AqkaOracle, AqkaSvm, AqkaSvmSoft
 from aqka.allocators.baselines import Random, Uniform
-from aqka.allocators.svm import AqkaSvm, AqkaSvmSoft
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task, plant
@@ -62,7 +61,7 @@ def measure(cell: Cell) -> Result:
     protocol, seed = cell["protocol"], cell["seed"]
     task = svm_task(seed, cell["kernel"], protocol)
     rows = baseline_rows(task, protocol, "svm")
-    rows += rows_per_pair(task, METHODS, cell["ratios"], protocol, seed, readout="svm")
+    rows += rows_per_pair(task, METHODS, cell["ratios"], protocol, seed, learner="svm")
     return {"rows": rows}
 
 

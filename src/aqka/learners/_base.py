@@ -1,4 +1,4 @@
-"""What a head is fitted to, the contract of a readout, and the head that it fits."""
+"""What a head is fitted to, the contract of a learner, and the head that it fits."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 class Estimate(ABC):
     """What counts say about the kernel of the training points, and how new counts compare.
 
-    A design makes one of its table; a readout fits a head to it.
+    A design makes one of its table; a learner fits a head to it.
     """
 
     design: Any
@@ -134,9 +134,9 @@ class FittedHead:
     has_classes
         Whether f stands for classes; else for real targets.
     fitted_by
-        The readout, as a text.
+        The learner, as a text.
     spectrum
-        The decomposition that the readout made; it is the longest step, so it is kept.
+        The decomposition that the learner made; it is the longest step, so it is kept.
     """
 
     alpha: FloatArray
@@ -165,7 +165,7 @@ class FittedHead:
         Fitted numbers differ in their last bits from one processor to the next, so that nothing
         that costs shots may depend on them.
         """
-        # Coefficients that no readout fitted are inputs themselves.
+        # Coefficients that no learner fitted are inputs themselves.
         how = self.fitted_by or f"{digest(self.coefficients)} {digest(np.ravel(self.intercept))}"
         return text_digest(f"{self.estimate.identity} {how}")
 
@@ -211,7 +211,7 @@ def labels_of(decision: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(classes[winner.astype(np.intp)])
 
 
-class Readout(ABC):
+class Learner(ABC):
     """Fits a head to what was measured."""
 
     @abstractmethod
