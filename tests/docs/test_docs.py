@@ -198,7 +198,9 @@ def test_links_out_of_the_readme_lead_somewhere():
 
 
 def test_the_table_of_allocators_has_them_all():
-    assert first_column(DOCS / "reference" / "allocators.md", "# Allocators") == sorted(aqka.allocator_names())
+    assert first_column(DOCS / "reference" / "allocators.md", "# Allocators") == sorted(
+        aqka.allocator_names()
+    )
 
 
 def files_in(page):

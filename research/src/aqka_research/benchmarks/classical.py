@@ -50,13 +50,14 @@ def main() -> None:
         (f"{group} ({which.sum()} tasks)", *_cells(means[which])) for group, which in groups.items()
     ]
     header = ("tasks", "exact quantum kernel", MODEL, "majority class")
-    each = [(name, *(f"{score:.1%}" for score in row)) for name, row in zip(names, means, strict=True)]
+    each = [
+        (name, *(f"{score:.1%}" for score in row)) for name, row in zip(names, means, strict=True)
+    ]
     PAGE.write_text(
         "# A classical model on the held-out tasks\n\n"
         "Written by `python -m aqka_research.benchmarks.classical`. The tasks of "
-        "[points against pairs](total.md), "
-        f"{SEEDS} seeds each: accuracy on test points of a leave-one-out ridge on the exact kernel, "
-        "which is what endless shots would give, and of an RBF SVM on the same columns, which "
+        f"[points against pairs](total.md), {SEEDS} seeds each: accuracy on test points of a "
+        "leave-one-out ridge on the exact kernel, which is what endless shots would give, and of an RBF SVM on the same columns, which "
         "needs no shots. Its penalty and width are tuned by cross-validation inside the training "
         "points. ± is the standard error over tasks. Where the target was made from the quantum "
         "kernel itself, that kernel has the advantage by construction.\n\n"
