@@ -57,8 +57,9 @@ def main() -> None:
         "# A classical model on the held-out tasks\n\n"
         "Written by `python -m aqka_research.benchmarks.classical`. The tasks of "
         f"[points against pairs](total.md), {SEEDS} seeds each: accuracy on test points of a "
-        "leave-one-out ridge on the exact kernel, which is what endless shots would give, and of an RBF SVM on the same columns, which "
-        "needs no shots. Its penalty and width are tuned by cross-validation inside the training "
+        "leave-one-out ridge on the exact kernel, which is what endless shots would give, and of "
+        "an RBF SVM on the same columns, which needs no shots. Its penalty and width are tuned by "
+        "cross-validation inside the training "
         "points. ± is the standard error over tasks. Where the target was made from the quantum "
         "kernel itself, that kernel has the advantage by construction.\n\n"
         f"{table(header, rows)}\n\n## Each task\n\n{table(header, each)}\n",
