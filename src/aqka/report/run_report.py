@@ -18,7 +18,6 @@ from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.designs import Points as PointDesign
 from aqka.errors import InputError
-from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
 from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
 from aqka.insight.exact_kernels import FeatureMap
@@ -264,7 +263,7 @@ def _trained_with_labels(run: StudyRun) -> Training:
     spectrum = measured_spectrum(session, head)
     values = spectrum.measured[::-1]
     if landmarks is not None:
-        values = np.linalg.eigvalsh(estimate_kernel(table, problem, landmarks))[::-1]
+        values = np.linalg.eigvalsh(session.estimate().kernel)[::-1]
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = make_assess(problem, labels, learner, diagnostics)
