@@ -82,6 +82,11 @@ class Measured:
         return float(np.mean(entries * (1 - entries))) / max(float(np.mean(errors**2)), 1e-300)
 
 
+def falling_eigenvalues(kernel: FloatArray) -> FloatArray:
+    """Return the eigenvalues of a kernel, the largest first."""
+    return np.asarray(np.linalg.eigvalsh(kernel)[::-1])
+
+
 def measured_pairs(
     table: PairTable, eigenvalues: FloatArray, sensitivity: FloatArray | None = None
 ) -> Measured:
@@ -104,7 +109,7 @@ def measured_points(table: PointTable, read: Callable[[], Estimate]) -> Measured
         estimate = read()
     except InputError:
         return found("Some points have no shots yet, or too few, so there is no kernel to show.")
-    values, variance = np.linalg.eigvalsh(estimate.kernel)[::-1], estimate.variance
+    values, variance = falling_eigenvalues(estimate.kernel), estimate.variance
     return found(
         estimate.meaning,
         *(test.sentence for test in estimate.tests),

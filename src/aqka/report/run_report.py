@@ -25,7 +25,12 @@ from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
 from aqka.learners.ridge_noise import RidgeNoise
 from aqka.maths.metrics import balanced_accuracy, normal_quantile
-from aqka.report.measured import Measured, measured_pairs, measured_points
+from aqka.report.measured import (
+    Measured,
+    falling_eigenvalues,
+    measured_pairs,
+    measured_points,
+)
 from aqka.report.rivals import (
     ExactKernel,
     Rival,
@@ -226,7 +231,7 @@ def _trained(history: History, run: StudyRun | None) -> Training:
     table = PairTable(extent.points, extent.diagonal)
     rounds = summarise_rounds(history, table, None, 1)
     reading = FAIR if table.diagonal == "known" else PAPER
-    values = np.linalg.eigvalsh(reading.kernel(table))[::-1]
+    values = falling_eigenvalues(reading.kernel(table))
     return Training(measured_pairs(table, values), rounds, [], "")
 
 
@@ -263,7 +268,7 @@ def _trained_with_labels(run: StudyRun) -> Training:
     spectrum = measured_spectrum(session, head)
     values = spectrum.measured[::-1]
     if landmarks is not None:
-        values = np.linalg.eigvalsh(session.estimate().kernel)[::-1]
+        values = falling_eigenvalues(session.estimate().kernel)
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = make_assess(problem, labels, learner, diagnostics)

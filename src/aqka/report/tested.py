@@ -60,6 +60,11 @@ class ClassResults(PointResults):
     sign: ClassVar = 1  # of a better score
 
     @property
+    def n_open(self) -> int:
+        """Points whose class is not settled."""
+        return int((~self.settled).sum())
+
+    @property
     def score(self) -> float:
         """The accuracy."""
         return float(self.right.mean())
@@ -168,6 +173,7 @@ class ValueResults(PointResults):
     test_words: ClassVar = "by their squared errors, with Student's paired test"
     accuracy_levels: ClassVar[list[float]] = []
     sign: ClassVar = -1  # of a better score
+    n_open: ClassVar = 0  # no value is ever settled
 
     @property
     def score(self) -> float:
