@@ -27,11 +27,16 @@ def reference_pages(index: str) -> dict[str, str]:
     for section in index.split("\n## ")[1:]:
         title = section.splitlines()[0]
         parts = [title, "=" * len(title), ""]
-        for module, names in re.findall(r"currentmodule:: (\S+)\n.*?\n\n(.*?)```", section, re.S):
-            parts += [line for name in names.split() for line in _documented(f"{module}.{name}")]
+        parts += [line for name in public_names(section) for line in _documented(name)]
         if len(parts) > 3:
             pages[title.partition(":")[0]] = "\n".join(parts)
     return pages
+
+
+def public_names(index: str) -> list[str]:
+    """Return the full names that the index of Python names lists."""
+    blocks = re.findall(r"currentmodule:: (\S+)\n.*?\n\n(.*?)```", index, re.DOTALL)
+    return [f"{module}.{name}" for module, names in blocks for name in names.split()]
 
 
 def _documented(full_name: str) -> list[str]:
