@@ -15,8 +15,8 @@ from aqka.backends import (
 )
 from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
 from aqka.testing import check_backend
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.backends.aer_sampling import AerSamplingBackend
+from tests.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(7).normal(size=(9, 2))
 KERNEL = StatevectorBackend(X[:4]).kernel()

@@ -18,7 +18,7 @@ from aqka.backends._jobs.tickets import Ticket
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import PointPlan, ShotPlan
 from aqka.errors import JobError, TransientError
-from aqka.testing.fake_runtime import FakeRuntime
+from tests.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
 Y = [1, 1, 1, -1, -1, -1]
@@ -63,7 +63,7 @@ def test_a_killed_process_is_recovered_by_its_tag(tmp_path):
         import numpy as np
         from aqka.core import PointPlan, ShotPlan
         from aqka.backends.runtime import RuntimeBackend
-        from aqka.testing.fake_runtime import FakeRuntime
+        from tests.fake_runtime import FakeRuntime
         X = np.random.default_rng(7).uniform(0, 1, (6, 2))
         backend = RuntimeBackend(FakeRuntime({str(tmp_path)!r}), X)
         backend.submit(ShotPlan([0, 1, 2], [1, 2, 2], [20, 30, 10]), "t")

@@ -17,9 +17,9 @@ from aqka.backends.sentinel import (
 )
 from aqka.backends.split_circuit import split_circuit
 from aqka.core import ShotPlan
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.backends._tiles.chips import line
 from tests.backends.depolarised_kernel import QUBITS, depolarised, true_kernel
+from tests.fake_runtime import FakeRuntime
 
 
 def test_sentinels_ride_along_and_stay_out_of_the_budget():

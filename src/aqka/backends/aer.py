@@ -17,7 +17,7 @@ from aqka.backends._noisy.models import (
     transpile_for_noise,
     used_qubits,
 )
-from aqka.backends._noisy.programs import FidelityProgram, OutcomeProgram
+from aqka.backends._noisy.programs import FidelityProgram, OutcomeProgram, split_rows
 from aqka.backends._programs import BY_DESIGN, Program, SentCircuits, program_of
 from aqka.backends.base import check_design
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AerBackend", "depolarising_noise"]
 
-# Vectors evolved together: small enough to stay in a cache, large enough to keep loops long.
-_CHUNK_BYTES = 2**23
 _LARGEST_BYTES = 2**33
 
 
@@ -137,9 +135,9 @@ class AerBackend(ExactBackend):
         """Return the exact noisy kernel; it is computed at the first call."""
         if self._kernel is None:
             program, self._fidelity = self._fidelity or self._compile_pairs(), None
-            chunk = max(1, _CHUNK_BYTES // (8 * 4 ** len(program.qubits)))
-            states = np.concatenate([program.states(part) for part in _split(self._rows, chunk)])
-            blocks = [states @ program.outcomes(part).T for part in _split(self._columns, chunk)]
+            split = partial(split_rows, n_qubits=len(program.qubits))
+            states = np.concatenate([program.states(part) for part in split(self._rows)])
+            blocks = [states @ program.outcomes(part).T for part in split(self._columns)]
             self._kernel = np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
         return self._kernel
 
@@ -157,10 +155,8 @@ class AerBackend(ExactBackend):
     def _probabilities(self, plan: OutcomePlan, which: IntArray) -> FloatArray:
         """Return the exact noisy probabilities of all outcomes of some rows of a plan."""
         program = program_of(plan)
-        compiled = self._compile(program)
-        chunk = max(1, _CHUNK_BYTES // (8 * 4**compiled.n_used))
         values = program.values(plan, which, self._rows, self._columns)
-        return np.concatenate([compiled.probabilities(part) for part in _split(values, chunk)])
+        return self._compile(program).probabilities(values)
 
     def _compile(self, program: Program) -> OutcomeProgram:
         """Return the circuit of a program with its noise, compiled once."""
@@ -194,7 +190,3 @@ class AerBackend(ExactBackend):
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the kernel."""
         return len(self._rows), len(self._columns)
-
-
-def _split(points: FloatArray, size: int) -> list[FloatArray]:
-    return [points[k : k + size] for k in range(0, len(points), size)]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka.errors import InputError
 
@@ -79,19 +80,21 @@ class JobService(ABC):
         """Open a ``"session"`` or a ``"batch"`` and return it, something with ``close()``."""
 
     @abstractmethod
-    def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
-        """Return a sampler whose jobs carry these tags.
+    def run(
+        self,
+        circuit: Any,
+        values: FloatArray,
+        shots: int,
+        *,
+        tags: list[str],
+        seed: int,
+        mode: Any = None,
+        seconds: float | None = None,
+    ) -> Any:
+        """Send a circuit with rows of values as one job, which :meth:`jobs` finds by its tags.
 
-        Parameters
-        ----------
-        mode
-            What :meth:`open` returned; None runs plain jobs.
-        tags
-            What :meth:`jobs` finds the sampler's jobs by.
-        seed
-            Seed of a simulator; a device ignores it.
-        seconds
-            QPU seconds after which a job is stopped; None leaves it to the options.
+        ``seed`` is for simulators; ``mode`` is what :meth:`open` returned, None for a plain job;
+        the job is stopped after ``seconds`` on the QPU, None leaves that to the options.
         """
 
     @abstractmethod

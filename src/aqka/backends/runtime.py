@@ -52,8 +52,7 @@ class RuntimeBackend(JobBackend):
     ----------
     backend
         A backend of a ``QiskitRuntimeService``; or a fake or Aer backend, which runs in this
-        process with its noise; or a :class:`~aqka.backends.job_service.JobService`, such as
-        :class:`~aqka.testing.fake_runtime.FakeRuntime`.
+        process with its noise; or a :class:`~aqka.backends.job_service.JobService`.
     X, feature_map, columns
         See :class:`~aqka.backends.SamplerBackend`.
     mode
@@ -298,14 +297,20 @@ class RuntimeBackend(JobBackend):
     def _send(
         self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
     ) -> str:
-        seed = tag_seed(self._seed, f"{tag}/{part}")
         seconds = None
         if self._seconds_left is not None:
             seconds = self._share * expected_seconds(1, len(values) * shots)
-        sampler = self._service.sampler(self._mode.handle, [shorten_tag(tag), part], seed, seconds)
         if self._service.pace is not None:
             self._service.pace.wait()
-        job = sampler.run([(circuit, values)], shots=shots)
+        job = self._service.run(
+            circuit,
+            values,
+            shots,
+            tags=[shorten_tag(tag), part],
+            seed=tag_seed(self._seed, f"{tag}/{part}"),
+            mode=self._mode.handle,
+            seconds=seconds,
+        )
         return str(job.job_id())
 
     def _job(self, job_id: str) -> Any:

@@ -21,43 +21,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CircuitPart:
-    """What is measured into one classical register.
+    """What is measured into one classical register; its qubits keep their numbers."""
 
-    Attributes
-    ----------
-    name
-        The register's name.
-    circuit
-        The part's circuit; its qubits keep their numbers.
-    columns
-        For each of its parameters, the number among those of the whole circuit.
-    """
-
-    name: str
+    name: str  # the register's
     circuit: "QuantumCircuit"
-    columns: IntArray
+    columns: IntArray  # for each of its parameters, the number among those of the whole circuit
 
 
-Sampler = Callable[[CircuitPart, FloatArray, int], NDArray[np.uint8]]
-"""From a part, rows of values and shots to packed bits: rows by shots by bytes."""
+Sampler = Callable[[FloatArray, int], NDArray[np.uint8]]
+"""From rows of values and shots to packed bits: rows by shots by bytes."""
 
 
-def sample_part(
-    part: CircuitPart, values: FloatArray, shots: int, sampler: Sampler
-) -> NDArray[np.uint8]:
-    """Return the outcomes of a part for rows of values of the whole circuit.
+def sample_part(values: FloatArray, shots: int, sampler: Sampler) -> NDArray[np.uint8]:
+    """Return the outcomes of a part for its rows of values.
 
     Equal rows are copies of one request: they are simulated once with all their shots, which costs
     one row, and the shots are dealt out to them.
     """
-    own = np.ascontiguousarray(values[:, part.columns])
-    distinct, which, copies = np.unique(own, axis=0, return_inverse=True, return_counts=True)
+    distinct, which, copies = np.unique(values, axis=0, return_inverse=True, return_counts=True)
     which = which.reshape(-1)
     order = np.argsort(which, kind="stable")
     first = np.cumsum(copies) - copies
-    number = np.empty(len(own), dtype=np.int64)  # of each row among its copies
-    number[order] = np.arange(len(own)) - first[which[order]]
-    outcomes = sampler(part, distinct, shots * int(copies.max()))
+    number = np.empty(len(values), dtype=np.int64)  # of each row among its copies
+    number[order] = np.arange(len(values)) - first[which[order]]
+    outcomes = sampler(distinct, shots * int(copies.max()))
     return np.asarray(outcomes[which[:, None], number[:, None] * shots + np.arange(shots)])
 
 

@@ -200,7 +200,7 @@ class GateMatrices:
     def __init__(self) -> None:
         self._superop = require("qiskit.quantum_info", "aer").SuperOp
         self._rotations: dict[tuple[str, int], FloatArray] = {}
-        self._constants: dict[tuple[str | float, ...], FloatArray] = {}
+        self._constants: dict[tuple[Any, ...], FloatArray] = {}
 
     def step_matrix(
         self, instruction: "CircuitInstruction", expressions: dict[Any, int]
@@ -216,12 +216,17 @@ class GateMatrices:
         if any(is_varying(parameter) for parameter in operation.params):
             columns = [expressions.setdefault(p, len(expressions)) for p in operation.params]
             return _by_angles(self._coefficients(operation), columns)
-        if not instruction.is_standard_gate():
-            return constant_step(transfer_matrix(self._superop(operation).data))
-        key = (operation.name, *map(float, operation.params))
+        return constant_step(self.constant(instruction))
+
+    def constant(self, instruction: "CircuitInstruction") -> FloatArray:
+        """Return the matrix of an instruction without varying angles."""
+        operation = instruction.operation
+        if not instruction.is_standard_gate() and operation.name not in ("pauli", "reset"):
+            return transfer_matrix(self._superop(operation).data)
+        key = (operation.name, *operation.params)
         if key not in self._constants:
             self._constants[key] = transfer_matrix(self._superop(operation).data)
-        return constant_step(self._constants[key])
+        return self._constants[key]
 
     def _coefficients(self, operation: "Instruction") -> FloatArray:
         """Return a gate's transfer matrix as coefficients of its angles' harmonics.

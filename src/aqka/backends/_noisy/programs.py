@@ -28,8 +28,17 @@ if TYPE_CHECKING:
     from qiskit.circuit import CircuitInstruction, Parameter
     from qiskit_aer.noise import NoiseModel
 
+# Vectors evolved together: small enough to stay in a cache, large enough to keep loops long.
+_CHUNK_BYTES = 2**23
+
 # An instruction and the numbers of the qubits that it acts on.
 PlacedInstruction = tuple[tuple[int, ...], "CircuitInstruction"]
+
+
+def split_rows(points: FloatArray, n_qubits: int) -> list[FloatArray]:
+    """Return the points in parts that are evolved together."""
+    size = max(1, _CHUNK_BYTES // (8 * 4**n_qubits))
+    return [points[k : k + size] for k in range(0, len(points), size)] or [points]
 
 
 class CompiledPart:
@@ -75,9 +84,9 @@ class Compiler:
             (tuple(circuit.find_bit(q).index for q in instruction.qubits), instruction)
             for instruction in circuit.data
         ]
-        self.noise = NoiseTable(model)
-        self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
         self._gates = GateMatrices()
+        self.noise = NoiseTable(model, self._gates)
+        self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
 
     def compile(
         self,
@@ -214,6 +223,11 @@ class OutcomeProgram:
 
     def probabilities(self, values: FloatArray) -> FloatArray:
         """Return the probabilities of all outcomes, one row for each row of values."""
+        return np.concatenate(
+            [self._probabilities(part) for part in split_rows(values, self.n_used)]
+        )
+
+    def _probabilities(self, values: FloatArray) -> FloatArray:
         vectors = self._program.run(values, adjoint=False)
         tensor = vectors.reshape(len(values), *[4] * self.n_used)
         for axis, effect in enumerate(self._effects, start=1):
