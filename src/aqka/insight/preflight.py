@@ -13,7 +13,7 @@ from aqka._util.shown import Shown
 from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.backends.statevector import fidelities
-from aqka.core.defaults import DEFAULT_C
+from aqka.core.problem import DEFAULT_C
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
 from aqka.insight.exact_kernels import (

@@ -115,11 +115,7 @@ class DeviceModel:
         return self if seconds is None else replace(self, rep_delay=float(seconds))
 
     def with_constants(self, values: Mapping[str, float]) -> "DeviceModel":
-        """Return a copy with other constants; a name that does not exist is refused.
-
-        >>> DeviceModel().with_constants({"rep_delay": 1e-4}).rep_delay
-        0.0001
-        """
+        """Return a copy with other constants; a name that does not exist is refused."""
         for name in values:
             if name not in self.sources:
                 hint = did_you_mean(name, self.sources)
