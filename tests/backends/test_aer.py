@@ -50,7 +50,7 @@ def test_without_noise_it_is_the_fidelity():
 def test_columns_and_chunks_change_nothing(monkeypatch):
     X, model = points(7, 2), custom_noise()
     whole = AerBackend(X, noise=model).kernel()
-    monkeypatch.setattr("aqka.backends.aer._CHUNK_BYTES", 8 * 4**2 * 2)
+    monkeypatch.setattr("aqka.backends._noisy.programs._CHUNK_BYTES", 8 * 4**2 * 2)
     part = AerBackend(X[:3], noise=model, columns=X[2:])
     assert part.shape == (3, 5)
     np.testing.assert_allclose(part.kernel(), whole[:3, 2:], atol=1e-14)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
-from aqka.backends._qml import EXTRA, PointTapes, as_pennylane_function
+from aqka.backends._qml import BATCH_AMPLITUDES, EXTRA, PointTapes, as_pennylane_function
 from aqka.backends.base import check_design
 from aqka.backends.circuits import (
     as_feature_map,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # Devices that run in this process; any other may cost money.
 SIMULATORS = ("default.", "lightning.", "null.", "reference.", "braket.local.")
-
-BATCH_AMPLITUDES = 2**22  # of one batch, which bounds its memory to some 100 MB
 
 
 class PennylaneBackend(SimulatedBackend):

@@ -16,15 +16,9 @@ INIT = 50
 
 
 class IbmService(JobService):
-    """IBM's service, reached through one of its backends.
+    """IBM's service, reached through a backend of it, which holds the credentials.
 
-    Parameters
-    ----------
-    backend
-        A backend of a ``QiskitRuntimeService``, which holds the credentials; nothing of them
-        is read or kept here.
-    options
-        Sampler options.
+    Nothing of them is read or kept here. ``options`` are the sampler's.
     """
 
     pace = Pace()  # one for all of this process, which seldom has more than one token

@@ -69,15 +69,10 @@ def used_qubits(circuit: "QuantumCircuit") -> list[int]:
 
 
 def noise_on_circuit(noise: Any, circuit: "QuantumCircuit") -> "NoiseModel":
-    """Return a noise model of the qubits that a circuit uses.
+    """Return a noise model of what a circuit uses, which was transpiled for it.
 
-    Parameters
-    ----------
-    noise
-        A ``NoiseModel``, an ``AerSimulator`` that carries one, or a device, whose noise Aer
-        derives from its calibration.
-    circuit
-        The circuit as transpiled for it.
+    ``noise`` is a ``NoiseModel``, an ``AerSimulator`` that carries one, or a device, whose noise
+    Aer derives from its calibration.
     """
     aer = require("qiskit_aer", "aer")
     noise_module = require("qiskit_aer.noise", "aer")
@@ -127,7 +122,7 @@ def _cut_model(model: "NoiseModel", used: set[int]) -> "NoiseModel":
 def _cut_target(target: "Target", circuit: "QuantumCircuit") -> "Target":
     """Return a device's target with the instructions of a circuit, each where it stands."""
     transpiler = require("qiskit.transpiler", "qiskit")
-    used = {
+    used = {("measure", (qubit,)) for qubit in used_qubits(circuit)} | {
         (step.name, tuple(circuit.find_bit(qubit).index for qubit in step.qubits))
         for step in circuit.data
     }

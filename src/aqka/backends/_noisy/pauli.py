@@ -62,18 +62,10 @@ StepMatrix = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class PauliStep:
-    """A gate or channel of the compiled circuit.
+    """A gate or channel of the compiled circuit."""
 
-    Attributes
-    ----------
-    qubits
-        The qubits it acts on, in the order of the matrix: the leading one first.
-    matrix
-        Its matrix for a table of angles, one row per point.
-    """
-
-    qubits: tuple[int, ...]
-    matrix: StepMatrix
+    qubits: tuple[int, ...]  # in the order of the matrix: the leading one first
+    matrix: StepMatrix  # for a table of angles, one row per point
 
 
 @dataclass
@@ -152,22 +144,9 @@ def gather_blocks(steps: Iterable[PauliStep]) -> list[Block]:
 def evolve_paulis(
     start: FloatArray, blocks: Sequence[Block], angles: FloatArray, *, adjoint: bool = False
 ) -> FloatArray:
-    """Send one start vector through the blocks for every row of angles at once.
+    """Send one vector of 4^n numbers through the blocks for every row of angles; return all.
 
-    Parameters
-    ----------
-    start
-        Pauli vector of 4^n numbers.
-    blocks
-        The compiled circuit.
-    angles
-        One row per point.
-    adjoint
-        Go through the circuit backwards with the adjoint channels, as measurement operators do.
-
-    Returns
-    -------
-    ndarray of shape (points, 4^n)
+    ``adjoint`` goes backwards with the adjoint channels, as measurement operators do.
     """
     count, n_qubits = len(angles), (start.size.bit_length() - 1) // 2
     states = np.broadcast_to(start, (count, start.size))

@@ -55,23 +55,9 @@ class CompiledPart:
 
 
 class Compiler:
-    """Compiles parts of one transpiled circuit.
+    """Compiles parts of one transpiled circuit; its noise names qubits as the circuit does.
 
-    Parameters
-    ----------
-    circuit
-        Transpiled, with free parameters.
-    model
-        The noise, with qubits named as in ``circuit``.
-
-    Attributes
-    ----------
-    qubits
-        Those that the circuit uses, in the order of Pauli vectors.
-    instructions
-        All of them with their qubits.
-    noise
-        What the model does at each.
+    ``qubits`` are those that the circuit uses, in the order of Pauli vectors.
     """
 
     def __init__(self, circuit: "QuantumCircuit", model: "NoiseModel") -> None:
@@ -139,16 +125,9 @@ def _halves(
 
 
 class FidelityProgram:
-    """A transpiled fidelity circuit with its noise, ready for any number of points.
+    """U(x) — barrier — U†(y) — measurements with noise, ready for any number of points.
 
-    Parameters
-    ----------
-    circuit
-        U(x) — barrier — U†(y) — measurements, transpiled once, with free parameters.
-    model
-        The noise, with qubits named as in ``circuit``.
-    parameters
-        The parameters of the first half and those of the second, in the data's column order.
+    ``parameters`` are those of the first half and of the second, in the data's column order.
     """
 
     def __init__(
@@ -186,16 +165,10 @@ def _zero_outcome(second: list[PlacedInstruction], compiler: Compiler) -> FloatA
 
 
 class OutcomeProgram:
-    """A circuit that reads all qubits with its noise, ready for any number of rows.
+    """A circuit that reads qubits with its noise, ready for any number of rows.
 
-    Parameters
-    ----------
-    circuit
-        Transpiled once, with free parameters; its bit q is that of qubit q of the feature map.
-    model
-        The noise, with qubits named as in ``circuit``.
-    parameters
-        In the order of the rows of values: the data, then the angles of the setting.
+    ``parameters`` are in the order of the rows of values. Outcomes are numbered by the circuit's
+    bits, bit 0 being the least significant.
     """
 
     def __init__(
