@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import DEFAULT_REPS, check_map_name
@@ -166,8 +167,7 @@ def nearest_plain_kernel(X: FloatArray, quantum: FloatArray) -> GeometricDiffere
     """
     spread = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    squares = np.sum(Z**2, axis=1)
-    distances = np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0.0)
+    distances = cdist(Z, Z, "sqeuclidean")
     kernels = {"linear": Z @ Z.T + 1.0}  # with a constant, as a linear model has
     for width in RBF_WIDTHS:
         kernels[f"RBF, γ = {width:g}/columns"] = np.exp(-width / X.shape[1] * distances)

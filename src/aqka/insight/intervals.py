@@ -114,17 +114,6 @@ def with_total_interval(
         Number of redrawn trainings. 50 give the width to within about 10 %.
     seed : int, default=0
         Seed of the redrawn shots.
-
-    Examples
-    --------
-    >>> from aqka import MatrixBackend, acquire, predict
-    >>> from aqka.demo.tasks import planted_sparse
-    >>> task = planted_sparse(40, 10, 4, seed=3)
-    >>> session = acquire(MatrixBackend(task.kernel), task.y, 20_000)
-    >>> found = predict(session.fit(), MatrixBackend(task.test_kernel, rectangular=True), 10_000)
-    >>> found = with_total_interval(found, session, repetitions=20)
-    >>> bool(np.all(found.total_high - found.total_low > found.high - found.low))
-    True
     """
     chosen = make_learner(learner)
     repetitions = as_count(repetitions, "repetitions", minimum=2)
