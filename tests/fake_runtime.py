@@ -10,8 +10,8 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka._util.files import write_atomically
 from aqka._util.optional import require
+from aqka.backends._jobs.local import CircuitPart, sample_part, split_circuit, tiled_result
 from aqka.backends.job_service import JobService, Pace
-from aqka.backends.split_circuit import CircuitPart, sample_part, split_circuit, tiled_result
 
 REFUSALS = ("refused", "reply lost")
 NOT_RUN = ("ERROR", "CANCELLED")

@@ -15,11 +15,11 @@ import numpy as np
 from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka.backends._jobs import job_backend
+from aqka.backends._jobs.local import split_circuit
 from aqka.backends._tiles import in_use
 from aqka.backends._tiles.places import shape_of
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
-from aqka.backends.split_circuit import split_circuit
 from aqka.cli import run as cli_run
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import JobError

@@ -5,10 +5,10 @@ from qiskit.primitives import StatevectorSampler
 from qiskit.quantum_info import Operator
 
 from aqka import InputError
+from aqka.backends._jobs.local import sample_part, split_circuit
 from aqka.backends._tiles.choice import choose_places
 from aqka.backends._tiles.in_use import tile_circuit
 from aqka.backends._tiles.places import find_places, read_calibration, shape_of
-from aqka.backends.split_circuit import sample_part, split_circuit
 from tests.backends._tiles.chips import line, pairs_circuit
 
 

@@ -127,41 +127,38 @@ def _halves(
 class FidelityProgram:
     """U(x) — barrier — U†(y) — measurements with noise, ready for any number of points.
 
-    ``parameters`` are those of the first half and of the second, in the data's column order.
+    ``parameters`` are those of the first half, then of the second, in the data's column order.
     """
 
     def __init__(
-        self,
-        circuit: "QuantumCircuit",
-        model: "NoiseModel",
-        parameters: tuple[list["Parameter"], list["Parameter"]],
+        self, circuit: "QuantumCircuit", model: "NoiseModel", parameters: list["Parameter"]
     ) -> None:
         compiler = Compiler(circuit, model)
-        self.qubits = compiler.qubits
+        self.n_used = len(compiler.qubits)
         first, second = _halves(compiler.instructions)
-        start = tensor_product([ZERO_STATE] * len(self.qubits))
-        self._forward = compiler.compile(first, parameters[0], start)
-        zero = _zero_outcome(second, compiler)
-        self._backward = compiler.compile(second, parameters[1], zero)
-
-    def states(self, points: FloatArray) -> FloatArray:
-        """Return ρ(x) for each point as a row: the noisy U(x) applied to the zero state."""
-        return self._forward.run(points, adjoint=False)
-
-    def outcomes(self, points: FloatArray) -> FloatArray:
-        """Return M(y) for each point as a row: the zero outcome pulled back through U†(y)."""
-        return self._backward.run(points, adjoint=True)
-
-
-def _zero_outcome(second: list[PlacedInstruction], compiler: Compiler) -> FloatArray:
-    """Return the operator of reading 0 from every measured qubit."""
-    measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
-    return tensor_product(
-        [
+        start, half = tensor_product([ZERO_STATE] * self.n_used), len(parameters) // 2
+        self._forward = compiler.compile(first, parameters[:half], start)
+        measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
+        zero = [  # reading 0 from every measured qubit
             compiler.noise.zero_outcome(q, measured) if q in measured else IDENTITY
             for q in compiler.qubits
         ]
-    )
+        self._backward = compiler.compile(second, parameters[half:], tensor_product(zero))
+
+    def kernel(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
+        """Return Tr(M(y) ρ(x)) of all points.
+
+        ρ(x) is the noisy U(x) applied to the zero state, M(y) the zero outcome pulled back through
+        U†(y).
+        """
+        states = np.concatenate(
+            [self._forward.run(part, adjoint=False) for part in split_rows(rows, self.n_used)]
+        )
+        blocks = [
+            states @ self._backward.run(part, adjoint=True).T
+            for part in split_rows(columns, self.n_used)
+        ]
+        return np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
 
 
 class OutcomeProgram:
