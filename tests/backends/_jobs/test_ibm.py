@@ -66,9 +66,9 @@ def test_ibm_sampler_runs_our_pub_on_tiles():
     assert np.all((hits > 100) & (hits <= 200))
 
 
-def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():
+def test_ibm_local_mode_agrees_with_the_exact_noisy_kernel():
     """IBM's own sampler and noise, our circuit: hits must follow the kernel computed exactly."""
-    device = fake_provider.FakeTorino()
+    device = fake_provider.FakeManilaV2()
     exact = AerBackend(X[:3], noise=device)
     rows, cols = np.triu_indices(3)
     values = np.concatenate([X[rows], X[cols]], axis=1)
