@@ -68,11 +68,12 @@ def bill(
         estimated.append(-(-sentinels // quoted.tiles) * quoted.execution_seconds)
         rows.append(BillRow("QPU seconds, estimated for the quoted device", *estimated))
     if rate is not None:
-        told = any(seconds is not None for seconds in used)
-        name = "cost" if told else "cost, estimated"
+        reports_time = any(s is not None for s in used)
+        name = "cost" if reports_time else "cost, estimated"
         if quoted is not None and quoted.currency:
             name = f"{name}, {quoted.currency}"
-        costs = [None if s is None else price(s, rate) for s in (used if told else estimated)]
+        seconds = used if reports_time else estimated
+        costs = [None if s is None else price(s, rate) for s in seconds]
         rows.append(BillRow(name, *costs))
     return rows
 
