@@ -151,9 +151,9 @@ MOST_SHOTS = {
     **{"direct pairs": 700, "estimator pairs": 700, "dropin pairs": 736, "study pairs": 640},
     **{"direct points": 700, "estimator points": 700, "dropin points": 550, "study points": 1160},
 }
-NEW_FEATURES = " ".join(name for name in __cpu_dispatch__ if __cpu_features__[name])
+NEWER = " ".join(name for name in __cpu_dispatch__ if __cpu_features__[name])
 PROCESSORS = [
-    {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": NEW_FEATURES},
+    {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": NEWER},
     {"OPENBLAS_CORETYPE": "Sandybridge"},
 ]
 
