@@ -38,6 +38,7 @@ class CalibrationPlan(OutcomePlan):
     shots: IntArray
     qubits: int
     ROWS: ClassVar[tuple[str, ...]] = ("references",)
+    calibrates: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the columns, and that they name reference states that there are."""

@@ -22,6 +22,8 @@ class Plan(ABC):
     landmarks: "Landmarks | None" = None
     ROWS: ClassVar[tuple[str, ...]]
     """Columns that say what a row measures."""
+    calibrates: ClassVar[bool] = False
+    """Whether it measures the device's readout, not the user's points."""
 
     def __post_init__(self) -> None:
         """Turn the columns into int64 arrays of one length."""

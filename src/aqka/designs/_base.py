@@ -1,6 +1,7 @@
 """The contract of a design: what a shot is spent on, and how counts of that are read."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -134,6 +135,10 @@ class Design(ABC):
     unit: ClassVar[str]
     """What an allocator gives shots to: a pair or a point."""
     default_learner: ClassVar[str]
+    runs_inverse: ClassVar[bool]
+    """Whether a shot runs the inverse of the feature map too."""
+    counts_entries: ClassVar[bool]
+    """Whether each kernel entry has counts of its own."""
     calibration_shots: int = 0
     """Shots of the budget for a calibration of the readout errors."""
 
@@ -146,6 +151,10 @@ class Design(ABC):
         self, problem: Problem, n_qubits: int | None, seed: int, steers: bool
     ) -> UnitTable:
         """Return an empty table of the training points; ``steers`` if the allocator looks at it."""
+
+    @abstractmethod
+    def recorded_table(self, extent: Any, plans: Iterable[Plan]) -> UnitTable:
+        """Return an empty table for the counts of a run, from its extent and its plans."""
 
     @abstractmethod
     def plan(self, table: Any, shots: IntArray, landmarks: Landmarks | None) -> Plan:
@@ -192,6 +201,10 @@ class Design(ABC):
     @abstractmethod
     def extent(self, table: Any) -> dict[str, str]:
         """Return what training plans may name, as texts."""
+
+    @abstractmethod
+    def results(self, table: Any, estimate: Any) -> dict[str, Any]:
+        """Return what a finished run says of what it measured, as plain values."""
 
     @abstractmethod
     def figures(self, table: Any) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Pairs: each shot runs the fidelity circuit of two points."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -138,6 +139,8 @@ class Pairs(Design):
     name: ClassVar[str] = "pairs"
     unit: ClassVar[str] = "pair"
     default_learner: ClassVar[str] = "ridge-noise"
+    runs_inverse: ClassVar[bool] = True
+    counts_entries: ClassVar[bool] = True
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, or of another number of points."""
@@ -153,6 +156,10 @@ class Pairs(Design):
     ) -> PairTable:
         """Return an empty table, with the diagonal where the problem's reading measures it."""
         return problem.new_table()
+
+    def recorded_table(self, extent: Any, plans: Iterable[Plan]) -> PairTable:
+        """Return an empty table of the recorded points."""
+        return PairTable(extent.points, extent.diagonal)
 
     def plan(self, table: PairTable, shots: IntArray, landmarks: Landmarks | None) -> ShotPlan:
         """Return the plan that gives each pair these shots."""
@@ -201,6 +208,10 @@ class Pairs(Design):
     def extent(self, table: PairTable) -> dict[str, str]:
         """Return the points that plans may name, and whether a point with itself."""
         return {"points": str(table.n_points), "diagonal": table.diagonal}
+
+    def results(self, table: PairTable, estimate: Any) -> dict[str, Any]:
+        """Return how many pairs there are, and how many have shots."""
+        return {"pairs": table.n_pairs, "pairs_seen": int(np.sum(~table.unseen))}
 
     def figures(self, table: PairTable) -> dict[str, object]:
         """Return how many pairs have been measured."""

@@ -1,5 +1,6 @@
 """Points: each shot prepares one point's state and measures all its qubits."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -60,6 +61,8 @@ class Points(Design):
     name: ClassVar[str] = "points"
     unit: ClassVar[str] = "point"
     default_learner: ClassVar[str] = "ridge-loo"
+    runs_inverse: ClassVar[bool] = False
+    counts_entries: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the kernel's name and the calibration's shots."""
@@ -91,6 +94,14 @@ class Points(Design):
                 f"{table.n_qubits}."
             )
         return table
+
+    def recorded_table(self, extent: Any, plans: Iterable[Plan]) -> PointTable:
+        """Return an empty table in the settings of the first plan of points."""
+        settings, qubits = extent.pauli
+        letters = next((plan.letters for plan in plans if isinstance(plan, PointPlan)), None)
+        if letters is None:  # nothing to count: any settings will do
+            letters = np.arange(settings)[:, None] // 3 ** np.arange(qubits) % 3
+        return PointTable(extent.points, letters)
 
     def settings_for(self, n_qubits: int, seed: int, steers: bool) -> IntArray:
         """Return the Pauli settings: those given, or the kernel's own where fewer will do.
@@ -174,6 +185,17 @@ class Points(Design):
     def extent(self, table: PointTable) -> dict[str, str]:
         """Return which points and settings plans may name."""
         return {"points": str(table.n_points), **_pauli_extent(table)}
+
+    def results(self, table: PointTable, estimate: PointEstimate) -> dict[str, Any]:
+        """Return the settings, a point's shots, and which kernel was read how well."""
+        confusion = estimate.kernel_of_points.confusion
+        return {
+            "settings": table.n_settings,
+            "shots_per_point": table.total / table.n_points,
+            "kernel": estimate.meaning,
+            "states": [test.sentence for test in estimate.tests],
+            "confusion": None if confusion is None else confusion.tolist(),
+        }
 
     def figures(self, table: PointTable) -> dict[str, object]:
         """Return the number of settings."""

@@ -47,14 +47,14 @@ from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
 from aqka.study.method import class_labels_of, learner_of, sentinel_shots
 from aqka.study.points import Points
-from aqka.study.progress import check_extent, empty_point_table, run_state
+from aqka.study.progress import check_extent, run_state
 from aqka.study.quoting import stored_quote
 from aqka.study.results import ValueScores, measured_spectrum, training_use, wall_seconds
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     RoundSummary,
     make_assess,
-    summarise_point_rounds,
+    recorded_table,
     summarise_rounds,
 )
 from aqka.study.store import RunStore
@@ -250,19 +250,15 @@ def _common(directory: Path, history: History, state: str, backend: str) -> dict
 
 def _read_without_labels(history: History) -> tuple[Measured, list[RoundSummary]]:
     """Return what the counts of a ledger say by themselves."""
-    if history.extent.pauli is not None:
-        points = empty_point_table(history)
-        rounds = summarise_point_rounds(history, points)
+    table: Any = recorded_table(history)
+    rounds = summarise_rounds(history, table)
+    if history.extent.design == "points":
         confusion = known_confusion(calibration_in(history))
         design = PointDesign()
-        return measured_points(points, lambda: design.read(points, None, None, confusion)), rounds
-    assert history.extent.points is not None
-    assert history.extent.diagonal is not None
-    pairs = PairTable(history.extent.points, history.extent.diagonal)
-    rounds = summarise_rounds(history, pairs, None, 1)
-    reading = FAIR if pairs.diagonal == "known" else PAPER
-    values = np.asarray(np.linalg.eigvalsh(reading.kernel(pairs))[::-1])
-    return measured_pairs(pairs, values), rounds
+        return measured_points(table, lambda: design.read(table, None, None, confusion)), rounds
+    reading = FAIR if table.diagonal == "known" else PAPER
+    values = np.asarray(np.linalg.eigvalsh(reading.kernel(table))[::-1])
+    return measured_pairs(table, values), rounds
 
 
 def _trained_on_pairs(run: StudyRun) -> Training:
@@ -340,13 +336,13 @@ def _trained_on_points(run: StudyRun) -> Training:
     if confusion is not None:
         notes.append(
             f"{session.calibration.total:,} more shots, on reference states, calibrated the "
-            f"learner: on average over the qubits a 0 is read as 1 in "
+            f"readout: on average over the qubits a 0 is read as 1 in "
             f"{confusion[:, 1, 0].mean():.2%} of cases and a 1 as 0 in "
             f"{confusion[:, 0, 1].mean():.2%}. These errors are corrected."
         )
     return Training(
         measured_points(table, session.estimate if head is None else lambda: head.estimate),
-        summarise_point_rounds(run.history, PointTable(table.n_points, table.settings)),
+        summarise_rounds(run.history, PointTable(table.n_points, table.settings)),
         notes,
         "they are not known where points are measured",
     )

@@ -109,6 +109,11 @@ class Extent:
     pauli: tuple[int, int] | None = None
     calibration: int | None = None
 
+    @property
+    def design(self) -> str:
+        """Name of the design that the run measures."""
+        return "pairs" if self.pauli is None else "points"
+
     @classmethod
     def of(cls, facts: dict[str, Any]) -> "Extent":
         """Read a fingerprint."""

@@ -28,6 +28,7 @@ from aqka.backends.statevector import MAX_STATE_BYTES, MAX_STATE_QUBITS, MORE_QU
 from aqka.backends.tiles import find_tiles
 from aqka.errors import InputError
 from aqka.study.directory import Prepared
+from aqka.study.method import runs_inverse
 from aqka.study.points import Points
 from aqka.study.schema import BackendSection, SentinelSection
 
@@ -78,10 +79,10 @@ def make_backends(prepared: Prepared, test: FloatArray | None = None) -> StudyBa
 
     ``test`` takes their place: new points, which are measured without sentinels.
     """
-    study, sentinels = prepared.study, prepared.study.sentinels
+    sentinels = prepared.study.sentinels
     points = prepared.points if test is None else replace(prepared.points, test=test)
     made = _plain_backends(prepared, points)
-    if test is None and sentinels.points and study.method.design == "pairs":
+    if test is None and sentinels.points:
         chosen = sentinel_points(sentinels, len(points.train))
         kind = SentinelBackend if made.n_tiles == 1 else TileSentinelBackend
         made.train = kind(made.train, chosen, sentinels.shots)
@@ -101,7 +102,7 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     study, circuit, code = prepared.study, prepared.circuit, prepared.code
     section, seed, design = study.backend, study.seed, study.method.design
     train, test = points.train, points.test if len(points.test) else None
-    columns = train if design == "pairs" else None
+    columns = train if runs_inverse(study) else None
     if section.name == "statevector":
         _check_states(points, circuit)
         return _pair_of(StatevectorBackend, train, test, columns, circuit, seed=seed)
@@ -233,8 +234,7 @@ def find_chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
             "example with device = 'fake_fez'."
         )
     chip = ibm_device(section)
-    design = "points" if prepared.study.method.design == "points" else "pairs"
-    points = prepared.points.train[:1]
+    points, design = prepared.points.train[:1], prepared.study.method.design
     return chip, RuntimeBackend(chip, points, prepared.circuit, design=design).circuit
 
 

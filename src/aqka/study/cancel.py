@@ -7,7 +7,7 @@ submission. The jobs that wait are then cancelled at the service, and the ledger
 import json
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from aqka._util.files import as_json, read_bytes, write_atomically
@@ -18,7 +18,7 @@ from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.directory import NEW_POINTS_NAME, PREDICTIONS_NAME, hold_run, is_held
-from aqka.study.method import with_design
+from aqka.study.quoting import settle_design
 from aqka.study.store import RunStore
 
 CANCEL_NAME = "cancel.json"
@@ -72,8 +72,7 @@ def cancel_run(
     if not _open_rounds(directory) and not is_held(directory):
         return Cancellation([], stopped=True)
     _ask_to_stop(directory, [])
-    design = "points" if store.results.get("design") == "points" else "pairs"
-    backends = make_backends(replace(prepared, study=with_design(prepared.study, design)))
+    backends = make_backends(settle_design(prepared, store.results))
     found: dict[str, JobState] = {}
     end = time.monotonic() + patience
     while True:

@@ -24,6 +24,7 @@ from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map, check_feature_map
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
+from aqka.study.method import runs_inverse
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -48,12 +49,13 @@ def feature_map(study: "Study", base: Path, *, allow_code: bool) -> "QuantumCirc
     if section.map in BUILT_IN_MAPS:
         assert section.qubits is not None  # by the section's own check
         return built_in_map(section.map, section.qubits, section.reps)
+    backwards = runs_inverse(study)
     if section.map.endswith((".qpy", ".qasm")):
         place = inside(base, section.map, "feature_map.map")
-        circuit = load_circuit(place, backwards=study.method.design != "points")
+        circuit = load_circuit(place, backwards=backwards)
     else:
         circuit = _from_code(section, base, allow_code)
-        check_feature_map(circuit, backwards=study.method.design != "points")
+        check_feature_map(circuit, backwards=backwards)
     if section.qubits not in (None, circuit.num_qubits):
         raise InputError(
             f"feature_map.qubits is {section.qubits} but {inert(section.map)} has "

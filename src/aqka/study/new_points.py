@@ -14,7 +14,7 @@ from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.device import Usage, make_ceiling
 from aqka.planning.quotes import QuotePart, prediction_part
-from aqka.planning.split import DEFAULT_TEST_SHOTS
+from aqka.planning.split import costs_of
 from aqka.runs.driver import Run, part_of, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
@@ -27,7 +27,7 @@ from aqka.study.method import (
     fit_head,
     new_session,
     prediction_session,
-    with_begun_design,
+    with_design,
 )
 from aqka.study.points import Encoding
 from aqka.study.results import ValueScores
@@ -166,7 +166,7 @@ def predict_new_points(
             f"{inert(directory, 300)} has not spent its budget yet, so there is no head to predict "
             f"with; finish it by 'aqka resume {inert(directory, 300)}'."
         )
-    prepared = replace(prepared, study=with_begun_design(prepared.study, history))
+    prepared = replace(prepared, study=with_design(prepared.study, history.extent.design))
     study, points = prepared.study, prepared.points
     table = read_new_points(data, points.encoding, gaps=study.data.missing == "median")
     features = points.encoding.features(table.X)
@@ -213,17 +213,16 @@ def predict_new_points(
 def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:
     """Return the shots that a new point may take on average."""
     assert history.budget is not None
-    each = study.budget.test_shots if asked is None else asked
-    by_points = study.method.design == "points"
-    if each == 0 and not by_points:
+    costs, each = costs_of(study.method.design), study.budget.test_shots
+    if asked is None and each == 0 and costs.design.counts_entries:
         raise InputError(
             "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
             "training point may take: --shots, for example --shots 100."
         )
-    if by_points:
-        trained = history.budget - (history.extent.calibration or 0)
-        return each or trained // n_train
-    return n_train * (DEFAULT_TEST_SHOTS if each is None else each)
+    each = each if asked is None else asked
+    if each:
+        return each * costs.new_units(n_train, 1)
+    return costs.shots_on_top(history.budget - (history.extent.calibration or 0), n_train, 1)
 
 
 def _others_and_truth(

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from aqka._util.text import inert
 from aqka.backends.base import Workload
 from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.designs import as_design
 from aqka.designs.resolve import Choice, resolve
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
@@ -132,7 +133,7 @@ def better_design_of(prepared: Prepared) -> Choice:
 def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> Prepared:
     """Return a study that says pairs or points: what a begun run measures, or what is better."""
     study = prepared.study
-    if study.method.design != "auto":
+    if as_design(study.method.design) is not None:
         return prepared
     design, why = (stored or {}).get("design"), (stored or {}).get("design_reason")
     if design not in ("pairs", "points"):

@@ -106,9 +106,7 @@ def load_study_run(store: RunStore) -> StudyRun:
 def _n_qubits(study: Study, directory: Path) -> int:
     """Return the qubits of a run's feature map, whose circuit is read only if need be."""
     qubits = study.feature_map.qubits
-    if qubits is None and (study.sentinels.mitigate or study.method.design == "points"):
-        return int(load_circuit(directory / MAP_NAME, backwards=False).num_qubits)
-    return qubits or 1  # without mitigation nothing depends on it
+    return qubits or int(load_circuit(directory / MAP_NAME, backwards=False).num_qubits)
 
 
 def _read_predictions(place: Path, training: History) -> History | Audit | None:
