@@ -431,6 +431,7 @@ def parse_study(text: str, name: str = "study") -> Study:
         content: dict[str, Any] = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a TOMLDecodeError is a ValueError
         reason = "it is nested too deep" if isinstance(error, RecursionError) else inert(error, 200)
+        reason = reason.replace("end of document", f"line {text.count(chr(10)) + 1}, the end")
         raise InputError(
             f"{name} is not complete TOML: {reason}. Correct it; aqka init writes an example."
         ) from None
