@@ -183,7 +183,9 @@ def test_few_columns_have_few_qubits(tmp_path, columns):
         raise Enough
 
     with pytest.raises(Enough):
-        study_of_data(tmp_path / "s.toml", write_csv(tmp_path, n_columns=columns), "y", run)
+        study_of_data(
+            tmp_path / "s.toml", write_csv(tmp_path, n_columns=columns), run, target="y"
+        )
     assert started[0].qubits == columns
 
 
@@ -191,8 +193,8 @@ def test_data_elsewhere_or_of_another_kind_is_refused(tmp_path):
     (tmp_path / "here").mkdir()
     data = write_csv(tmp_path)
     with pytest.raises(InputError, match="does not lie beside the study file"):
-        study_of_data(tmp_path / "here" / "s.toml", data, "y", StudyCheck.run)
+        study_of_data(tmp_path / "here" / "s.toml", data, StudyCheck.run, target="y")
     with pytest.raises(InputError, match=r"--data must end in \.csv"):
-        study_of_data(tmp_path / "s.toml", tmp_path / "x.xlsx", "y", StudyCheck.run)
+        study_of_data(tmp_path / "s.toml", tmp_path / "x.xlsx", StudyCheck.run)
     with pytest.raises(InputError, match=r"data\.target is missing"):
-        study_of_data(tmp_path / "s.toml", data, None, StudyCheck.run)
+        study_of_data(tmp_path / "s.toml", data, StudyCheck.run)

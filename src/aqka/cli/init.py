@@ -13,6 +13,7 @@ from aqka.cli.options import AllowCode, AsJson, StudyFile, make_table, quoted, s
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
+    from aqka.insight.fold_scores import FoldScores
     from aqka.insight.preflight import Preflight
     from aqka.study.check import StudyCheck
 
@@ -144,7 +145,7 @@ def print_check(found: "Preflight", console: Console) -> None:
     """Print scores, what the kernel is like, the best settings, and the one sentence."""
     from aqka.insight.recommendation import settings_text
 
-    def scores(model: "Score", count: int | None = None) -> list[str]:
+    def scores(model: "FoldScores", count: int | None = None) -> list[str]:
         pairs = list(zip(model.means, model.errors, strict=True))[:count]
         return [f"{mean:.3f} ± {error:.3f}" for mean, error in pairs]
 
@@ -159,7 +160,7 @@ def print_check(found: "Preflight", console: Console) -> None:
         name = inert(settings, 100) + (" (yours)" if not number else "")
         rows.append([name, *scores(scan.scores[number], 1)])
     title = f"the best of {len(scan.candidates)} settings"
-    console.print(make_table(title, ["settings", found.metrics[0]], rows, wraps="settings"))
+    console.print(make_table(title, ["settings", found.metrics[0]], rows))
     for sentence in _sentences(found):
         say(sentence)
 

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from aqka._util.text import inert, spreadsheet_cell
-from aqka.cli.options import AllowCode, AsJson, Run, Yes, ask_to_spend, describe_part, say
+from aqka.cli.options import (
+    AllowCode,
+    AsJson,
+    Run,
+    Yes,
+    ask_to_spend,
+    describe_part,
+    make_table,
+    say,
+)
 from aqka.cli.stopping import leaving_resumable, this_command
 from aqka.errors import InputError
 
@@ -126,13 +133,10 @@ def print_predictions(found: "NewPoints", output: Path | None, console: Console)
     records = found.records()
     left_out = list(found.others)[SHOWN_OTHERS:]
     columns = [name for name in records[0] if name not in left_out]
-    table = Table()
-    for name in columns:
-        words = name in ("label", "truth") or name in found.others
-        table.add_column(Text(inert(name)), justify="left" if words else "right")
-    for row in records[:SHOWN_POINTS]:
-        table.add_row(*(Text(inert(cell_text(row[name]))) for name in columns))
-    console.print(table)
+    rows = [[inert(cell_text(row[c])) for c in columns] for row in records[:SHOWN_POINTS]]
+    words = {"label", "truth", *found.others}
+    left = [inert(name) for name in columns if name in words]
+    console.print(make_table(None, [inert(name) for name in columns], rows, left=left))
     for sentence in [*_score_sentences(found), *_sentences(found, output)]:
         say(sentence)
 

@@ -20,6 +20,7 @@ from aqka.cli.options import (
     StudyFile,
     Yes,
     ask_to_spend,
+    counted,
     describe_quote,
     quoted,
     say,
@@ -250,11 +251,11 @@ def _write_report(done: "StudyRun") -> "RunReport | None":
 
 
 def _announce(directory: Path, prepared: "Prepared", quote: "Quote", test_shots: int) -> None:
-    pairs = f"{quote.n_pairs:,} pairs of " if quote.design == "pairs" else ""
-    times = f"{quote.submissions} submission{'' if quote.submissions == 1 else 's'}"
+    unit, count, _ = quote.units
     say(
-        f"{inert(directory, 300)}: {quote.shots:,} shots for {pairs}{quote.n_points} points in "
-        f"{times}, then at most {test_shots:,} for predictions. {quote.split}".rstrip(),
+        f"{inert(directory, 300)}: {quote.shots:,} shots for {counted(count, unit)} in "
+        f"{counted(quote.submissions, 'submission')}, then at most {test_shots:,} for "
+        f"predictions. {quote.split}".rstrip(),
         err=True,
     )
     if prepared.design_reason is not None:

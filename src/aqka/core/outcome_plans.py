@@ -28,7 +28,7 @@ class OutcomePlan(Plan):
                 "the answer to a plan of points must be OutcomeCounts(rows, outcomes, counts), "
                 f"got {type(answer).__name__}."
             )
-        # Made anew, since who answers may have a class of their own, or change it later.
+        # Made anew: a backend may answer with a class of its own, or change the answer later.
         answer = OutcomeCounts(answer.rows, answer.outcomes, answer.counts)
         check_outcomes(self, answer)
         return answer

@@ -136,7 +136,7 @@ class Design(ABC):
     """What an allocator gives shots to: a pair or a point."""
     default_learner: ClassVar[str]
     runs_inverse: ClassVar[bool]
-    """Whether a shot runs the inverse of the feature map too."""
+    """Whether a shot runs the feature map's inverse too, so that it must have one."""
     counts_entries: ClassVar[bool]
     """Whether each kernel entry has counts of its own."""
     calibration_shots: int = 0
@@ -145,6 +145,10 @@ class Design(ABC):
     @abstractmethod
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend that cannot measure it, or has other points."""
+
+    @abstractmethod
+    def default_shots(self, n_points: int, n_qubits: int) -> int:
+        """Return the training shots where no budget is given."""
 
     @abstractmethod
     def training_table(

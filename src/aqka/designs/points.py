@@ -81,6 +81,10 @@ class Points(Design):
         if backend.shape[0] != n_points:
             raise InputError(f"y labels {n_points} points, but the backend has {backend.shape[0]}.")
 
+    def default_shots(self, n_points: int, n_qubits: int) -> int:
+        """Return 16 for each of the 2ⁿ amplitudes of a point's state, of ten qubits at most."""
+        return n_points * 16 << min(n_qubits, 10)
+
     def training_table(
         self, problem: Problem | None, n_qubits: int | None, seed: int, steers: bool
     ) -> PointTable:

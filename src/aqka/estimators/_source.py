@@ -32,10 +32,6 @@ from aqka.sessions import Predicting, Training
 from aqka.sessions.acquire import new_training
 
 PRECOMPUTED = "precomputed"
-SHOTS_PER_PAIR = 16
-"""Of the default budget: where the paper sees adaptive shots lose their advantage."""
-SHOTS_PER_AMPLITUDE = 16
-"""Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
 
 OnRound = Callable[[Training], None]
 
@@ -194,7 +190,7 @@ class BoughtKernel(KernelSource):
         purchase, n_points = self.purchase, len(self.X)
         given = purchase.budget
         if given is None:
-            given = SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
+            given = Pairs().default_shots(n_points, 1)
         each = None
         if test_shots is not None:
             each = as_count(test_shots, "test_shots")
@@ -241,9 +237,7 @@ class BoughtKernel(KernelSource):
         """Return the shots of the training units, without those of a calibration."""
         if self.quote is not None:
             return self.quote.shots
-        if isinstance(self.design, Points) and backend.n_qubits is not None:
-            return n_points * SHOTS_PER_AMPLITUDE << min(backend.n_qubits, 10)
-        return SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
+        return self.design.default_shots(n_points, backend.n_qubits or 1)
 
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
         """Return f of a simulator's exact entries or states."""

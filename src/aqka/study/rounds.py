@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.core.tables import UnitTable
-from aqka.designs import Design, as_design
-from aqka.estimates.pairs import estimate_kernel
+from aqka.designs import Design, PairEstimate, as_design
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
 from aqka.learners import Learner
 from aqka.runs.history import History
@@ -51,7 +50,7 @@ def make_assess(
         gini = last.gini if last is not None and is_last else diagnose(table, problem).gini
         if labels is None or table.n_points > MAX_ASSESSED_POINTS:
             return gini, None
-        kernel = estimate_kernel(table, problem, landmarks)
+        kernel = PairEstimate(table, problem, landmarks).kernel
         return gini, cross_validated_accuracy(kernel, labels, learner, problem)
 
     return assess
