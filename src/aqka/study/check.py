@@ -34,24 +34,12 @@ QUBITS = (2, 4, 8)  # of built-in maps that are tried, where the data have as ma
 
 @dataclass(frozen=True, eq=False)
 class StudyCheck:
-    """A study's check, ready to run.
-
-    Attributes
-    ----------
-    study
-        The study.
-    X, y
-        Its points but those for testing, which choosing settings must not see.
-    candidates
-        Its own settings, then those to try.
-    spending
-        Its budget and method.
-    """
+    """A study's check, ready to run."""
 
     study: Study
-    X: FloatArray
+    X: FloatArray  # its points but those for testing, which choosing settings must not see
     y: NDArray[Any]
-    candidates: list[Candidate]
+    candidates: list[Candidate]  # its own settings, then those to try
     spending: Spending
 
     @classmethod
@@ -121,44 +109,28 @@ def _candidates(
     """Return the study's own settings, then other ranges and, for a built-in map, other maps."""
     section = study.feature_map
 
-    def angles(n_features: int, ends: list[float]) -> FloatArray:
-        return Encoding.fit(fitted.X, fitted.columns, n_features, ends).features(pool)
+    def candidate(name: str, qubits: int | None, reps: int | None, ends: list[float]) -> Candidate:
+        size = width if reps is None or qubits is None else qubits
+        angles = Encoding.fit(fitted.X, fitted.columns, size, ends).features(pool)
+        settings = {"map": name, "qubits": qubits, "range": ends, "reps": reps}
+        if reps is None:  # a circuit of one's own has no repetitions
+            del settings["reps"]
+            assert circuit is not None
+            return Candidate(_full_names(settings), angles, circuit)
+        return Candidate(_full_names(settings), angles, name, reps)
 
-    if section.map not in BUILT_IN_MAPS:
-        assert circuit is not None  # what is not built in was read
-        tried = [list(section.range), *_other_ranges(section.range)]
-        return [
-            Candidate(_settings(section.map, section.qubits, ends), angles(width, ends), circuit)
-            for ends in tried
-        ]
-    assert section.qubits is not None  # by the section's own check
-    own = (section.map, section.qubits, section.reps)
-    settings = _settings(section.map, section.qubits, list(section.range), section.reps)
-    candidates = [
-        Candidate(settings, angles(width, section.range), section.map, section.reps),
-    ]
-    for name, qubits, reps in _forms(study, fitted):
-        ranges = _other_ranges(section.range if (name, qubits, reps) == own else None)
-        for ends in ranges:
-            settings = _settings(name, qubits, ends, reps)
-            candidates.append(Candidate(settings, angles(qubits, ends), name, reps))
+    is_built_in = section.map in BUILT_IN_MAPS
+    own = (section.map, section.qubits, section.reps if is_built_in else None)
+    candidates = [candidate(*own, list(section.range))]
+    for form in _forms(study, fitted) if is_built_in else [own]:
+        for ends in RANGES:
+            if form != own or not np.allclose(ends, section.range, atol=1e-3):
+                candidates.append(candidate(*form, list(ends)))
     return candidates
 
 
-def _settings(
-    name: str, qubits: int | None, ends: list[float], reps: int | None = None
-) -> dict[str, Any]:
-    """Return settings by their names in a study; a circuit of one's own has no repetitions."""
-    given = {
-        "feature_map.map": name,
-        "feature_map.qubits": qubits,
-        "feature_map.range": ends,
-    }
-    return given if reps is None else given | {"feature_map.reps": reps}
-
-
-def _other_ranges(own: list[float] | None) -> list[list[float]]:
-    return [list(ends) for ends in RANGES if own is None or not np.allclose(ends, own, atol=1e-3)]
+def _full_names(settings: dict[str, Any]) -> dict[str, Any]:
+    return {f"feature_map.{name}": value for name, value in settings.items()}
 
 
 def _forms(study: Study, fitted: DataTable) -> list[tuple[str, int, int]]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray
 from aqka._util.files import inside
 from aqka._util.text import did_you_mean, inert
 from aqka.errors import InputError
@@ -131,9 +130,7 @@ def split_points(
     """Return the numbers of the training and of the test points; classes keep their shares."""
     from sklearn.model_selection import train_test_split
 
-    real = table.y.dtype.kind == "f"
-    n_classes = _check_values(table.y) if real else _check_classes(table.y)
-    check_split_sizes(split, len(table.y), n_classes)
+    check_split_sizes(split, len(table.y), _check_labels(table.y))
     everything = np.arange(len(table.y))
     if split.test == 0 and split.train in (None, len(table.y)):
         train, test = everything, everything[:0]
@@ -142,7 +139,7 @@ def split_points(
             everything,
             train_size=split.train,
             test_size=split.test or None,
-            stratify=None if real else table.y,
+            stratify=None if table.y.dtype.kind == "f" else table.y,
             random_state=seed,
         )
     if len(train) > MAX_TRAINING_POINTS:
@@ -153,17 +150,14 @@ def split_points(
     return np.sort(train), np.sort(test if split.test else test[:0])
 
 
-def _check_values(targets: FloatArray) -> int:
-    """Refuse targets that are all the same; return how many points a split needs on each side."""
-    if np.ptp(targets) == 0:
-        raise InputError(
-            f"the target holds {targets[0]:g} for every point; there is nothing to learn."
-        )
-    return 2
-
-
-def _check_classes(labels: NDArray[Any]) -> int:
-    """Refuse labels that cannot be split; return the number of classes."""
+def _check_labels(labels: NDArray[Any]) -> int:
+    """Refuse labels that cannot be split; return how many points each side needs."""
+    if labels.dtype.kind == "f":
+        if np.ptp(labels) == 0:
+            raise InputError(
+                f"the target holds {labels[0]:g} for every point; there is nothing to learn."
+            )
+        return 2
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         raise InputError(
@@ -180,22 +174,15 @@ def _check_classes(labels: NDArray[Any]) -> int:
 def check_split_sizes(split: SplitSection, n_points: int, n_classes: int) -> None:
     """Refuse numbers of training and test points that a table of so many points cannot have.
 
-    Parameters
-    ----------
-    split
-        What the study asks for.
-    n_points, n_classes
-        Of the table; every class needs a point on both sides.
+    Every class needs a point on both sides.
     """
-    n_test = _as_number(split.test, n_points, math.ceil)
-    n_train = (
-        n_points - n_test if split.train is None else _as_number(split.train, n_points, math.floor)
-    )
-    asked = (
-        f"split.train is {split.train}, split.test {split.test}"
-        if split.train is not None
-        else f"split.test is {split.test}"
-    )
+    test, train, asked = split.test, split.train, f"split.test is {split.test}"
+    # Fractions are rounded as scikit-learn does.
+    n_test = test if isinstance(test, int) else math.ceil(test * n_points)
+    n_train = n_points - n_test
+    if train is not None:
+        n_train = train if isinstance(train, int) else math.floor(train * n_points)
+        asked = f"split.train is {train}, split.test {test}"
     if n_train + n_test > n_points or n_train < 1:
         raise InputError(
             f"the data have {n_points} points, but {asked}: {n_train} points for training and "
@@ -210,8 +197,3 @@ def check_split_sizes(split: SplitSection, n_points: int, n_classes: int) -> Non
                 f"split.{name} leaves {size} points for {n_classes} classes; each class needs at "
                 f"least one, so give {n_classes} or more. The data have {n_points} points."
             )
-
-
-def _as_number(size: float, n_points: int, round_off: Callable[[float], int]) -> int:
-    """Return a size as a number of points, fractions rounded as scikit-learn does."""
-    return size if isinstance(size, int) else round_off(size * n_points)

@@ -144,26 +144,13 @@ def fit_head(
 
 @dataclass(frozen=True)
 class Mitigation:
-    """What the sentinels of a run say, and what was done about it.
+    """What the sentinels of a run say, and what was done about it."""
 
-    Attributes
-    ----------
-    shots
-        Sentinel shots in all.
-    survival, standard_error
-        Probability that the state is kept, and its error; see
-        :class:`~aqka.backends.diagonal.Depolarising`.
-    drift
-        P-value of the test that all rounds saw the same noise; small if it drifts.
-    applied
-        Whether the noise was taken out of the kernel and of the predictions.
-    """
-
-    shots: int
-    survival: float
+    shots: int  # of sentinels, in all
+    survival: float  # probability that the state is kept, as of Depolarising
     standard_error: float
-    drift: float
-    applied: bool
+    drift: float  # p-value of the test that all rounds saw the same noise
+    applied: bool  # whether the noise was taken out of the kernel and of the predictions
 
 
 def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitigation | None:

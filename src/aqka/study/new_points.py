@@ -22,13 +22,7 @@ from aqka.sessions import Prediction, Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
-from aqka.study.method import (
-    answers_of,
-    fit_head,
-    new_session,
-    prediction_session,
-    with_design,
-)
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session, with_design
 from aqka.study.points import Encoding
 from aqka.study.results import ValueScores
 from aqka.study.schema import Study
@@ -40,50 +34,31 @@ MAX_NEW_POINTS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class NewPoints:
-    """What a run says about new points.
+    """What a run says about new points."""
 
-    Attributes
-    ----------
-    prediction
-        Labels, decision values, intervals and what is settled; or values in the target's units.
-    directory
-        Where their ledger is.
-    budget
-        Shots that could have been spent.
-    qpu_seconds
-        QPU time they took, all in all; None if the backend does not say.
-    clipped
-        Points with a feature outside the training points' range, which is clipped to it.
-    others
-        Columns of the file besides the features and the target, such as names of the points.
-    truth
-        Labels or numbers of the file's target column, None for a point without one; None
-        if the file has no such column.
-    training_mean
-        Mean of a regression's training targets.
-    """
-
-    prediction: Values
-    directory: Path
-    budget: int
-    qpu_seconds: float | None
-    clipped: int
-    others: Columns = field(default_factory=dict)
-    truth: list[Any] | None = None
-    training_mean: float = 0.0
+    prediction: Values  # classes, or values in the target's units
+    directory: Path  # where their ledger is
+    budget: int  # shots that could have been spent
+    qpu_seconds: float | None  # None if the backend does not say
+    clipped: int  # points with a feature outside the training points' range
+    others: Columns = field(default_factory=dict)  # columns besides features and target
+    truth: list[Any] | None = None  # of the file's target column, None for a point without one
+    training_mean: float = 0.0  # of a regression's targets
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per point, of plain values."""
         found = self.prediction
-        return [self._answer(k) | {"shots": int(found.shots[k])} for k in range(len(found.f))]
-
-    def _answer(self, k: int) -> dict[str, Any]:
-        found = self.prediction
-        interval = {"low": found.low[k].tolist(), "high": found.high[k].tolist()}
-        if not isinstance(found, Prediction):
-            return {"point": k, "value": float(found.f[k])} | interval
-        answer = {"point": k, "label": found.labels[k].item(), "decision": found.f[k].tolist()}
-        return answer | interval | {"settled": bool(found.settled[k])}
+        rows = []
+        for k in range(len(found.f)):
+            f, interval = found.f[k].tolist(), {"low": found.low[k], "high": found.high[k]}
+            row = {"point": k, "value": f}
+            if isinstance(found, Prediction):
+                row = {"point": k, "label": found.labels[k].item(), "decision": f}
+            row |= {name: end.tolist() for name, end in interval.items()}
+            if isinstance(found, Prediction):
+                row["settled"] = bool(found.settled[k])
+            rows.append(row | {"shots": int(found.shots[k])})
+        return rows
 
     @property
     def classes(self) -> list[Any]:
@@ -149,11 +124,9 @@ def predict_new_points(
         At most so many shots, on average, for each pair of a new and a training point, or for each
         new point where points were measured. None takes the study's ``test_shots``, or what a
         training point got. The same points with the same number are bought once.
-    on_start
-        Called with the numbers of points and of shots before the first shot.
-    confirm
-        Called with the quote and the device's name before that, if shots cost money; it stops by
-        raising.
+    on_start, confirm
+        Called before the first shot with the numbers of points and shots; and before that, if
+        shots cost money, with the quote and the device's name: it stops by raising.
     ceiling
         Shots, QPU time or money that these points may take; None sets no limit.
     allow_code

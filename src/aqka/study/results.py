@@ -222,29 +222,14 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
 
 @dataclass(frozen=True)
 class ValueScores:
-    """Scores of predicted values.
+    """Scores of predicted values."""
 
-    Attributes
-    ----------
-    rmse, rmse_error
-        Root mean square error, and its standard error.
-    mean_absolute_error
-        Mean size of the errors.
-    r2
-        Share of the targets' variance that is explained; below 0, worse than their mean.
-    mean_rmse
-        Root mean square error of always answering the training points' mean.
-    gain, gain_error
-        By how much the squared errors are smaller than that answer's, point by point, and its
-        standard error.
-    """
-
-    rmse: float
-    rmse_error: float
+    rmse: float  # root mean square error
+    rmse_error: float  # its standard error
     mean_absolute_error: float
-    r2: float
-    mean_rmse: float
-    gain: float
+    r2: float  # share of the targets' variance that is explained; below 0, worse than their mean
+    mean_rmse: float  # of always answering the training points' mean
+    gain: float  # by how much squared errors are smaller than that answer's, point by point
     gain_error: float
 
     @classmethod
