@@ -183,9 +183,7 @@ def test_few_columns_have_few_qubits(tmp_path, columns):
         raise Enough
 
     with pytest.raises(Enough):
-        study_of_data(
-            tmp_path / "s.toml", write_csv(tmp_path, n_columns=columns), run, target="y"
-        )
+        study_of_data(tmp_path / "s.toml", write_csv(tmp_path, n_columns=columns), run, target="y")
     assert started[0].qubits == columns
 
 
