@@ -55,7 +55,8 @@ def init(
         raise InputError(f"--{named[0]} is about columns of a file; name the file with --data.")
     if study.exists():
         raise _exists(study)
-    found, said = None, []
+    found: Preflight | None = None
+    said: list[str] = []
     if data is None:
         text = example(study.name)
     else:
@@ -119,7 +120,7 @@ def check(
         written = {"written": changes if write else {}}
         typer.echo(as_json_bytes(found.facts() | written), nl=False)
         return
-    print_check(found, Console())
+    print_check(found, Console(), planned.shots)
     if write:
         name = inert(study, 300)
         typer.echo(f"{name} has the best settings now." if changes else f"{name} stays as it is.")
@@ -141,7 +142,9 @@ def run_with_bar(check: "StudyCheck") -> "Preflight":
         return check.run(step)
 
 
-def print_check(found: "Preflight", console: Console) -> None:
+def print_check(
+    found: "Preflight", console: Console, shots: str = "the same shots on every pair"
+) -> None:
     """Print scores, what the kernel is like, the best settings, and the one sentence."""
     from aqka.insight.recommendation import settings_text
 
@@ -161,22 +164,22 @@ def print_check(found: "Preflight", console: Console) -> None:
         rows.append([name, *scores(scan.scores[number], 1)])
     title = f"the best of {len(scan.candidates)} settings"
     console.print(make_table(title, ["settings", found.metrics[0]], rows))
-    for sentence in _sentences(found):
+    for sentence in _sentences(found, shots):
         say(sentence)
 
 
-def _sentences(found: "Preflight") -> list[str]:
+def _sentences(found: "Preflight", shots: str) -> list[str]:
     kernel, geometric = found.concentration, found.geometric
-    shots = "" if found.evidence.forecast is None else ", as the same shots on every pair show them"
+    seen = "" if found.evidence.forecast is None else f", as {shots} show them"
     fewer = ""
     if found.n_train < found.n_train_given:  # a sample is too small to train on as many points
         fewer = (
-            f", not from the study's {found.n_train_given:,}, with as many shots a pair: with all "
+            f", not from the study's {found.n_train_given:,}, with as many shots each: with all "
             "of them every model, plain ones too, may score better"
         )
     return [
         f"Models learn from {found.n_train} points each time{fewer}.",
-        f"Settings are scored on the same folds{shots}; the best of many is flattered, here by "
+        f"Settings are scored on the same folds{seen}; the best of many is flattered, here by "
         f"{max(found.scan.flattery, 0):.3f}: '{found.scan.nested.name}' is not.",
         f"{kernel.words} Entries: {kernel.mean:.3f} on average, spread {kernel.spread:.3f}"
         + ("" if kernel.shot_error is None else f", shot error {kernel.shot_error:.3f}")

@@ -137,12 +137,13 @@ def tiles(
     from aqka.backends.tiles import find_tiles
     from aqka.study.backends import find_chip, ibm_device
     from aqka.study.directory import prepare
+    from aqka.study.quoting import settle_design
     from aqka.study.schema import BackendSection
 
     if (study is None) == (device is None):
         raise InputError("give a study file, or --device with --qubits.")
     if study is not None:
-        chip, circuit = find_chip(prepare(study))
+        chip, circuit = find_chip(settle_design(prepare(study)))
     else:
         chip = ibm_device(BackendSection(name="ibm", device=device))
         circuit = RuntimeBackend(chip, np.zeros((1, qubits))).circuit

@@ -16,12 +16,12 @@ from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
 from aqka.learners import DEFAULT_LEARNER
 from aqka.planning.quotes import PREDICTIONS, Quote
-from aqka.planning.split import DEFAULT_TEST_SHOTS
+from aqka.planning.split import DEFAULT_TEST_SHOTS, costs_of
 from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.feature_maps import feature_map, n_features
 from aqka.study.method import schedule_of
-from aqka.study.points import Encoding, Points
+from aqka.study.points import Encoding
 from aqka.study.quoting import settle_design, study_quote
 from aqka.study.schema import Study
 from aqka.study.tables import DataTable
@@ -41,6 +41,7 @@ class StudyCheck:
     y: NDArray[Any]
     candidates: list[Candidate]  # its own settings, then those to try
     spending: Spending
+    shots: str  # what is spent on what
 
     @classmethod
     def of(cls, study: Study, base: Path, *, allow_code: bool = False) -> "StudyCheck":
@@ -49,14 +50,15 @@ class StudyCheck:
         table = load_table(study.data, base)
         width = n_features(study, circuit)
         points = encode(table, study.split, study.feature_map, width, study.seed)
-        quoted = study_quote(settle_design(Prepared(study, "", points, circuit)))
+        prepared = settle_design(Prepared(study, "", points, circuit))
+        spending, words = _spending(prepared, study_quote(prepared))
         train, test = split_points(table, study.split, study.seed)
         pool = np.setdiff1d(np.arange(len(table.y)), test)
         # As in the study: fitted on its training points, and the others clipped to their range.
         fitted = table._replace(X=table.X[train])
         candidates = _candidates(study, circuit, fitted, table.X[pool], width)
         columns = points.encoding.filled(table.X[pool])
-        return cls(study, columns, table.y[pool], candidates, _spending(study, quoted, points))
+        return cls(study, columns, table.y[pool], candidates, spending, words)
 
     def run(self, on_step: Step | None = None) -> Preflight:
         """Simulate and score; see :func:`~aqka.insight.preflight.preflight`."""
@@ -81,22 +83,32 @@ class StudyCheck:
         return changes
 
 
-def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
-    method, predictions = study.method, quoted.part(PREDICTIONS)
+def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
+    """Return the shots of a study as simulated shots on pairs, and what they stand for."""
+    method, costs = prepared.study.method, costs_of(quoted.design)
+    predictions, n_qubits = quoted.part(PREDICTIONS), prepared.n_qubits
+    n_train, n_test = len(prepared.points.train), len(prepared.points.test)
+    unit, n_units, _ = quoted.units
+    each = quoted.shots / n_units
+    worth = costs.worth(each, n_qubits)
     test_shots = DEFAULT_TEST_SHOTS  # for a study that only trains, whose points come later
     if predictions is not None:
-        pairs = len(points.train) * len(points.test)
-        test_shots = max(1, round(predictions.shots / pairs))
-    return Spending(
-        budget=quoted.shots,
-        n_train=len(points.train),
+        new = predictions.shots / costs.new_units(n_train, n_test)
+        test_shots = max(1, round(costs.worth(new, n_qubits)))
+    words = f"{each:,.3g} shots on every {unit}"
+    if worth != each:
+        words += f", worth {worth:,.3g} on every pair,"
+    spending = Spending(
+        budget=max(1, round(worth * quoted.n_pairs)),
+        n_train=n_train,
         test_shots=test_shots,
         allocator=method.allocator,
-        schedule=schedule_of(study),
+        schedule=schedule_of(prepared.study),
         learner=method.learner or DEFAULT_LEARNER,
         ridge=method.ridge,
         C=method.C,
     )
+    return spending, words
 
 
 def _candidates(

@@ -124,8 +124,8 @@ def _choose_columns(
         numbers = [read_number(cell) for cell in values]
         is_text = None in numbers
         # Texts that all differ, or numbers that count the rows, are names.
-        start = 0 if is_text or not numbers else numbers[0]
-        counts = numbers == [start + k for k in range(len(column))]
+        start = numbers[0] if numbers else None
+        counts = start is not None and numbers == [start + k for k in range(len(column))]
         if features is None and (counts or (is_text and len(kinds) == len(column))):
             use = "is left out" if row_names else "names the points"
             said.append(f"Column {shown} {use}: it holds another value in every row.")

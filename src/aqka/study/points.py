@@ -142,11 +142,10 @@ def load_points(path: Path) -> Points:
         )
     columns, *numbers = (arrays[name] for name in ENCODING)
     train_ids, test_ids = ([str(one) for one in arrays[name]] for name in NAMES)
-    return Points(
-        *(arrays[name] for name in FEATURES),
-        Encoding([str(name) for name in columns], *numbers),
-        Origin(train_ids, test_ids, *(arrays.get(name) for name in COLUMNS)),
-    )
+    encoding = Encoding([str(name) for name in columns], *numbers)
+    origin = Origin(train_ids, test_ids, *(arrays.get(name) for name in COLUMNS))
+    train, test, train_labels, test_labels = (arrays[name] for name in FEATURES)
+    return Points(train, test, train_labels, test_labels, encoding, origin)
 
 
 def _are_points(arrays: dict[str, NDArray[Any]]) -> bool:

@@ -61,18 +61,15 @@ class Section(BaseModel):
     )
 
 
-def _size(value: Any) -> Any:
-    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 2
+def _size(value: Any, also: int | None = None) -> Any:
+    whole = type(value) is int and (value >= 2 or value == also)
     if whole or (isinstance(value, float) and 0 < value < 1):
         return value
     raise ValueError("must be a number of points, 2 or more, or a fraction such as 0.25")
 
 
 Size = Annotated[int | float, BeforeValidator(_size)]
-TestSize = Annotated[
-    int | float,
-    BeforeValidator(lambda value: value if type(value) is int and value == 0 else _size(value)),
-]
+TestSize = Annotated[int | float, BeforeValidator(lambda value: _size(value, 0))]
 
 
 def _known(names: Callable[[], Sequence[str]], kind: str) -> AfterValidator:

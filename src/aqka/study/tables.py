@@ -68,7 +68,7 @@ def read_table(
         columns = _choose(file.header, target, features, name, labelled, id_column)
         table = _from_columns(file, columns, target, id_column, gaps)
     _check_table(table, name, labelled, gaps)
-    texts = table.y.astype(np.str_)  # now that it is sure to fit
+    texts: NDArray[Any] = table.y.astype(np.str_)  # now that it is sure to fit
     if labelled:
         texts = (_as_values if real else _as_classes)(texts, name)
     return table._replace(y=texts)
