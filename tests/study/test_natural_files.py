@@ -75,7 +75,7 @@ def test_an_indicator_is_one_where_the_column_has_the_text(passengers):
     assert table.X[:6].tolist() == [[1, 0], [0, 1], [1, 0], [0, 0], [1, 1], [0, 0]]
     with pytest.raises(InputError, match="has no column 'Sax=male'"):
         read_table(passengers, "Survived", ["Sax=male"])
-    with pytest.raises(InputError, match="texts as 'column=text'"):
+    with pytest.raises(InputError, match="texts of others as 'column=text'"):
         read_table(passengers, "Survived", ["Sex"])
 
 

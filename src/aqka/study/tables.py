@@ -217,7 +217,7 @@ def _number(value: Any, column: str, where: str, gaps: bool, text: str | None = 
     if number is None:
         raise InputError(
             f"{where}: column {inert(column)!r} holds {inert(value)!r}, not a number. List the "
-            "columns to use in data.features: numeric ones, and texts as 'column=text'."
+            "numeric columns in data.features, and texts of others as 'column=text'."
         )
     if not math.isfinite(number) and not (gaps and math.isnan(number)):
         raise InputError(
