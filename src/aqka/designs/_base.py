@@ -1,7 +1,6 @@
 """The contract of a design: what a shot is spent on, and how counts of that are read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -155,10 +154,6 @@ class Design(ABC):
         self, problem: Problem, n_qubits: int | None, seed: int, steers: bool
     ) -> UnitTable:
         """Return an empty table of the training points; ``steers`` if the allocator looks at it."""
-
-    @abstractmethod
-    def recorded_table(self, extent: Any, plans: Iterable[Plan]) -> UnitTable:
-        """Return an empty table for the counts of a run, from its extent and its plans."""
 
     @abstractmethod
     def plan(self, table: Any, shots: IntArray, landmarks: Landmarks | None) -> Plan:

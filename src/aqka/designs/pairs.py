@@ -1,6 +1,5 @@
 """Pairs: each shot runs the fidelity circuit of two points."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -162,10 +161,6 @@ class Pairs(Design):
     ) -> PairTable:
         """Return an empty table, with the diagonal where the problem's reading measures it."""
         return problem.new_table()
-
-    def recorded_table(self, extent: Any, plans: Iterable[Plan]) -> PairTable:
-        """Return an empty table of the recorded points."""
-        return PairTable(extent.points, extent.diagonal)
 
     def plan(self, table: PairTable, shots: IntArray, landmarks: Landmarks | None) -> ShotPlan:
         """Return the plan that gives each pair these shots."""

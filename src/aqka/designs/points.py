@@ -1,6 +1,5 @@
 """Points: each shot prepares one point's state and measures all its qubits."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -98,14 +97,6 @@ class Points(Design):
                 f"{table.n_qubits}."
             )
         return table
-
-    def recorded_table(self, extent: Any, plans: Iterable[Plan]) -> PointTable:
-        """Return an empty table in the settings of the first plan of points."""
-        settings, qubits = extent.pauli
-        letters = next((plan.letters for plan in plans if isinstance(plan, PointPlan)), None)
-        if letters is None:  # nothing to count: any settings will do
-            letters = np.arange(settings)[:, None] // 3 ** np.arange(qubits) % 3
-        return PointTable(extent.points, letters)
 
     def settings_for(self, n_qubits: int, seed: int, steers: bool) -> IntArray:
         """Return the Pauli settings: those given, or the kernel's own where fewer will do.

@@ -25,8 +25,7 @@ from aqka.planning.device import make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
-from aqka.runs.export import calibration_in, point_table_of, table_of
-from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.export import calibration_in, table_in
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions import Predicting, Training
 from aqka.sessions.acquire import new_training
@@ -307,12 +306,8 @@ def _finished(run: Any, named: Design | None) -> tuple[Any, Design, FloatArray |
     if isinstance(run, Training):
         table, own, confusion = run.table, run.design, run.confusion
     elif isinstance(run, str | Path) and Path(run).exists():
-        path = Path(run) / LEDGER_NAME if Path(run).is_dir() else Path(run)
-        history = sound_history(path)
-        if history.extent.pauli is None:
-            table = table_of(path).table
-        else:
-            table, confusion = point_table_of(path), known_confusion(calibration_in(history))
+        history = sound_history(run)
+        table, confusion = table_in(history, run), known_confusion(calibration_in(history))
     if not isinstance(table, PairTable | PointTable):
         return None
     measured: Design = Pairs() if isinstance(table, PairTable) else Points()

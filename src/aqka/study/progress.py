@@ -9,6 +9,7 @@ from aqka._util.text import inert
 from aqka.backends.base import JobState, job_ids_of
 from aqka.backends.runtime import ask_service
 from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
@@ -17,7 +18,6 @@ from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     Assess,
     make_assess,
-    recorded_table,
     summarise_rounds,
 )
 from aqka.study.store import RunStore
@@ -111,7 +111,7 @@ class ProgressReader:
         predictions = store.predictions
         check_extent(history)
         assert history.budget is not None
-        table = recorded_table(history)
+        table = empty_table(history)
         rounds = summarise_rounds(history, table, self._assess)
         left = None
         if rounds and history.shots < history.budget:

@@ -13,6 +13,7 @@ from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
 from aqka.planning.budget import price
 from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
+from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.method import Mitigation, class_labels_of, learner_of
@@ -20,7 +21,6 @@ from aqka.study.points import Points
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     make_assess,
-    recorded_table,
     summarise_rounds,
 )
 from aqka.study.schema import Study
@@ -57,7 +57,7 @@ def results_of(
         facts["diagnostics"] = asdict(found) | {"advice": found.advice}
         if table.n_points <= MAX_ASSESSED_POINTS:
             assess = make_assess(problem, class_labels_of(study, points), learner_of(study), found)
-    rounds = summarise_rounds(history, recorded_table(history), assess, MAX_ASSESSED)
+    rounds = summarise_rounds(history, empty_table(history), assess, MAX_ASSESSED)
     return {
         "results": {
             **_scores(study, points, problem, None if made is None else made.prediction),

@@ -63,12 +63,6 @@ def recorded_design(history: History) -> Design:
     return design
 
 
-def recorded_table(history: History) -> UnitTable:
-    """Return an empty table for the counts of a run."""
-    plans = [round.planned for round in history.rounds]
-    return recorded_design(history).recorded_table(history.extent, plans)
-
-
 def summarise_rounds(
     history: History, table: UnitTable, assess: Assess | None = None, assessed: int = 1
 ) -> list[RoundSummary]:
@@ -84,8 +78,7 @@ def summarise_rounds(
     landmarks: Landmarks | None = None
     found: list[RoundSummary] = []
     for round in history.rounds:
-        if not round.measured.calibrates:
-            table.add(round.measured, round.answer)
+        round.add_to(table)
         spent += round.measured.total
         landmarks = round.measured.landmarks or landmarks
         gini, accuracy = None, None
