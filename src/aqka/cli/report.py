@@ -40,8 +40,8 @@ def report(
         write_report(reports, target)
     words = _sentences(reports)
     if as_json:
-        runs = [summary(one) for one in reports]
-        typer.echo(written({"file": str(target), "words": words, "runs": runs}), nl=False)
+        facts = {"words": words, "runs": [summary(one) for one in reports]}
+        typer.echo(written({"file": str(target)} | facts), nl=False)
         return
     for sentence in words:
         typer.echo(sentence)

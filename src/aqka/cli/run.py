@@ -210,7 +210,7 @@ def _spend(
     if as_json:
         from aqka.report.verdict import decide
 
-        facts = {"directory": str(directory), "report": None, "verdict": None}
+        facts: dict[str, Any] = {"directory": str(directory), "report": None, "verdict": None}
         if report is not None:
             facts |= {"report": str(page), "verdict": decide(report)._asdict()}
         typer.echo(json.dumps(done.results | facts, indent=2))

@@ -33,7 +33,6 @@ MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of
 MAX_REPS = 20
 MAX_TILES = 10_000
 MAX_SEED = 2**31 - 1
-SENTINEL_SHOTS = 100
 BACKENDS = ("statevector", "matrix-product", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {
