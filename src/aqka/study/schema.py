@@ -92,7 +92,8 @@ class DataSection(Section):
         Column with the names of the points, which the report uses; in an .npz file, an array.
         None counts rows from 1.
     features
-        Columns to use; None takes all others. An .npz file's array ``X`` is used whole.
+        Columns to use; None takes all others. ``"column=text"`` is 1 where a column has that text
+        and 0 elsewhere. An .npz file's array ``X`` is used whole.
     missing
         ``refuse`` names the first missing value; ``median`` fills gaps in features with the
         median of the training points.
