@@ -89,11 +89,12 @@ def _from_columns(
     """Return the table of a file with a header."""
     # A feature that is no column of the file stands for a text of one.
     split = [(c, None) if c in file.header else c.rsplit("=", 1) for c in columns]
-    wanted = [*(column for column, _ in split), target, id_column]
+    extra = [column for column in (target, id_column) if column is not None]
+    wanted = dict.fromkeys([*(column for column, _ in split), *extra])
     values, labels, ids = array("d"), [], []
-    for places, cells in file.batches(list(dict.fromkeys(filter(None, wanted)))):
+    for places, cells in file.batches(list(wanted)):
         for k, place in enumerate(places):
-            values.extend(_number(cells[c][k], c, place, gaps, text) for c, text in split if c)
+            values.extend(_number(cells[c][k], c, place, gaps, text) for c, text in split)
             labels.append("" if target is None else _label(cells[target][k], target, place))
             if id_column is not None:
                 ids.append(_text(cells[id_column][k], MAX_ID))
@@ -187,7 +188,8 @@ def _choose(
         )
     named = [column for column in (target, id_column) if column is not None]
     for column in (*named, *(features or ())):
-        if column not in header and column.rpartition("=")[0] not in header:
+        source, is_text, _ = column.rpartition("=")
+        if column not in header and not (is_text and source in header and column not in named):
             raise InputError(
                 f"{name} has no column {inert(column)!r}.{did_you_mean(column, header)} It has: "
                 f"{inert(', '.join(header), 200)}."
