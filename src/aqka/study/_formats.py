@@ -134,6 +134,7 @@ class ParquetFile:
 @contextmanager
 def _clear_errors(path: Path) -> Iterator[Any]:
     """Give pyarrow's reader, and turn what it says of a bad file into one clear error."""
+    require("pyarrow", "parquet")
     parquet = require("pyarrow.parquet", "parquet")
     check_file(path, MAX_FILE_BYTES, "data file")
     try:
