@@ -10,13 +10,13 @@ from aqka import Schedule, StatevectorBackend, acquire
 from aqka.backends import RuntimeBackend
 from aqka.runs import driver as run
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_labels
+from tests.fake_runtime import FakeRuntime
 from tests.scenarios.killing import Killer
 
 X = np.random.default_rng(0).uniform(0, 1, (5, 2))
 BUDGET, ROUNDS = 20, 3  # little, because the fake service simulates every row of a job
-KILLS = 110  # per backend
+KILLS = 50  # per backend
 
 
 def statevector(directory):

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from aqka._util.arrays import IntArray, text_digest
@@ -33,7 +32,13 @@ MAX_EVIDENCE_CHARACTERS = 2000
 
 
 def drive(session: Session[Any], backend: Backend, spend: Spend | None = None) -> None:
-    """Run a session on a backend until it is done."""
+    """Run a session on a backend until it is done.
+
+    Parameters
+    ----------
+    session, backend, spend
+        See :class:`~aqka.runs.Run`.
+    """
     with Run(session, backend, spend) as run:
         run.spend()
 
@@ -95,12 +100,7 @@ class Run:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the ledger, whatever ended the block."""
         if self._ledger is not None:
             self._ledger.close()
