@@ -23,21 +23,23 @@ def qiskit_reduced(state, kept):
     return partial_trace(Statevector(state), [q for q in range(n) if q not in kept]).data
 
 
-def exact_reduced(states, locality):
+def exact_reduced(states, locality, pairs="neighbours"):
     """Reduced density matrices of all points, points × reduced states × matrix."""
     n = int(np.log2(states.shape[1]))
     groups = [(q,) for q in range(n)]
     if locality == 2:
-        groups = [(q, r) for q in range(n) for r in range(q)]
+        groups = [(q, r) for q in range(n) for r in range(q) if pairs == "all" or q == r + 1]
     return np.array([[qiskit_reduced(state, group) for group in groups] for state in states])
 
 
-@pytest.mark.parametrize("locality", [1, 2])
-def test_many_shots_give_the_reduced_states_of_qiskit(locality):
+@pytest.mark.parametrize(
+    ("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")]
+)
+def test_many_shots_give_the_reduced_states_of_qiskit(locality, pairs):
     states = zz_states(np.random.default_rng(0).uniform(0, 3, size=(4, 3)))
     table = measured(states, choose_settings(3, seed=0), 27 * 4_000_000, seed=1)
-    fitted = reduced_states(table, locality)
-    exact = exact_reduced(states, locality)
+    fitted = reduced_states(table, locality, pairs=pairs)
+    exact = exact_reduced(states, locality, pairs)
     difference = exact[:, None] - exact[None]
     distances = np.sum(np.abs(difference) ** 2, axis=(2, 3, 4))
     np.testing.assert_allclose(squared_distances(fitted), distances, atol=3e-3)
@@ -48,11 +50,14 @@ def test_many_shots_give_the_reduced_states_of_qiskit(locality):
     np.testing.assert_allclose(linear_projected_kernel(fitted), linear, atol=3e-3)
 
 
-@pytest.mark.parametrize("locality", [1, 2])
+@pytest.mark.parametrize(
+    ("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")]
+)
 @pytest.mark.parametrize("n_qubits", [2, 4])
-def test_exact_reduced_states_are_those_of_qiskit(locality, n_qubits):
+def test_exact_reduced_states_are_those_of_qiskit(locality, pairs, n_qubits):
     states = zz_states(np.random.default_rng(3).uniform(0, 3, size=(5, n_qubits)))
-    found, exact = exact_reduced_states(states, locality), exact_reduced(states, locality)
+    found = exact_reduced_states(states, locality, pairs)
+    exact = exact_reduced(states, locality, pairs)
     linear = np.einsum("igab,jgba->ij", exact, exact).real
     np.testing.assert_allclose(linear_projected_kernel(found), linear, atol=1e-12)
     distances = np.sum(np.abs(exact[:, None] - exact[None]) ** 2, axis=(2, 3, 4))

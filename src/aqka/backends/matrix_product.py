@@ -15,7 +15,7 @@ from aqka.backends._programs import program_of
 from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest
 from aqka.backends.simulated import SimulatedBackend
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.core.settings import MAX_QUBITS, ROTATIONS
@@ -55,7 +55,7 @@ def draw_by_matrix_product(
         )
     check_shots_one_by_one(plan)
     none = np.zeros(0, dtype=np.int64)
-    rows, outcomes = [none], [none]
+    rows, outcomes = [none], [none.reshape(outcomes_shape(0, plan.n_qubits))]
     measured = np.unique(plan.points[plan.shots > 0])
     for point, tensors in _each_state(feature_map, data, measured):
         of_point = np.flatnonzero(plan.points == point)
@@ -86,7 +86,7 @@ def _draw(tensors: list[ComplexArray], letters: IntArray, random: Generator) -> 
     Beyond the centre tensors are isometries, so that what the qubits measured so far leave of the
     state, carried to the next bond, has the probabilities of the next qubit as its norms.
     """
-    outcomes = np.zeros(len(letters), dtype=np.int64)
+    outcomes = np.zeros(letters.shape, dtype=np.int64)
     left = np.ones((len(letters), 1), dtype=np.complex128)
     for qubit, tensor in enumerate(tensors):
         bond, _, right = tensor.shape
@@ -98,8 +98,8 @@ def _draw(tensors: list[ComplexArray], letters: IntArray, random: Generator) -> 
         bits = np.where(p[:, 1] == 0, 0, bits)
         each = np.arange(len(bits))
         left = turned[each, bits] / np.sqrt(p[each, bits])[:, None]
-        outcomes |= bits << qubit
-    return outcomes
+        outcomes[:, qubit] = bits
+    return outcomes_of_bits(outcomes)
 
 
 class MatrixProductBackend(SimulatedBackend):

@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import WORD_BITS, OutcomeCounts, outcomes_shape
 from aqka.core.plans import Plan
 from aqka.errors import InputError
 
@@ -36,7 +36,7 @@ class OutcomePlan(Plan):
     def no_answer(self) -> OutcomeCounts:
         """Return no outcomes."""
         none = np.zeros(0, dtype=np.int64)
-        return OutcomeCounts(none, none, none)
+        return OutcomeCounts(none, none.reshape(outcomes_shape(0, self.n_qubits)), none)
 
 
 def check_outcomes(plan: OutcomePlan, answer: OutcomeCounts) -> None:
@@ -45,11 +45,22 @@ def check_outcomes(plan: OutcomePlan, answer: OutcomeCounts) -> None:
         raise InputError(
             f"rows must name rows of the plan, 0 to {len(plan) - 1}, got {answer.rows.max()}."
         )
-    wrong = np.flatnonzero(answer.outcomes >= 2**plan.n_qubits)
-    if wrong.size:
+    shape = outcomes_shape(len(answer.rows), plan.n_qubits)
+    if answer.outcomes.shape != shape:
         raise InputError(
-            f"outcomes must be below 2**{plan.n_qubits} for {plan.n_qubits} qubits, got "
-            f"{answer.outcomes[wrong[0]]} ({wrong.size} such entries)."
+            f"outcomes of {plan.n_qubits} qubits must have shape {shape}, a number for each "
+            f"{WORD_BITS} qubits, got {answer.outcomes.shape}."
+        )
+    # All but the last number of a row are full.
+    words = answer.outcomes.reshape(len(answer.rows), -1)
+    bits = np.append(np.full(words.shape[1] - 1, WORD_BITS), (plan.n_qubits - 1) % WORD_BITS + 1)
+    wrong, word = np.nonzero(words >= 1 << bits)
+    if wrong.size:
+        k = word[0]
+        of = "" if words.shape[1] == 1 else f" in number {k}"
+        raise InputError(
+            f"outcomes must be below 2**{bits[k]}{of} for {plan.n_qubits} qubits, got "
+            f"{words[wrong[0], k]} ({wrong.size} such entries)."
         )
     if answer.counts.size and answer.counts.max() > plan.total:  # so that no sum can wrap around
         raise InputError(

@@ -16,13 +16,15 @@ from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.core.settings import uniform_settings
+from aqka.core.settings import neighbour_settings, uniform_settings
 from aqka.designs.state_fits import StateFits
 from aqka.errors import InputError
 from aqka.estimates.projected import (
+    Operators,
     ReducedStates,
     exact_reduced_states,
     gaussian_projected_kernel,
+    given_states,
     least_shots,
     linear_projected_kernel,
     median_gamma,
@@ -32,7 +34,7 @@ from aqka.estimates.projected import (
 )
 from aqka.estimates.projected_errors import (
     distance_errors,
-    expectation_covariances,
+    linear_variances,
     overlap_variances,
 )
 from aqka.estimates.state_errors import bootstrap_is_affordable, kernel_errors
@@ -56,6 +58,8 @@ CALIBRATED_POINTS = 200
 VARIANCE_POINTS = 200
 MOST_POINTS_OF_A_VARIANCE = 1000
 """Beyond it the variances of all entries are not computed: they would take more than all else."""
+MOST_COVARIANCES = 2**26
+"""Covariances of all points' expectations: these take half a gigabyte."""
 RESAMPLES = 24
 """How often shots are drawn again: the relative error of a deviation is 1/sqrt(2 · 24)."""
 
@@ -116,6 +120,14 @@ class PointKernel(ABC):
     @abstractmethod
     def check(self, n_qubits: int) -> None:
         """Refuse points of a number of qubits that cannot be read."""
+
+    def check_backend(self, backend: Backend) -> None:
+        """Refuse a backend that does not draw all qubits of an outcome together."""
+        if backend.joint_pairs is not None:
+            raise InputError(
+                f"{type(backend).__name__} draws distant qubits independently, which only a "
+                "projected kernel can be read from; take the kernel 'projected'."
+            )
 
     @abstractmethod
     def readable(self, table: PointTable) -> IntArray:
@@ -363,12 +375,16 @@ class Projected(PointKernel):
         γ of the Gaussian; None chooses it with the ridge, by leaving points out.
     confusion
         Readout errors from a calibration (``aqka.estimates.confusion``).
+    pairs
+        Which two-qubit states: ``"neighbours"`` on a line, ``"all"``, or the edges of a lattice,
+        ((0, 1), (1, 2), …).
     """
 
     locality: int = 1
     form: Literal["gaussian", "linear"] = "gaussian"
     gamma: float | None = None
     confusion: FloatArray | None = None
+    pairs: str | tuple[tuple[int, int], ...] = "neighbours"
 
     @property
     def has_unit_diagonal(self) -> bool:  # type: ignore[override]
@@ -382,22 +398,53 @@ class Projected(PointKernel):
                 "kernel 'projected-2' needs two qubits or more, and the points have one; take "
                 "'projected'."
             )
+        if self.locality == 1 and self.pairs != "neighbours":
+            raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")
+        self.operators(n_qubits)
+
+    def operators(self, n_qubits: int) -> Operators:
+        """Return the Pauli operators that it reads."""
+        return Operators.of(n_qubits, self.locality, self.pairs)
+
+    def check_backend(self, backend: Backend) -> None:
+        """Refuse a backend whose outcomes of a pair of qubits do not belong together."""
+        exact = backend.joint_pairs
+        if exact is None or self.locality == 1:
+            return
+        assert backend.n_qubits is not None
+        wanted = set(map(tuple, self.operators(backend.n_qubits).edges.tolist()))
+        wrong = sorted(wanted - set(map(tuple, exact.tolist())))
+        if wrong:
+            raise InputError(
+                f"{type(backend).__name__} draws the qubits {wrong[0]} independently, as it does "
+                f"{len(wrong)} of {len(wanted)} pairs that the kernel reads: take the kernel "
+                "'projected', pairs that the feature map entangles in a line or a tree, or another "
+                "backend, such as 'matrix-product'."
+            )
 
     def readable(self, table: PointTable) -> IntArray:
         """Return the points with two shots or more of each operator of a reduced state."""
-        return readable_points(table, self.locality)
+        return readable_points(table, self.locality, self.pairs)
 
     def describe(self) -> str:
         """Return kernel and settings as a text."""
-        return f"projected {self.form} locality {self.locality} gamma {self.gamma!r}"
+        pairs = "" if self.pairs == "neighbours" else f" pairs {self.pairs!r}"
+        return f"projected {self.form} locality {self.locality} gamma {self.gamma!r}{pairs}"
 
     def settings(self, n_qubits: int) -> IntArray | None:
-        """Return all X, all Y and all Z for one-qubit states."""
-        return uniform_settings(n_qubits) if self.locality == 1 else None
+        """Return all X, all Y and all Z for one-qubit states, and above eight qubits few others.
+
+        Up to eight the usual ones also serve the fidelity.
+        """
+        if self.locality == 1:
+            return uniform_settings(n_qubits)
+        if n_qubits <= MAX_FIDELITY_QUBITS:
+            return None
+        return neighbour_settings(n_qubits, self.operators(n_qubits).edges)
 
     def least_shots(self, settings: IntArray) -> int:
         """Return two for each operator of a reduced state."""
-        return least_shots(settings, self.locality)
+        return least_shots(settings, self.locality, self.pairs)
 
     def read(
         self, table: PointTable, design: Any, problem: Problem | None = None
@@ -413,7 +460,7 @@ class Projected(PointKernel):
 
     def reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
         """Return the reduced states of points."""
-        return reduced_states(table, self.locality, self.confusion, otherwise)
+        return reduced_states(table, self.locality, self.confusion, otherwise, self.pairs)
 
 
 class ReducedEstimate(PointEstimate):
@@ -450,9 +497,11 @@ class ReducedEstimate(PointEstimate):
         return self._between(self.states, None)
 
     @cached_property
-    def variance(self) -> FloatArray:
-        """Variance of each entry, to first order."""
+    def variance(self) -> FloatArray | None:
+        """Variance of each entry, to first order; None where the covariances are too many."""
         table, states, kernel = self.table, self.states, self.kernel_of_points
+        if table.n_points * states.operators.size**2 > MOST_COVARIANCES:
+            return None
         if kernel.form == "linear":
             found = overlap_variances(table, states, kernel.confusion)
             return np.asarray(found / states.n_states**2)
@@ -501,8 +550,14 @@ class ReducedEstimate(PointEstimate):
 
     def decide_exactly(self, head: FittedHead, backend: Backend) -> FloatArray:
         """Return f of the reduced states of a simulator's exact states."""
-        locality = self.kernel_of_points.locality
-        return self._f(head, exact_reduced_states(exact_states(backend), locality))
+        kernel = self.kernel_of_points
+        operators = kernel.operators(self.table.n_qubits)
+        found = backend.expectations(operators.edges)
+        if found is not None:
+            return self._f(head, given_states(found, operators))
+        return self._f(
+            head, exact_reduced_states(exact_states(backend), kernel.locality, kernel.pairs)
+        )
 
     def _f(self, head: FittedHead, found: ReducedStates) -> FloatArray:
         values = self._between(found, self.states) @ head.coefficients
@@ -515,9 +570,8 @@ class ReducedEstimate(PointEstimate):
         states = self.states
         weights = (states.weights / states.n_states)[:, None]
         slopes = weights * (states.expectations.T @ head.coefficients)
-        covariances = expectation_covariances(table, found, self.kernel_of_points.confusion)
-        variance = np.einsum("oc,iop,pc->ic", slopes, covariances, slopes, optimize=True)
-        return _outputs(np.sqrt(np.maximum(variance, 0.0)))
+        variance = linear_variances(table, found, slopes, self.kernel_of_points.confusion)
+        return _outputs(np.sqrt(variance))
 
     @property
     def n_read(self) -> int:
@@ -566,6 +620,7 @@ NAMED: dict[str, PointKernel] = {
     "device": Fidelity("device"),
     "projected": Projected(1),
     "projected-2": Projected(2),
+    "projected-2-all": Projected(2, pairs="all"),
     "projected-linear": Projected(1, "linear"),
     "projected-2-linear": Projected(2, "linear"),
 }
@@ -576,13 +631,14 @@ def point_kernel_names() -> list[str]:
 
     ``"purified"`` and ``"device"`` are the fidelity of fitted states, without most of a device's
     noise or with it, of at most eight qubits. ``"projected"`` is the Gaussian projected kernel of
-    one-qubit reduced states and ``"projected-2"`` of two-qubit ones, for any number of qubits;
-    with ``"-linear"`` they are the mean overlap of these states.
+    one-qubit reduced states, for any number of qubits; ``"projected-2"`` is that of two-qubit
+    states of neighbours on a line, and ``"projected-2-all"`` of all pairs of qubits. With
+    ``"-linear"`` they are the mean overlap of these states.
 
     Examples
     --------
-    >>> point_kernel_names()
-    ['purified', 'device', 'projected', 'projected-2', 'projected-linear', 'projected-2-linear']
+    >>> point_kernel_names()[2:5]
+    ['projected', 'projected-2', 'projected-2-all']
     """
     return list(NAMED)
 
@@ -593,7 +649,7 @@ def as_point_kernel(kernel: str | PointKernel) -> PointKernel:
     Examples
     --------
     >>> as_point_kernel("projected-2")
-    Projected(locality=2, form='gaussian', gamma=None, confusion=None)
+    Projected(locality=2, form='gaussian', gamma=None, confusion=None, pairs='neighbours')
     """
     made = NAMED.get(kernel) if isinstance(kernel, str) else kernel
     if not isinstance(made, PointKernel):

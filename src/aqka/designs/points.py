@@ -74,9 +74,13 @@ class Points(Design):
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend that cannot prepare states, or has another number of points."""
-        qubits_of(backend)
+        n_qubits = qubits_of(backend)
         if backend.shape[0] != n_points:
             raise InputError(f"y labels {n_points} points, but the backend has {backend.shape[0]}.")
+        kernel = self.kernel
+        if kernel is None:
+            kernel = default_point_kernel(self.settings_for(n_qubits, 0, steers=False))
+        as_point_kernel(kernel).check_backend(backend)
 
     def training_table(
         self, problem: Problem | None, n_qubits: int | None, seed: int, steers: bool
@@ -147,8 +151,9 @@ class Points(Design):
         return NewStates(head, n_points, budget, stop, self.looks(stop), seed)
 
     def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
-        """Refuse a backend that cannot prepare states."""
+        """Refuse a backend that cannot prepare states, or not those that the kernel reads."""
         qubits_of(backend)
+        self.kernel_for(head.estimate.table).check_backend(backend)
 
     def decide_known(
         self, head: FittedHead, table: PointTable, rows: IntArray, columns: IntArray

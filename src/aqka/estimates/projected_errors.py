@@ -9,11 +9,12 @@ where the second term matters for near points: there the first one vanishes. Wit
 a - b the first term is too large by twice the second, on average, which is taken off again.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.points import PointTable
 from aqka.estimates.projected import ReducedStates, operator_values, squared_distances
 
@@ -38,21 +39,48 @@ def expectation_covariances(
     table: PointTable, states: ReducedStates, confusion: FloatArray | None = None
 ) -> FloatArray:
     """Return the covariance matrix of each point's expectations, points × operators × operators."""
-    values, matching = operator_values(table, states.locality, confusion)
-    setting, point = table.cells % table.n_settings, table.cells // table.n_settings
-    shots = table.shots @ matching.T.astype(np.float64)  # of each point and operator
-    size = values.shape[1]
-    covariances = np.empty((table.n_points, size, size))
-    ends = np.searchsorted(point, np.arange(table.n_points + 1))
-    for i in range(table.n_points):
-        mine = slice(ends[i], ends[i + 1])
-        seen = matching.T[setting[mine]]
-        away = np.where(seen, values[mine] - states.expectations[i], 0.0) / shots[i]
-        product = (away * table.counts[mine, None]).T @ away
-        # n/(n - 1), each operator with its own shots: an unbiased variance on the diagonal.
-        unbiased = np.sqrt(shots[i] / (shots[i] - 1))
-        covariances[i] = product * np.outer(unbiased, unbiased)
+    size = states.operators.size
+    covariances = np.zeros((table.n_points, size, size))
+    for measured, points, away in _deviations(table, states, confusion):
+        ends = np.searchsorted(points, np.arange(table.n_points + 1))
+        for i in range(table.n_points):
+            mine = away[ends[i] : ends[i + 1]]
+            covariances[i][np.ix_(measured, measured)] += mine.T @ mine
     return covariances
+
+
+def _deviations(
+    table: PointTable, states: ReducedStates, confusion: FloatArray | None
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Yield for each setting its operators, the points of its entries, and their deviations.
+
+    A deviation is what an entry adds to its point's expectation, so that the covariance is the sum
+    of their products: divided by the shots, times the root of the counts and of n/(n - 1), each
+    operator with its own shots, which makes the variances unbiased.
+    """
+    shots = states.operators.shots(table).astype(np.float64)
+    scale = 1 / np.sqrt(shots * (shots - 1))
+    for measured, entries, values in operator_values(table, states.operators, confusion):
+        points = table.cells[entries] // table.n_settings
+        away = values - states.expectations[np.ix_(points, measured)]
+        yield (
+            measured,
+            points,
+            away * scale[np.ix_(points, measured)] * np.sqrt(table.counts[entries, None]),
+        )
+
+
+def linear_variances(
+    table: PointTable,
+    states: ReducedStates,
+    slopes: FloatArray,
+    confusion: FloatArray | None = None,
+) -> FloatArray:
+    """Return the variance of Σ_P slope_P ⟨P⟩ of each point, a column for each of ``slopes``."""
+    variances = np.zeros((table.n_points, slopes.shape[1]))
+    for measured, points, away in _deviations(table, states, confusion):
+        np.add.at(variances, points, (away @ slopes[measured]) ** 2)
+    return variances
 
 
 def distance_errors(

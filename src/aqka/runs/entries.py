@@ -16,7 +16,7 @@ from aqka._util.arrays import MAX_COUNT, MAX_PAIRS, MAX_POINTS, IntArray
 from aqka._util.text import inert, without_secrets
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, outcomes_shape
 from aqka.core.pairs import Diagonal
 from aqka.core.plans import Answer, Landmarks, Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
@@ -66,8 +66,8 @@ def _letters(column: IntArray, qubits: Any) -> IntArray:
 
 def answer_columns(answer: Answer) -> dict[str, IntArray]:
     """Return the arrays of an answer; :func:`answer_of` reads them back."""
-    if isinstance(answer, OutcomeCounts):
-        return {name: getattr(answer, name) for name in OUTCOMES}
+    if isinstance(answer, OutcomeCounts):  # columns again: many qubits row after row
+        return {name: getattr(answer, name).reshape(-1) for name in OUTCOMES}
     return {"hits": answer}
 
 
@@ -78,7 +78,11 @@ def answer_of(entry: Entry, measured: Plan) -> Answer:
     """
     answer: Any = None
     if isinstance(measured, OutcomePlan):
-        answer = OutcomeCounts(*(entry.arrays[name] for name in OUTCOMES))
+        rows, outcomes, counts = (entry.arrays[name] for name in OUTCOMES)
+        shape = outcomes_shape(len(rows), measured.n_qubits)
+        if outcomes.size == math.prod(shape):  # what does not fit is refused below
+            outcomes = outcomes.reshape(shape)
+        answer = OutcomeCounts(rows, outcomes, counts)
     else:
         answer = entry.arrays["hits"]
     return measured.checked(answer)  # type: ignore[no-any-return]
