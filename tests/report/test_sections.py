@@ -7,6 +7,7 @@ import numpy as np
 from aqka.report import sections as module
 from aqka.report.run_page import run_page
 from aqka.report.sections import Section, confusion_matrix, run_sections
+from aqka.report.usage import bill
 from aqka.report.words import GLOSSARY
 from tests.report.verdicts import with_evidence
 
@@ -93,3 +94,20 @@ def test_accuracy_has_one_axis_in_all_charts(report):
     assert by_round.y == fewer.y
     low, high = np.array(report.tested.interval)
     assert by_round.y.low < low < high < by_round.y.high
+
+
+def test_missing_wide_intervals_have_their_reason(report):
+    with_wide = run_page(report)
+    assert "are not drawn" not in with_wide
+    assert "Could flip: only the wide interval" in with_wide
+    tested = replace(report.tested, total_low=None, total_high=None, no_total="it is a test")
+    page = run_page(replace(report, tested=tested))
+    assert "are not drawn: it is a test." in page
+    assert "Could flip: only the wide interval" not in page
+    assert "<i>Settled</i> is decided earlier" in page
+
+
+def test_a_device_in_this_process_has_no_qpu_time(report):
+    audit = report.ledgers["training"]
+    for told, shown in ((0.0, None), (None, None), (3.5, 3.5)):
+        assert bill(replace(audit, qpu_seconds=told))[1].training == shown

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from aqka.insight.hindsight import FewerShots
@@ -91,3 +92,12 @@ def test_the_line_is_the_first_of_the_page_and_coloured(report):
         page = run_page(told)
         assert f'<p class="verdict {outcome}"><b>{decide(told).headline}:</b>' in page
         assert page.index('class="verdict') < page.index("What was spent?") < page.index("<table")
+
+
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [(True, "already matches the exact kernel (0.850)"), (False, "about the exact kernel's 0.850")],
+)
+def test_the_exact_kernel_is_no_limit_that_a_run_has_passed(report, right, words):
+    tested = replace(report.tested, right=np.full(6, right))
+    assert words in " ".join(advice(with_evidence(replace(report, tested=tested))))

@@ -1,4 +1,4 @@
-"""Backends: who runs the shots. Quantum SDKs are imported when a backend is made."""
+"""Backends run the shots. Quantum SDKs are imported when a backend is made."""
 
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends.aer import AerBackend, depolarising_noise

@@ -19,7 +19,7 @@ BATCH_PROBABILITIES = 2**20
 """Probabilities of a batch, which bounds its memory; draws depend on it."""
 
 MOST_SHOTS_ONE_BY_ONE = 10**8
-"""Of a plan whose every shot is drawn by itself: they take 5 GB."""
+"""The most shots of a plan that are drawn one by one: they take 5 GB."""
 
 Probabilities = Callable[[IntArray], FloatArray]
 """From rows of a plan to the probabilities of all their outcomes, a row each."""

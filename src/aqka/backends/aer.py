@@ -70,12 +70,12 @@ class AerBackend(ExactBackend):
     seed
         The hits depend on it, on the tag and on the plan, and on nothing else.
     optimization_level
-        Of the transpiler.
+        Level of the transpiler, 0 to 3.
     initial_layout
         Physical qubits to use, one per qubit of the map; None leaves it to the transpiler.
     design
         ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is compiled
-        now, and told of as ``circuit``; plans of the other kind run as well.
+        now and which one ``circuit`` shows; plans of the other kind run as well.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class AerBackend(ExactBackend):
         return int(self._circuits.feature_map.num_qubits)
 
     def _draw_points(self, plan: OutcomePlan, rng: Generator) -> OutcomeCounts:
-        """Draw from the exact noisy probabilities, of points as of reference states."""
+        """Draw from the exact noisy probabilities of points or reference states."""
         return draw_outcomes(plan, partial(self._probabilities, plan), rng)
 
     _draw_references = _draw_points

@@ -191,8 +191,8 @@ def check_drift(hits: ArrayLike, shots: ArrayLike, *, false_alarm: float = 0.01)
     hits, shots
         One row per round, one column per sentinel.
     false_alarm
-        Probability of an alarm without drift, for one call. Whoever tests after each of m
-        rounds passes a false-alarm rate divided by m.
+        Probability of an alarm without drift, for one call. A test after each of m rounds
+        needs a false-alarm rate divided by m.
     """
     counts, totals = as_hits_and_shots(hits, shots, dimensions=2)
     if not 0 < false_alarm < 1:

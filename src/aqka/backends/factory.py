@@ -112,7 +112,7 @@ def _named(name: str) -> BackendFactory:
 
 
 def _is_qiskit_device(device: Any) -> bool:
-    # Who has one has imported Qiskit; nobody else need wait for it.
+    # A user with a device has imported Qiskit already; nobody else should wait for it.
     providers = sys.modules.get("qiskit.providers")
     return providers is not None and isinstance(device, providers.BackendV2)
 

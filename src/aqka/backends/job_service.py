@@ -89,7 +89,7 @@ class JobService(ABC):
         tags
             What :meth:`jobs` finds the sampler's jobs by.
         seed
-            Of a simulator; a device ignores it.
+            Seed of a simulator; a device ignores it.
         seconds
             QPU seconds after which a job is stopped; None leaves it to the options.
         """
@@ -143,8 +143,8 @@ class ExecutionMode:
 def open_best(service: JobService, wanted: tuple[str, ...]) -> tuple[str, Any]:
     """Open the first of ``wanted`` that the account may use, else plain jobs.
 
-    Whoever wants a single mode is refused where the account's plan has none. Only that refusal
-    leads on to the next; any other error, such as a wrong token, is raised.
+    A single mode that the account's plan does not have is refused. Only that refusal leads on to
+    the next mode; any other error, such as a wrong token, is raised.
     """
     for mode in wanted:
         try:

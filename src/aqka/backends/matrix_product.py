@@ -107,7 +107,7 @@ class MatrixProductBackend(SimulatedBackend):
 
     A vector of 2^n amplitudes is never formed: time grows with the qubits and with how much
     they are entangled. A map with two or three layers of gates between neighbours runs on 62
-    qubits, of which each point takes milliseconds; one that entangles every qubit with every other
+    qubits in milliseconds a point; one that entangles every qubit with every other
     does so on 12. What cannot be drawn exactly is refused: first here, by the first point.
 
     It measures points and no pairs: above eight qubits ``design="points"`` learns from the

@@ -28,7 +28,7 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-# Of devices that run in this process: whoever brings another is asked before it is paid.
+# Devices that run in this process; any other may cost money.
 SIMULATORS = ("default.", "lightning.", "null.", "reference.", "braket.local.")
 
 BATCH_AMPLITUDES = 2**22  # of one batch, which bounds its memory to some 100 MB
@@ -109,7 +109,7 @@ class PennylaneBackend(SimulatedBackend):
         self._noise = noise
         self._design = check_design(design)
         self._tapes: dict[str, PointTapes] = {}
-        self._make_device(seed=1)  # a wrong name is better told now
+        self._make_device(seed=1)  # so that a wrong name shows now
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the recorded operations, which are recorded again."""

@@ -74,13 +74,13 @@ class RuntimeBackend(JobBackend):
         nothing, run one row per pair.
     tiles
         How many copies of the circuit run side by side in each execution: ``"auto"``, a number,
-        or a :class:`~aqka.backends.tiles.TileRule`. Of a fake device each tile is simulated by
-        itself with its own noise.
+        or a :class:`~aqka.backends.tiles.TileRule`. On a fake device each tile is simulated
+        by itself with its own noise.
     seed
         Hits of local backends depend on it and on the tag, and which tile runs which row.
     design
         ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
-        and tiled now, and told of as ``circuit``; plans of the other kind run as well.
+        and tiled now and which one ``circuit`` shows; plans of the other kind run as well.
 
     Attributes
     ----------
@@ -318,7 +318,7 @@ class RuntimeBackend(JobBackend):
             return wait_for_result(job)
 
     def _was_run(self, job: Any | None) -> bool:
-        """Of a job that is not found nobody can say that it was not; a local one costs nothing."""
+        """Count a job that cannot be found as run, since it may have been; local ones are free."""
         return not self._service.is_local and (job is None or was_run(job))
 
     def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
@@ -361,7 +361,7 @@ def _service_of(backend: Any, options: dict[str, Any]) -> JobService:
 
 
 def fake_device(name: str, argument: str = "device") -> Any:
-    """Return IBM's fake device of a name such as ``fake_fez``; ``argument`` is who named it."""
+    """Return IBM's fake device of a name such as ``fake_fez``; ``argument`` named it."""
     provider = require("qiskit_ibm_runtime.fake_provider", "ibm")
     known: dict[str, Any] = {}
     for device in vars(provider).values():

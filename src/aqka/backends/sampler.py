@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 
-# Samplers and backends that run in this process: whoever brings another is asked before paying.
+# Samplers and backends that run in this process; any other may cost money.
 SIMULATORS = ("StatevectorSampler", "Aer", "Fake", "GenericBackend", "BasicSim", "BraketLocal")
 
 
@@ -57,7 +57,7 @@ class SamplerBackend(JobBackend):
         Hits of simulators depend on it and on the tag, and which tile runs which row.
     design
         ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
-        and tiled now, and told of as ``circuit``; plans of the other kind run as well.
+        and tiled now and which one ``circuit`` shows; plans of the other kind run as well.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class SamplerBackend(JobBackend):
         except exceptions.QiskitError as error:
             raise JobError(
                 f"job {job.job_id()} gave no result: {error}. Nothing was run again; submit the "
-                "plan anew when the cause is mended."
+                "plan again when the cause is fixed."
             ) from error
 
     def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:

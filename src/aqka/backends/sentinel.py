@@ -46,7 +46,7 @@ class SentinelBackend(Backend):
     Attributes
     ----------
     backend
-        Who runs the shots; rows and columns must be the same points.
+        What runs the shots; rows and columns must be the same points.
     points
         Points whose K_ii is measured.
     shots
@@ -236,7 +236,7 @@ def _without_count(ticket: str) -> tuple[int, str]:
     """Return how many sentinels a ticket has, and the wrapped backend's ticket."""
     count, bar, inner = ticket.partition("|")
     if not bar or not count.isdecimal():
-        raise InputError(f"ticket {ticket!r} is none of submit()'s; pass it as returned.")
+        raise InputError(f"ticket {ticket!r} was not made by submit(); pass it as it was returned.")
     return int(count), inner
 
 

@@ -26,7 +26,7 @@ class CircuitPart:
     Attributes
     ----------
     name
-        Of the register.
+        The register's name.
     circuit
         The part's circuit; its qubits keep their numbers.
     columns

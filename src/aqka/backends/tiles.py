@@ -224,7 +224,7 @@ def _total(places: list[Place]) -> float:
 def _so_many(
     every: list[Place], calibration: Calibration, rule: TileRule, most: list[Place]
 ) -> list[Place]:
-    """Return as many places as asked for, or say how many there are."""
+    """Return as many places as requested, or say how many there are."""
     count = int(rule.count)
     if len(most) < count:
         raise InputError(

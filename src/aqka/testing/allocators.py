@@ -25,7 +25,7 @@ def _run(
         before = session.table.total
         plan = session.ask()
         assert isinstance(plan, ShotPlan)
-        assert session.ask() is plan, "ask() must repeat its plan until it is told"
+        assert session.ask() is plan, "ask() must repeat its plan until its answer comes"
         assert plan.shots.dtype == np.int64
         assert plan.shots.min() >= 1, "a plan lists only pairs that get shots"
         assert before + plan.total <= budget, "the budget was exceeded"

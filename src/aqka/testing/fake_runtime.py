@@ -283,7 +283,7 @@ class _FakeSampler:
         if len(circuit.cregs) == 1:
             found = sampler.run(pubs, shots=shots).result()[0].data
             return self._service.accept(self._tags, found, self._seconds)
-        parts = split_circuit(circuit)  # the tiles, of which each is small
+        parts = split_circuit(circuit)  # the tiles, each of them small
         outcomes = {part.name: sample_part(part, values, shots, sample) for part in parts}
         found = tiled_result(outcomes, parts)[0].data
         return self._service.accept(self._tags, found, self._seconds)

@@ -43,7 +43,7 @@ def check_point_backend(
     settings
         Pauli settings, one row each; see ``aqka.core.settings``.
     probabilities
-        Of all outcomes of every point in every setting: points by settings by 2^n.
+        Probabilities of all outcomes of every point in every setting: points by settings by 2^n.
     deterministic
         Whether the same seed and tag must give the same outcomes.
     shots

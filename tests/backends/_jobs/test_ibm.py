@@ -28,6 +28,19 @@ def test_ibm_sampler_carries_tags_and_options():
         assert options.max_execution_time == 300
 
 
+def test_ibm_sampler_stops_jobs_after_the_seconds_that_are_left():
+    device = fake_provider.FakeManilaV2()
+    for options, left, most in [
+        ({"max_execution_time": 300}, 42.7, 42),
+        ({}, 0.2, 1),
+        ({}, 5e9, 10_800),
+    ]:
+        sampler = ibm.IbmService(device, options).sampler(None, ["t"], 1, left)
+        assert sampler.options.max_execution_time == most
+    again = ibm.IbmService(device, {"max_execution_time": 300}).sampler(None, ["t"], 1, 1000.0)
+    assert again.options.max_execution_time == 300
+
+
 def test_ibm_sampler_runs_our_pub():
     """IBM's client-side sampler in its local mode, as RuntimeBackend calls it on hardware."""
     device = fake_provider.FakeManilaV2()

@@ -8,7 +8,7 @@ from aqka.backends.job_service import EXTRA, JobService, Pace
 from aqka.errors import InputError
 
 # IBM's job limits: control-system instructions per qubit of all rows of a job together, 26.8
-# million, of which some are left to dynamical decoupling; and what a gate counts.
+# million, less some for dynamical decoupling; and what a gate counts.
 MAX_INSTRUCTIONS = 20_000_000
 INSTRUCTIONS = {"rz": 1, "delay": 1, "sx": 2, "x": 2, "cz": 5, "ecr": 5, "measure": 10}
 INIT = 50
@@ -26,6 +26,8 @@ class IbmService(JobService):
         Sampler options.
     """
 
+    pace = Pace()  # one for all of this process, which seldom has more than one token
+
     def __init__(self, backend: Any, options: dict[str, Any]) -> None:
         self.target = backend
         self._options = options
@@ -42,8 +44,6 @@ class IbmService(JobService):
         client = require("qiskit_ibm_runtime", EXTRA)
         make = {"session": client.Session, "batch": client.Batch}[mode]
         return make(backend=self.target)
-
-    pace = Pace()  # one for all of this process, which seldom has more than one token
 
     def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
         """Return a sampler with the job's tags, and its QPU time limited to ``seconds``."""

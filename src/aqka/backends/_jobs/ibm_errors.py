@@ -68,7 +68,7 @@ def wait_for_result(job: Any) -> Any:
     """Return a job's result, or raise a JobError that says why there is none."""
     exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
     job_id = job.job_id()
-    remedy = "Nothing was run again: submit the plan anew when the cause is mended."
+    remedy = "Nothing was run again: submit the plan again when the cause is fixed."
     try:
         return job.result()
     except exceptions.RuntimeJobMaxTimeoutError as error:

@@ -91,7 +91,7 @@ class JobBackend(Backend):
     def with_sentinels(self, points: tuple[int, ...], shots: int) -> Self:
         """Return the backend with diagonal entries that every tile measures beside each plan.
 
-        What they saw is told by :meth:`tile_hits`.
+        :meth:`tile_hits` has what they saw.
         """
         if self._tiles is None:
             raise InputError("sentinels stand on tiles, and this backend has none; pass tiles.")

@@ -96,7 +96,7 @@ class LocalService(JobService):
 
 
 class TiledJob:
-    """A job that is run when its result is asked for."""
+    """A job that runs when its result is first read."""
 
     def __init__(self, run: Callable[[], Any]) -> None:
         self._run, self._result = run, None

@@ -107,7 +107,7 @@ class DealtRows:
         """Return the values of each row of the tiled circuit, rows by tiles by parameters.
 
         ``beside`` are the sentinels' values. Slots that nothing was dealt to hold zeros, and
-        nobody looks at their outcomes.
+        their outcomes are ignored.
         """
         taken = np.append(self.slots, self.sentinel_slots)
         rows = int(taken.max(initial=-1)) // self.n_tiles + 1

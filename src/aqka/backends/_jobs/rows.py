@@ -32,7 +32,7 @@ class Chunk:
     shots
         Shots of every row.
     counted
-        Of a row's shots, how many count; None counts all.
+        How many of a row's shots count; None counts all.
     """
 
     plan_rows: IntArray
@@ -42,7 +42,7 @@ class Chunk:
     def hits(self, zeros: BoolArray) -> IntArray:
         """Count each row's all-zero outcomes, given as a matrix of rows by shots.
 
-        A sampler may return more shots than asked for (twirling rounds up), so only the first
+        A sampler may return more shots than requested (twirling rounds up), so only the first
         ones are counted.
         """
         self._check(zeros.shape)
@@ -179,7 +179,7 @@ class Layout:
     shots
         The plan's shots, which the rows of a pair sum up to exactly.
     quantum
-        Shots of a row; 0 stands for one row per pair, of which the first shots are counted.
+        Shots of a row; 0 stands for one row per pair, whose first shots are counted.
     max_executions, max_rows
         Limits of one job.
     tiles

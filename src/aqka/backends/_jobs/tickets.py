@@ -51,7 +51,9 @@ class Ticket:
         """Return the ticket that ``write`` wrote."""
         names, colon, rest = text.rpartition(":")
         if not colon:
-            raise InputError(f"ticket {text!r} is none of submit()'s; pass it as it was returned.")
+            raise InputError(
+                f"ticket {text!r} was not made by submit(); pass it as it was returned."
+            )
         *words, encoded = rest.split(".")  # no layout's text has a dot
         said = {name: text for name, _, text in (word.partition("-") for word in words)}
         deal = Deal.decode(said[TILES]) if TILES in said else None

@@ -92,7 +92,7 @@ def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit
 
 
 def _check_connected(circuit: "QuantumCircuit", device: Any) -> None:
-    """Refuse a device that falls into pieces, none of which can hold the circuit."""
+    """Refuse a device whose connected pieces are all too small for the circuit."""
     target = getattr(device, "target", None)
     couplers = None if target is None else target.build_coupling_map()
     if couplers is None or couplers.is_connected():

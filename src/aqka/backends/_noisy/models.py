@@ -259,7 +259,7 @@ def transpile_for_noise(
 
 
 def _transpiler_target(noise: Any, n_qubits: int) -> dict[str, Any]:
-    """Return what the transpiler is told of the noise: its basis gates, or the device."""
+    """Return the noise as the transpiler takes it: basis gates, or the device."""
     noise_module = require("qiskit_aer.noise", "aer")
     providers = require("qiskit.providers", "aer")
     if isinstance(noise, noise_module.NoiseModel):

@@ -26,7 +26,7 @@ def choose_places(
     candidates
         Places, the best first.
     calibration
-        Of the chip.
+        The chip's calibration.
     idle_neighbours
         Whether the neighbours of every qubit in use stay idle.
     count

@@ -23,7 +23,7 @@ class Calibration:
     Attributes
     ----------
     name
-        Of the device.
+        The device's name.
     n_qubits
         Qubits of the device.
     couplers
@@ -169,8 +169,8 @@ class Place:
 def find_places(shape: Shape, calibration: Calibration) -> list[Place]:
     """Return every set of qubits that the circuit fits on, the best first.
 
-    Of the ways to stand on the same qubits the best is kept. Dead couplers, and gates that were
-    not calibrated, are left out. The embeddings of the interaction graph are found by VF2.
+    The best of all ways to stand on the same qubits is kept. Dead couplers and gates without a
+    calibration are left out. The embeddings of the interaction graph are found by VF2.
     """
     best: dict[frozenset[int], Place] = {}
     for qubits in _embeddings(shape, calibration):
