@@ -2,8 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aqka.estimators._bought_kernel import Purchase
-from aqka.estimators.kernel_source import kernel_source
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 

@@ -126,6 +126,20 @@ def test_svm_dual_agrees_with_a_general_optimiser_and_its_ceiling_holds():
     assert cauchy_schwarz_ratio(a) <= svm_ceiling(12, support)
 
 
+def test_the_svm_of_a_kernel_of_very_low_rank_is_found_in_bounded_steps():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(300, 4))
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    kernel = project_psd(features @ features.T)
+    y = np.where(rng.random(300) < 0.33, 1.0, -1.0)
+    found = solve_dual(kernel, y, 5.0)
+    signed = found.dual * y
+    norm = signed @ kernel @ signed
+    hinge = np.maximum(0, 1 - y * (kernel @ signed + found.intercept)).sum()
+    primal, dual = norm / 2 + 5.0 * hinge, found.dual.sum() - norm / 2
+    assert 0 <= primal - dual < 1e-3 * dual
+
+
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_derivatives_stay_below_their_bound(order):
     kernel, y, ridge = small_problem(5)

@@ -27,6 +27,8 @@ from aqka.planning.budget import Money, QpuTime, Shots, duration
         ("usd 100", Money(100.0, "USD")),
         ("50 EUR", Money(50.0, "EUR")),
         ("49.90€", Money(49.9, "EUR")),
+        ("$100 at $96/min", Money(100.0, "USD", 96.0)),
+        ("50 EUR AT €0.9 / min", Money(50.0, "EUR", 0.9)),
     ],
 )
 def test_budgets_are_read(text, value):
@@ -52,6 +54,11 @@ def test_budgets_are_read(text, value):
         ("5 parsec", "unknown unit 'parsec'"),
         ("min 5", "unknown unit 'min'"),
         ("$5 EUR", "two units"),
+        ("$5 at 96 EUR/min", "two currencies"),
+        ("$5 at 96/min", "a rate that is not money for money"),
+        ("5 min at $96/min", "a rate that is not money for money"),
+        ("$5 at $1/min at $2/min", "a rate that is not money for money"),
+        ("$5 at $0/min", "above 0"),
         ("20,000", "comma"),
         ("1,5 h", "comma"),
         ("1__0", "number"),

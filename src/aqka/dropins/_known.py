@@ -185,7 +185,7 @@ class KnownPoints(Known):
             )
         kernel = self._design.kernel_for(table)
         needs_width = isinstance(kernel, Projected) and kernel.gamma is None
-        if self._estimate is None and needs_width and not isinstance(request, TrainingRequest):
+        if self._n_qubits is None and needs_width and not isinstance(request, TrainingRequest):
             raise InputError(
                 f"points of {table.n_qubits} qubits have a projected kernel, whose width is taken "
                 "from the training points: ask for their kernel first, or call prepare(X, y)."
