@@ -77,10 +77,10 @@ def test_a_backend_of_points_alone_refuses_pairs_before_anything_is_written(tmp_
     for ask in (
         lambda: backend.submit(ShotPlan([0], [1], [5]), "t"),
         lambda: MatrixProductBackend(X, columns=X),
-        lambda: acquire(backend, [0, 1, 1], 30, directory=tmp_path / "run"),
-        lambda: QuantumRidgeClassifier(backend="matrix-product", directory=tmp_path / "fit").fit(
-            X, [0, 1, 1]
-        ),
+        lambda: acquire(backend, [0, 1, 1], 30, design="pairs", directory=tmp_path / "run"),
+        lambda: QuantumRidgeClassifier(
+            backend="matrix-product", design="pairs", directory=tmp_path / "fit"
+        ).fit(X, [0, 1, 1]),
     ):
         with pytest.raises(InputError, match=r"measures points, not pairs: use design='points'"):
             ask()

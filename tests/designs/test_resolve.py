@@ -137,3 +137,20 @@ def test_every_entrance_does_the_same(design, allocator, budget):
         assert session.table.total == (budget if session.done else 0)
     named = QuantumRidgeClassifier(budget=budget, allocator=allocator, design=design).fit(X, Y)
     assert named.head_.fitted_by == choice.readout.describe(Problem(Y))
+
+
+@pytest.mark.parametrize("allocator", ["uniform", "aqka", "hybrid"])
+@pytest.mark.parametrize("budget", [60, 1200])
+def test_a_study_does_what_acquire_does(tmp_path, allocator, budget):
+    from aqka.study.directory import prepare
+    from aqka.study.quoting import better_design_of
+    from tests.study.helpers import write_study
+
+    text = {"budget": f"{budget} shots", "method": f'allocator = "{allocator}"', "rounds": 1}
+    prepared = prepare(write_study(tmp_path, **text))
+    choice = better_design_of(prepared)  # its predictions come on top of the budget
+    backend = StatevectorBackend(prepared.points.train)
+    session = acquire(backend, prepared.points.train_labels, budget, allocator, new_points=0)
+    found = (choice.design, choice.allocator, choice.reason)
+    assert found == (session.design, session.allocator, session.reason)
+    assert found[2]

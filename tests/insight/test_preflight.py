@@ -95,7 +95,7 @@ def test_endless_shots_reach_the_exact_kernel_and_few_do_not():
     kernel, folds = zz_kernel(X), repeated_folds(y, repeats=1)
     head = KernelHead(y)
     exact = score_folds("exact", lambda fold: head.predict(kernel, fold), y, folds).means[0]
-    many = Spending(10**8, 48, test_shots=10**5, allocator="uniform", readout="ridge-loo")
+    many = Spending(10**10, 48, test_shots=10**7, allocator="uniform", readout="ridge-loo")
     assert forecast("many", kernel, y, folds, many).means[0] == pytest.approx(exact, abs=0.02)
     squeezed = 0.01 * kernel + 0.99 * np.eye(60)  # learns as well, from entries near zero
     few = Spending(500, 48, test_shots=1, allocator="uniform", readout="ridge-loo")
@@ -173,8 +173,9 @@ def test_default_candidates_repeat_the_maps_as_a_scan_does():
 def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, few_trees):
     from io import StringIO
 
-    from aqka.cli.check_table import print_check
     from rich.console import Console
+
+    from aqka.cli.init import print_check
 
     monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 50)
     rng = np.random.default_rng(5)

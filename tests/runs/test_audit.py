@@ -7,11 +7,11 @@ import zlib
 
 import numpy as np
 import pytest
-from aqka.cli.ledger_table import list_entries
 from pyarrow import parquet
 
 from aqka import InputError, JobError, LedgerError, MatrixBackend, Problem, acquire, cli
 from aqka._util.arrays import exact_sum
+from aqka.cli.ledger import list_entries
 from aqka.designs import PairEstimate
 from aqka.readouts import make_readout
 from aqka.runs import ledger

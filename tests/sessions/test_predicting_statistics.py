@@ -7,7 +7,7 @@ from aqka import MatrixBackend, Problem, acquire
 from aqka.core.blocks import BlockTable
 from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import breast_cancer, planted_sparse
-from aqka.designs import KernelEstimate
+from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
 from aqka.readouts import make_readout
 from aqka.sessions import predict
@@ -67,7 +67,8 @@ def total_intervals(name, readout, shots, repetitions=200):
     for seed in range(repetitions):
         session = trained(task, shots, seed)
         backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
-        got = predict(session.fit(readout), backend, 6 * task.test_kernel.size)
+        head, budget = session.fit(readout), 6 * task.test_kernel.size
+        got = predict(head, backend, budget, stop=Settle())  # of real targets, by their signs
         got = with_total_interval(got, session, readout, repetitions=12, seed=seed)
         found.append((got.total_low, got.total_high))
         flips.append(got.labels != exact.predict(task.test_kernel))

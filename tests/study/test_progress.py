@@ -134,10 +134,14 @@ def test_a_run_from_python_has_a_status_too(tmp_path):
         RunStore(tmp_path).prepared()
 
 
-def test_the_svm_head_runs(tmp_path):
+@pytest.mark.parametrize("source", ["moons", "iris"])
+def test_the_svm_head_runs(tmp_path, source):
     text = small().replace("rounds = 3", 'readout = "svm"\nallocator = "aqka-svm"')
-    found = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run").results
-    assert found["results"]["regularisation"] == 5.0  # C, not a ridge
+    text = text.replace('"moons"', f'"{source}"').replace("train = 12", "train = 24")
+    done = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run")
+    assert done.results["results"]["regularisation"] == 5.0  # C, not a ridge
+    assert done.results["results"]["shots"] == 1200
+    assert len(set(done.points.train_labels)) == {"moons": 2, "iris": 3}[source]
     assert progress(tmp_path / "run").accuracy is not None
 
 
