@@ -219,7 +219,7 @@ def test_counts_that_do_not_fit_leave_the_table_unchanged(answer, message):
         (lambda: PointTable(1, [[3]]), "0, 1, 2 for X, Y, Z"),
         (lambda: PointTable(1, [[0], [0]]), "listed twice"),
         (lambda: PointTable(1, [0, 1]), "one row per setting"),
-        (lambda: choose_settings(63, seed=0), "at most 62"),
+        (lambda: choose_settings(257, seed=0), "at most 256"),
     ],
 )
 def test_bad_input_is_named(make, message):

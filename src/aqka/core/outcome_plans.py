@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from aqka.core.outcomes import WORD_BITS, OutcomeCounts, outcomes_shape
+from aqka.core.outcomes import WORD_BITS, OutcomeCounts, outcomes_shape, words_of
 from aqka.core.plans import Plan
 from aqka.errors import InputError
 
@@ -29,7 +29,8 @@ class OutcomePlan(Plan):
                 f"got {type(answer).__name__}."
             )
         # Made anew, since who answers may have a class of their own, or change it later.
-        answer = OutcomeCounts(answer.rows, answer.outcomes, answer.counts)
+        seen = answer.outcomes if len(answer.rows) else self.no_answer().outcomes
+        answer = OutcomeCounts(answer.rows, seen, answer.counts)
         check_outcomes(self, answer)
         return answer
 
@@ -52,7 +53,7 @@ def check_outcomes(plan: OutcomePlan, answer: OutcomeCounts) -> None:
             f"{WORD_BITS} qubits, got {answer.outcomes.shape}."
         )
     # All but the last number of a row are full.
-    words = answer.outcomes.reshape(len(answer.rows), -1)
+    words = words_of(answer.outcomes)
     bits = np.append(np.full(words.shape[1] - 1, WORD_BITS), (plan.n_qubits - 1) % WORD_BITS + 1)
     wrong, word = np.nonzero(words >= 1 << bits)
     if wrong.size:

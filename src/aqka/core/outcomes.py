@@ -53,7 +53,7 @@ def bits_of(outcomes: IntArray, n_qubits: int) -> IntArray:
     array([[0, 1, 1]])
     """
     qubits = np.arange(n_qubits)
-    return np.asarray((_words(outcomes)[:, qubits // WORD_BITS] >> qubits % WORD_BITS) & 1)
+    return np.asarray((words_of(outcomes)[:, qubits // WORD_BITS] >> qubits % WORD_BITS) & 1)
 
 
 def merged_outcomes(
@@ -61,16 +61,17 @@ def merged_outcomes(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return the entries sorted by key and outcome, with equal ones added up and zeros left out."""
     kept = np.flatnonzero(counts)
-    order = kept[np.lexsort((*_words(outcomes[kept]).T, keys[kept]))]
+    order = kept[np.lexsort((*words_of(outcomes[kept]).T, keys[kept]))]
     keys, outcomes, counts = keys[order], outcomes[order], counts[order]
     new = np.ones(len(order), dtype=np.bool_)
-    differs = (_words(outcomes)[1:] != _words(outcomes)[:-1]).any(axis=1)
+    differs = (words_of(outcomes)[1:] != words_of(outcomes)[:-1]).any(axis=1)
     new[1:] = (keys[1:] != keys[:-1]) | differs
     first = np.flatnonzero(new)
     return keys[first], outcomes[first], np.add.reduceat(counts, first) if first.size else counts
 
 
-def _words(outcomes: IntArray) -> IntArray:
+def words_of(outcomes: IntArray) -> IntArray:
+    """Return outcomes as rows of numbers, one number of up to 62 qubits."""
     return outcomes[:, None] if outcomes.ndim == 1 else outcomes
 
 

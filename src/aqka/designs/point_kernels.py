@@ -121,6 +121,10 @@ class PointKernel(ABC):
     def check(self, n_qubits: int) -> None:
         """Refuse points of a number of qubits that cannot be read."""
 
+    def check_settings(self, settings: IntArray) -> None:
+        """Refuse settings that it cannot be read from."""
+        self.check(settings.shape[1])
+
     def check_backend(self, backend: Backend) -> None:
         """Refuse a backend that does not draw all qubits of an outcome together."""
         if backend.joint_pairs is not None:
@@ -401,6 +405,18 @@ class Projected(PointKernel):
         if self.locality == 1 and self.pairs != "neighbours":
             raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")
         self.operators(n_qubits)
+
+    def check_settings(self, settings: IntArray) -> None:
+        """Refuse settings that do not measure every operator of a reduced state."""
+        super().check_settings(settings)
+        operators = self.operators(settings.shape[1])
+        missing = np.setdiff1d(np.arange(operators.size), operators.measured(settings))
+        if missing.size:
+            raise InputError(
+                f"settings must measure every operator of {self.locality}-qubit states, but no "
+                f"setting measures {operators.name(int(missing[0]))} ({missing.size} such "
+                "operators); leave settings out, or take the kernel 'projected'."
+            )
 
     def operators(self, n_qubits: int) -> Operators:
         """Return the Pauli operators that it reads."""

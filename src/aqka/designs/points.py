@@ -99,14 +99,18 @@ class Points(Design):
     def settings_for(self, n_qubits: int, seed: int, steers: bool) -> IntArray:
         """Return the Pauli settings: those given, or the kernel's own where fewer will do.
 
-        An allocator that steers looks at states, for which those would not be enough.
+        An allocator that steers looks at states, for which those would not be enough; above eight
+        qubits there are none.
         """
         if self.kernel is not None:
             self._check_qubits(n_qubits)
         if self.settings is not None:
-            return as_settings(self.settings)
+            given = as_settings(self.settings)
+            if self.kernel is not None:
+                as_point_kernel(self.kernel).check_settings(given)
+            return given
         own = None
-        if self.kernel is not None and not steers:
+        if self.kernel is not None and (not steers or n_qubits > MAX_FIDELITY_QUBITS):
             own = as_point_kernel(self.kernel).settings(n_qubits)
         return choose_settings(n_qubits, seed) if own is None else own
 
