@@ -27,7 +27,8 @@ from aqka.estimates.readout import confusion_matrices
 
 
 @pytest.mark.parametrize(
-    ("n_qubits", "n_settings"), [(1, 3), (2, 9), (3, 27), (4, 32), (5, 48), (8, 48), (20, 9), (256, 9)]
+    ("n_qubits", "n_settings"),
+    [(1, 3), (2, 9), (3, 27), (4, 32), (5, 48), (8, 48), (20, 9), (256, 9)],
 )
 def test_settings_are_distinct_letters_and_follow_from_the_seed(n_qubits, n_settings):
     settings = choose_settings(n_qubits, seed=3)
@@ -141,7 +142,9 @@ def test_a_calibration_of_many_qubits_reads_all_bits():
     assert bits_of(answer.outcomes, 156).sum(axis=1).tolist() == [0, 156]
     table = CalibrationTable(156)
     table.add(plan, answer)
-    np.testing.assert_array_equal(confusion_matrices(table.answer, 156), np.tile(np.eye(2), (156, 1, 1)))
+    np.testing.assert_array_equal(
+        confusion_matrices(table.answer, 156), np.tile(np.eye(2), (156, 1, 1))
+    )
 
 
 def test_uniform_settings_have_one_letter_each():

@@ -32,9 +32,7 @@ def exact_reduced(states, locality, pairs="neighbours"):
     return np.array([[qiskit_reduced(state, group) for group in groups] for state in states])
 
 
-@pytest.mark.parametrize(
-    ("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")]
-)
+@pytest.mark.parametrize(("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")])
 def test_many_shots_give_the_reduced_states_of_qiskit(locality, pairs):
     states = zz_states(np.random.default_rng(0).uniform(0, 3, size=(4, 3)))
     table = measured(states, choose_settings(3, seed=0), 27 * 4_000_000, seed=1)
@@ -50,9 +48,7 @@ def test_many_shots_give_the_reduced_states_of_qiskit(locality, pairs):
     np.testing.assert_allclose(linear_projected_kernel(fitted), linear, atol=3e-3)
 
 
-@pytest.mark.parametrize(
-    ("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")]
-)
+@pytest.mark.parametrize(("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")])
 @pytest.mark.parametrize("n_qubits", [2, 4])
 def test_exact_reduced_states_are_those_of_qiskit(locality, pairs, n_qubits):
     states = zz_states(np.random.default_rng(3).uniform(0, 3, size=(5, n_qubits)))

@@ -57,7 +57,9 @@ def test_intervals_of_the_kernel_cover(repeated):
     exact_table = measured(
         zz_states(np.array([[0.4, 1.1], [0.45, 1.0], [2.0, 0.3]])), table.settings, 4_000_000, 0
     )
-    exact = np.exp(-gamma * squared_distances(reduced_states(exact_table, states.operators.locality)))
+    exact = np.exp(
+        -gamma * squared_distances(reduced_states(exact_table, states.operators.locality))
+    )
     low, high = errors.gaussian_interval(gamma)
     covered = []
     for k in range(REPEATS):

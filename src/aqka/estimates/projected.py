@@ -210,9 +210,7 @@ def least_shots(settings: IntArray, locality: int = 1, pairs: Pairs = "neighbour
     return most  # an operator without a setting is refused by the reduced states, by name
 
 
-def readable_points(
-    table: PointTable, locality: int = 1, pairs: Pairs = "neighbours"
-) -> IntArray:
+def readable_points(table: PointTable, locality: int = 1, pairs: Pairs = "neighbours") -> IntArray:
     """Return the points that have reduced states: two shots or more for each operator."""
     shots = Operators.of(table.n_qubits, locality, pairs).shots(table)
     return np.flatnonzero(shots.min(axis=1) >= 2)
@@ -347,6 +345,4 @@ def exact_reduced_states(
 def given_states(expectations: FloatArray, operators: Operators) -> ReducedStates:
     """Return reduced states of exact expectations, which have no shot noise."""
     none = np.zeros_like(expectations)
-    return ReducedStates(
-        expectations, none, operators.weights(), operators.n_states, operators
-    )
+    return ReducedStates(expectations, none, operators.weights(), operators.n_states, operators)

@@ -14,6 +14,7 @@ from aqka.backends import (
     AerBackend,
     Backend,
     JobShape,
+    LightConeBackend,
     MatrixProductBackend,
     PennylaneBackend,
     RuntimeBackend,
@@ -29,7 +30,7 @@ from aqka.backends.tiles import find_tiles
 from aqka.errors import InputError
 from aqka.study.directory import Prepared
 from aqka.study.points import Points
-from aqka.study.schema import BackendSection, SentinelSection
+from aqka.study.schema import POINTS_ONLY, BackendSection, SentinelSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -105,8 +106,9 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     if section.name == "statevector":
         _check_states(points, circuit)
         return _pair_of(StatevectorBackend, train, test, columns, circuit, seed=seed)
-    if section.name == "matrix-product":
-        return _pair_of(MatrixProductBackend, train, test, columns, circuit, seed=seed)
+    if section.name in POINTS_ONLY:
+        kind = MatrixProductBackend if section.name == "matrix-product" else LightConeBackend
+        return _pair_of(kind, train, test, columns, circuit, seed=seed)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))

@@ -57,7 +57,8 @@ range = [2.0, 4.0]            # each feature is scaled to this, fitted on traini
 [backend]
 name = "statevector"          # statevector (zz up to 10 qubits needs no extra), aer, ibm,
                               # sampler (any Qiskit sampler), pennylane (any PennyLane device),
-                              # matrix-product (points of many, little entangled qubits)
+                              # matrix-product (points of many, little entangled qubits),
+                              # light-cone (points of many qubits and few layers)
 # noise = [0.01, 0.04]        # aer: depolarising rates of one- and two-qubit gates
 # device = "fake_fez"         # ibm: a fake device runs here, "ibm_fez" is hardware, and the default
                               # is the least busy. No token belongs in this file.
