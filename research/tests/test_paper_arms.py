@@ -51,7 +51,7 @@ def test_the_literal_reading_is_the_papers(half_seen):
     literal = reading_of("literal")
     assert np.array_equal(literal.deviation(table), PAPER.deviation(table))
     assert np.array_equal(literal.kernel(table), PAPER.kernel(table))
-    assert (literal.diagonal, literal.readout) == (PAPER.diagonal, PAPER.readout)
+    assert (literal.diagonal, literal.learner) == (PAPER.diagonal, PAPER.learner)
     assert reading_of(PaperReading(diagonal="known").name).diagonal == "known"
 
 

@@ -24,7 +24,7 @@ def test_rows_measure_what_they_say():
 
 def test_rows_of_another_head_are_that_heads():
     task = ad_hoc(40, 30, seed=0)
-    (row,) = all_rows(task, ["uniform"], [10**11], "paper", seed=0, readout="svm")
+    (row,) = all_rows(task, ["uniform"], [10**11], "paper", seed=0, learner="svm")
     assert row["correlation"] > 0.999  # with the exact SVM's decision
     (ridge,) = all_rows(task, ["uniform"], [10**11], "paper", seed=0)
     assert ridge["correlation"] > 0.999

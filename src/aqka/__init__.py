@@ -1,7 +1,7 @@
 """aqka: quantum-kernel learning under a shot budget.
 
 The front door: its names are loaded when they are first used. Everything else is public in its
-room: :mod:`aqka.core`, :mod:`aqka.allocators`, :mod:`aqka.readouts`, :mod:`aqka.backends`,
+room: :mod:`aqka.core`, :mod:`aqka.allocators`, :mod:`aqka.learners`, :mod:`aqka.backends`,
 :mod:`aqka.runs`, :mod:`aqka.sessions`, :mod:`aqka.insight`, :mod:`aqka.planning` and so on.
 """
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from aqka.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
     from aqka.insight import diagnose
     from aqka.insight.preflight import preflight
+    from aqka.learners import learner_names
     from aqka.planning import quote
-    from aqka.readouts import readout_names
     from aqka.sessions import Prediction, Training, Values, acquire, predict
 
 __all__ = [
@@ -48,10 +48,10 @@ __all__ = [
     "acquire",
     "allocator_names",
     "diagnose",
+    "learner_names",
     "predict",
     "preflight",
     "quote",
-    "readout_names",
 ]
 
 
@@ -66,7 +66,7 @@ _HOMES = {
     "insight": ("diagnose",),
     "insight.preflight": ("preflight",),
     "planning": ("quote",),
-    "readouts": ("readout_names",),
+    "learners": ("learner_names",),
     "sessions": ("Prediction", "Training", "Values", "acquire", "predict"),
 }
 

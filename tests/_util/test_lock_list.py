@@ -2,12 +2,11 @@ import os
 
 import pytest
 
-from aqka._util import lock_list
-from aqka._util.files import hold_lock
-from aqka._util.lock_list import any_locked
+from aqka._util import files
+from aqka._util.files import any_locked, hold_lock
 
 
-@pytest.mark.skipif(not lock_list.LOCK_LIST.exists(), reason="this kernel does not list its locks")
+@pytest.mark.skipif(not files.LOCK_LIST.exists(), reason="this kernel does not list its locks")
 def test_a_lock_is_seen_while_it_is_held(tmp_path):
     paths = [tmp_path / "none.lock", tmp_path / "a.lock"]
     assert any_locked(paths) is False
@@ -26,21 +25,10 @@ def test_the_same_inode_on_another_device_is_another_file(tmp_path, monkeypatch,
     listed.write_text(
         f"1: FLOCK  ADVISORY  WRITE 77 {major:02x}:{minor:02x}:{status.st_ino} 0 EOF\n"
     )
-    monkeypatch.setattr(lock_list, "LOCK_LIST", listed)
+    monkeypatch.setattr(files, "LOCK_LIST", listed)
     assert any_locked([path]) is seen
 
 
-def test_a_file_system_may_lock_with_the_device_of_its_mount(tmp_path, monkeypatch):
-    path = tmp_path / "a.lock"
-    path.touch()
-    listed = tmp_path / "locks"
-    listed.write_text(f"1: FLOCK  ADVISORY  WRITE 77 00:2f:{path.stat().st_ino} 0 EOF\n")
-    monkeypatch.setattr(lock_list, "LOCK_LIST", listed)
-    assert any_locked([path]) is False
-    monkeypatch.setattr(lock_list, "_mounted_device", lambda path: (0, 0x2F))
-    assert any_locked([path]) is True
-
-
 def test_where_there_is_no_list_nobody_knows(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock_list, "LOCK_LIST", tmp_path / "none")
+    monkeypatch.setattr(files, "LOCK_LIST", tmp_path / "none")
     assert any_locked([tmp_path / "a.lock"]) is None

@@ -56,7 +56,8 @@ def test_they_are_short_and_say_what_they_hold(objects):
     assert "classes <i>a</i>, b" in texts["prediction"]
     assert "pairs 28, shots 800" in texts["table"]
     assert "points 2, settings 3, qubits 1, shots 0" in texts["table of points"]
-    assert "points 2, settings 3, allocator" in texts["session of points"]
+    assert texts["session of points"].startswith("<Training: points 2, allocator Uniform")
+    assert "settings 3" in texts["session of points"]
     assert "training shots 300 of 300, other shots 0 of 10" in texts["kernel"]
     assert re.search(r"<Quote: points 150, shots [\d,]+, .*cost 20\.00 USD>", texts["quote"])
 

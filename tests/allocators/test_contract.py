@@ -55,8 +55,8 @@ def test_what_ledgers_call_a_schedule_stays():
 
 def test_what_ledgers_call_a_reading_stays():
     assert [reading.describe() for reading in (PAPER, FAIR)] == [
-        "Reading(name='paper', diagonal='measured', unseen='zero', readout='ridge')",
-        "Reading(name='fair', diagonal='known', unseen='mean', readout='ridge-kfold')",
+        "Reading(name='paper', diagonal='measured', unseen='zero', learner='ridge')",
+        "Reading(name='fair', diagonal='known', unseen='mean', learner='ridge-kfold')",
     ]
 
 

@@ -53,7 +53,7 @@ def test_it_gives_every_pair_its_uniform_half():
 
 
 def test_it_steadies_the_predictions_of_a_sparse_problem():
-    """Mean squared error of f, given α's own readout, below uniform's over 20 runs."""
+    """Mean squared error of f, given α's own learner, below uniform's over 20 runs."""
     task = planted_sparse(60, 40, 3, seed=2)
     errors = {"uniform": [], "predictive": []}
     truth = np.linalg.solve(task.kernel + 0.5 * np.eye(60), task.y)

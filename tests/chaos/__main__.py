@@ -4,6 +4,7 @@ import argparse
 import sys
 import warnings
 
+from tests.chaos.file_faults import with_interposer
 from tests.chaos.soak import repeat, soak
 
 
@@ -13,6 +14,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first scenario")
     parser.add_argument("--repeat", type=int, metavar="SEED", help="play the scenario of this seed")
     chosen = parser.parse_args()
+    again = with_interposer("tests.chaos")
+    if again is not None:
+        return again
     warnings.simplefilter("ignore")  # failed rounds are the purpose
     if chosen.repeat is None:
         tally = soak(chosen.seconds, chosen.seed, print)

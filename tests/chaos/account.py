@@ -23,6 +23,7 @@ class Tally:
     different: int = 0
     refused_though_sound: int = 0
     tracebacks: int = 0
+    over_the_ceiling: int = 0
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -41,7 +42,8 @@ class Tally:
             f"shots paid {self.paid}, lost {self.lost}, counted twice {self.counted_twice}, bought "
             f"twice {self.bought_twice}; damages noticed {self.noticed}, harmless {self.harmless}, "
             f"unnoticed {self.unnoticed}; results that differ {self.different}, sound runs refused "
-            f"{self.refused_though_sound}, tracebacks {self.tracebacks}"
+            f"{self.refused_though_sound}, tracebacks {self.tracebacks}, runs over their ceiling "
+            f"{self.over_the_ceiling}"
         )
 
 

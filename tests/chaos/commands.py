@@ -17,12 +17,13 @@ from unittest import mock
 import numpy as np
 
 from aqka.cli import app as cli
-from aqka.cli.stopping import BUSY, DISK_FULL, FAILED, INTERRUPTED
+from aqka.cli.stopping import BUSY, CEILING_REACHED, DISK_FULL, FAILED, INTERRUPTED
+from tests.chaos.file_faults import arm
 
 FORK = multiprocessing.get_context("fork")  # children inherit the imports
 CRASHED = 70
 MAX_SECONDS = 120  # of a command; more, and it hangs
-KNOWN_CODES = (0, 1, 2, INTERRUPTED, FAILED, BUSY, DISK_FULL, -9)
+KNOWN_CODES = (0, 1, 2, INTERRUPTED, FAILED, BUSY, DISK_FULL, CEILING_REACHED, -9)
 
 
 @dataclass(frozen=True)
@@ -55,20 +56,22 @@ class Command:
         Bytes that a file may have: more, and the disk is full.
     full
         How often the disk is full for a moment.
+    fault
+        Which file operation of the run suffers, and how: see ``file_faults``.
     """
 
-    def __init__(self, kind, place, arguments, *, limit=None, full=0.0, **world):
+    def __init__(self, kind, place, arguments, *, limit=None, full=0.0, fault=None, **world):
         self.arguments = tuple(map(str, arguments))
         # Pipes: what is printed must not count as written to the full disk.
         self._pipes = [os.pipe(), os.pipe()]
         for _, end in self._pipes:
             fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 2**20)
-        self._child = FORK.Process(target=self._play, args=(kind, place, limit, full, world))
+        self._child = FORK.Process(target=self._play, args=(kind, place, limit, full, fault, world))
         self._child.start()
         for _, end in self._pipes:
             os.close(end)
 
-    def _play(self, kind, place, limit, full, world):
+    def _play(self, kind, place, limit, full, fault, world):
         for number, (_, end) in enumerate(self._pipes, 1):
             os.dup2(end, number)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
@@ -78,6 +81,8 @@ class Command:
         code = CRASHED
         try:
             with kind.entered(place, **world), sometimes_full(full):
+                if fault is not None:
+                    arm(place.run, *fault)
                 if limit is not None:
                     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
                     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))

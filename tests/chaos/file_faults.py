@@ -24,6 +24,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 MODES = {"kill": 1, "tear": 2, "fail": 3, "full": 4}  # as in file_faults.c
+MAKING = 60  # operations until the first entry stands
 CLEAN = ("LedgerError", "InputError", "OSError")  # what a process may say of a failing disk
 
 
@@ -49,6 +50,20 @@ def interposer():
     library.faults_arm.argtypes = (ctypes.c_char_p, ctypes.c_long, ctypes.c_int)
     library.faults_kinds.restype = ctypes.c_char_p
     return library
+
+
+def with_interposer(module):
+    """Start a command again with the interposer and return its code; None: go on in this one."""
+    if interposer() is not None:
+        return None
+    with tempfile.TemporaryDirectory() as place:
+        library = build(place)
+        if library is None:
+            print("file operations are not tried: that needs a C compiler and Linux")
+            return None
+        command = [sys.executable, "-m", module, *sys.argv[1:]]
+        environment = {**os.environ, "LD_PRELOAD": str(library)}
+        return subprocess.run(command, env=environment, check=False).returncode
 
 
 def arm(directory, number=0, mode=None):
@@ -111,7 +126,10 @@ def sweep(name, play, home, sample=None, seed=0):
         if mode not in ("tear", "full") or kind in ("w" if mode == "tear" else "cwtm")
     ]
     if sample is not None and sample < len(cases):
-        chosen = np.random.default_rng(seed).choice(len(cases), sample, replace=False)
+        # Half of them while files are made, which has the most windows.
+        early = np.array([number <= MAKING for _, number in cases])
+        chance = np.where(early, 0.5 / early.sum(), 0.5 / (~early).sum())
+        chosen = np.random.default_rng(seed).choice(len(cases), sample, replace=False, p=chance)
         cases = [cases[k] for k in sorted(chosen)]
     account = Counter(operations=len(kinds), cases=len(cases))
     failures = []
@@ -144,11 +162,12 @@ def sweep(name, play, home, sample=None, seed=0):
 @cache
 def world():
     """The kinds of runs by name; made in the process that forks: children import nothing."""
-    from aqka import BackendFactory, Schedule, StatevectorBackend, acquire, predict
+    from aqka import BackendFactory, Points, Schedule, StatevectorBackend, acquire, predict
     from aqka.dropins import ShotKernel
     from aqka.runs import driver
-    from aqka.study.carry_out import carry_out
-    from aqka.study.directory import prepare, read_run
+    from aqka.study.carry_out import carry_out, resume
+    from aqka.study.directory import prepare
+    from aqka.study.store import RunStore
     from tests.chaos.kinds import KINDS, Place
 
     rng = np.random.default_rng(0)
@@ -189,7 +208,12 @@ def world():
     def pairs(place):
         with buying(place):
             schedule = Schedule(rounds=2)
-            found = acquire(Paid(X), y, 20, "aqka", schedule=schedule, directory=place / "run")
+            found = acquire(
+                *(Paid(X), y, 20, "aqka"),
+                design="pairs",
+                schedule=schedule,
+                directory=place / "run",
+            )
         return [found.table.shots.tolist(), found.table.hits.tolist(), bought(place)]
 
     def points(place):
@@ -197,24 +221,24 @@ def world():
             found = acquire(
                 *(Paid(X), y, 60),
                 schedule=Schedule(rounds=1),
-                design="points",
-                calibration_shots=10,
+                design=Points(calibration_shots=10),
                 directory=place / "run",
             )
         table = found.table
         return [table.shots.tolist(), table.counts.tolist(), bought(place)]
 
-    head = acquire(StatevectorBackend(X), y, 400, "aqka").fit("ridge")
+    head = acquire(StatevectorBackend(X), y, 400, "aqka", design="pairs").fit("ridge")
 
     def predictions(place):
         with buying(place):
             backend = Paid(new, columns=X)
-            found = predict(head, backend, 60, rounds=2, directory=place / "run")
+            found = predict(head, backend, 60, directory=place / "run")
         return [found.labels.tolist(), found.shots.tolist(), bought(place)]
 
     def dropin(place):
         with buying(place):
             options = {"budget": 20, "test_budget": 20, "y": y, "directory": place / "run"}
+            options["design"] = "pairs"
             kernel = ShotKernel(backend=BackendFactory(Paid), **options)
             train, block = kernel.matrix(X), kernel.matrix(new, X)
         return [train.tolist(), block.tolist(), bought(place)]
@@ -228,9 +252,9 @@ def world():
                 (home / "study.toml").write_text(kind.study.format(seed=0))
             with kind.entered(place):
                 if place.run.exists():
-                    done = carry_out(read_run(place.run), place.run, new=False)
+                    done = resume(RunStore(place.run))
                 else:
-                    done = carry_out(prepare(home / "study.toml"), place.run, new=True)
+                    done = carry_out(prepare(home / "study.toml"), place.run)
             paid, twice = kind.paid(place.outside)
             return [done.session.table.total, str(done.results["results"]), sorted(paid), twice]
 
@@ -255,15 +279,11 @@ def main():
     parser.add_argument("--kind", action="append", help="only this kind of run")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     chosen = parser.parse_args()
+    again = with_interposer("tests.chaos.file_faults")
+    if again is not None:
+        return again
     if interposer() is None:
-        with tempfile.TemporaryDirectory() as place:
-            library = build(place)
-            if library is None:
-                print("file operations are not tried: that needs a C compiler and Linux")
-                return 0
-            command = [sys.executable, "-m", "tests.chaos.file_faults", *sys.argv[1:]]
-            environment = {**os.environ, "LD_PRELOAD": str(library)}
-            return subprocess.run(command, env=environment, check=False).returncode
+        return 0
     from threadpoolctl import threadpool_limits
 
     warnings.simplefilter("ignore")

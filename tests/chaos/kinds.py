@@ -44,8 +44,9 @@ name = "{backend}"
 train = "160 shots"
 test_shots = 5
 [method]
+design = "pairs"
 rounds = 4
-readout = "ridge"
+learner = "ridge"
 """
 NEW_POINTS = "x,y\n0.3,0.2\n-0.5,0.9\n1.2,-0.1\n"
 
@@ -108,7 +109,7 @@ class RunKind:
             for module in (driver, carry_out):
                 stack.enter_context(mock.patch.object(module, "new_run_id", return_value=run_id))
             # The report has a command of its own.
-            stack.enter_context(mock.patch.object(cli_run, "_write_report", return_value=[]))
+            stack.enter_context(mock.patch.object(cli_run, "_write_report", return_value=None))
             stack.enter_context(mock.patch.object(spend, "time"))
             stack.enter_context(contextmanager(self.world)(place, run_id, lies))
             yield
@@ -293,7 +294,8 @@ def run_on_tiles(outside):
     return paid, twice
 
 
-POINTS = STUDY.replace('readout = "ridge"', 'design = "points"\nallocator = "aqka-points"')
+POINTS = STUDY.replace('design = "pairs"', 'design = "points"').replace("learner", "allocator")
+POINTS = POINTS.replace('"ridge"', '"aqka"')
 KINDS = [
     RunKind("pairs on a simulator", STUDY.replace("{backend}", "statevector"), simulator, drawn),
     RunKind("pairs on IBM's service", STUDY.replace("{backend}", "ibm"), service, run_by_service),

@@ -12,9 +12,11 @@ from aqka.runs.ledger import LEDGER_NAME
 from tests.chaos.account import Tally, counts, settle
 from tests.chaos.commands import Command, call, go_on, predicting, reading
 from tests.chaos.damage import damage, replace_group, swap
+from tests.chaos.file_faults import MODES, interposer
 from tests.chaos.kinds import Place, RunKind
 
 MAX_TRIES = 60  # to bring a run to its end
+CEILING = 9  # seconds of QPU time, of which a job takes two
 ROUNDS = 4  # damages of a finished run in one scenario
 REFUSED, UNSOUND = "refused", "not sound"
 ALARMS = ("NOT sound", "is lost", "has lost", "damaged", "is not the", "belongs to", "missing")
@@ -272,6 +274,33 @@ def lies(stage):
         stage.settle(as_reference=False)
 
 
+def file_operations(stage):
+    """One file operation after the other is killed, torn or fails; a full disk stays full."""
+    if interposer() is None:
+        return kills(stage)
+    for _ in range(int(stage.rng.integers(2, 7))):
+        number = int(np.exp(stage.rng.uniform(0, 6.3)))  # most windows are where files are made
+        make = predicting if is_finished(stage.place) else go_on
+        stage.call(*make(stage.place), fault=(number, str(stage.rng.choice(list(MODES)))))
+    if stage.finish():
+        stage.settle()
+    return None
+
+
+def failing_jobs(stage):
+    """Jobs fail after they ran, under a ceiling of QPU time that counts what they used."""
+    study = stage.place.home / "study.toml"
+    study.write_text(study.read_text().replace("[budget]", f'[budget]\nceiling = "{CEILING} s"'))
+    for _ in range(5):
+        check_no_alarm(stage, stage.call(*go_on(stage.place), lies=0.5))
+    used = sum(
+        json.loads(job.read_text())["seconds"] for job in stage.place.outside.glob("fake*.json")
+    )
+    if used > CEILING + 1e-9:
+        stage.tally.fail("over_the_ceiling", 1, f"{stage.name}: {used} s of {CEILING} s were used")
+    stage.settle(as_reference=False)
+
+
 def crowd(stage):
     """Others look at the run, and try to go on with it, while it goes on."""
     for make in (go_on, predicting):
@@ -306,6 +335,6 @@ SCENARIOS = {
     scenario.__name__.replace("_", " "): scenario
     for scenario in (
         *(kills, damage_on_the_way, damage_at_the_end, swap_on_the_way, swap_at_the_end),
-        *(full_disk, lies, crowd),
+        *(full_disk, lies, file_operations, failing_jobs, crowd),
     )
 }

@@ -70,7 +70,7 @@ def test_init_starts_from_a_file(tmp_path, monkeypatch, capsys, few_settings):
     assert prepared.points.train.shape == (45, study.feature_map.qubits)
     code, _, err = call(monkeypatch, capsys, "init", "--data", "my data.csv", "--target", "y")
     assert code == 2
-    assert "is there already" in err
+    assert "exists already" in err
     code, _, err = call(monkeypatch, capsys, "init", "other.toml", "--target", "y")
     assert code == 2
     assert "--data" in err

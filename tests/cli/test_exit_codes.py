@@ -65,7 +65,7 @@ def test_a_disk_that_is_full_when_predictions_are_written(tmp_path, monkeypatch,
     arguments = ("predict", run, new, "--output", tmp_path / "labels.csv")
     assert call(monkeypatch, capsys, *arguments)[0] == 0  # its shots are bought
     with monkeypatch.context() as full:
-        full.setattr(files, "_sync_directory", no_space)
+        full.setattr(files, "sync", no_space)
         code, _, told = call(full, capsys, *arguments)
     assert code == DISK_FULL
     assert "no shot is lost" in told

@@ -7,12 +7,31 @@ import pytest
 
 from aqka.cli import app as cli
 
+STUDY = """
+data.source = "breast-cancer"
+split = {{ train = {train}, test = {test} }}
+feature_map.qubits = {qubits}
+backend = {{ {backend} }}
+budget = {{ {budget} }}
+method = {{ {method} }}
+"""
+DEFAULTS = {
+    "train": 150,
+    "test": 50,
+    "qubits": 4,
+    "backend": 'name = "statevector"',
+    "budget": 'train = "5 min", test_shots = 0, rate = 96.0',
+    "method": 'design = "pairs", allocator = "aqka"',
+}
+
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setenv("COLUMNS", "120")
-        monkeypatch.setattr(sys, "argv", ["aqka", "plan", *arguments])
+def run(monkeypatch, capsys, tmp_path):
+    def call(*arguments, columns="120", **settings):
+        study = tmp_path / "study.toml"
+        study.write_text(STUDY.format_map(DEFAULTS | settings))
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setattr(sys, "argv", ["aqka", "plan", str(study), *arguments])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         shown = capsys.readouterr()
@@ -22,128 +41,130 @@ def run(monkeypatch, capsys):
 
 
 def test_plan_prints_figures_notes_and_advice(run):
-    code, out, err = run(
-        *("--points", "150", "--budget", "5 min", "--queue", "50", "--rate", "96"),
-        *("--depth", "102"),
-    )
+    code, out, err = run("--queue", "50")
     assert (code, err) == (0, "")
-    for words in ("11,175", "1 h 23 min", "depth 102", "480.00", "Advice:", "N(N-1)/2"):
+    for words in ("11,175", "1 h 23 min", "depth 143", "480.00", "Advice:", "N(N-1)/2"):
         assert words in out
     assert "Warning:" not in out
 
 
+def test_plan_fits_eighty_columns(run):
+    _, out, _ = run("--queue", "50", columns="80")
+    tables = [line for line in out.splitlines() if line.startswith(("┃", "│", "|"))]
+    assert len(tables) > 10
+    assert max(map(len, tables)) <= 80
+
+
 def test_plan_as_json_holds_figures_constants_and_sources(run):
+    budget = "train = 1000, test_shots = 0, rate = 96.0"
     code, out, _ = run(
-        *("--points", "20", "--budget", "1000", "--rounds", "2", "--warmup", "0", "--json"),
-        *("--measure-diagonal", "--set", "rep_delay=1e-4", "--set", "max_executions=300"),
+        *("--json", "--set", "rep_delay=1e-4", "--set", "max_executions=300"),
+        train=20,
+        budget=budget,
+        method='design = "pairs", allocator = "uniform"',
     )
     assert code == 0
     answer = json.loads(out)
-    assert answer["n_pairs"] == 210
-    assert answer["shots_per_round"] == [500, 500]
+    assert answer["n_pairs"] == 190
+    assert answer["shots_per_round"] == [1000]
     assert answer["jobs"] == 4
-    assert answer["submissions"] == 2
+    assert answer["submissions"] == 1
     assert answer["device"]["rep_delay"] == 1e-4
     assert set(answer["sources"]) == set(answer["device"])
-    assert "2 jobs" in answer["warnings"][0]
-    assert answer["cost"] is None
+    assert "4 jobs" in answer["warnings"][0]
+    assert answer["cost"] == pytest.approx(answer["qpu_seconds"] / 60 * 96)
+
+
+def test_the_budget_and_the_rate_can_vary(run):
+    first, second = (json.loads(run("--json", *more)[1]) for more in ((), ("--rate", "48")))
+    assert second["cost"] == pytest.approx(first["cost"] / 2)
+    assert json.loads(run("--budget", "3000", "--json")[1])["shots"] == 3000
+    money = json.loads(run("--budget", "$480", "--json")[1])
+    assert money["shots"] == first["shots"]  # five minutes at 96 a minute
 
 
 def test_plan_quotes_with_and_without_tiles(run):
-    code, out, _ = run(
-        *("--points", "101", "--budget", "505000", "--rounds", "1", "--warmup", "0"),
-        *("--tiles", "20", "--rate", "96"),
-    )
+    settings = {
+        "budget": "train = 505000, test_shots = 0",
+        "method": 'design = "pairs", allocator = "uniform"',
+    }
+    settings |= {"train": 101}
+    tiled = {"backend": 'name = "ibm", device = "ibm_fez", tiles = 20'}
+    code, out, _ = run(**settings, **tiled)
     assert code == 0
     for words in ("25,250", "20 shots each, one on every tile", "without tiles", "20.0 × as many"):
         assert words in out
-    answer = json.loads(run("--points", "101", "--budget", "505000", "--tiles", "20", "--json")[1])
+    answer = json.loads(run("--json", **settings, **tiled)[1])
     assert answer["tiles"] == 20
     assert answer["untiled_seconds"] > 9 * answer["qpu_seconds"]
-    assert "without tiles" not in run("--points", "101", "--budget", "505000")[1]
+    assert "without tiles" not in run(**settings)[1]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--budget", "$100"), "needs a rate"),
         (("--budget", "much"), "budget 'much'"),
-        (("--budget", "5 min", "--set", "rep_dely=1"), "Did you mean 'rep_delay'"),
-        (("--budget", "5 min", "--set", "rep_delay"), "--set takes NAME=VALUE"),
-        (("--budget", "5 min", "--set", "rep_delay=nan"), "rep_delay must be from 0"),
-        (("--budget", "5 min", "--warmup", "2"), "warmup must be a fraction"),
+        (("--set", "rep_dely=1"), "Did you mean 'rep_delay'"),
+        (("--set", "rep_delay"), "--set takes NAME=VALUE"),
+        (("--set", "rep_delay=nan"), "rep_delay must be from 0"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(run, arguments, words):
-    code, out, err = run("--points", "50", *arguments)
+    code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
     assert words in err
     assert err.count("\n") == 1
 
 
+def test_mistakes_in_the_study_are_found_before_it_is_run(run):
+    assert "needs a rate" in run(budget='train = "$100"')[2]
+    code, _, err = run(backend='name = "ibm", device = "fake_fezz"')
+    assert (code, "fake_fezz" in err) == (2, True)
+
+
 def test_far_fewer_shots_than_pairs_are_warned_of(run):
-    code, out, _ = run("--points", "60", "--budget", "100", "--json")
+    settings = {"train": 60, "method": 'design = "pairs", allocator = "uniform"'}
+    code, out, _ = run("--json", budget="train = 100, test_shots = 0", **settings)
     assert code == 0
     [warning] = json.loads(out)["warnings"]
     assert warning.startswith("100 shots for 1,770 pairs: most pairs are never measured")
-    assert json.loads(run("--points", "60", "--budget", "1770", "--json")[1])["warnings"] == []
-
-
-BY_HAND = {"shots_per_pair": 50_000 / (4950 + 5000), "shots_per_point": 50_000 / 150}
-
-
-def check_designs(found):
-    """100 training and 50 new points of four qubits, 50,000 shots."""
-    assert found["design"] == "points"
-    assert found["reason"].startswith("Points: 333 shots for each of 150 points")
-    assert 0 < found["point_error"] < found["pair_error"] < 1
-    assert found["equivalent_shots"] > found["shots_per_pair"]
-    for name, value in BY_HAND.items():
-        assert found[name] == pytest.approx(value)
-
-
-def test_plan_shows_what_both_designs_promise(run):
-    asked = ("--points", "100", "--budget", "50000", "--qubits", "4", "--new-points", "50")
-    code, out, _ = run(*asked)
-    assert code == 0
-    assert "design: Points: 333 shots for each of 150 points are worth" in out
-    assert "error of a kernel entry: pairs 0." in out
-    assert ", points 0." in out
-    check_designs(json.loads(run(*asked, "--json")[1])["designs"])
-    many = json.loads(run("--points", "100", "--budget", "50000", "--qubits", "9", "--json")[1])
-    assert many["designs"]["design"] == "pairs"
-    assert many["designs"]["point_error"] is None
+    enough = run("--json", budget="train = 1770, test_shots = 0", **settings)[1]
+    assert json.loads(enough)["warnings"] == []
 
 
 @pytest.mark.parametrize("design", ["pairs", "points", "auto"])
-def test_plan_of_a_study_shows_what_both_designs_promise(run, tmp_path, design):
-    study = tmp_path / "study.toml"
-    study.write_text(
-        f"""
-        data.source = "iris"
-        split = {{ train = 100, test = 50 }}
-        feature_map.qubits = 4
-        backend.name = "statevector"
-        budget.total = "50000 shots"
-        method.design = "{design}"
-        """
-    )
-    code, out, err = run(str(study))
+def test_plan_shows_what_both_designs_promise(run, design):
+    """100 training and 50 new points of four qubits, 50,000 shots."""
+    settings = {"train": 100, "budget": "total = 50000", "method": f'design = "{design}"'}
+    code, out, err = run(**settings)
     assert (code, err) == (0, "")
-    assert "design: Points: 333 shots for each of 150 points are worth" in out
-    answer = json.loads(run(str(study), "--json")[1])
-    check_designs(answer["designs"])
+    advice = 'Advice: set method.design = "points". ' if design == "pairs" else "Design: "
+    assert f"{advice}Points: 333 shots for each of 150 points label as well as" in out
+    answer = json.loads(run("--json", **settings)[1])
+    assert answer["better"]["design"] == "points"
     assert answer["design"] == ("pairs" if design == "pairs" else "points")
     assert answer["depth"] == (143 if design == "pairs" else 77)
 
 
-def test_a_wrong_option_is_exit_code_2(run):
-    assert run("--points", "1", "--budget", "100")[0] == 2
-    assert run("--points", "50")[0] == 2
+def test_shots_for_training_are_compared_without_predictions_on_top(run):
+    answer = json.loads(run("--json", train=60, test=30, budget="train = 20000")[1])
+    assert "333 shots for each of 60 points" in answer["better"]["reason"]
+
+
+def test_many_qubits_are_for_pairs(run):
+    many = json.loads(run("--json", qubits=9, train=100, budget="total = 50000")[1])
+    assert many["better"]["design"] == "pairs"
+
+
+def test_a_study_is_needed(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["aqka", "plan"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 2
 
 
 def test_help_has_an_example(run):
     code, out, _ = run("--help")
     assert code == 0
-    assert "aqka plan --points 150" in out
+    assert "aqka plan study.toml --budget '5 min'" in out

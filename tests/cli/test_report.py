@@ -9,7 +9,7 @@ from aqka.report.answers import answer_questions
 from aqka.report.run_report import run_report
 from aqka.report.verdict import decide
 from tests.cli.in_process import call
-from tests.report.runs import finished_run, with_quick_readout
+from tests.report.runs import finished_run, with_quick_learner
 from tests.study.helpers import small, write_study
 
 
@@ -38,7 +38,7 @@ def test_the_command_writes_prints_and_refuses(run, tmp_path, monkeypatch, capsy
 
 
 def test_terminal_page_and_json_say_the_same(tmp_path, monkeypatch, capsys):
-    path = write_study(tmp_path / "a", with_quick_readout(small()))
+    path = write_study(tmp_path / "a", with_quick_learner(small()))
     code, out, _ = call(monkeypatch, capsys, "run", path)
     assert code == 0
     run = tmp_path / "a" / "run"
@@ -63,7 +63,7 @@ def test_terminal_page_and_json_say_the_same(tmp_path, monkeypatch, capsys):
 
 
 def test_a_run_writes_its_report_and_never_fails_for_it(tmp_path, monkeypatch, capsys):
-    path = write_study(tmp_path / "a", with_quick_readout(small()))
+    path = write_study(tmp_path / "a", with_quick_learner(small()))
     code, out, _ = call(monkeypatch, capsys, "run", path)
     assert code == 0
     assert "The report is in" in out
@@ -73,7 +73,7 @@ def test_a_run_writes_its_report_and_never_fails_for_it(tmp_path, monkeypatch, c
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("aqka.report.run_report.study_report", fail)
-    path = write_study(tmp_path / "b", with_quick_readout(small()))
+    path = write_study(tmp_path / "b", with_quick_learner(small()))
     code, out, told = call(monkeypatch, capsys, "run", path, "--json")
     assert code == 0
     assert json.loads(out)["report"] is None

@@ -15,11 +15,11 @@ from aqka import (
     acquire,
 )
 from aqka.allocators import make_allocator
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_LEARNER
 from aqka.designs import Pairs, Points
 from aqka.dropins import ShotKernel
 from aqka.insight import with_total_interval
-from aqka.readouts import make_readout
+from aqka.learners import make_learner
 
 ENTRANCES = (
     acquire,
@@ -32,7 +32,7 @@ ENTRANCES = (
     ShotKernel,
 )
 POINTS = np.linspace(0.1, 3.0, 8).reshape(4, 2)
-DEFAULTS = {"allocator": None, "readout": None, "C": DEFAULT_C, "design": "auto"}
+DEFAULTS = {"allocator": None, "learner": None, "C": DEFAULT_C, "design": "auto"}
 """None is the default of the design; a training session by hand is one of pairs."""
 
 
@@ -48,8 +48,8 @@ def test_signatures_agree(entrance):
 
 
 def test_a_total_interval_is_by_default_that_of_the_default_head():
-    assert signature(with_total_interval).parameters["readout"].default == DEFAULT_READOUT
-    assert Pairs.default_readout == DEFAULT_READOUT
+    assert signature(with_total_interval).parameters["learner"].default == DEFAULT_LEARNER
+    assert Pairs.default_learner == DEFAULT_LEARNER
 
 
 @pytest.mark.parametrize("design", ["pairs", "points"])
@@ -65,14 +65,14 @@ def test_no_allocator_is_the_default(design):
 
 
 def test_studies_agree():
-    from aqka.study.method import readout_of
+    from aqka.study.method import learner_of
     from aqka.study.schema import MethodSection, parse_study
 
     fields = MethodSection.model_fields
     assert fields["allocator"].default == DEFAULT_ALLOCATOR
     assert fields["C"].default == DEFAULT_C
     study = parse_study('[data]\nsource = "moons"\n[budget]\ntrain = "2e4 shots"\n')
-    assert readout_of(study) == make_readout(DEFAULT_READOUT)
+    assert learner_of(study) == make_learner(DEFAULT_LEARNER)
 
 
 def test_problems_have_one_ridge():
@@ -84,11 +84,11 @@ def test_problems_have_one_ridge():
 
 @pytest.mark.parametrize("estimator", [QuantumRidge, QuantumRidgeClassifier])
 @pytest.mark.parametrize("design", [Pairs(), Points()])
-def test_a_readout_that_is_not_named_is_the_default_of_the_design(estimator, design):
+def test_a_learner_that_is_not_named_is_the_default_of_the_design(estimator, design):
     y = np.array([0.0, 1.0, 1.0, 0.0])
     plain, named = (
-        estimator(budget=200, design=design, readout=readout).fit(POINTS, y)
-        for readout in (None, design.default_readout)
+        estimator(budget=200, design=design, learner=learner).fit(POINTS, y)
+        for learner in (None, design.default_learner)
     )
     assert plain.head_.regularisation == named.head_.regularisation
     np.testing.assert_array_equal(plain.head_.alpha, named.head_.alpha)

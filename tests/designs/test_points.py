@@ -12,8 +12,8 @@ from aqka.backends import MatrixProductBackend
 from aqka.designs import Fidelity, KernelEstimate, Never, Points, Projected, Settle
 from aqka.designs.point_kernels import StateEstimate
 from aqka.estimates.states import FittedStates
-from aqka.readouts import make_readout
-from aqka.readouts.ridge_loo import RidgeLoo, loo_errors
+from aqka.learners import make_learner
+from aqka.learners.ridge_loo import RidgeLoo, loo_errors
 from aqka.runs.driver import drive
 from aqka.sessions import Predicting, Values
 
@@ -35,7 +35,7 @@ def test_many_shots_give_the_head_of_the_exact_kernel():
     session = Training(problem, 40 * 40_000, design=PURE, n_qubits=2)
     drive(session, StatevectorBackend(X))
     head = session.fit("ridge")
-    exact = make_readout("ridge").fit(KernelEstimate(StatevectorBackend(X).kernel()), problem)
+    exact = make_learner("ridge").fit(KernelEstimate(StatevectorBackend(X).kernel()), problem)
     f = exact.decision_function(StatevectorBackend(NEW, columns=X).kernel())
     found = predict(head, StatevectorBackend(NEW), 60 * 20_000)
     far = np.abs(f) > 0.1
@@ -48,19 +48,19 @@ FEW_RIDGES = RidgeLoo(grid=(0.3, 3.0))
 RIDGES = np.array([0.1, 1.0, 10.0])
 
 
-@pytest.mark.parametrize("readout", [None, "ridge", "ridge-loo", FEW_RIDGES, "ridge-noise"])
-def test_features_give_the_head_of_a_kernel_that_is_never_formed(readout, monkeypatch):
+@pytest.mark.parametrize("learner", [None, "ridge", "ridge-loo", FEW_RIDGES, "ridge-noise"])
+def test_features_give_the_head_of_a_kernel_that_is_never_formed(learner, monkeypatch):
     """40 points of 2 qubits: 16 features are fewer, and must make no difference."""
     session = acquire(StatevectorBackend(X), Y, 40 * 300, design=PURE, ridge=0.2)
     variances = np.full((40, 40), 1e-3)
     monkeypatch.setattr(StateEstimate, "_variances", lambda *_: variances)
     with monkeypatch.context() as patch:
         patch.setattr(StateEstimate, "features", lambda self: None)
-        by_kernel = session.fit(readout)
+        by_kernel = session.fit(learner)
 
     formed = []
     monkeypatch.setattr(FittedStates, "kernel", lambda states: formed.append(len(states.vectors)))
-    by_features = session.fit(readout)
+    by_features = session.fit(learner)
     assert not formed
     assert by_features.regularisation == pytest.approx(by_kernel.regularisation)
     # The kernel is projected: its zero eigenvalues are raised to 1e-6.
@@ -79,10 +79,10 @@ def test_of_many_points_the_noise_is_that_of_some(monkeypatch):
     assert whole / 2 < estimate.mean_variance() < 2 * whole
 
 
-@pytest.mark.parametrize("readout", ["svm", "ridge-kfold"])
-def test_every_readout_takes_the_kernel_of_points(readout):
+@pytest.mark.parametrize("learner", ["svm", "ridge-kfold"])
+def test_every_learner_takes_the_kernel_of_points(learner):
     session = acquire(StatevectorBackend(X), Y, 40 * 500, design=PURE)
-    head = session.fit(readout)
+    head = session.fit(learner)
     found = predict(head, StatevectorBackend(X), 40 * 500)
     assert np.mean(found.labels == Y) > 0.8
 

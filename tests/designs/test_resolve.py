@@ -17,21 +17,21 @@ from aqka.allocators._points import AqkaPoints
 from aqka.designs import Pairs, Points, as_design
 from aqka.designs.resolve import better_design, resolve
 from aqka.dropins import ShotKernel
+from aqka.learners import make_learner
 from aqka.maths.point_law import label_shots, state_fidelity
-from aqka.readouts import make_readout
 
 SIZE = {"n_points": 12, "n_qubits": 2, "budget": 2400}
 OVER_POINTS = {"uniform", "aqka", "predictive"}
 
 
 def test_what_is_not_named_is_the_default_of_the_design():
-    for design, readout in ((Pairs(), "ridge-noise"), (Points("projected"), "ridge-loo")):
+    for design, learner in ((Pairs(), "ridge-noise"), (Points("projected"), "ridge-loo")):
         choice = resolve(design, **SIZE)
         assert choice.design is design
         assert choice.allocator == make_allocator("uniform")
-        assert choice.readout == make_readout(readout)
+        assert choice.learner == make_learner(learner)
         assert choice.reason == ""
-        assert resolve(design, readout="svm", **SIZE).readout == make_readout("svm")
+        assert resolve(design, learner="svm", **SIZE).learner == make_learner("svm")
     assert resolve("points", "aqka", **SIZE).allocator == AqkaPoints()
     own = AqkaPoints(floor=0.5)
     assert resolve("points", own, **SIZE).allocator is own
@@ -136,7 +136,7 @@ def test_every_entrance_does_the_same(design, allocator, budget):
         assert session.reason == choice.reason
         assert session.table.total == (budget if session.done else 0)
     named = QuantumRidgeClassifier(budget=budget, allocator=allocator, design=design).fit(X, Y)
-    assert named.head_.fitted_by == choice.readout.describe(Problem(Y))
+    assert named.head_.fitted_by == choice.learner.describe(Problem(Y))
 
 
 @pytest.mark.parametrize("allocator", ["uniform", "aqka", "hybrid"])

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from aqka import MatrixBackend
 from aqka.designs import KernelEstimate, Settle
 from aqka.designs.sequential_test import draw_shots
-from aqka.readouts import FittedHead
+from aqka.learners import FittedHead
 from aqka.sessions import Predicting, predict
 
 FALSE_ALARM = 1e-6

@@ -14,7 +14,7 @@ from aqka.designs import Fidelity, Points, state_fits
 from aqka.designs.state_fits import StateFits
 from aqka.estimates import states
 from aqka.estimates.states import fit_states
-from aqka.readouts import make_readout
+from aqka.learners import make_learner
 from tests.estimates.points import measured
 
 SETTINGS = choose_settings(2, seed=0)
@@ -35,7 +35,7 @@ def cut_finely(monkeypatch, points=7, many=0):
 
 def trained(table, how):
     problem = Problem(np.tile([0, 1], table.n_points // 2))
-    return make_readout("ridge-loo").fit(
+    return make_learner("ridge-loo").fit(
         Points(Fidelity(fit_states=how)).read(table, problem), problem
     )
 

@@ -3,8 +3,13 @@ import pytest
 
 from aqka.backends.statevector import zz_states
 from aqka.core.settings import choose_settings, uniform_settings
-from aqka.estimates.projected import median_gamma, reduced_states, squared_distances
-from aqka.estimates.projected_errors import distance_errors, expectation_covariances
+from aqka.estimates.projected import (
+    distance_variances,
+    expectation_covariances,
+    median_gamma,
+    reduced_states,
+    squared_distances,
+)
 from tests.estimates.points import measured
 
 REPEATS = 500
@@ -35,11 +40,10 @@ def test_covariances_are_those_of_repetitions(repeated):
 
 def test_variances_of_distances_are_those_of_repetitions(repeated):
     table, states = repeated
-    errors = distance_errors(table, states)
-    np.testing.assert_array_equal(errors.distances, squared_distances(states))
+    distances, variances = squared_distances(states), distance_variances(table, states)
     blocks = [slice(3 * k, 3 * k + 3) for k in range(REPEATS)]
-    found = np.array([errors.distances[block, block] for block in blocks])
-    stated = np.array([errors.variances[block, block] for block in blocks])
+    found = np.array([distances[block, block] for block in blocks])
+    stated = np.array([variances[block, block] for block in blocks])
     upper = np.triu_indices(3, k=1)
     seen = found.var(axis=0)[upper]
     ratio = stated.mean(axis=0)[upper] / seen
@@ -47,20 +51,21 @@ def test_variances_of_distances_are_those_of_repetitions(repeated):
         (ratio > 0.8) & (ratio < 1.6)
     )  # near points, the first pair, are on the safe side
     assert np.all(ratio[1:] < 1.25)
-    np.testing.assert_array_equal(np.diagonal(errors.variances), 0.0)
+    np.testing.assert_array_equal(np.diagonal(variances), 0.0)
 
 
 def test_intervals_of_the_kernel_cover(repeated):
     table, states = repeated
     gamma = median_gamma(states)
-    errors = distance_errors(table, states)
+    distances, variances = squared_distances(states), distance_variances(table, states)
     exact_table = measured(
         zz_states(np.array([[0.4, 1.1], [0.45, 1.0], [2.0, 0.3]])), table.settings, 4_000_000, 0
     )
     exact = np.exp(
         -gamma * squared_distances(reduced_states(exact_table, states.operators.locality))
     )
-    low, high = errors.gaussian_interval(gamma)
+    reach = 1.96 * np.sqrt(variances)
+    low, high = (np.exp(-gamma * (distances + side * reach)) for side in (1, -1))
     covered = []
     for k in range(REPEATS):
         block = slice(3 * k, 3 * k + 3)

@@ -157,17 +157,6 @@ def test_of_few_shots_no_error_is_beyond_what_numbers_between_0_and_1_can_have(n
     assert errors.variance.max() > 0.1  # and next to nothing is known
 
 
-def test_errors_of_new_points_against_old_ones_are_those_of_all_together():
-    table = measured(zz_states(points(20, 3)), choose_settings(3, seed=0), 540, seed=0)
-    old, new = table.subset(np.arange(12)), table.subset(np.arange(12, 20))
-    old_fit, new_fit = fit_states(old), fit_states(new)
-    block = pure_kernel_errors(new, new_fit, np.random.default_rng(0), (old, old_fit))
-    whole = pure_kernel_errors(table, fit_states(table), np.random.default_rng(0))
-    np.testing.assert_allclose(block.bias, whole.bias[12:, :12], atol=1e-5)
-    ratio = block.variance / whole.variance[12:, :12]
-    np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-2)  # but for the calibration
-
-
 def test_the_bootstrap_agrees_with_the_fisher_information():
     table = measured(zz_states(points(15, 2)), choose_settings(2, seed=0), 1800, seed=0)
     fitted = fit_states(table)

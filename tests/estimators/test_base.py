@@ -83,7 +83,7 @@ def test_prediction_under_a_budget(moons, counted, design):
 
 def test_total_intervals_flag_labels_that_could_flip(moons):
     X, y, X_test, _ = moons
-    settings = {"budget": 10_000, "readout": "ridge-kfold", "design": "pairs"}
+    settings = {"budget": 10_000, "learner": "ridge-kfold", "design": "pairs"}
     model = QuantumRidgeClassifier(**settings).fit(X[:30], y[:30])
     found = model.prediction(X_test[:10], budget=20_000, total=True)
     assert found.could_flip.dtype == bool
@@ -126,7 +126,7 @@ def test_fitted_models_can_be_pickled(moons):
         ({"backend": "statevectr"}, "backend must be 'statevector'"),
         ({"backend": 7}, "backend must be"),
         ({"budget": -1}, "budget must be"),
-        ({"readout": "rigde"}, "Did you mean 'ridge'"),
+        ({"learner": "rigde"}, "Did you mean 'ridge'"),
         ({"allocator": "unifrom"}, "Did you mean 'uniform'"),
         ({"backend": MatrixBackend(np.eye(60))}, "BackendFactory"),
     ],

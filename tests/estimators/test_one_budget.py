@@ -16,7 +16,7 @@ def test_fit_and_predict_share_the_budget_and_no_more():
     model = clone(QuantumRidgeClassifier(**settings)).fit(X[:12], Y[:12])
     split = split_budget(3000, 12, 8)
     assert model.shots_used_ == split.train
-    assert model.quote_.total_shots == 3000
+    assert model.quote_.total.shots == 3000
     made = model.prediction(X[12:])
     assert made.shots.sum() <= split.predict
     with pytest.raises(CeilingError, match="the ceiling is reached"):

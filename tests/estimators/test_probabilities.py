@@ -10,7 +10,7 @@ from aqka.estimators.probabilities import (
     probabilities,
     score_per_class,
 )
-from aqka.readouts import make_readout
+from aqka.learners import make_learner
 from tests.conftest import make_kernel, make_labels
 
 
@@ -28,7 +28,7 @@ def test_probabilities_agree_with_the_prediction_and_are_calibrated(moons):
 def test_left_out_decisions_are_those_of_heads_that_have_not_seen_the_points():
     kernel, y = make_kernel(23), make_labels(23)
     problem = Problem(y)
-    head = make_readout("ridge-loo").fit(KernelEstimate(kernel), problem)
+    head = make_learner("ridge-loo").fit(KernelEstimate(kernel), problem)
     found = left_out_decisions(head, problem)[:, 0]
     for held in range(23):
         kept = np.arange(23) != held

@@ -29,12 +29,12 @@ def test_regression_agrees_with_scikit_learn_in_the_limit_of_many_shots():
     X = rng.uniform(0, 3, (40, 2))
     y = np.cos(X[:, 0]) * X[:, 1] + 5
     kernel = zz_kernel(X)
-    model = QuantumRidge(backend="precomputed", readout="ridge").fit(kernel, y)
+    model = QuantumRidge(backend="precomputed", learner="ridge").fit(kernel, y)
     reference = KernelRidge(alpha=0.01, kernel="precomputed").fit(kernel, y - y.mean())
     np.testing.assert_allclose(
         model.predict(kernel), reference.predict(kernel) + y.mean(), rtol=1e-4
     )
-    shots = QuantumRidge(budget=10**12, readout="ridge").fit(X, y)
+    shots = QuantumRidge(budget=10**12, learner="ridge").fit(X, y)
     assert np.corrcoef(shots.predict(X), model.predict(kernel))[0, 1] > 0.99
     two = QuantumRidge(backend="precomputed").fit(kernel, np.where(y > 5, 7.0, 3.0))
     assert 2 < two.predict(kernel).min() < two.predict(kernel).max() < 8
@@ -46,7 +46,7 @@ def test_a_single_target_cannot_be_learnt():
 
 
 def test_a_regression_has_no_border_to_move():
-    model = QuantumRidge(budget=100, readout="balanced")
+    model = QuantumRidge(budget=100, learner="balanced")
     with pytest.raises(InputError, match="a regression has none"):
         model.fit(np.linspace(0, 3, 8).reshape(4, 2), [0.1, 0.7, 1.3, 0.2])
 

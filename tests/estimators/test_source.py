@@ -20,9 +20,9 @@ from aqka import (
 from aqka.backends.statevector import zz_kernel
 from aqka.designs import Never
 from aqka.estimators._source import Purchase, kernel_source
+from aqka.learners import make_learner, svm
 from aqka.maths.sensitivity import solve_dual
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
-from aqka.readouts import make_readout, svm
 from aqka.runs.audit import verify
 from tests.estimators.counting import Counting
 
@@ -38,7 +38,7 @@ def test_budgets_may_be_time_or_money(moons):
 
 def test_a_precomputed_kernel_is_tuned_without_a_shot(moons):
     X, y, *_ = moons
-    grid = {"readout": ["ridge", "ridge-loo", "ridge-noise"]}
+    grid = {"learner": ["ridge", "ridge-loo", "ridge-noise"]}
     made = QuantumRidgeClassifier(backend="precomputed")
     search = GridSearchCV(made, grid, cv=3).fit(zz_kernel(X), y)
     assert search.best_estimator_.shots_used_ == 0
@@ -50,7 +50,7 @@ def test_a_finished_run_is_tuned_without_a_shot(moons, tmp_path):
     points = np.arange(60).reshape(-1, 1)
     for run in (session, session.table, tmp_path / "run", str(tmp_path / "run")):
         made = QuantumRidgeClassifier(backend=run)
-        grid = {"readout": ["ridge", "ridge-kfold", "ridge-noise"]}
+        grid = {"learner": ["ridge", "ridge-kfold", "ridge-noise"]}
         search = GridSearchCV(made, grid, cv=3, error_score="raise").fit(points, y)
         assert search.best_estimator_.shots_used_ == 0
         whole = made.fit(points, y)
@@ -80,8 +80,8 @@ def test_a_directory_keeps_what_was_measured(moons, counted, tmp_path, design):
     first = model.fit(X, y).predict(X_test, budget=3_000)
     assert model.ledger_path_.is_file()
     spent = Counting.spent
-    # Another readout on the same measurements: nothing is bought again.
-    again = clone(model).set_params(readout="ridge-kfold").fit(X, y)
+    # Another learner on the same measurements: nothing is bought again.
+    again = clone(model).set_params(learner="ridge-kfold").fit(X, y)
     assert Counting.spent == spent
     assert again.ledger_path_ == model.ledger_path_
     assert np.array_equal(clone(model).fit(X, y).predict(X_test, budget=3_000), first)
@@ -179,7 +179,7 @@ def test_every_source_gives_the_same_entries_of_the_same_kernel(moons):
         np.testing.assert_allclose(estimate.kernel, exact[np.ix_(train, train)], atol=1e-3)
         assert estimate.variance is None or np.all(estimate.variance < 1e-8)
         # A head of one point's coefficient reads one column of the test-by-train block.
-        head = replace(make_readout("ridge").fit(estimate, problem), alpha=np.eye(40)[7])
+        head = replace(make_learner("ridge").fit(estimate, problem), alpha=np.eye(40)[7])
         f = source.decide(head, points)
         np.testing.assert_allclose(f, exact[test, train[7]], atol=1e-3)
         assert (source.session is not None) == source.takes_shots == (name == "bought")

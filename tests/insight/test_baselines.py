@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -33,9 +33,10 @@ def test_classifiers_score_as_scikit_learn_says():
         search = GridSearchCV(make_pipeline(StandardScaler(), model), grid, cv=StratifiedKFold(3))
         some = folds[:1] if name == "gradient boosting" else folds  # which takes a while
         found = score_folds(name, models[name], y, some).values
-        for column, metric in enumerate(("balanced_accuracy", "accuracy")):
-            expected = cross_val_score(search, X, y, cv=some, scoring=metric)
-            assert found[:, column] == pytest.approx(expected)
+        metrics = ("balanced_accuracy", "accuracy")
+        expected = cross_validate(search, X, y, cv=some, scoring=metrics)
+        for column, metric in enumerate(metrics):
+            assert found[:, column] == pytest.approx(expected[f"test_{metric}"])
 
 
 def test_regressors_score_as_scikit_learn_says():

@@ -8,10 +8,10 @@ from aqka import InputError, MatrixBackend, Problem, acquire, diagnose
 from aqka.core import PairTable
 from aqka.demo.tasks import planted_sparse
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, effective_support, gini
+from aqka.learners import make_learner
 from aqka.maths.metrics import split_folds
 from aqka.maths.sensitivity import krr_gradient
 from aqka.maths.theory import cauchy_schwarz_ratio, planted_ceiling
-from aqka.readouts import make_readout
 from aqka_research.benchmarks.agreement import ridge_parts
 from tests.conftest import make_kernel, make_labels
 
@@ -110,8 +110,8 @@ def test_cross_validation_agrees_with_scikit_learn():
         model.fit(kernel[np.ix_(kept, kept)], labels[kept])
         right += np.sum(np.sign(model.predict(kernel[np.ix_(held, kept)])) == labels[held])
     problem = Problem(labels, ridge=0.3)
-    found = cross_validated_accuracy(kernel, labels, make_readout("ridge"), problem)
+    found = cross_validated_accuracy(kernel, labels, make_learner("ridge"), problem)
     assert found == right / 40
     alone = np.array([1, 0, 0, 0])
-    readout = make_readout("ridge")
-    assert cross_validated_accuracy(np.eye(4), alone, readout, Problem(alone)) is None
+    learner = make_learner("ridge")
+    assert cross_validated_accuracy(np.eye(4), alone, learner, Problem(alone)) is None

@@ -5,17 +5,17 @@ import pytest
 from scipy.linalg import sqrtm
 
 from aqka.errors import InputError
+from aqka.estimates.projected import exact_reduced_states
 from aqka.insight.exact_kernels import (
     KernelPair,
     concentration,
     effective_rank,
     map_states,
     nearest_plain_kernel,
-    one_qubit_states,
     projected_kernels,
 )
 from aqka.insight.fold_scores import KernelHead, repeated_folds
-from aqka.readouts.ridge_loo import RIDGE_GRID
+from aqka.learners.ridge_loo import RIDGE_GRID
 
 
 def rbf(X, gamma):
@@ -37,22 +37,30 @@ def test_too_many_qubits_are_refused_before_anything_is_built():
         map_states(np.zeros((2, 30)), "zz")
 
 
-def test_one_qubit_states_are_partial_traces():
-    states = map_states(np.random.default_rng(1).uniform(0, 3, (4, 3)), "zz")
-    found = one_qubit_states(states)
-    paulis = [np.array(p) for p in ([[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]])]
+PAULIS = [np.array(p) for p in ([[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]])]
+
+
+def one_qubit_states(states):
+    """Partial traces, points × qubits × 2 × 2, from operators on all three qubits."""
+    found = np.zeros((len(states), 3, 2, 2), dtype=complex)
     for k, psi in enumerate(states):
         for qubit in range(3):
-            expected = np.eye(2) / 2
-            for pauli in paulis:
+            found[k, qubit] = np.eye(2) / 2
+            for pauli in PAULIS:
                 parts = [pauli if q == qubit else np.eye(2) for q in (2, 1, 0)]
                 operator = np.kron(np.kron(parts[0], parts[1]), parts[2])
-                expected = expected + (psi.conj() @ operator @ psi) * pauli / 2
-            assert found[k, qubit] == pytest.approx(expected)
+                found[k, qubit] += (psi.conj() @ operator @ psi) * pauli / 2
+    return found
+
+
+def test_one_qubit_states_are_partial_traces():
+    states = map_states(np.random.default_rng(1).uniform(0, 3, (4, 3)), "zz")
+    expected = [[np.trace(rho @ p).real for p in PAULIS] for rho in one_qubit_states(states)[0]]
+    assert exact_reduced_states(states).expectations[0] == pytest.approx(np.ravel(expected))
 
 
 def test_the_projected_kernel_is_gaussian_in_the_one_qubit_states():
-    states = map_states(np.random.default_rng(2).uniform(0, 3, (5, 2)), "zz")
+    states = map_states(np.random.default_rng(2).uniform(0, 3, (5, 3)), "zz")
     rho = one_qubit_states(states)
     distances = np.array([[np.sum(np.abs(a - b) ** 2) for b in rho] for a in rho])
     middle = np.median(distances[np.triu_indices(5, 1)])

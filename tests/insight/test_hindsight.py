@@ -15,9 +15,9 @@ from aqka.insight.hindsight import (
     steering,
     thin_counts,
 )
+from aqka.learners import make_learner
+from aqka.learners.ridge_noise import RidgeNoise
 from aqka.maths.sensitivity import prediction_sensitivity
-from aqka.readouts import make_readout
-from aqka.readouts.ridge_noise import RidgeNoise
 from tests.conftest import make_kernel, make_labels
 
 
@@ -106,15 +106,15 @@ def test_fewer_shots_are_worse_where_shots_matter_and_not_where_they_do_not():
     points = rng.normal(size=(60, 2)) * 0.6 + 2.0 * labels[:, None]
     distance = np.sum((points[:, None] - points) ** 2, axis=2)
     kernel = 0.5 * np.exp(-0.05 * distance) + 0.5 * np.eye(60)
-    problem, readout = Problem(labels), make_readout("ridge-kfold")
-    few = fewer_shots(measured(kernel, 2, rng), problem, labels, readout)
+    problem, learner = Problem(labels), make_learner("ridge-kfold")
+    few = fewer_shots(measured(kernel, 2, rng), problem, labels, learner)
     assert [part.fraction for part in few] == [0.25, 0.5, 1.0]
     assert few[0].gain > 2 * few[0].gain_error > 0
-    many = fewer_shots(measured(kernel, 5000, rng), problem, labels, readout)
+    many = fewer_shots(measured(kernel, 5000, rng), problem, labels, learner)
     assert abs(many[1].gain) < 0.03
     assert (many[-1].gain, many[-1].gain_error) == (0.0, 0.0)
     alone = np.array([1, 0, 0, 0])  # a fold without a second class
-    assert fewer_shots(measured(make_kernel(4), 9, rng), Problem(alone), alone, readout) == []
+    assert fewer_shots(measured(make_kernel(4), 9, rng), Problem(alone), alone, learner) == []
 
 
 def test_redrawn_hits_have_the_shots_of_the_table_and_the_given_chances():

@@ -8,7 +8,7 @@ from aqka.insight.intervals import with_total_interval
 from tests.conftest import make_kernel, make_labels
 
 
-def test_total_intervals_need_the_session_and_readout_of_the_head():
+def test_total_intervals_need_the_session_and_learner_of_the_head():
     session = acquire(MatrixBackend(make_kernel(12)), make_labels(12), 2000)
     block = np.random.default_rng([0, 1]).uniform(0.02, 0.9, (6, 12))
     found = predict(session.fit("ridge"), MatrixBackend(block, rectangular=True), 2000)

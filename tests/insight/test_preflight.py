@@ -30,7 +30,7 @@ def planted(n_points=150):
     return X, np.where(f > np.median(f), 1, 0)
 
 
-def test_a_task_made_of_the_kernel_is_worth_its_shots():
+def test_a_task_made_of_the_kernel_is_worth_its_shots(few_trees):
     X, y = planted()
     steps = []
     spending = Spending(budget=60_000, n_train=120)
@@ -95,10 +95,15 @@ def test_endless_shots_reach_the_exact_kernel_and_few_do_not():
     kernel, folds = zz_kernel(X), repeated_folds(y, repeats=1)
     head = KernelHead(y)
     exact = score_folds("exact", lambda fold: head.predict(kernel, fold), y, folds).means[0]
-    many = Spending(10**10, 48, test_shots=10**7, allocator="uniform", readout="ridge-loo")
-    assert forecast("many", kernel, y, folds, many).means[0] == pytest.approx(exact, abs=0.02)
+    many = Spending(10**8, 48, test_shots=10**5, allocator="uniform", learner="ridge-loo")
+    # Settled at 5 %, up to 3 of 60 points may end in the other class.
+    assert forecast("many", kernel, y, folds, many).means[0] == pytest.approx(exact, abs=0.05)
+    values = kernel[:, :5] @ [1.0, -1.0, 1.0, -1.0, 1.0]
+    head, real = KernelHead(values), repeated_folds(values, repeats=1)
+    best = score_folds("exact", lambda fold: head.predict(kernel, fold), values, real).means[0]
+    assert forecast("many", kernel, values, real, many).means[0] == pytest.approx(best, abs=0.02)
     squeezed = 0.01 * kernel + 0.99 * np.eye(60)  # learns as well, from entries near zero
-    few = Spending(500, 48, test_shots=1, allocator="uniform", readout="ridge-loo")
+    few = Spending(500, 48, test_shots=1, allocator="uniform", learner="ridge-loo")
     assert forecast("few", squeezed, y, folds, few).means[0] < exact - 0.1
 
 
@@ -170,9 +175,7 @@ def test_default_candidates_repeat_the_maps_as_a_scan_does():
     assert {c.settings["map"] for c in default_candidates(X, lambda x: None)} == {"as given"}
 
 
-def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, few_trees):
-    from io import StringIO
-
+def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, few_trees, capsys):
     from rich.console import Console
 
     from aqka.cli.init import print_check
@@ -185,9 +188,8 @@ def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, 
     def told(n_train):
         spending = Spending(10 * n_train * (n_train - 1) // 2, n_train, allocator="uniform")
         found = preflight(X, y, spending=spending, candidates=own_only(X))
-        console = Console(file=StringIO(), width=200)
-        print_check(found, console)
-        return found, console.file.getvalue()
+        print_check(found, Console(width=200))
+        return found, capsys.readouterr().out
 
     found, text = told(240)
     assert (found.n_train, found.n_train_given) == (40, 240)

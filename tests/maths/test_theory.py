@@ -23,7 +23,6 @@ from aqka.maths.theory import (
     derivative_bound,
     expected_unseen,
     geometric_difference,
-    higher_order_scale,
     lipschitz_constant,
     planted_ceiling,
     planted_support_size,
@@ -232,7 +231,7 @@ def test_the_higher_order_bias_scales_as_predicted():
     kernel = np.array([[1.0, 0.4, 0.2], [0.4, 1.0, 0.3], [0.2, 0.3, 1.0]])
     y, ridge = np.array([1.0, -1.0, 1.0]), 1.0
     few, many = (exact_remainder(kernel, y, ridge, s) for s in (40, 80))
-    scales = [higher_order_scale(np.full(3, s), ridge) for s in (40, 80)]
+    scales = [(3 / s) ** 2 / ridge**4 for s in (40, 80)]  # λ^-4 (Σ 1/s_p)², Props. 2 and 3
     # Both fall by 4 when the shots double (Prop. 3: B^-2).
     assert scales[0] / scales[1] == pytest.approx(4)
     assert few / many == pytest.approx(4, rel=0.1)

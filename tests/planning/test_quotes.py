@@ -4,21 +4,18 @@ import math
 
 import numpy as np
 import pytest
-from aqka.sessions.point_heads import PointHead
-from aqka.sessions.point_prediction import LOOKS
-from aqka.sessions.prediction import ROUNDS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aqka import CeilingError, InputError, Schedule, StatevectorBackend, quote
+from aqka import CeilingError, InputError, Schedule, StatevectorBackend, acquire, quote
 from aqka.backends.base import Workload
 from aqka.backends.circuits import zz_feature_map
 from aqka.core import OutcomeCounts
-from aqka.core.settings import choose_settings
+from aqka.designs import Pairs, Points, Settle
 from aqka.planning import Wish, make_ceiling
 from aqka.planning.device import HERON, Usage
 from aqka.planning.quotes import prediction_part
-from aqka.sessions import PointPrediction
+from aqka.sessions import Predicting
 from tests.planning.strategies import devices, schedules
 
 
@@ -32,7 +29,7 @@ def test_rounds_and_jobs_are_counted_as_they_are_submitted(shots, schedule, devi
         math.ceil(s / device.max_executions) for s in quoted.shots_per_round
     )
     assert quoted.queue_seconds == len(ends) * 3 * device.queued_job_seconds
-    parts = quoted.transpile_seconds + quoted.queue_seconds + quoted.qpu_seconds
+    parts = device.transpile_seconds + quoted.queue_seconds + quoted.qpu_seconds
     gaps = (len(ends) - 1) * quoted.classical_seconds
     assert quoted.wall_seconds == pytest.approx(parts + gaps)
     assert quoted.session_seconds == pytest.approx(quoted.qpu_seconds + gaps)
@@ -111,18 +108,13 @@ def test_a_calibration_is_part_of_the_training_budget_whatever_comes_on_top():
     assert made.part("predictions").shots == 10 * 100  # what a training point gets
     assert made.part("calibration").jobs == made.part("calibration").submissions == 1
     within = quote(20, 2600, wish=Wish(calibration_shots=600, design="points"))
-    assert (within.shots, within.total_shots) == (2000, 2600)
+    assert (within.shots, within.total.shots) == (2000, 2600)
 
 
 def test_predictions_of_points_are_quoted_with_the_rounds_that_they_take():
-    class Head(PointHead):
-        def decide(self, table, seed=0):
-            return np.zeros(table.n_points), np.ones(table.n_points)  # never settled
-
-        def kernel(self):
-            return np.eye(20)
-
-    session = PointPrediction(Head(np.array([0, 1]), 1.0, choose_settings(2, seed=0)), 10, 1000)
+    X = np.random.default_rng(0).uniform(0, 1, (20, 2))
+    head = acquire(StatevectorBackend(X), np.arange(20) % 2, 4000, design="points").fit()
+    session = Predicting(head, 10, 1000, stop=Settle(error_rate=1e-300))  # never settled
     while not session.done:
         plan = session.ask()
         rows = np.arange(len(plan))
@@ -181,7 +173,11 @@ def test_usage_on_a_backend_is_that_of_its_circuit_tiles_and_delay(design):
     simulated = Usage.on(StatevectorBackend(X), design, n_qubits=2)
     assert simulated == Usage(HERON, {"pairs": 65, "points": 38}[design], 1)
     part = prediction_part(100, design, usage)
-    assert part.submissions == {"pairs": ROUNDS, "points": LOOKS}[design] == part.jobs
+    assert (
+        part.submissions
+        == {"pairs": Pairs(), "points": Points()}[design].looks(Settle())
+        == part.jobs
+    )
     seconds = part.jobs * 2.0 + math.ceil(100 / 7) * usage.execution_seconds
     assert part.qpu_seconds == pytest.approx(seconds)
 

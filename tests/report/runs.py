@@ -19,14 +19,15 @@ HOSTILE_DIRECTORY = "'><img src=x onerror=alert(3)>"
 HOSTILE_TEXT = "\"'><script>alert(4)</script></title></style>--><b>&lt;{{ 7 * 7 }}{% raw %}"
 
 
-def with_quick_readout(text):
-    """The same study on pairs, with a readout that is cross-validated in no time."""
-    method = '[method]\ndesign = "pairs"\nallocator = "aqka"\nreadout = "ridge-kfold"\n'
+def with_quick_learner(text):
+    """The same study on pairs, with a learner that is cross-validated in no time."""
+    design = "" if "design = " in text else 'design = "pairs"\n'
+    method = f'[method]\n{design}allocator = "aqka"\nlearner = "ridge-kfold"\n'
     return text.replace("[method]\n", method)
 
 
 def finished_run(directory, text=None):
-    path = write_study(directory, with_quick_readout(text or small()))
+    path = write_study(directory, with_quick_learner(text or small()))
     carry_out(prepare(path), directory / "run")
     return directory / "run"
 
@@ -45,7 +46,7 @@ def hostile_run(base):
 
 def interrupted_run(directory):
     """A run that was stopped after its second round."""
-    path = write_study(directory, with_quick_readout(small()))
+    path = write_study(directory, with_quick_learner(small()))
     seen = []
 
     def stop():

@@ -6,7 +6,7 @@ import pytest
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
-from aqka.readouts import make_readout
+from aqka.learners import make_learner
 from aqka.report import rivals as module
 from aqka.report.rivals import ExactKernel, class_rivals, exact_kernel, plain_predictions
 from aqka.report.run_report import run_report
@@ -28,7 +28,7 @@ def test_the_exact_kernel_is_the_simulators(run):
     found = exact_kernel("zz", points.train, points.test, points.train_labels, svm=False, C=1.0)
     kernel = StatevectorBackend(points.train).kernel()
     block = StatevectorBackend(points.test, columns=points.train).kernel()
-    head = make_readout("ridge-loo").fit(KernelEstimate(kernel), Problem(points.train_labels))
+    head = make_learner("ridge-loo").fit(KernelEstimate(kernel), Problem(points.train_labels))
     assert np.array_equal(found.predicted, head.predict(block))
     assert found.n_trained == len(points.train)
 

@@ -15,7 +15,7 @@ from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from tests.conftest import make_kernel, make_labels
 from tests.report.helpers import words_by_question
-from tests.report.runs import finished_run, interrupted_run, with_quick_readout
+from tests.report.runs import finished_run, interrupted_run, with_quick_learner
 from tests.study.helpers import small, write_study
 
 
@@ -68,7 +68,7 @@ def test_predictions_that_are_still_to_begin_are_not_called_unsound(tmp_path, mo
     def stop(*_):
         raise KeyboardInterrupt
 
-    path = write_study(tmp_path, with_quick_readout(small()))
+    path = write_study(tmp_path, with_quick_learner(small()))
     with monkeypatch.context() as patch:
         patch.setattr("aqka.study.carry_out._predict", stop)
         with pytest.raises(KeyboardInterrupt):

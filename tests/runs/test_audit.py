@@ -13,7 +13,7 @@ from aqka import InputError, JobError, LedgerError, MatrixBackend, Problem, acqu
 from aqka._util.arrays import exact_sum
 from aqka.cli.ledger import list_entries
 from aqka.designs import PairEstimate
-from aqka.readouts import make_readout
+from aqka.learners import make_learner
 from aqka.runs import ledger
 from aqka.runs.audit import verify
 from aqka.runs.export import export, measurements, table_of
@@ -221,9 +221,9 @@ def test_readouts_on_the_recorded_table_equal_the_live_ones(tmp_path, allocator,
     assert (landmarks is None) == (session.landmarks is None)
     problem = Problem(Y, reading=reading)
     for name in ("ridge", "ridge-loo", "svm"):
-        readout = make_readout(name)
-        live = readout.fit(session.estimate(), problem).decision_function(KERNEL)
-        again = readout.fit(PairEstimate(table, problem, landmarks), problem).decision_function(
+        learner = make_learner(name)
+        live = learner.fit(session.estimate(), problem).decision_function(KERNEL)
+        again = learner.fit(PairEstimate(table, problem, landmarks), problem).decision_function(
             KERNEL
         )
         np.testing.assert_array_equal(again, live)

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from aqka import Schedule, StatevectorBackend, acquire
+from aqka import Points, Schedule, StatevectorBackend, acquire
 from aqka.runs.audit import verify
 from aqka.runs.export import calibration_of, point_table_of, table_of
 from aqka.runs.ledger import LEDGER_NAME, Ledger
@@ -78,9 +78,8 @@ def measure_points(directory):
             StatevectorBackend(POINTS),
             POINTS[:, 0] > 1.5,
             BUDGET,
-            "aqka-points",
-            design="points",
-            calibration_shots=CALIBRATION,
+            "aqka",
+            design=Points(calibration_shots=CALIBRATION),
             schedule=Schedule(rounds=ROUNDS),
             directory=directory,
         )

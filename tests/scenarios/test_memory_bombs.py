@@ -44,10 +44,9 @@ else:
 
 
 IMPORTS = {
-    "read_npz": "from aqka.study.tables import read_npz",
     "read_arrays": "from aqka.study._formats import read_arrays",
-    "read_parquet": "import pyarrow.compute, pyarrow.parquet\n"
-    "from aqka.study.tables import read_parquet",
+    "read_table": "import pyarrow.compute, pyarrow.parquet\n"
+    "from aqka.study.tables import read_table",
     "progress": "from aqka.study.progress import progress",
     "run_report": "from aqka.report.run_report import run_report",
     "table_of": "from aqka.runs.export import table_of",

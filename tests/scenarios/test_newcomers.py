@@ -8,7 +8,7 @@ import pytest
 
 from aqka import InputError
 from aqka.cli import app as cli
-from aqka.core.defaults import DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from aqka.study.new_study import example
@@ -159,7 +159,7 @@ def test_a_typo_gets_the_nearest_key_and_the_line():
         ("qubits = 2", "qubits = 2\nrange = [1.0, 1.0]", "range must rise"),
         ("rounds = 3", 'allocator = "aqa"', "Did you mean 'aqka'"),
         ("rounds = 3", 'allocator = "aqka-oracle"', "knows the true kernel"),
-        ("rounds = 3", 'readout = "svm"', "does not train the head 'ridge'"),
+        ("rounds = 3", 'learner = "svm"', "does not train the head 'ridge'"),
         ("rounds = 3", "ridge = nan", "finite number"),
         ("1200 shots", "many", "budget 'many' is not a finite number"),
         ("1200 shots", "5 mim", "Did you mean 'mi"),
@@ -239,10 +239,10 @@ def test_the_example_shows_every_key_with_its_true_default():
     assert f"# {default.range}." in text
     assert given.budget.test_shots == 100
     on = "\n".join(
-        line[2:] if line.startswith(("# target", "# features", "# readout", "# rate")) else line
+        line[2:] if line.startswith(("# target", "# features", "# learner", "# rate")) else line
         for line in text.splitlines()
     )
-    assert parse_study(on).method.readout == DEFAULT_READOUT
+    assert parse_study(on).method.learner == DEFAULT_LEARNER
     assert np.isclose(default.range[1], np.pi)
 
 

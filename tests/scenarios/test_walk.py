@@ -7,7 +7,7 @@ import pytest
 from aqka.cli import main
 from aqka.report import run_report
 from aqka.runs import ledger
-from aqka.study import carry_out, directory, progress, study_run
+from aqka.study import directory, quoting, store
 from tests.study.helpers import write_study
 
 
@@ -41,24 +41,48 @@ def calls(monkeypatch):
         return iter(read)
 
     monkeypatch.setattr(ledger.Ledger, "entries", counted_entries)
-    for module in (directory, progress, study_run):
+    for module in (directory, store):
         count(module, "load_study", "parsed")
-    count(carry_out, "quote", "quoted")
+    count(quoting, "quote", "quoted")
     count(run_report, "load_study_run", "read again")
     return seen
 
 
-def test_a_run_opens_audits_parses_and_quotes_once(tmp_path, monkeypatch, calls, capsys):
-    study = write_study(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["aqka", "run", str(study)])
+def give(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["aqka", *map(str, arguments)])
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 0
     assert "The report is in" in capsys.readouterr().out
-    by_kind = {kind: sorted(what for k, what in calls if k == kind) for kind, _ in calls}
+
+
+def grouped(calls):
+    return {kind: sorted(what for k, what in calls if k == kind) for kind, _ in calls}
+
+
+def test_a_run_opens_audits_parses_and_quotes_once(tmp_path, monkeypatch, calls, capsys):
+    give(monkeypatch, capsys, "run", write_study(tmp_path))
+    by_kind = grouped(calls)
     ledgers = ["predictions/ledger.sqlite", "run/ledger.sqlite"]
     assert by_kind["opened"] == ledgers  # the training's and the predictions', each once
     assert by_kind["audited"] == ledgers
     assert by_kind["parsed"] == ["study.toml"]
     assert len(by_kind["quoted"]) == 1
+    assert "read again" not in by_kind
+
+
+def test_a_resumed_run_reads_each_ledger_before_and_when_it_goes_on(
+    tmp_path, monkeypatch, calls, capsys
+):
+    give(monkeypatch, capsys, "run", write_study(tmp_path))
+    (tmp_path / "run" / "results.json").unlink()
+    calls.clear()
+    give(monkeypatch, capsys, "resume", tmp_path / "run")
+    by_kind = grouped(calls)
+    # Before the run is held, when its ledger is opened to write, and when it has ended.
+    assert {name: by_kind["audited"].count(name) for name in by_kind["audited"]} == {
+        "predictions/ledger.sqlite": 4,  # and to see that it ends as the training's says
+        "run/ledger.sqlite": 3,
+    }
+    assert by_kind["parsed"] == ["study.toml"]
     assert "read again" not in by_kind

@@ -11,7 +11,7 @@ import pytest
 from aqka.serve.server import RunServer
 from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
-from tests.report.runs import finished_run, hostile_run, interrupted_run, with_quick_readout
+from tests.report.runs import finished_run, hostile_run, interrupted_run, with_quick_learner
 from tests.study.helpers import PATIENCE, small, write_study
 
 KILLED = """
@@ -32,7 +32,7 @@ class RunInProgress:
     """A run in a thread of this process that ends a round only when it is told to."""
 
     def __init__(self, directory):
-        path = write_study(directory, with_quick_readout(small()))
+        path = write_study(directory, with_quick_learner(small()))
         self.directory = directory / "run"
         self._prepared, self._go = prepare(path), threading.Semaphore(0)
         self.ended_rounds = 0
@@ -88,7 +88,7 @@ def folder(tmp_path_factory):
     finished_run(base / "done")
     interrupted_run(base / "broken off")
     hostile_run(base / "hostile")
-    path = write_study(base / "killed", with_quick_readout(small()))
+    path = write_study(base / "killed", with_quick_learner(small()))
     command = [sys.executable, "-c", KILLED, path, base / "killed" / "run"]
     died = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
     assert died.returncode == -9, died.stderr.decode()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aqka import InputError, JobError, LedgerError, MatrixBackend, StatevectorBackend, acquire
 from aqka.designs import KernelEstimate, Never, Settle
 from aqka.insight import with_total_interval
-from aqka.readouts import FittedHead
+from aqka.learners import FittedHead
 from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.export import measurements, table_of

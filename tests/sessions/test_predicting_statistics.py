@@ -9,7 +9,7 @@ from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
-from aqka.readouts import make_readout
+from aqka.learners import make_learner
 from aqka.sessions import predict
 
 
@@ -59,17 +59,17 @@ def test_the_interval_covers_in_85_to_95_percent_with_allocation_and_stopping(na
     assert 0.85 <= coverage(found, head.decision_function(block)) <= 0.95
 
 
-def total_intervals(name, readout, shots, repetitions=200):
+def total_intervals(name, learner, shots, repetitions=200):
     """Return coverage by the total interval, where labels flip and where that is flagged."""
     task = TASKS[name]
-    exact = make_readout(readout).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
+    exact = make_learner(learner).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     found, flips, flagged = [], [], []
     for seed in range(repetitions):
         session = trained(task, shots, seed)
         backend = MatrixBackend(task.test_kernel, rectangular=True, seed=seed)
-        head, budget = session.fit(readout), 6 * task.test_kernel.size
+        head, budget = session.fit(learner), 6 * task.test_kernel.size
         got = predict(head, backend, budget, stop=Settle())  # of real targets, by their signs
-        got = with_total_interval(got, session, readout, repetitions=12, seed=seed)
+        got = with_total_interval(got, session, learner, repetitions=12, seed=seed)
         found.append((got.total_low, got.total_high))
         flips.append(got.labels != exact.predict(task.test_kernel))
         flagged.append(got.could_flip)
@@ -77,9 +77,9 @@ def total_intervals(name, readout, shots, repetitions=200):
     return coverage(found, truth), np.array(flips), np.array(flagged)
 
 
-@pytest.mark.parametrize(("name", "readout", "shots"), [("zz", "ridge", 16), ("zz", "svm", 16)])
-def test_the_total_interval_covers_the_same_readout_on_the_exact_kernel(name, readout, shots):
-    covered, flips, flagged = total_intervals(name, readout, shots)
+@pytest.mark.parametrize(("name", "learner", "shots"), [("zz", "ridge", 16), ("zz", "svm", 16)])
+def test_the_total_interval_covers_the_same_learner_on_the_exact_kernel(name, learner, shots):
+    covered, flips, flagged = total_intervals(name, learner, shots)
     assert covered >= 0.85
     assert flips.mean() > 0.1
     assert flagged[flips].mean() > 0.9

@@ -6,7 +6,7 @@ import pytest
 from aqka import InputError, MatrixBackend, Problem, Schedule, Training, acquire, allocator_names
 from aqka.allocators import make_allocator
 from aqka.core import FAIR, PAPER, PairTable, ShotPlan
-from aqka.readouts import make_readout
+from aqka.learners import make_learner
 from tests.conftest import make_kernel, make_labels
 
 
@@ -129,8 +129,8 @@ def test_a_head_predicts_the_labels_it_was_given(kernel):
     for classes in (["dog", "cat"], [0, 1], [False, True], [-1.0, 1.0]):
         y = np.array([classes[int(label)] for label in smooth])
         session = acquire(MatrixBackend(kernel), y, 10**6, "uniform", ridge=0.1)
-        for readout in ("ridge", "svm"):
-            np.testing.assert_array_equal(session.fit(readout).predict(kernel), y)
+        for learner in ("ridge", "svm"):
+            np.testing.assert_array_equal(session.fit(learner).predict(kernel), y)
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "x", None])
@@ -234,12 +234,12 @@ def test_landmarks_hold_when_a_round_is_cut(name, labels):
     assert session.table.total == 1000
 
 
-def test_fit_uses_the_default_readout_unless_one_is_named(kernel, labels):
+def test_fit_uses_the_default_learner_unless_one_is_named(kernel, labels):
     session = acquire(MatrixBackend(kernel), labels, 2000, reading="paper")
     np.testing.assert_array_equal(session.fit().alpha, session.fit("ridge-noise").alpha)
-    assert session.fit(session.problem.reading.readout).regularisation == 0.01
+    assert session.fit(session.problem.reading.learner).regularisation == 0.01
     assert session.fit("svm").regularisation == 5.0
-    named = make_readout("ridge-loo").fit(session.estimate(), session.problem)
+    named = make_learner("ridge-loo").fit(session.estimate(), session.problem)
     np.testing.assert_array_equal(session.fit("ridge-loo").alpha, named.alpha)
 
 

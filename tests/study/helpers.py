@@ -19,12 +19,13 @@ name = "{backend}"
 train = "{budget}"
 test_shots = {test_shots}
 [method]
+{design}
 rounds = {rounds}
 {method}
 """
 QUICK = """
 allocator = "aqka"
-readout = "ridge"
+learner = "ridge"
 """
 """For tests that carry a study out many times: nothing is averaged, in any round."""
 PATIENCE = 600  # seconds that a child may take, which on a quiet machine takes a few
@@ -32,7 +33,9 @@ PATIENCE = 600  # seconds that a child may take, which on a quiet machine takes 
 
 def small(**settings):
     defaults = {"backend": "statevector", "extra": "", "budget": "1200 shots", "method": ""}
-    return SMALL.format_map({**defaults, "rounds": 3, "test_shots": 20, **settings})
+    filled = {**defaults, "rounds": 3, "test_shots": 20, **settings}
+    design = "" if "design" in filled["method"] else 'design = "pairs"'
+    return SMALL.format_map({**filled, "design": design})
 
 
 def write_study(directory, text=None, **settings):

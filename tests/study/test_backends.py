@@ -150,8 +150,8 @@ def test_predictions_on_hardware_survive_a_crash_without_a_second_job(tmp_path, 
     path = write_study(tmp_path, **ON_A_SERVICE)
     accept, submitted = service.accept, []
 
-    def dying(tags, outcomes):
-        job = accept(tags, outcomes)
+    def dying(tags, *given):
+        job = accept(tags, *given)
         submitted.append(tags[0])
         if "predict" in tags[0]:
             raise Killed  # after the service took the job, before the ticket is stored
@@ -177,11 +177,11 @@ def test_lost_prediction_jobs_are_asked_for_again(tmp_path, monkeypatch):
     path = write_study(tmp_path, **ON_A_SERVICE)
     accept, lost = service.accept, []
 
-    def losing(tags, outcomes):
+    def losing(tags, *given):
         if "predict" in tags[0] and not lost:
             lost.append(tags[0])
             service.next_job = "ERROR"
-        return accept(tags, outcomes)
+        return accept(tags, *given)
 
     service.accept = losing
     with pytest.warns(RuntimeWarning, match="round 0 failed"):

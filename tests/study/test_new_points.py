@@ -16,7 +16,7 @@ from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
 from aqka.study.data import load_table
 from aqka.study.directory import prepare
-from aqka.study.method import problem_of, readout_of
+from aqka.study.method import learner_of, problem_of
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection
 from aqka.study.store import RunStore
@@ -87,7 +87,7 @@ def test_with_many_shots_labels_are_those_of_the_exact_kernel(run, moons):
     prepared = RunStore(run).prepared()
     problem = problem_of(prepared.study, prepared.points)
     table, landmarks = table_of(run)
-    head = readout_of(prepared.study).fit(table, problem, landmarks)
+    head = learner_of(prepared.study).fit(table, problem, landmarks)
     features = prepared.points.encoding.features(
         np.loadtxt(moons, delimiter=",", skiprows=1, usecols=(0, 1))
     )

@@ -72,8 +72,8 @@ def test_the_split_is_the_users_where_it_is_given(tmp_path, budget, train, predi
 def test_time_and_money_buy_everything_together(tmp_path):
     for budget in ('total = "60 s"', 'total = "$96"\nrate = 96.0'):
         quoted = study_quote(prepare(with_budget(tmp_path, budget)))
-        assert quoted.total_qpu_seconds <= 60
-        assert quoted.total_qpu_seconds > 60 - 2 * quoted.execution_seconds
+        assert quoted.total.qpu_seconds <= 60
+        assert quoted.total.qpu_seconds > 60 - 2 * quoted.execution_seconds
         assert quoted.part("predictions").shots > 1000
 
 

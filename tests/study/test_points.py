@@ -8,11 +8,11 @@ from qiskit import QuantumCircuit, qpy
 from qiskit.circuit import ParameterVector
 
 from aqka import QuantumRidgeClassifier
+from aqka.designs.point_kernels import point_kernel_names
 from aqka.errors import InputError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
 from aqka.runs.audit import verify
-from aqka.sessions import point_kernel_names
 from aqka.study import quoting
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.directory import prepare
@@ -97,6 +97,21 @@ def test_new_points_cost_what_training_points_did(run, tmp_path):
     np.testing.assert_array_equal(again.prediction.f, found.prediction.f)
 
 
+def test_new_points_as_json_name_their_classes(run, tmp_path, monkeypatch, capsys):
+    np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
+    code, out, _ = call(monkeypatch, capsys, "predict", run, tmp_path / "new.npz", "--json")
+    assert code == 0
+    assert json.loads(out)["classes"] == [0, 1]
+
+
+@pytest.mark.parametrize(("budget", "predictions"), [("test_shots = 7", 70), ("", 1000)])
+def test_test_shots_are_those_of_a_test_point(tmp_path, budget, predictions):
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace("[method]", f"{budget}\n[method]"))
+    quoted = quoting.make_offer(prepare(path)).quoted
+    assert quoting.prediction_shots(quoted) == predictions  # by default as a training point's
+
+
 def test_a_run_that_only_trained_predicts_with_what_a_training_point_got(tmp_path):
     path = write(tmp_path)
     path.write_text(path.read_text().replace("[method]", "test_shots = 0\n[method]"))
@@ -114,7 +129,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, run):
     def stop():
         raise Stopped
 
-    extra = 'allocator = "aqka-points"'
+    extra = 'allocator = "aqka"'
     whole = tmp_path / "whole"
     carry_out(prepare(write(tmp_path, extra=extra)), whole)
     cut = tmp_path / "cut"
@@ -141,7 +156,7 @@ def test_auto_chooses_before_the_first_shot_and_stays_with_it(tmp_path, monkeypa
     def refuse(*arguments):
         raise AssertionError("a begun run must not choose again")
 
-    monkeypatch.setattr(quoting, "choose_design", refuse)
+    monkeypatch.setattr(quoting, "better_design_of", refuse)
     resume(RunStore(directory))
     again = json.loads((directory / "results.json").read_text())
     assert again["design_reason"] == found["design_reason"]

@@ -14,11 +14,11 @@ from aqka._util.files import as_json, write_atomically
 from aqka._util.optional import EXTRAS, examine
 from aqka.cli import app as cli
 from aqka.cli._tables import progress_rows
-from aqka.errors import InputError, LedgerError
+from aqka.errors import CancelledError, InputError, LedgerError
 from aqka.study import data
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.data import BUILT_IN, encode, load_table
-from aqka.study.directory import prepare, write_run
+from aqka.study.directory import prepare
 from aqka.study.new_study import example
 from aqka.study.progress import progress
 from aqka.study.quoting import stored_quote
@@ -136,7 +136,7 @@ def test_a_run_from_python_has_a_status_too(tmp_path):
 
 @pytest.mark.parametrize("source", ["moons", "iris"])
 def test_the_svm_head_runs(tmp_path, source):
-    text = small().replace("rounds = 3", 'readout = "svm"\nallocator = "aqka-svm"')
+    text = small().replace("rounds = 3", 'learner = "svm"\nallocator = "aqka-svm"')
     text = text.replace('"moons"', f'"{source}"').replace("train = 12", "train = 24")
     done = carry_out(prepare(write_study(tmp_path, text)), tmp_path / "run")
     assert done.results["results"]["regularisation"] == 5.0  # C, not a ridge
@@ -237,9 +237,9 @@ def test_a_backend_that_fails_for_good_ends_with_code_4(tmp_path, monkeypatch, c
     monkeypatch.setattr("aqka.study.backends.ibm_device", lambda _: service)
     accept = service.accept
 
-    def failing(tags, outcomes):
+    def failing(*given):
         service.next_job = "ERROR"
-        return accept(tags, outcomes)
+        return accept(*given)
 
     service.accept = failing
     path = write_study(tmp_path, backend="ibm", extra='device = "ibm_x"', budget="100 shots")
@@ -356,24 +356,35 @@ def test_a_full_disk_at_the_end_loses_no_shot(tmp_path, monkeypatch):
     assert found["results"]["shots"] == 1200
 
 
+def test_resume_writes_the_report_that_a_kill_prevented(tmp_path, monkeypatch, capsys):
+    run = tmp_path / "run"
+    carry_out(prepare(write_study(tmp_path)), run)
+    assert not (run / "report.html").exists()
+    code, shown = call(monkeypatch, capsys, "resume", run)
+    assert (code, "is finished" in shown.out) == (0, True)
+    written = (run / "report.html").stat().st_mtime_ns
+    call(monkeypatch, capsys, "resume", run)
+    assert (run / "report.html").stat().st_mtime_ns == written
+
+
 def test_the_documented_example_is_the_one_that_is_written():
     page = (ROOT / "docs" / "reference" / "study.md").read_text()
     assert page.split("```toml\n")[1].split("```")[0] == example()
 
 
-def test_a_ledger_left_in_the_middle_of_a_write_is_mended_by_resume(tmp_path, monkeypatch, capsys):
-    """A process dies with a rollback journal open, as one can while it makes its ledger."""
-    run = tmp_path / "run"
-    write_run(prepare(write_study(tmp_path)), run, {})
-    code = (
-        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
-        "c.execute('PRAGMA cache_size = 1'); c.execute('BEGIN'); c.execute('CREATE TABLE u (x)'); "
-        "c.executemany('INSERT INTO u VALUES (?)', [('y' * 900,)] * 200); os._exit(9)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(run / "ledger.sqlite")], check=False)
-    assert (run / "ledger.sqlite-journal").exists()
-    with pytest.raises(LedgerError, match="resume the run, which mends it"):
-        progress(run)
-    code, shown = call(monkeypatch, capsys, "resume", run)
-    assert code == 0, shown.err
-    assert progress(run).state == "finished"
+def test_lost_predictions_are_not_taken_for_predictions_that_have_not_begun(tmp_path, monkeypatch):
+    looks = []
+
+    def after_a_round(directory):
+        begun = (directory / "predictions" / "ledger.sqlite").exists()
+        looks.extend([1] if begun else [])
+        return [] if len(looks) > 2 else None
+
+    monkeypatch.setattr("aqka.study.carry_out.cancelled_jobs", after_a_round)
+    with pytest.raises(CancelledError):
+        carry_out(prepare(write_study(tmp_path)), tmp_path / "run")
+    assert progress(tmp_path / "run").prediction_shots > 0
+    for file in (tmp_path / "run" / "predictions").glob("ledger.sqlite*"):
+        file.unlink()
+    with pytest.raises(LedgerError, match=r"its end is lost, with shots that were paid for"):
+        progress(tmp_path / "run")

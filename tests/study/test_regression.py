@@ -186,7 +186,7 @@ def test_built_in_data_say_which_task_they_are_for(tmp_path):
 
 
 def test_mistakes_are_told(tmp_path):
-    text = STUDY.replace("[method]\n", '[method]\nreadout = "svm"\n')
+    text = STUDY.replace("[method]\n", '[method]\nlearner = "svm"\n')
     with pytest.raises(InputError, match="'svm' is for classes"):
         parse_study(text)
     write_csv(tmp_path / "houses.csv", ["house", "size", "price"], [[k, k, "dear"] for k in "1234"])

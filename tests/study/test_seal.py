@@ -24,7 +24,7 @@ from tests.study.helpers import small, write_study
 HEAD = head_path(Path(LEDGER_NAME)).name
 LEDGER_FILES = (LEDGER_NAME, HEAD)
 COMMANDS = ("status", "report", "resume", "predict")
-QUICK = small(budget="300 shots", rounds=2).replace("[method]", '[method]\nreadout = "ridge"')
+QUICK = small(budget="300 shots", rounds=2).replace("[method]", '[method]\nlearner = "ridge"')
 LEFT_BEHIND = (".lock", "-shm", "-wal")  # by a reader, and without content
 
 

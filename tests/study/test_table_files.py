@@ -118,3 +118,15 @@ def test_a_label_of_an_impossible_code_is_refused(tmp_path):
     np.savez(tmp_path / "data.npz", X=np.zeros((4, 1)), y=y)
     with pytest.raises(InputError, match="a text holds the code 0x110000, which is no character"):
         read_table(tmp_path / "data.npz", None, None)
+
+
+def test_gaps_are_kept_where_they_may_be_filled(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,z,label\n1,2,a\n,NA,b\n3,?,a\n4,5,b\n")
+    with pytest.raises(InputError, match=r"line 3: column 'x' is empty.*data\.missing = 'median'"):
+        read_table(path, "label", None)
+    found = read_table(path, "label", None, gaps=True)
+    assert np.isnan(found.X).tolist() == [[False, False], [True, True], [False, True], [False] * 2]
+    path.write_text("x,z,label\n1,,a\n2,,b\n3,,a\n4,,b\n")
+    with pytest.raises(InputError, match="column 'z' has no value at all"):
+        read_table(path, "label", None, gaps=True)

@@ -242,7 +242,7 @@ def test_ibms_options_reach_its_service(tmp_path, monkeypatch):
     monkeypatch.setattr(qiskit_ibm_runtime, "QiskitRuntimeService", Service)
     monkeypatch.setattr(runtime, "_service_of", service_of)
     prepared = prepare(write(tmp_path, "ibm", OPTIONS))
-    made = backends.make_backends(prepared.study.backend, prepared.points, prepared.circuit)
+    made = backends.make_backends(prepared)
     with made:
         assert [mode.name for mode in service.modes] == ["batch"]
     assert asked["account"] == {"name": "work"}

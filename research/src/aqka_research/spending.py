@@ -12,8 +12,8 @@ from aqka.backends import Backend, MatrixBackend
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task
 from aqka.designs import KernelEstimate
+from aqka.learners import labels_of, make_learner
 from aqka.maths.metrics import balanced_accuracy
-from aqka.readouts import labels_of, make_readout
 from aqka.sessions import Training, acquire
 from aqka_research.paper_arms import arm_as_read
 from aqka_research.paper_reading import PaperReading, is_reading
@@ -35,21 +35,21 @@ def all_rows(
     protocol: str,
     seed: int,
     backend: Backend | None = None,
-    readout: str | None = None,
+    learner: str | None = None,
 ) -> list[Row]:
     """Return a row for every method and budget.
 
     ``methods`` are allocators' names, or allocators by the name that results give them. Shots
-    run on ``backend``, or else on the task's exact kernel; heads are the ``readout``'s, or else
+    run on ``backend``, or else on the task's exact kernel; heads are the ``learner``'s, or else
     the protocol's.
     """
     chosen = methods if isinstance(methods, Mapping) else {name: name for name in methods}
-    exact = exact_decision(task, readout)
+    exact = exact_decision(task, learner)
     rows = []
     for name, method in chosen.items():
         for budget in budgets:
             session = spend(task, method, budget, protocol, seed, backend=backend)
-            row = session_row(task, session, exact, readout)
+            row = session_row(task, session, exact, learner)
             rows.append(row | {"method": name, "budget": budget})
     return rows
 
@@ -61,14 +61,14 @@ def rows_per_pair(
     protocol: str,
     seed: int,
     backend: Backend | None = None,
-    readout: str | None = None,
+    learner: str | None = None,
 ) -> list[Row]:
     """Return a row for every method and budget, the budgets in shots per pair.
 
     Pairs are counted as the paper does, with the diagonal, under both protocols.
     """
     budgets = {round(ratio * n_pairs(len(task.y))): ratio for ratio in ratios}
-    rows = all_rows(task, methods, list(budgets), protocol, seed, backend, readout)
+    rows = all_rows(task, methods, list(budgets), protocol, seed, backend, learner)
     return [row | {"shots_per_pair": budgets[row["budget"]]} for row in rows]
 
 
@@ -112,14 +112,14 @@ def spend(
 
 
 def session_row(
-    task: Task, session: Training, exact: FloatArray, readout: str | None = None
+    task: Task, session: Training, exact: FloatArray, learner: str | None = None
 ) -> Row:
     """Return how well the session's head does on the test points, and what share of pairs it saw.
 
     ``exact`` is the decision function without shot noise (:func:`exact_decision`); the mean
     squared error and the correlation are against it.
     """
-    name = readout or session.problem.reading.readout
+    name = learner or session.problem.reading.learner
 
     def make() -> Row:
         head = session.fit(name)
@@ -142,25 +142,25 @@ def decision_row(task: Task, decision: FloatArray, exact: FloatArray) -> Row:
 
 
 @lru_cache(maxsize=4)
-def exact_decision(task: Task, readout: str | None = None) -> FloatArray:
-    """Return f on the exact kernel at the test points: of a readout, or of the task's own ridge."""
-    if readout is not None:
-        head = make_readout(readout).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
+def exact_decision(task: Task, learner: str | None = None) -> FloatArray:
+    """Return f on the exact kernel at the test points: of a learner, or of the task's own ridge."""
+    if learner is not None:
+        head = make_learner(learner).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
         return np.asarray(head.decision_function(task.test_kernel))
     alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
     return np.asarray(task.test_kernel @ alpha)
 
 
-def baseline_rows(task: Task, protocol: str, readout: str | None = None) -> list[Row]:
+def baseline_rows(task: Task, protocol: str, learner: str | None = None) -> list[Row]:
     """Return what the protocol's head does on the exact kernel, and what no learning does."""
-    row = _exact_row(task, readout or reading_of(protocol).readout, readout)
+    row = _exact_row(task, learner or reading_of(protocol).learner, learner)
     nothing = {"accuracy": task.majority_accuracy, "balanced_accuracy": 0.5, "correlation": 0.0}
     return [{"method": EXACT} | row, {"method": MAJORITY} | nothing]
 
 
 @lru_cache(maxsize=4)
-def _exact_row(task: Task, fitted: str, readout: str | None) -> Row:
-    """Return how well a readout does on the exact kernel."""
-    head = make_readout(fitted).fit(KernelEstimate(task.kernel), Problem(task.y, ridge=task.ridge))
+def _exact_row(task: Task, fitted: str, learner: str | None) -> Row:
+    """Return how well a learner does on the exact kernel."""
+    head = make_learner(fitted).fit(KernelEstimate(task.kernel), Problem(task.y, ridge=task.ridge))
     decision = head.decision_function(task.test_kernel)
-    return decision_row(task, decision, exact_decision(task, readout))
+    return decision_row(task, decision, exact_decision(task, learner))

@@ -10,9 +10,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from aqka._util.colours import BLACK, BLUE, GREEN, GREY, NOTE, ORANGE, PURPLE, SKY, VERMILION
-from aqka.demo.figures import METHODS
+from aqka.demo.figures import METHODS as DEMO_METHODS
 from aqka_research.results import Estimate, Results
 
+METHODS: dict[str, dict[str, Any]] = DEMO_METHODS | {
+    "random": {"color": GREY, "marker": "s"},
+    "bernoulli": {"color": SKY, "marker": "^"},
+    "aqka, no floor": {"color": ORANGE, "marker": "D", "ls": ":"},
+    "aqka-oracle, no floor": {"color": SKY, "marker": "X", "ls": ":"},
+    "multinomial": {"color": VERMILION, "marker": "d", "ls": "--"},
+    "multinomial-oracle": {"color": BLUE, "marker": "x", "ls": "--"},
+    "nystrom-leverage": {"color": ORANGE, "marker": ">", "ls": "--"},
+    "aqka-svm": {"color": VERMILION, "marker": "p", "ls": ":"},
+    "aqka-svm-soft": {"color": BLUE, "marker": "h", "ls": ":"},
+}
+"""Each method looks the same in every figure."""
 COLOURS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 """For curves that are not methods."""
 

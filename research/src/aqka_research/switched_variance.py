@@ -37,7 +37,7 @@ class SwitchedVariance(Reading):
             reading.name,
             counted.diagonal,
             counted.unseen,
-            counted.readout,
+            counted.learner,
             reading.variance,
             reading.unseen,
         )

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.statevector import zz_kernel, zz_states
-from aqka.demo.tasks import Task, labelled_task, plant, split_and_scale
+from aqka.demo.tasks import Task, labelled_task, plant, split_points
 
 
 def planted_zz(
@@ -77,8 +77,8 @@ def breast_cancer_rbf(
     from sklearn.preprocessing import StandardScaler
 
     features, labels = load_breast_cancer(return_X_y=True)
-    split = split_and_scale(features, labels == 1, (StandardScaler(),), n_train, n_test, seed)
-    return labelled_task("breast cancer, RBF kernel", _rbf(0.02), split, ridge)
+    split = split_points(features, labels == 1, n_train, n_test, seed)
+    return labelled_task("breast cancer, RBF kernel", _rbf(0.02), split, [StandardScaler()], ridge)
 
 
 def digits_rbf(
@@ -101,10 +101,9 @@ def digits_rbf(
     features, labels = load_digits(return_X_y=True)
     chosen = np.isin(labels, (first, second))
     steps = (StandardScaler(), PCA(16, random_state=0))
-    split = split_and_scale(
-        features[chosen], labels[chosen] == second, steps, n_train, n_test, seed
-    )
-    return labelled_task(f"digits {first} and {second}, RBF kernel", _rbf(0.05), split, ridge)
+    split = split_points(features[chosen], labels[chosen] == second, n_train, n_test, seed)
+    name = f"digits {first} and {second}, RBF kernel"
+    return labelled_task(name, _rbf(0.05), split, steps, ridge)
 
 
 def _rbf(gamma: float) -> Callable[..., FloatArray]:

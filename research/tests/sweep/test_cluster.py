@@ -14,7 +14,7 @@ from aqka.core.settings import choose_settings
 from aqka.designs import Fidelity, Points, StateFits, state_fits
 from aqka.errors import InputError
 from aqka.estimates import states
-from aqka.readouts import make_readout
+from aqka.learners import make_learner
 from aqka_research.sweep.cells import run_cells
 from aqka_research.sweep.store import to_json
 from research.tests.sweep import cell_functions
@@ -86,7 +86,7 @@ def test_states_of_points_are_fitted_there_too(cluster, monkeypatch):
     problem = Problem(np.tile([0, 1], 20))
     on_cluster = StateFits(scheduler=cluster.scheduler_address)
     far, near = (
-        make_readout("ridge-loo").fit(
+        make_learner("ridge-loo").fit(
             Points(Fidelity(fit_states=how)).read(table, problem), problem
         )
         for how in (on_cluster, states.fit_states)

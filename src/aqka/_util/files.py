@@ -1,18 +1,23 @@
 """Files: bounded reads of what somebody else named, one atomic write, one lock."""
 
+import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from filelock import FileLock, Timeout
 
-from aqka._util.drafts import open_draft, remove_dead_drafts
 from aqka._util.text import inert
 from aqka.errors import InputError
+
+LOCK_LIST = Path("/proc/locks")
+OLD_SECONDS = 3600.0  # a file is written within seconds
 
 
 def inside(base: Path, name: str, what: str) -> Path:
@@ -91,10 +96,12 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 
     At every instant the old or the new content is there, complete.
     """
-    remove_dead_drafts(path)
-    stream, draft = open_draft(path)
+    prefix = f".aqka-draft-{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}-"
+    _remove_old_drafts(path.parent, prefix)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)
+    draft = Path(name)
     try:
-        with stream:
+        with os.fdopen(handle, "wb") as stream:
             os.fchmod(stream.fileno(), 0o644)  # as the ledger beside it
             yield stream
             stream.flush()
@@ -106,6 +113,16 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
     sync(path.parent)
 
 
+def _remove_old_drafts(directory: Path, prefix: str) -> None:
+    """Remove the drafts that killed writers left, once they are too old to be in use."""
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.startswith(prefix):
+                with suppress(OSError):
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > OLD_SECONDS:
+                        os.unlink(entry.path)
+
+
 def sync(path: Path) -> None:
     """Write a file to the disk, or in a directory what was renamed."""
     handle = os.open(path, os.O_RDONLY)
@@ -113,6 +130,20 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def any_locked(paths: Iterable[Path]) -> bool | None:
+    """Return whether a process holds a lock on one of the files; None where it is not known.
+
+    The kernel's list is read: to try a lock could make a process fail that takes it now.
+    """
+    try:
+        held = set(LOCK_LIST.read_text().split())
+        status = [path.stat() for path in paths if path.exists()]
+    except OSError:
+        return None
+    devices = [(os.major(one.st_dev), os.minor(one.st_dev), one.st_ino) for one in status]
+    return any(f"{major:02x}:{minor:02x}:{inode}" in held for major, minor, inode in devices)
 
 
 class AlreadyHeldError(Exception):

@@ -1,4 +1,4 @@
-"""Finds allocators and readouts by their class's name: adding one is adding a class."""
+"""Finds allocators and learners by their class's name: adding one is adding a class."""
 
 import pkgutil
 import re

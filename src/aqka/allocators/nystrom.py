@@ -88,7 +88,7 @@ class NystromLeverage(Nystrom):
 class Hybrid(Nystrom):
     """Landmarks by the row sums of |ĝ|, sensitivity fill within their block (Appendix C.11).
 
-    The readout keeps what was measured in the block and reconstructs the rest.
+    The learner keeps what was measured in the block and reconstructs the rest.
     """
 
     ledger_name: ClassVar[str] = "hybrid"

@@ -12,17 +12,17 @@ from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.pairs import PairTable
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
+from aqka.learners.ridge_noise import ridge_above_noise
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts.ridge_noise import ridge_above_noise
 
 
 @dataclass(frozen=True)
 class Predictive(TargetFill):
     """Half of the shots ∝ sqrt(G k(1-k)), the variance of the predictions; half uniform.
 
-    The coefficients and the ridge are those of the ``ridge-noise`` readout: at the paper's tiny
-    ridge the sensitivities follow noise that the readout will filter out.
+    The coefficients and the ridge are those of the ``ridge-noise`` learner: at the paper's tiny
+    ridge the sensitivities follow noise that the learner will filter out.
     """
 
     ledger_name: ClassVar[str] = "predictive"

@@ -49,8 +49,8 @@ def _whole_bill(quote: Quote) -> Table:
         table.add_column(heading, justify="left" if heading == "part" else "right", no_wrap=True)
     per_second = None if quote.cost is None else quote.cost / quote.qpu_seconds
     parts = [("training", quote.shots, quote.jobs, quote.qpu_seconds)]
-    parts += [(part.name, part.shots, part.jobs, part.qpu_seconds) for part in quote.parts]
-    parts.append(("in all", quote.total_shots, quote.total_jobs, quote.total_qpu_seconds))
+    for part in (*quote.parts, quote.total):
+        parts.append((part.name, part.shots, part.jobs, part.qpu_seconds))
     for name, shots, jobs, seconds in parts:
         cost = "–" if per_second is None else f"{per_second * seconds:,.2f} {quote.currency}"
         table.add_row(name, f"{shots:,}", f"{jobs:,}", duration(seconds), cost.strip())
@@ -88,7 +88,7 @@ def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tu
         (
             "wall time",
             duration(quote.wall_seconds),
-            f"transpile once ({duration(quote.transpile_seconds)}) + queue + QPU + classical",
+            f"transpile once ({duration(device.transpile_seconds)}) + queue + QPU + classical",
         ),
         ("session time", duration(quote.session_seconds), "QPU + classical: billed in a session"),
     ]

@@ -11,10 +11,10 @@ from aqka.demo.paper import ALLOCATORS, READINGS, TABLE_SHOTS_PER_PAIR, Demo
 from aqka.planning.budget import duration
 
 NOTE = (
-    "Test accuracy ± standard error. Fixed ridge: the paper's readout, diagonal measured. "
-    "Tuned ridge: the same cross-validated readout for all, diagonal known.\n"
+    "Test accuracy ± standard error. Fixed ridge: the paper's learner, diagonal measured. "
+    "Tuned ridge: the same cross-validated learner for all, diagonal known.\n"
     "A small fixed ridge does not damp the shot noise that the inverse amplifies, so accuracy "
-    "can fall as shots grow;\nnystrom and hybrid reconstruct with it even where the readout is "
+    "can fall as shots grow;\nnystrom and hybrid reconstruct with it even where the learner is "
     "tuned."
 )
 

@@ -42,8 +42,8 @@ def describe_quote(quote: "Quote") -> str:
         cost = f", {quote.total_cost:,.2f} {quote.currency}".rstrip()
     parts = "".join(f", {part.shots:,} for {part.name}" for part in quote.parts)
     return (
-        f"at most {quote.total_shots:,} shots ({quote.shots:,} for training{parts}) in "
-        f"{quote.total_jobs:,} jobs, about {duration(quote.total_qpu_seconds)} of QPU time{cost}"
+        f"at most {quote.total.shots:,} shots ({quote.shots:,} for training{parts}) in "
+        f"{quote.total.jobs:,} jobs, about {duration(quote.total.qpu_seconds)} of QPU time{cost}"
     )
 
 

@@ -50,7 +50,8 @@ def plan(
     check_device_name(prepared.study.backend)
     prepared = replace(prepared, study=_changed(prepared.study, budget, rate))
     found = better_design_of(prepared)
-    made = study_quote(settle_design(prepared, asdict(found)), device=device, queue=queue)
+    settled = settle_design(prepared, {"design": found.design.name, "design_reason": found.reason})
+    made = study_quote(settled, device=device, queue=queue)
     show_quote(made, prepared.study.budget.rate, device, as_json, found)
 
 
@@ -78,7 +79,9 @@ def show_quote(
 
     if as_json:
         names = ("submissions", "jobs", "executions")
-        derived = {name: getattr(quote, name) for name in names} | {"total": quote.totals()}
+        total = asdict(quote.total)
+        total |= {"wall_seconds": quote.total_wall_seconds, "cost": quote.total_cost}
+        derived = {name: getattr(quote, name) for name in names} | {"total": total}
         model = {"device": asdict(device), "sources": device.sources}
         better = {} if found is None else {"design": found.design.name, "reason": found.reason}
         designs = {"better": better} if better else {}

@@ -19,6 +19,7 @@ class Plan(ABC):
     """Rows with shots; what a row measures, and what comes back for it, a subclass says."""
 
     shots: IntArray
+    landmarks: "Landmarks | None" = None
     ROWS: ClassVar[tuple[str, ...]]
     """Columns that say what a row measures."""
 
@@ -108,7 +109,7 @@ class ShotPlan(Plan):
     shots
         Shots for each pair.
     landmarks
-        Set by allocators whose readout reconstructs unmeasured entries.
+        Set by allocators whose learner reconstructs unmeasured entries.
 
     Examples
     --------

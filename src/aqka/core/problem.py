@@ -108,7 +108,7 @@ class Problem:
     ridge
         Ridge λ of the kernel ridge regression whose loss the sensitivities follow.
     C
-        Box of the SVM dual, for the SVM allocators and readout.
+        Box of the SVM dual, for the SVM allocators and learner.
     reading
         ``"fair"``, ``"paper"`` or a :class:`~aqka.core.Reading`.
     true_kernel
@@ -166,7 +166,7 @@ class Problem:
         if not self.has_classes:
             raise InputError(
                 "this head needs two classes, but y holds real-valued targets; "
-                "use a ridge allocator or readout, or pass the signs of y."
+                "use a ridge allocator or learner, or pass the signs of y."
             )
         return self.outputs
 

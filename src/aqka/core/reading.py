@@ -22,17 +22,17 @@ class Reading:
         Whether K_ii costs shots; see :class:`~aqka.core.PairTable`.
     unseen
         What a pair without shots reads: ``"zero"``, or the ``"mean"`` of the seen pairs.
-    readout
-        The readout that an experiment reads its runs by.
+    learner
+        The learner that an experiment reads its runs by.
     """
 
     name: str
     diagonal: Diagonal
     unseen: Literal["zero", "mean"]
-    readout: str
+    learner: str
 
     def __post_init__(self) -> None:
-        """Check the two choices; a readout is looked up when it is needed."""
+        """Check the two choices; a learner is looked up when it is needed."""
         for name, known in (("diagonal", ("known", "measured")), ("unseen", ("zero", "mean"))):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
@@ -41,7 +41,7 @@ class Reading:
         """Return the settings as ledgers write them; tags depend on this text."""
         return (
             f"Reading(name={self.name!r}, diagonal={self.diagonal!r}, unseen={self.unseen!r}, "
-            f"readout={self.readout!r})"
+            f"learner={self.learner!r})"
         )
 
     def kernel(self, table: PairTable) -> FloatArray:
@@ -70,8 +70,8 @@ class Reading:
         return np.where(diagonal, 1.0, mean)
 
 
-PAPER = Reading("paper", diagonal="measured", unseen="zero", readout="ridge")
-FAIR = Reading("fair", diagonal="known", unseen="mean", readout="ridge-kfold")
+PAPER = Reading("paper", diagonal="measured", unseen="zero", learner="ridge")
+FAIR = Reading("fair", diagonal="known", unseen="mean", learner="ridge-kfold")
 
 
 def as_reading(reading: "str | Reading") -> Reading:

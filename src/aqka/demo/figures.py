@@ -27,21 +27,12 @@ from aqka.planning.budget import duration
 
 METHODS: dict[str, dict[str, Any]] = {
     "uniform": {"color": BLACK, "marker": "o"},
-    "random": {"color": GREY, "marker": "s"},
-    "bernoulli": {"color": SKY, "marker": "^"},
     "leverage": {"color": GREEN, "marker": "v"},
     "aqka": {"color": VERMILION, "marker": "D"},
     "aqka-oracle": {"color": BLUE, "marker": "X"},
-    "aqka, no floor": {"color": ORANGE, "marker": "D", "ls": ":"},
-    "aqka-oracle, no floor": {"color": SKY, "marker": "X", "ls": ":"},
-    "multinomial": {"color": VERMILION, "marker": "d", "ls": "--"},
-    "multinomial-oracle": {"color": BLUE, "marker": "x", "ls": "--"},
     "shofar": {"color": PURPLE, "marker": "P"},
     "nystrom": {"color": ORANGE, "marker": "<"},
-    "nystrom-leverage": {"color": ORANGE, "marker": ">", "ls": "--"},
     "hybrid": {"color": SKY, "marker": "*", "ls": "--"},
-    "aqka-svm": {"color": VERMILION, "marker": "p", "ls": ":"},
-    "aqka-svm-soft": {"color": BLUE, "marker": "h", "ls": ":"},
 }
 """Each method looks the same in every figure."""
 
@@ -142,7 +133,7 @@ def _draw_curves(axes: Axes, demo: Demo, task: str) -> None:
     axes.minorticks_off()
     axes.set_xlabel("budget, shots per pair")
     axes.set_ylabel("test accuracy")
-    axes.set_title(f"{task}: same tuned readout for all", fontsize=10)
+    axes.set_title(f"{task}: same tuned learner for all", fontsize=10)
 
 
 def _draw_heatmap(axes: Axes, demo: Demo, name: str, largest: float) -> mpl.image.AxesImage:

@@ -1,7 +1,7 @@
 """The demo: Iris end to end, the usual way beside points on tiles, and what each would cost."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from aqka._util.arrays import FloatArray
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.designs import Fidelity, KernelEstimate, Points
+from aqka.learners import labels_of, make_learner
 from aqka.planning.budget import IBM_LIST_PRICES, price
 from aqka.planning.device import HERON
 from aqka.planning.split import zz_depth
-from aqka.readouts import labels_of, make_readout
 from aqka.sessions import acquire, predict
 
 TRAIN, QUBITS = 100, 4
@@ -29,18 +29,10 @@ SEED = 1000  # of the first split; nothing was chosen on these splits
 
 @dataclass(frozen=True)
 class Bill:
-    """What training and predictions cost together.
-
-    Attributes
-    ----------
-    shots, executions, jobs
-        Counts; an execution with tiles gives many shots.
-    seconds, cost
-        QPU time, and its price at IBM's list price, pay as you go.
-    """
+    """What training and predictions cost together, at IBM's list price, pay as you go."""
 
     shots: int
-    executions: int
+    executions: int  # with tiles, many shots each
     jobs: int
     seconds: float
     cost: float
@@ -87,18 +79,13 @@ class IrisDemo:
     def bill(self, way: str, shots: int) -> Bill:
         """Return the mean bill over splits."""
         bills = [run.bill for run in self.runs if (run.way, run.shots) == (way, shots)]
-        return Bill(
-            *(round(float(np.mean([getattr(b, name) for b in bills]))) for name in _COUNTS),
-            *(float(np.mean([getattr(b, name) for b in bills])) for name in ("seconds", "cost")),
-        )
+        shots_used, executions, jobs, seconds, cost = np.mean([astuple(b) for b in bills], axis=0)
+        return Bill(round(shots_used), round(executions), round(jobs), float(seconds), float(cost))
 
     def enough(self, way: str) -> int | None:
         """Return the fewest shots that are as good as the exact kernel; None if none are."""
         goal = float(np.mean(self.exact)) - NEAR
         return next((s for s in self.levels(way) if self.mean(way, s)[0] >= goal), None)
-
-
-_COUNTS = ("shots", "executions", "jobs")
 
 
 def count_runs(seeds: int) -> int:
@@ -113,40 +100,49 @@ def run_iris(seeds: int, on_run: Callable[[IrisRun], None]) -> IrisDemo:
     from sklearn.preprocessing import minmax_scale
     from sklearn.svm import SVC
 
-    X, y = load_iris(return_X_y=True)
-    angles = minmax_scale(X, RANGE)
+    data, labels = load_iris(return_X_y=True)
+    angles = minmax_scale(data, RANGE)
     demo = IrisDemo()
+    ways = [(PAIRS, shots, _by_pairs) for shots in PAIR_SHOTS]
+    ways += [(POINTS, shots, _by_points) for shots in POINT_SHOTS]
     for seed in range(SEED, SEED + seeds):
-        train, new = train_test_split(
-            np.arange(len(y)), train_size=TRAIN, stratify=y, random_state=seed
+        train_data, new_data, X, new, y, truth = train_test_split(
+            data, angles, labels, train_size=TRAIN, stratify=labels, random_state=seed
         )
-        split = _Split(angles[train], angles[new], y[train], y[new], seed)
-        demo.exact.append(split.exact())
-        demo.plain_svm.append(float(SVC().fit(X[train], y[train]).score(X[new], y[new])))
-        demo.majority.append(float(np.mean(y[new] == np.bincount(y[train]).argmax())))
-        for run in split.runs():
-            demo.runs.append(run)
-            on_run(run)
+        problem = Problem(y)
+        kernel, block = StatevectorBackend(X).kernel(), StatevectorBackend(new, columns=X).kernel()
+        head = make_readout("ridge-loo").fit(KernelEstimate(kernel), problem)
+        demo.exact.append(float(np.mean(head.predict(block) == truth)))
+        demo.plain_svm.append(float(SVC().fit(train_data, y).score(new_data, truth)))
+        demo.majority.append(float(np.mean(truth == np.bincount(y).argmax())))
+        for way, shots, run in ways:
+            decision, bill = run(X, new, y, seed, shots)
+            accuracy = float(np.mean(labels_of(decision, problem.classes) == truth))
+            demo.runs.append(IrisRun(way, shots, seed, accuracy, bill))
+            on_run(demo.runs[-1])
     return demo
 
 
-@dataclass
-class _Split:
-    """One split of the data, run both ways."""
+def _by_pairs(
+    X: FloatArray, new: FloatArray, y: FloatArray, seed: int, shots: int
+) -> tuple[FloatArray, Bill]:
+    """The usual way: the same shots on every training pair and on every test pair."""
+    pairs = TRAIN * (TRAIN - 1) // 2
+    session = acquire(StatevectorBackend(X, seed=seed), y, shots * pairs, design="pairs")
+    block = StatevectorBackend(new, columns=X).kernel()
+    rows = np.random.default_rng([seed, shots]).binomial(shots, block) / shots
+    bill = Bill.of([shots * pairs, shots * rows.size], 1, zz_depth(QUBITS))
+    return session.fit("ridge-loo").decision_function(rows), bill
 
-    X: FloatArray
-    new: FloatArray
-    y: FloatArray
-    truth: FloatArray
-    seed: int
 
+<<<<<<< HEAD
     def __post_init__(self) -> None:
         self.problem = Problem(self.y)
         self.block = StatevectorBackend(self.new, columns=self.X).kernel()
 
     def exact(self) -> float:
         kernel = StatevectorBackend(self.X).kernel()
-        head = make_readout("ridge-loo").fit(KernelEstimate(kernel), self.problem)
+        head = make_learner("ridge-loo").fit(KernelEstimate(kernel), self.problem)
         return self._score(head.decision_function(self.block))
 
     def runs(self) -> "list[IrisRun]":
@@ -185,3 +181,18 @@ class _Split:
 
     def _score(self, decision: FloatArray) -> float:
         return float(np.mean(labels_of(decision, self.problem.classes) == self.truth))
+=======
+def _by_points(
+    X: FloatArray, new: FloatArray, y: FloatArray, seed: int, shots: int
+) -> tuple[FloatArray, Bill]:
+    design = Points(Fidelity(rank=1))
+    session = acquire(StatevectorBackend(X, seed=seed), y, shots * TRAIN, design=design)
+    rounds: list[int] = []
+    found = predict(
+        session.fit(),
+        StatevectorBackend(new, seed=seed + 1),
+        shots * len(new),
+        on_round=lambda s: rounds.append(s.shots_spent - sum(rounds)),
+    )
+    return found.f, Bill.of([session.table.total, *rounds], TILES, zz_depth(QUBITS) // 2)
+>>>>>>> main

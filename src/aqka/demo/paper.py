@@ -10,8 +10,8 @@ from aqka._util.arrays import FloatArray
 from aqka.backends import MatrixBackend
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
+from aqka.learners import labels_of
 from aqka.maths.metrics import balanced_accuracy
-from aqka.readouts import labels_of
 from aqka.sessions import Training, acquire
 
 TASKS: tuple[Callable[[int], Task], ...] = (
@@ -109,18 +109,11 @@ def _spend_budgets(task: Task, seed: int) -> Iterator[tuple[DemoRun, Training]]:
             true_kernel=task.kernel,
             seed=seed,
         )
-        predicted = session.fit(session.problem.reading.readout).predict(task.test_kernel)
-        result = DemoRun(
-            task=task.name,
-            reading=reading,
-            allocator=allocator,
-            shots_per_pair=shots_per_pair,
-            seed=seed,
-            shots=session.table.total,
-            accuracy=float(np.mean(predicted == task.test_labels)),
-            balanced_accuracy=balanced_accuracy(task.test_labels, predicted),
-        )
-        yield result, session
+        predicted = session.fit(session.problem.reading.learner).predict(task.test_kernel)
+        accuracy = float(np.mean(predicted == task.test_labels))
+        balanced = balanced_accuracy(task.test_labels, predicted)
+        key = (task.name, reading, allocator, shots_per_pair, seed, session.table.total)
+        yield DemoRun(*key, accuracy, balanced), session
 
 
 def _small_planted_shots(allocator: str) -> FloatArray:

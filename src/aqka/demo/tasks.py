@@ -14,31 +14,15 @@ from aqka.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A training kernel, a test block, and labels.
-
-    Attributes
-    ----------
-    name
-        What to call it.
-    kernel, test_kernel
-        Exact training kernel and test-by-train block.
-    y
-        Training targets: classes -1 and +1, or real values.
-    test_labels
-        Classes -1 and +1 of the test points.
-    ridge
-        The ridge the paper fixes for it.
-    anchors
-        The training points that carry the target, where it was planted; else empty.
-    """
+    """A training kernel, a test block, and labels; ``ridge`` is the one the paper fixes."""
 
     name: str
     kernel: FloatArray
-    test_kernel: FloatArray
-    y: FloatArray
-    test_labels: FloatArray
+    test_kernel: FloatArray  # test by train
+    y: FloatArray  # classes -1 and +1, or real values
+    test_labels: FloatArray  # classes -1 and +1
     ridge: float
-    anchors: IntArray
+    anchors: IntArray  # the training points that carry a planted target; else empty
 
     @property
     def majority_accuracy(self) -> float:
@@ -60,17 +44,10 @@ def planted_sparse(
 ) -> Task:
     """Return the paper's planted-sparse RBF problem (Appendix B).
 
-    The targets are y = (K + λI)c with c non-zero on few anchors, so that ridge regression on
-    the exact kernel finds α = c; test labels are the signs of K_test c.
-
-    Parameters
-    ----------
-    n_train, n_test, n_anchors, seed, n_features, gamma, ridge
-        Sizes, randomness, RBF width and ridge.
-    largest_class
-        The anchors are drawn again until no class has more than this share of the test points.
-        At 1, as in the paper, about nine test points in ten fall in one class, and accuracy
-        says little.
+    The targets are y = (K + λI)c with c non-zero on few anchors, so that ridge regression on the
+    exact kernel finds α = c; test labels are the signs of K_test c. The anchors are drawn again
+    until no class has more than the share ``largest_class`` of the test points. At 1, as in the
+    paper, about nine test points in ten fall in one class, and accuracy says little.
     """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_train + n_test, n_features))
@@ -92,8 +69,8 @@ def breast_cancer(n_train: int = 80, n_test: int = 30, seed: int = 0, ridge: flo
 
     features, labels = load_breast_cancer(return_X_y=True)
     steps = (PCA(4, random_state=0), MinMaxScaler((0, np.pi), clip=True))
-    split = split_and_scale(features, labels == 1, steps, n_train, n_test, seed)
-    return labelled_task("breast cancer, ZZ kernel", zz_kernel, split, ridge)
+    split = split_points(features, labels == 1, n_train, n_test, seed)
+    return labelled_task("breast cancer, ZZ kernel", zz_kernel, split, steps, ridge)
 
 
 def plant(
@@ -121,52 +98,32 @@ def plant(
             f"largest_class={largest_class} was not met in 1000 draws of {n_anchors} anchors for "
             f"{len(test)} test points; raise it, or take more test points."
         )
-    return Task(
-        name=name,
-        kernel=train,
-        test_kernel=test,
-        y=train @ c + ridge * c,
-        test_labels=test_labels,
-        ridge=ridge,
-        anchors=anchors,
-    )
+    return Task(name, train, test, train @ c + ridge * c, test_labels, ridge, anchors)
 
 
-def split_and_scale(
-    features: FloatArray,
-    positive: BoolArray,
-    steps: Sequence[Any],
-    n_train: int,
-    n_test: int | None,
-    seed: int,
+def split_points(
+    features: FloatArray, positive: BoolArray, n_train: int, n_test: int | None, seed: int
 ) -> list[FloatArray]:
-    """Return training and test points, scaled as fits the training points, and their labels."""
+    """Return training points, test points and the labels -1 and +1 of both."""
     from sklearn.model_selection import train_test_split
-    from sklearn.pipeline import make_pipeline
 
-    train_x, test_x, train_y, test_y = train_test_split(
-        features,
-        np.where(positive, 1.0, -1.0),
-        train_size=n_train,
-        test_size=n_test,
-        stratify=positive,
-        random_state=seed,
+    signs, sizes = np.where(positive, 1.0, -1.0), {"train_size": n_train, "test_size": n_test}
+    parts: list[FloatArray] = train_test_split(
+        features, signs, stratify=positive, random_state=seed, **sizes
     )
-    scaling = make_pipeline(*steps)
-    return [scaling.fit_transform(train_x), scaling.transform(test_x), train_y, test_y]
+    return parts
 
 
 def labelled_task(
-    name: str, kernel: Callable[..., FloatArray], split: list[FloatArray], ridge: float
+    name: str,
+    kernel: Callable[..., FloatArray],
+    split: list[FloatArray],
+    steps: Sequence[Any],
+    ridge: float,
 ) -> Task:
-    """Return the task of split points, their labels and a kernel."""
-    train_x, test_x, y, test_labels = split
-    return Task(
-        name=name,
-        kernel=kernel(train_x),
-        test_kernel=kernel(test_x, train_x),
-        y=y,
-        test_labels=test_labels,
-        ridge=ridge,
-        anchors=np.empty(0, dtype=np.int64),
-    )
+    """Return the task of a kernel and split points, scaled as fits the training points."""
+    from sklearn.pipeline import make_pipeline
+
+    scaling, nowhere = make_pipeline(*steps), np.empty(0, dtype=np.int64)
+    train, test = scaling.fit_transform(split[0]), scaling.transform(split[1])
+    return Task(name, kernel(train), kernel(test, train), split[2], split[3], ridge, nowhere)

@@ -13,7 +13,7 @@ from aqka.core.plans import Landmarks, Plan
 from aqka.core.problem import Problem
 from aqka.core.tables import UnitTable
 from aqka.errors import InputError
-from aqka.readouts import Decided, Estimate, FittedHead
+from aqka.learners import Decided, Estimate, FittedHead
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Design(ABC):
     """What it is called in settings and ledgers."""
     unit: ClassVar[str]
     """What an allocator gives shots to: a pair or a point."""
-    default_readout: ClassVar[str]
+    default_learner: ClassVar[str]
     calibration_shots: int = 0
     """Shots of the budget for a calibration of the readout errors."""
 
@@ -168,7 +168,7 @@ class Design(ABC):
         """Return new points to be measured for a head's decisions."""
 
     @abstractmethod
-    def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
+    def check_new_points(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend of new points that does not fit the head."""
 
     @abstractmethod

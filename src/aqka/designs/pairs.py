@@ -20,23 +20,14 @@ from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
 from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.rows import RowPrior, RowReading
+from aqka.learners import Decided, Estimate, FittedHead
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts import Decided, Estimate, FittedHead
 
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
 
 
-@dataclass(frozen=True, eq=False)
 class DecidedRows(Decided):
-    """Decision values read from measured rows of kernel entries.
-
-    Attributes
-    ----------
-    reading
-        What the counts say about each row.
-    """
-
-    reading: RowReading
+    """Decision values read from measured rows of kernel entries."""
 
     def lead(self) -> tuple[FloatArray, FloatArray]:
         """Return f and its deviation; with several classes, those of the leader's gap."""
@@ -146,7 +137,7 @@ class Pairs(Design):
 
     name: ClassVar[str] = "pairs"
     unit: ClassVar[str] = "pair"
-    default_readout: ClassVar[str] = "ridge-noise"
+    default_learner: ClassVar[str] = "ridge-noise"
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, or of another number of points."""
@@ -188,7 +179,7 @@ class Pairs(Design):
             return NewPairsSettled(*how, error_rate=stop.error_rate)
         return NewPairsValued(*how)
 
-    def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
+    def check_new_points(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend whose columns are not the head's training points."""
         check_measures_pairs(backend)
         if backend.shape[1] != len(head.alpha):

@@ -5,6 +5,7 @@ training points, and projected kernels of reduced states, for any number of qubi
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -22,20 +23,18 @@ from aqka.errors import InputError
 from aqka.estimates.projected import (
     Operators,
     ReducedStates,
+    distance_variances,
     exact_reduced_states,
     gaussian_projected_kernel,
     given_states,
     least_shots,
     linear_projected_kernel,
+    linear_variances,
     median_gamma,
+    overlap_variances,
     readable_points,
     reduced_states,
     squared_distances,
-)
-from aqka.estimates.projected_errors import (
-    distance_errors,
-    linear_variances,
-    overlap_variances,
 )
 from aqka.estimates.state_errors import bootstrap_is_affordable, kernel_errors
 from aqka.estimates.state_rank import RankTest, choose_rank
@@ -46,18 +45,20 @@ from aqka.estimates.states import (
     StateFitter,
     draw_counts,
 )
+from aqka.learners import Decided, Estimate, FittedHead
+from aqka.learners.projected_gamma import tuned_gamma
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations
-from aqka.readouts import Decided, Estimate, FittedHead
-from aqka.readouts.projected_gamma import tuned_gamma
 
 MAX_FIDELITY_QUBITS = 8
 CALIBRATED_POINTS = 200
 VARIANCE_POINTS = 200
-MOST_POINTS_OF_A_VARIANCE = 1000
-"""Beyond it the variances of all entries are not computed: they would take more than all else."""
+MOST_POINTS_OF_A_KERNEL = 1000
+"""Beyond it the kernel is not written out: it would take more memory than all else."""
+MAX_PURE_STEPS = 2**30
+"""Variances of pure states take 8ⁿ steps a point; more than this takes over ten seconds."""
 MOST_COVARIANCES = 2**26
 """Covariances of all points' expectations: these take half a gigabyte."""
 RESAMPLES = 24
@@ -85,11 +86,6 @@ class PointEstimate(Estimate):
         columns = (table.settings, table.shots, table.cells, table.outcomes, table.counts)
         confusion = "none" if kernel.confusion is None else digest(kernel.confusion)
         return f"points {' '.join(map(digest, columns))} {kernel.describe()} {confusion}"
-
-    @property
-    @abstractmethod
-    def meaning(self) -> str:
-        """Which kernel it is, in a sentence."""
 
     @property
     @abstractmethod
@@ -234,11 +230,16 @@ class StateEstimate(PointEstimate):
         table: PointTable,
         design: Any,
         fitted: FittedStates,
-        tests: list[RankTest],
+        tests: Sequence[RankTest],
     ) -> None:
         self.kernel_of_points, self.table, self.design = kernel, table, design
         self.fitted, self.tests = fitted, tests
         self.states = fitted.behind(kernel.kernel_of)
+        self.forms_kernel = table.n_points <= MOST_POINTS_OF_A_KERNEL
+        noise = "with the device's noise"
+        if kernel.kernel_of == "purified":
+            noise = "with most of a device's noise removed"
+        self.meaning = f"K̂ is the fidelity of states fitted to the counts, {noise}."
 
     @cached_property
     def kernel(self) -> FloatArray:
@@ -248,11 +249,10 @@ class StateEstimate(PointEstimate):
     @cached_property
     def variance(self) -> FloatArray | None:
         """Variance of each entry; None for very many points, or where a bootstrap takes minutes."""
-        table = self.table
-        mixed = self.fitted.rank > 1 and not bootstrap_is_affordable(table)
-        if mixed or table.n_points > MOST_POINTS_OF_A_VARIANCE:
-            return None
-        return self._variances(table, self.fitted)
+        table, steps = self.table, self.table.n_points * 8**self.table.n_qubits
+        mixed = self.fitted.rank > 1
+        slow = not bootstrap_is_affordable(table) if mixed else steps > MAX_PURE_STEPS
+        return None if slow or not self.forms_kernel else self._variances(table, self.fitted)
 
     def rough_variance(self) -> FloatArray:
         """Return the variances, by the law of points where they are not computed."""
@@ -278,16 +278,6 @@ class StateEstimate(PointEstimate):
         """Return 4^n numbers for each point, where these are fewer than the points."""
         few = 4**self.table.n_qubits < self.table.n_points
         return self.states.features() if few else None
-
-    @property
-    def meaning(self) -> str:
-        """Whether a device's noise is in the kernel."""
-        if self.kernel_of_points.kernel_of == "device":
-            return "K̂ is Tr ρσ of states fitted to the counts, with the device's noise."
-        return (
-            "K̂ is the fidelity of states fitted to the counts, with most of a device's noise "
-            "removed."
-        )
 
     def operators(self, head: FittedHead) -> ComplexArray:
         """Return A = Σ α_i ρ_i, one Hermitian matrix per output: the whole predictor."""
@@ -489,6 +479,7 @@ class ReducedEstimate(PointEstimate):
     """
 
     kernel_of_points: Projected
+    is_fidelity = False
 
     def __init__(
         self,
@@ -501,6 +492,13 @@ class ReducedEstimate(PointEstimate):
         self.kernel_of_points, self.table, self.design = kernel, table, design
         self.states = states
         self._named = named  # the kernel before its width was chosen, which is a computed number
+        self.meaning = (
+            f"K̂ is the linear projected kernel: the mean of Tr ρσ of {states.n_states} reduced "
+            "states."
+            if kernel.form == "linear"
+            else f"K̂ is the projected kernel exp(−γD) with γ = {kernel.gamma:.3g}: D is the "
+            f"squared distance of the {states.n_states} reduced states of two points."
+        )
 
     @property
     def identity(self) -> str:
@@ -522,7 +520,7 @@ class ReducedEstimate(PointEstimate):
             found = overlap_variances(table, states, kernel.confusion)
             return np.asarray(found / states.n_states**2)
         assert kernel.gamma is not None
-        found = distance_errors(table, states, kernel.confusion).variances
+        found = distance_variances(table, states, kernel.confusion)
         return np.asarray((kernel.gamma * self.kernel) ** 2 * found)
 
     def mean_variance(self) -> None:
@@ -537,19 +535,6 @@ class ReducedEstimate(PointEstimate):
         # Named twice, so that the noise of a point with itself stays in: all of it is a ridge.
         columns = states if others is None else others
         return linear_projected_kernel(states, columns) / states.n_states
-
-    @property
-    def meaning(self) -> str:
-        """The kernel's formula, its width and its states."""
-        kernel, count = self.kernel_of_points, self.states.n_states
-        if kernel.form == "linear":
-            return (
-                f"K̂ is the linear projected kernel: the mean of Tr ρσ over {count} reduced states."
-            )
-        return (
-            f"K̂ is the projected kernel exp(−γD) with γ = {kernel.gamma:.3g}: D is the squared "
-            f"distance of the {count} reduced states of two points."
-        )
 
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation."""

@@ -25,8 +25,8 @@ from aqka.designs.point_kernels import (
     default_point_kernel,
 )
 from aqka.errors import InputError
+from aqka.learners import Decided, FittedHead
 from aqka.maths.metrics import normal_quantile
-from aqka.readouts import Decided, FittedHead
 
 SETTLING_LOOKS = 4
 """The first after an eighth of a point's shots, each of the others after twice as many."""
@@ -59,7 +59,7 @@ class Points(Design):
     settings: ArrayLike | None = None
     name: ClassVar[str] = "points"
     unit: ClassVar[str] = "point"
-    default_readout: ClassVar[str] = "ridge-loo"
+    default_learner: ClassVar[str] = "ridge-loo"
 
     def __post_init__(self) -> None:
         """Check the kernel's name and the calibration's shots."""
@@ -154,10 +154,11 @@ class Points(Design):
         """Return new points to be measured as the training points were."""
         return NewStates(head, n_points, budget, stop, self.looks(stop), seed)
 
-    def new_backend_shape(self, backend: Backend, head: FittedHead) -> None:
+    def check_new_points(self, backend: Backend, head: FittedHead) -> None:
         """Refuse a backend that cannot prepare states, or not those that the kernel reads."""
         qubits_of(backend)
-        self.kernel_for(head.estimate.table).check_backend(backend)
+        assert isinstance(head.estimate, PointEstimate)
+        head.estimate.kernel_of_points.check_backend(backend)
 
     def decide_known(
         self, head: FittedHead, table: PointTable, rows: IntArray, columns: IntArray

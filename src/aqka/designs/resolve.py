@@ -1,4 +1,4 @@
-"""From what a user said to what is done: design and why, allocator, readout."""
+"""From what a user said to what is done: design and why, allocator, learner."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,8 @@ from aqka._util.arrays import as_count
 from aqka.allocators import Allocator, make_allocator
 from aqka.designs import Design, Pairs, Points, as_design
 from aqka.designs.point_kernels import MAX_FIDELITY_QUBITS
+from aqka.learners import Learner, make_learner
 from aqka.maths.point_law import label_shots
-from aqka.readouts import Readout, make_readout
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Choice:
 
     Attributes
     ----------
-    design, allocator, readout
+    design, allocator, learner
         What is done.
     reason
         Why this design: a sentence with the numbers where it was chosen, empty where it was named.
@@ -24,14 +24,14 @@ class Choice:
 
     design: "Pairs | Points"
     allocator: Allocator
-    readout: Readout
+    learner: Learner
     reason: str = ""
 
 
 def resolve(
     design: str | Design = "auto",
     allocator: str | Allocator | None = None,
-    readout: str | Readout | None = None,
+    learner: str | Learner | None = None,
     *,
     n_points: int,
     n_qubits: int | None,
@@ -43,7 +43,7 @@ def resolve(
 
     Parameters
     ----------
-    design, allocator, readout
+    design, allocator, learner
         As the user gave them; None takes the default of the design. An allocator that has no
         meaning in one of the designs settles ``"auto"``.
     n_points, new_points
@@ -74,7 +74,7 @@ def resolve(
     return Choice(
         chosen,
         steered_by.over(chosen.unit),
-        make_readout(chosen.default_readout if readout is None else readout),
+        make_learner(chosen.default_learner if learner is None else learner),
         reason,
     )
 

@@ -1,10 +1,17 @@
 """Projected kernels from counts of points: one- and two-qubit reduced states (Huang et al. 2021).
 
 A reduced state is given by the expectations of its Pauli operators. Each of them is the mean of
-±1 over all shots whose setting has the operator's letters, whatever the letters elsewhere.
+±1 over all shots whose setting has the operator's letters, whatever the letters elsewhere. A
+setting measures one operator of every qubit and of every edge, so that expectations are sums of
+blocks, the setting's entries × qubits and edges, and never of entries × all operators.
 
-A setting measures one operator of every qubit and of every edge, so that expectations are sums of
-dense blocks, entries of the setting × qubits and edges, and never of entries × all operators.
+Operators that are read from the same shots move together, so each point has a covariance matrix C
+of its expectations a, taken from its own shots. A squared distance D = Σ w (a - b)² then has
+
+    Var D ≈ 4 vᵀ(C_a + C_b)v + 2 Tr (W(C_a + C_b))²,  v = w ∘ (a - b), W = diag w
+
+where the second term matters for near points. With the measured a - b the first term is too large
+by twice the second, on average, which is taken off again.
 """
 
 from collections.abc import Iterator
@@ -26,27 +33,13 @@ PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 
 @dataclass(frozen=True, eq=False)
 class ReducedStates:
-    """Pauli expectations of the reduced states of some points, with their shot noise.
+    """Pauli expectations of the reduced states of some points, with their shot noise."""
 
-    Attributes
-    ----------
-    expectations
-        One row per point, one column per Pauli operator.
-    variances
-        Unbiased estimates of the variances of the expectations.
-    weights
-        What each operator's squared difference adds to Σ ‖ρ - σ‖² over the reduced states.
-    n_states
-        Reduced states of a point: n one-qubit ones, or a two-qubit one for each edge.
-    operators
-        What the columns are.
-    """
-
-    expectations: FloatArray
-    variances: FloatArray
-    weights: FloatArray
-    n_states: int
-    operators: "Operators"
+    expectations: FloatArray  # one row per point, one column per Pauli operator
+    variances: FloatArray  # unbiased estimates
+    weights: FloatArray  # what an operator's squared difference adds to Σ ‖ρ - σ‖²
+    n_states: int  # of a point: n one-qubit ones, or a two-qubit one for each edge
+    operators: "Operators"  # what the columns are
 
     def subset(self, points: slice | IntArray) -> "ReducedStates":
         """Return the states of some of the points."""
@@ -191,8 +184,6 @@ def least_shots(settings: IntArray, locality: int = 1, pairs: Pairs = "neighbour
 
     Each operator needs two, whichever setting the turn begins with.
 
-    Examples
-    --------
     >>> least_shots(np.array([[0], [1], [2]]))
     6
     >>> least_shots(np.array([[0, 0], [0, 1], [1, 2], [2, 0]]))
@@ -254,8 +245,7 @@ def _check_shots(shots: IntArray, operators: Operators) -> None:
 def squared_distances(states: ReducedStates, others: ReducedStates | None = None) -> FloatArray:
     """Return unbiased estimates of Σ ‖ρ - σ‖² (Frobenius) over the reduced states of two points.
 
-    Shot noise adds the two variances to a squared difference, and they are taken off again; so an
-    estimate of a small distance can be negative. Without ``others`` the diagonal is 0.
+    The shot noise that a squared difference contains is taken off, so a small one may be negative.
     """
     columns = states if others is None else others
     scale = np.sqrt(states.weights)
@@ -282,13 +272,11 @@ def gaussian_projected_kernel(
 ) -> FloatArray:
     """Return exp(-γ Σ ‖ρ - σ‖²), with negative estimates of a distance taken as 0.
 
-    Without ``keep_noise`` the distances have no shot-noise bias; with a diagonal of 1 such a matrix
-    is not positive semi-definite. With it the distances are those of the measured expectations,
-    noise and all: the matrix is positive semi-definite, and entries of points with equal shots are
-    smaller by a common factor, which is a ridge. Heads learn better from that one
-    (docs/explanation/points.md). With ``others`` these are the points that a head was trained on:
-    their noise is kept, and that of the new ``states`` is taken as the mean of theirs. So what a
-    head says of a new point does not depend on how often the point was measured.
+    With ``keep_noise`` the distances are those of the measured expectations, noise and all: the
+    matrix is then positive semi-definite, and heads learn better from it
+    (docs/explanation/points.md). ``others`` are the points that a head was trained on: their noise
+    is kept, and that of the new ``states`` is taken as the mean of theirs, so that what a head says
+    of a new point does not depend on how often it was measured.
     """
     distances = squared_distances(states, others)
     if keep_noise:
@@ -346,3 +334,96 @@ def given_states(expectations: FloatArray, operators: Operators) -> ReducedState
     """Return reduced states of exact expectations, which have no shot noise."""
     none = np.zeros_like(expectations)
     return ReducedStates(expectations, none, operators.weights(), operators.n_states, operators)
+
+
+def expectation_covariances(
+    table: PointTable, states: ReducedStates, confusion: FloatArray | None = None
+) -> FloatArray:
+    """Return the covariance matrix of each point's expectations, points × operators × operators."""
+    size = states.operators.size
+    covariances = np.zeros((table.n_points, size, size))
+    for measured, points, away in _deviations(table, states, confusion):
+        ends = np.searchsorted(points, np.arange(table.n_points + 1))
+        for i in range(table.n_points):
+            mine = away[ends[i] : ends[i + 1]]
+            covariances[i][np.ix_(measured, measured)] += mine.T @ mine
+    return covariances
+
+
+def _deviations(
+    table: PointTable, states: ReducedStates, confusion: FloatArray | None
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Yield for each setting its operators, the points of its entries, and their deviations.
+
+    A deviation is what an entry adds to its point's expectation, so that the covariance is the sum
+    of their products: divided by the shots, times the root of the counts and of n/(n - 1), each
+    operator with its own shots, which makes the variances unbiased.
+    """
+    shots = states.operators.shots(table).astype(np.float64)
+    scale = 1 / np.sqrt(shots * (shots - 1))
+    for measured, entries, values in operator_values(table, states.operators, confusion):
+        points = table.cells[entries] // table.n_settings
+        away = values - states.expectations[np.ix_(points, measured)]
+        yield (
+            measured,
+            points,
+            away * scale[np.ix_(points, measured)] * np.sqrt(table.counts[entries, None]),
+        )
+
+
+def linear_variances(
+    table: PointTable,
+    states: ReducedStates,
+    slopes: FloatArray,
+    confusion: FloatArray | None = None,
+) -> FloatArray:
+    """Return the variance of Σ_P slope_P ⟨P⟩ of each point, a column for each of ``slopes``."""
+    variances = np.zeros((table.n_points, slopes.shape[1]))
+    for measured, points, away in _deviations(table, states, confusion):
+        np.add.at(variances, points, (away @ slopes[measured]) ** 2)
+    return variances
+
+
+def _traces(covariances: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return Tr WC_i WC_j of all points."""
+    half = covariances * weights[:, None]
+    n_points = len(half)
+    return np.asarray(half.reshape(n_points, -1) @ half.transpose(0, 2, 1).reshape(n_points, -1).T)
+
+
+def distance_variances(
+    table: PointTable, states: ReducedStates, confusion: FloatArray | None = None
+) -> FloatArray:
+    """Return the variances of the squared distances of all points; 0 on the diagonal."""
+    covariances = expectation_covariances(table, states, confusion)
+    w = states.weights
+    scaled = covariances * w[:, None] * w  # W C W: w ∘ (a - b) is applied as a - b
+    traces = _traces(covariances, w)
+    own = np.diagonal(traces)
+    second_order = 2 * (own[:, None] + own + 2 * traces)
+    variances = -second_order
+    for i, a in enumerate(states.expectations):
+        away = a - states.expectations
+        mine = np.einsum("jo,op,jp->j", away, scaled[i], away, optimize=True)
+        variances[i] += 4 * mine
+        variances[:, i] += 4 * mine
+    variances = np.maximum(variances, second_order)
+    np.fill_diagonal(variances, 0.0)
+    return np.asarray(variances)
+
+
+def overlap_variances(
+    table: PointTable, states: ReducedStates, confusion: FloatArray | None = None
+) -> FloatArray:
+    """Return the variances of Σ Tr ρσ over the reduced states; 0 on the diagonal.
+
+    The overlap of two points is Σ w a b and a constant, so that its variance is
+    (wb)ᵀC_a(wb) + (wa)ᵀC_b(wa) + Tr WC_a WC_b. With the measured a and b each of the first two is
+    too large by the third, on average, which is taken off again.
+    """
+    covariances = expectation_covariances(table, states, confusion)
+    sides, traces = states.expectations * states.weights, _traces(covariances, states.weights)
+    first = np.einsum("jo,iop,jp->ij", sides, covariances, sides, optimize=True)
+    variances = np.maximum(first + first.T - traces, traces)
+    np.fill_diagonal(variances, 0.0)
+    return np.asarray(variances)

@@ -10,27 +10,11 @@ from aqka.errors import InputError
 
 
 def confusion_matrices(answer: OutcomeCounts, n_qubits: int) -> FloatArray:
-    """Return a 2 × 2 matrix for each qubit from two calibration circuits.
+    """Return readout errors from two calibration circuits, n × 2 × 2.
 
-    Parameters
-    ----------
-    answer
-        What was read: row 0 with all qubits prepared in 0, row 1 with all prepared in 1.
-    n_qubits
-        Number of qubits.
+    Row 0 of ``answer`` has all qubits prepared in 0, row 1 all in 1. Entry (q, r, t) of the result
+    is the probability to read r where qubit q is t, with a standard error of sqrt(p(1 - p)/shots).
 
-    Returns
-    -------
-    Of shape n × 2 × 2: entry (q, r, t) is the probability to read r where qubit q is t.
-
-    Notes
-    -----
-    Each matrix has two numbers, each with the standard error sqrt(p(1 - p)/shots): at an error of
-    2 % and 4,000 shots a circuit 0.2 %. Two circuits serve any number of qubits, because errors
-    of different qubits are taken as independent.
-
-    Examples
-    --------
     >>> confusion_matrices(OutcomeCounts([0, 0, 1], [0, 1, 1], [90, 10, 100]), 1)[0]
     array([[0.9, 0. ],
            [0.1, 1. ]])

@@ -1,19 +1,12 @@
 """Rows of test points from few shots: linear Bayes with the training kernel's second moment.
 
-The entries k = (K(x, x_1), …, K(x, x_N)) of a test point are measured with noise, and f = αᵀk + b
-is all that is wanted of them. The training points' own rows say what rows are like: their second
-moment is M = E[k kᵀ] = K²/N = V diag(w²/N) Vᵀ, K = V diag(w) Vᵀ being the training kernel. Of all
-linear functions vᵀk̂ of measured entries k̂ = k + ε, with noise of variance D and mean 0, the one of
-least mean square error E(vᵀk̂ - αᵀk)² is
+The training points' own rows say what rows k are like: M = E[k kᵀ] = K²/N = V diag(w²/N) Vᵀ with
+K = V diag(w) Vᵀ. Among linear functions vᵀk̂ of measured entries, with noise of variance D, the one
+nearest to αᵀk in mean square has v = (M + D)⁻¹ M α; an entry that was not measured has v = 0.
 
-    v = (M + D)⁻¹ M α,
-
-which at s shots an entry, D = k̄(1 - k̄)/s, is V diag[w²/(w² + N k̄(1 - k̄)/s)] Vᵀα. An entry that was
-not measured has endless noise and v = 0.
-
-A measured training kernel has noise too: below the reach of its noise, which its most negative
-eigenvalue shows, eigenvalues say nothing of their own directions, and only their mean square is
-believed. So M = rest · I + U diag(extra) Uᵀ, with the few directions U that stand out.
+Below the reach of the training kernel's own noise, which its most negative eigenvalue shows, only
+the mean square of the eigenvalues is believed: M = rest · I + U diag(extra) Uᵀ with the few
+directions U that stand out (docs/explanation/prediction.md).
 """
 
 from dataclasses import dataclass
@@ -29,21 +22,11 @@ MOST_DIRECTIONS = 200  # of a large kernel; a point costs N times their square
 
 @dataclass(frozen=True, eq=False)
 class RowPrior:
-    """The second moment M = rest · I + U diag(extra) Uᵀ of rows of kernel entries.
+    """The second moment M = rest · I + U diag(extra) Uᵀ of rows of kernel entries."""
 
-    Attributes
-    ----------
-    directions
-        U: eigenvectors of the training kernel that stand out of its noise, as columns.
-    extra
-        Second moment of a row along each of them, beyond ``rest``.
-    rest
-        Second moment along every other direction.
-    """
-
-    directions: FloatArray
-    extra: FloatArray
-    rest: float
+    directions: FloatArray  # U: eigenvectors that stand out of the kernel's noise, as columns
+    extra: FloatArray  # second moment of a row along each of them, beyond the rest
+    rest: float  # second moment along every other direction
 
     @classmethod
     def of(cls, spectrum: Spectrum) -> "RowPrior":
@@ -64,15 +47,7 @@ class RowPrior:
         return np.asarray(self.rest * columns + self.directions @ along)
 
     def coefficients(self, alpha: FloatArray, noise: FloatArray) -> FloatArray:
-        """Return v = (M + D)⁻¹ M α for one row, a column for each of α's.
-
-        Parameters
-        ----------
-        alpha
-            Coefficients of the exact row, in columns.
-        noise
-            Variance of each measured entry; infinite where it was not measured.
-        """
+        """Return v = (M + D)⁻¹ M α for one row, D infinite where it was not measured."""
         return self._solve(self.times(alpha), noise)
 
     def mean_rows(self, table: BlockTable) -> FloatArray:
@@ -103,27 +78,13 @@ def noise_of(table: BlockTable) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class RowReading:
-    """What the counts of test rows say about the sums αᵀk.
+    """What the counts of test rows say about the sums αᵀk."""
 
-    Attributes
-    ----------
-    alpha
-        Coefficients of the exact rows, a column per output.
-    coefficients
-        v of each row: rows by training points by outputs.
-    values
-        vᵀk̂ of each row, a column per output.
-    noise
-        Variance of each entry of k̂.
-    prior
-        What rows are like; None where v is α itself.
-    """
-
-    alpha: FloatArray
-    coefficients: FloatArray
-    values: FloatArray
-    noise: FloatArray
-    prior: RowPrior | None
+    alpha: FloatArray  # a column per output
+    coefficients: FloatArray  # v of each row: rows by training points by outputs
+    values: FloatArray  # vᵀk̂ of each row, a column per output
+    noise: FloatArray  # variance of each entry of k̂
+    prior: RowPrior | None  # what rows are like; None where v is α itself
 
     @classmethod
     def linear_bayes(cls, table: BlockTable, prior: RowPrior, alpha: FloatArray) -> "RowReading":
@@ -141,14 +102,9 @@ class RowReading:
         return cls(alpha, v, table.estimate(prior.mean) @ alpha, table.variance(prior), None)
 
     def variance(self, mixture: FloatArray) -> FloatArray:
-        """Return the mean square error of a mixture of the outputs, for each row.
+        """Return the mean square error of each row's mixture of the outputs (rows by outputs).
 
         The noise is that of the row's own entries; what v leaves out counts as the prior says.
-
-        Parameters
-        ----------
-        mixture
-            How each row mixes the outputs: rows by outputs.
         """
         v = np.einsum("xjc,xc->xj", self.coefficients, mixture)
         found = np.sum(v**2 * self.noise, axis=1)

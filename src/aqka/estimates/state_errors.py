@@ -1,16 +1,16 @@
 """Standard errors of the kernel of fitted states."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
 from aqka.errors import InputError
-from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states
+from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states, some_points
 from aqka.maths.product_bases import ProductBases
-from aqka.maths.state_errors import kernel_moments, overlap_variances, spreads, tangent_roots
+from aqka.maths.state_errors import kernel_moments, overlap_variances, tangent_roots
 
 CALIBRATION_POINTS = 100
 MAX_BOOTSTRAP_OUTCOMES = 2**15
@@ -19,22 +19,13 @@ LARGEST_VARIANCE = 0.25
 """Of any number between 0 and 1; where shots are few, the delta method knows no bounds."""
 
 
-@dataclass(frozen=True, eq=False)
-class KernelErrors:
-    """What shot noise does to a kernel estimate K̂.
+class KernelErrors(NamedTuple):
+    """What shot noise does to a kernel estimate K̂: E K̂ - K and Var K̂.
 
-    An interval for an entry is ``K̂ - bias ± z · sqrt(variance)``. The bias is of second order: a
-    fitted state has left the true one in some direction, so that near states look less alike
-    (-E|δ|² each) and orthogonal ones overlap a little. Taking it off brings K̂ closer to the exact
-    kernel but out of the positive semi-definite matrices, and labels do not gain by it; so
-    readouts use K̂ and its variance.
-
-    Attributes
-    ----------
-    bias
-        Expectation of K̂ minus the truth.
-    variance
-        Variance of K̂.
+    An interval for an entry is ``K̂ - bias ± z · sqrt(variance)``. The bias is of second order:
+    near states look less alike, and orthogonal ones overlap a little. Taking it off brings K̂
+    closer to the exact kernel but out of the positive semi-definite matrices, and labels do not
+    gain by it; so learners use K̂ and its variance.
     """
 
     bias: FloatArray
@@ -61,57 +52,37 @@ def pure_kernel_errors(
     table: PointTable,
     states: FittedStates,
     random: np.random.Generator,
-    others: tuple[PointTable, FittedStates] | None = None,
     kernel_of: KernelOf = "purified",
 ) -> KernelErrors:
     """Return the errors of the kernel of pure states from the Fisher information.
 
-    Parameters
-    ----------
-    table, states
-        The counts of the row points, and the states fitted to them.
-    random
-        Draws the counts of the calibration.
-    others
-        Counts and states of the column points; None for the kernel of the row points.
-    kernel_of
-        Which kernel is meant, where the device's noise is seen (``states.noisy``).
-
-    Notes
-    -----
-    The delta method is right where shots are many; at 8 · 2^n shots a point, the standard errors
-    are about a third too small. They are calibrated: counts are drawn once from the fitted
-    states, fitted again, and the variance is multiplied by the mean of the squared standardised
-    errors, never by less than 1. Where noise is seen but left out, counts are drawn from the states
-    that have it and errors are those from their kernel, so that the bias of leaving it out counts
-    as noise does. Diagonal entries, a point with itself, are 1 and have no error.
+    The delta method is right where shots are many; at 8 · 2^n shots a point, its standard errors
+    are about a third too small. They are calibrated: counts are drawn once from the fitted states,
+    fitted again, and the variance is multiplied by the mean of the squared standardised errors,
+    never by less than 1. Where noise is seen but left out (``states.noisy``), counts are drawn from
+    the states that have it, so that the bias of leaving it out counts as noise does.
     """
     if states.rank != 1:
         raise InputError(
             f"states must be pure, got rank {states.rank}; use bootstrap_kernel_errors."
         )
-    bias, variance = _moments(table, states, others)
+    bias, variance = _moments(table, states)
     calibration = _calibration(table, states, random, kernel_of)
     return KernelErrors(bias, np.minimum(variance * calibration, LARGEST_VARIANCE))
 
 
-def _moments(
-    table: PointTable, states: FittedStates, others: tuple[PointTable, FittedStates] | None
-) -> tuple[FloatArray, FloatArray]:
-    other_table, other_states = (table, states) if others is None else others
-    rows = _contributions(table, states, other_states)
-    columns = rows if others is None else _contributions(other_table, other_states, states)
-    bias, variance = kernel_moments(states.kernel(other_states), rows, columns)
-    if others is None:
-        np.fill_diagonal(bias, 0.0)
-        np.fill_diagonal(variance, 0.0)
+def _moments(table: PointTable, states: FittedStates) -> tuple[FloatArray, FloatArray]:
+    """Return bias and variance by the delta method; a point with itself is 1 and has no error."""
+    bias, variance = kernel_moments(states.kernel(), *_contributions(table, states))
+    np.fill_diagonal(bias, 0.0)
+    np.fill_diagonal(variance, 0.0)
     return np.clip(bias, -1.0, 1.0), np.minimum(variance, LARGEST_VARIANCE)
 
 
 def _contributions(
-    table: PointTable, states: FittedStates, others: FittedStates
+    table: PointTable, states: FittedStates
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the spread of each point, and how it moves the overlaps with ``others``."""
+    """Return the spread of each point, and how it moves the overlaps with the others."""
     bases = ProductBases(table.settings)
     parts = []
     # A few points at a time: their covariances are (2 · 2^n)² numbers each.
@@ -120,7 +91,8 @@ def _contributions(
         some = slice(first, first + size)
         u = states.vectors[0, some]
         roots = tangent_roots(bases, u, table.shots[some].astype(np.float64), states.confusion)
-        parts.append((spreads(roots), *overlap_variances(roots, u, others.vectors[0])))
+        spread = np.einsum("iab,iab->i", roots, roots)  # E|δ|²
+        parts.append((spread, *overlap_variances(roots, u, states.vectors[0])))
     spread, along, across, both = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
     return spread, along, across, both
 
@@ -129,12 +101,12 @@ def _calibration(
     table: PointTable, states: FittedStates, random: np.random.Generator, kernel_of: KernelOf
 ) -> float:
     """Return the mean squared standardised error of a kernel whose truth is known."""
-    part, truth = _sample(table, states if states.noisy is None else states.noisy)
+    part, truth = some_points(table, states.noisy or states, CALIBRATION_POINTS)
     if part.n_points < 2:
         return 1.0
     drawn = draw_counts(truth, part, random)
     fitted = fit_states(drawn, confusion=states.confusion)
-    moments = _moments(drawn, fitted, None)
+    moments = _moments(drawn, fitted)
     exact = truth.behind(kernel_of).kernel()
     return max(1.0, _mean_square(fitted.kernel() - exact, *moments))
 
@@ -148,28 +120,14 @@ def bootstrap_kernel_errors(
 ) -> KernelErrors:
     """Return the errors of a kernel of states of any rank, by a parametric bootstrap.
 
-    Parameters
-    ----------
-    table, states
-        The counts, and the states fitted to them.
-    random
-        Draws the counts.
-    kernel
-        Turns states into the kernel: the device's, ``FittedStates.kernel``, or the purified one.
-    replicates
-        How often counts are drawn from the states and fitted again. The relative error of a
-        standard error is 1/sqrt(2 · replicates).
-
-    Notes
-    -----
-    A bootstrap alone covers too rarely: 83 to 94 % instead of 95 %, because a fit of a mixed state
-    has less noise in it than the counts had, and what is drawn from it has less again. So it is
-    calibrated as the pure states' errors are: the same is done once more with counts drawn from
-    the fitted states, whose kernel is known, and the variance is multiplied by the mean of the
-    squared standardised errors there. What noise a rank leaves out is not seen by it.
+    The relative error of a standard error is 1/sqrt(2 · replicates). A bootstrap alone covers too
+    rarely, 83 to 94 % instead of 95 %, because a fit of a mixed state has less noise in it than the
+    counts had. So it is calibrated as the pure states' errors are: it is run once more on counts
+    drawn from the fitted states, whose kernel is known. Noise that a rank leaves out is not seen by
+    it.
     """
     bias, variance = _bootstrap_moments(table, states, random, kernel, replicates)
-    part, truth = _sample(table, states)
+    part, truth = some_points(table, states, CALIBRATION_POINTS)
     if part.n_points < 2:
         return KernelErrors(bias, variance)
     drawn = draw_counts(truth, part, random)
@@ -196,12 +154,6 @@ def _bootstrap_moments(
     bias = total / replicates
     variance = (square - replicates * bias**2) / (replicates - 1)
     return bias, np.maximum(variance, 0.0)
-
-
-def _sample(table: PointTable, states: FittedStates) -> tuple[PointTable, FittedStates]:
-    """Return the counts and states of at most ``CALIBRATION_POINTS`` points."""
-    points = np.unique(np.linspace(0, table.n_points - 1, CALIBRATION_POINTS).astype(np.int64))
-    return table.subset(points), states.subset(points)
 
 
 def _mean_square(error: FloatArray, bias: FloatArray, variance: FloatArray) -> float:

@@ -13,38 +13,32 @@ from scipy.special import ndtr
 
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
-from aqka.estimates.states import FittedStates, KernelOf, StateFitter, draw_counts, fit_states
+from aqka.estimates.states import (
+    FittedStates,
+    KernelOf,
+    StateFitter,
+    draw_counts,
+    fit_states,
+    some_points,
+)
 
 RANKS = (1, 2, 4)
 TEST_POINTS = 200
+LEVEL = 0.01  # the p-value below which a rank is rejected
 
 
 @dataclass(frozen=True)
 class RankTest:
-    """Whether states of a higher rank explain the counts better than chance would.
-
-    Attributes
-    ----------
-    rank, higher
-        The ranks compared.
-    deviance
-        Twice the gain in log-likelihood, mean over the points of the test.
-    expected
-        What the gain would be if the lower rank were true.
-    p_value
-        Chance of such a gain if the lower rank were true.
-    error_ratio
-        Mean squared error of the kernel at the higher rank divided by that at the lower one,
-        where the states of the higher rank are the truth. Where the test does not reject the
-        lower rank nothing is asked of the kernel, and it is None.
-    """
+    """Whether states of a higher rank explain the counts better than chance would."""
 
     rank: int
     higher: int
-    deviance: float
-    expected: float
+    deviance: float  # twice the gain in log-likelihood, mean over the points
+    expected: float  # what it would be if the lower rank were true
     p_value: float
     error_ratio: float | None = None
+    """Mean squared error of the kernel at the higher rank over that at the lower one, where the
+    higher one is the truth; None where the lower rank is not rejected."""
 
     @property
     def sentence(self) -> str:
@@ -69,12 +63,12 @@ def deviance_test(
 ) -> RankTest:
     """Test whether states of rank ``higher`` fit better than ``fitted``, by a bootstrap.
 
-    A state of lower rank lies on the boundary of those of higher rank, so that the deviance has
-    no χ² law; its law is taken from counts drawn from the fitted states. Noise is the device's
-    and not a point's: all points (at most about 200) are tested together, and the mean of their
-    deviances is nearly normal.
+    A state of lower rank lies on the boundary of those of higher rank, so that the deviance has no
+    χ² law; its law is taken from counts drawn from the fitted states. Noise is the device's, so all
+    points (at most about 200) are tested together, and the mean of their deviances is nearly
+    normal.
     """
-    part, lower = _sample(table, fitted)
+    part, lower = some_points(table, fitted, TEST_POINTS)
     n_points = part.n_points
     observed = _gains(part, lower, higher)
     null = np.concatenate(
@@ -88,12 +82,6 @@ def deviance_test(
     spread = null.std(ddof=1) * np.sqrt(1 / len(observed) + 1 / len(null))
     z = (observed.mean() - null.mean()) / max(spread, 1e-12)
     return RankTest(lower.rank, higher, float(observed.mean()), float(null.mean()), float(ndtr(-z)))
-
-
-def _sample(table: PointTable, states: FittedStates) -> tuple[PointTable, FittedStates]:
-    """Return the counts and states of at most ``TEST_POINTS`` points."""
-    points = np.unique(np.linspace(0, table.n_points - 1, TEST_POINTS).astype(np.int64))
-    return table.subset(points), states.subset(points)
 
 
 def _gains(table: PointTable, lower: FittedStates, higher: int) -> FloatArray:
@@ -115,7 +103,7 @@ def kernel_error_ratio(
     Counts are drawn once from ``richer``, with its noise multiplied by ``kept`` because a fit sees
     some where none is, and fitted with both ranks.
     """
-    part, truth = _sample(table, richer.with_less_noise(kept))
+    part, truth = some_points(table, richer.with_less_noise(kept), TEST_POINTS)
     drawn = draw_counts(truth, part, random)
     poor = fit_states(drawn, lower, confusion=truth.confusion)
     rich = fit_states(drawn, truth.rank, poor, truth.confusion)
@@ -131,37 +119,20 @@ def kernel_error_ratio(
 def choose_rank(
     table: PointTable,
     random: np.random.Generator,
-    level: float = 0.01,
     confusion: FloatArray | None = None,
     kernel_of: KernelOf = "purified",
     fit: StateFitter = fit_states,
 ) -> tuple[FittedStates, list[RankTest]]:
     """Return states of the lowest rank of 1, 2, 4 that will do, and the tests that said so.
 
-    Parameters
-    ----------
-    table
-        The counts.
-    random
-        Draws the counts of the tests.
-    level
-        The p-value below which a rank is rejected.
-    confusion
-        The readout errors.
-    kernel_of
-        Which kernel the states are wanted for (:meth:`FittedStates.behind`).
-    fit
-        Fits the states of all points; those of the tests, which are few, are fitted here.
-
-    Notes
-    -----
-    Where noise is seen but left out, the states that have it are kept beside (``noisy``): the bias
-    that it brings is then in the standard errors.
+    ``kernel_of`` is the kernel that the states are for (:meth:`FittedStates.behind`); ``fit`` fits
+    all points. Where noise is seen but left out, the states that have it are kept beside
+    (``noisy``): the bias that it brings is then in the standard errors.
     """
     fitted, tests = fit(table, RANKS[0], None, confusion), []
     for higher in RANKS[1:]:
         test = deviance_test(table, fitted, higher, random)
-        if test.p_value >= level or table.n_points < 2:
+        if test.p_value >= LEVEL or table.n_points < 2:
             tests.append(test)
             break
         richer = fit(table, higher, fitted, confusion)

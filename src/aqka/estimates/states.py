@@ -40,29 +40,18 @@ KernelOf = Literal["purified", "device"]
 class FittedStates:
     """States of points.
 
-    Attributes
-    ----------
-    vectors
-        Of shape rank × points × 2^n: the state of point i is Σ_k |v_ki⟩⟨v_ki|.
-    log_likelihood
-        Σ count · log p of each point.
-    converged
-        Whether the climb of each point ended at an optimum.
-    confusion
-        The readout errors that the counts were explained with, a 2 × 2 matrix for each qubit
-        (:func:`aqka.estimates.readout.confusion_matrices`); None for none. The states are those
-        before the readout.
-    noisy
-        Where noise is seen but these states leave it out, because that gives the better kernel:
-        states that have it (:func:`aqka.estimates.state_rank.choose_rank`). Standard errors then
-        count what it does to the kernel.
+    ``vectors`` has the shape rank × points × 2^n: the state of point i is Σ_k |v_ki⟩⟨v_ki|, as it
+    was before the readout.
     """
 
     vectors: ComplexArray
-    log_likelihood: FloatArray
+    log_likelihood: FloatArray  # Σ count · log p of each point
     converged: BoolArray
     confusion: FloatArray | None = None
+    """The readout errors that the counts were explained with."""
     noisy: "FittedStates | None" = None
+    """Where noise is seen but left out for the better kernel: states that have it. Standard errors
+    then count what it does to the kernel."""
 
     @classmethod
     def given(cls, vectors: ComplexArray) -> "FittedStates":
@@ -99,8 +88,8 @@ class FittedStates:
     def behind(self, kernel_of: KernelOf) -> "FittedStates":
         """Return the states whose overlaps are the kernel that is meant.
 
-        ``"purified"`` is that of the pure states nearest to the fitted ones, which most of the
-        device's noise has been taken from; ``"device"`` that of the states as they left the device.
+        ``"purified"`` is that of the pure states nearest to the fitted ones, without most of the
+        device's noise; ``"device"`` that of the states as they left the device.
         """
         if kernel_of not in ("purified", "device"):
             raise InputError(f"kernel_of must be 'purified' or 'device', got {kernel_of!r}.")
@@ -138,27 +127,23 @@ def fit_states(
 
     Parameters
     ----------
-    table
+    table : PointTable
         The counts. Every point must have some.
-    rank
+    rank : int, default=1
         Vectors of a state.
-    start
+    start : FittedStates, optional
         States of a lower rank to start from.
-    confusion
-        Readout errors to explain the counts with, a 2 × 2 matrix for each qubit
-        (:func:`aqka.estimates.readout.confusion_matrices`). They enter the likelihood, so that no
-        count has to be corrected: correcting would magnify the noise and give negative counts.
+    confusion : array of shape (qubits, 2, 2), optional
+        Readout errors (:func:`aqka.estimates.readout.confusion_matrices`). They enter the
+        likelihood: correcting counts would magnify the noise and give negative counts.
 
     Notes
     -----
-    The likelihood of a pure state is not concave: in |u⟩⟨u| it is, but pure states are no convex
-    set. At four qubits the climb from the spectral start ended in a lower optimum at 7 % of the
-    points with 8 · 2^n shots, 2 % with 32 · 2^n, and none of 200 with 128 · 2^n. A loss of a few
-    units of log-likelihood is within the noise and did not change the kernel's error; a wrong
-    optimum far below, seen with 8 settings and never with 12 or more, shows, because the
-    log-likelihood then falls short of what the state itself predicts.
-    Such points start again, three times, and keep their best. States of higher rank need no
-    restarts: the more vectors, the closer to a convex set.
+    The likelihood of a pure state is not concave. At four qubits the climb ended in a lower optimum
+    at 7 % of the points with 8 · 2^n shots, 2 % with 32 · 2^n, and none of 200 with 128 · 2^n. A
+    loss of a few units of log-likelihood did not change the kernel's error; a wrong optimum far
+    below shows, because the log-likelihood then falls short of what the state itself predicts. Such
+    points start again, three times, and keep their best. States of higher rank need no restarts.
     """
     check_measured(table)
     errors = None if confusion is None else as_confusion(confusion, table.n_qubits)
@@ -287,6 +272,14 @@ def outcome_probabilities(
         amplitudes = bases.amplitudes(vector)
         p += amplitudes.real**2 + amplitudes.imag**2
     return p if confusion is None else confuse(p, confusion)
+
+
+def some_points(
+    table: PointTable, states: FittedStates, most: int
+) -> tuple[PointTable, FittedStates]:
+    """Return the counts and states of at most so many points, evenly spread."""
+    points = np.unique(np.linspace(0, table.n_points - 1, most).astype(np.int64))
+    return table.subset(points), states.subset(points)
 
 
 def draw_counts(states: FittedStates, table: PointTable, random: np.random.Generator) -> PointTable:

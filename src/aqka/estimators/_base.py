@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from aqka._util.arrays import FloatArray, as_count
 from aqka.backends.factory import STATEVECTOR
 from aqka.core.problem import Problem
-from aqka.designs import PairEstimate, PointEstimate, Settle
-from aqka.designs.point_kernels import MOST_POINTS_OF_A_VARIANCE, StateEstimate
+from aqka.designs import Settle
 from aqka.errors import InputError
 from aqka.estimators._source import OnRound, Purchase, is_precomputed, kernel_source
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.intervals import with_total_interval
+from aqka.learners import Estimate, Learner, make_learner
 from aqka.planning.quotes import PREDICTIONS
-from aqka.readouts import Estimate, Readout, make_readout
 from aqka.runs.ledger import LEDGER_NAME
 
 PARAMETERS = """\
@@ -70,8 +69,8 @@ class QuantumKernelEstimator(BaseEstimator):  # type: ignore[misc]
     """What the estimators share: the kernel's way from shots to a fitted head, and predictions."""
 
     _head_parameter = """\
-readout : str or Readout, optional
-    How the head is fitted; see :func:`~aqka.readout_names`. The default is that of the design:
+learner : str or Learner, optional
+    How the head is fitted; see :func:`~aqka.learner_names`. The default is that of the design:
     ``"ridge-noise"`` for pairs, ``"ridge-loo"`` for points.
 """
 
@@ -87,7 +86,7 @@ readout : str or Readout, optional
         backend: Any = STATEVECTOR,
         budget: int | str | None = None,
         allocator: Any = None,
-        readout: Any = None,
+        learner: Any = None,
         *,
         test_shots: int | None = None,
         directory: str | Path | None = None,
@@ -100,7 +99,7 @@ readout : str or Readout, optional
         self.backend = backend
         self.budget = budget
         self.allocator = allocator
-        self.readout = readout
+        self.learner = learner
         self.test_shots = test_shots
         self.directory = directory
         self.seed = seed
@@ -114,9 +113,9 @@ readout : str or Readout, optional
         tags.input_tags.pairwise = is_precomputed(self.backend)
         return tags
 
-    def _chosen_readout(self, default: str) -> Readout:
-        """Return the readout that was named, or that of the design."""
-        return make_readout(default if self.readout is None else self.readout)
+    def _chosen_learner(self, default: str) -> Learner:
+        """Return the learner that was named, or that of the design."""
+        return make_learner(default if self.learner is None else self.learner)
 
     def _fit_problem(
         self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
@@ -142,12 +141,12 @@ readout : str or Readout, optional
         directory = self.source_.directory
         self.ledger_path_ = None if directory is None else directory / LEDGER_NAME
         self.shots_used_ = 0 if session is None else session.shots_spent
-        self.head_ = self._chosen_readout(estimate.design.default_readout).fit(estimate, problem)
+        self.head_ = self._chosen_learner(estimate.design.default_learner).fit(estimate, problem)
         # The kernel of very many points would take more memory than all else.
-        many = problem.n_points > MOST_POINTS_OF_A_VARIANCE and isinstance(estimate, StateEstimate)
-        self.kernel_ = None if many else estimate.kernel
-        self.kernel_variance_ = None if many else estimate.variance
-        self.diagnostics_ = None if many else _diagnose(estimate, problem)
+        self.kernel_ = estimate.kernel if estimate.forms_kernel else None
+        known = estimate.forms_kernel and estimate.is_fidelity
+        self.kernel_variance_ = estimate.variance if known else None
+        self.diagnostics_ = _diagnose(estimate, problem) if known else None
 
     def _test_points(self, X: Any, budget: int | None) -> tuple[NDArray[Any], int]:
         """Return points to predict by shots, and the shots for them."""
@@ -159,8 +158,8 @@ readout : str or Readout, optional
         """Return a prediction with intervals that count the training shots."""
         if self.session_ is None:
             raise InputError("total: this kernel was not bought here, so its shots are unknown.")
-        readout = self._chosen_readout(self.session_.design.default_readout)
-        return with_total_interval(found, self.session_, readout)
+        learner = self._chosen_learner(self.session_.design.default_learner)
+        return with_total_interval(found, self.session_, learner)
 
     def _test_budget(self, n_points: int) -> int:
         if self.test_shots is not None:
@@ -181,15 +180,11 @@ readout : str or Readout, optional
         return self.source_.decide(self.head_, points)
 
 
-def _diagnose(estimate: Estimate, problem: Problem) -> Diagnostics | None:
-    """Say whether adaptive shots on pairs are worth it; None for a kernel they cannot measure."""
-    if isinstance(estimate, PairEstimate):
-        return diagnose(estimate.table, problem)
-    if isinstance(estimate, StateEstimate):
-        return diagnose(problem.new_table(), problem, estimate.kernel, estimate.rough_variance())
-    if isinstance(estimate, PointEstimate):
-        return None
-    return diagnose(problem.new_table(), problem, estimate.kernel)
+def _diagnose(estimate: Estimate, problem: Problem) -> Diagnostics:
+    """Say whether adaptive shots on pairs are worth it."""
+    if estimate.pair_counts is not None:
+        return diagnose(estimate.pair_counts, problem)
+    return diagnose(problem.new_table(), problem, estimate.kernel, estimate.rough_variance())
 
 
 class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignore[misc]

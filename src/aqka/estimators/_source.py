@@ -20,9 +20,9 @@ from aqka.designs import Design, KernelEstimate, Pairs, Points, Stop, as_design
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
+from aqka.learners import Estimate, FittedHead
 from aqka.planning.device import make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
-from aqka.readouts import Estimate, FittedHead
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.export import calibration_in, point_table_of, table_of
@@ -184,7 +184,7 @@ class BoughtKernel(KernelSource):
             allocator=purchase.allocator,
             n_points=n_points,
             n_qubits=probe.n_qubits,
-            budget=quoted.total_shots if new is not None else 2 * quoted.shots,
+            budget=quoted.total.shots if new is not None else 2 * quoted.shots,
             new_points=n_points if new is None else new,
             measures_pairs=probe.measures_pairs,
         )

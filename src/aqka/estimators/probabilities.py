@@ -6,7 +6,7 @@ from scipy.special import log_softmax, softmax
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
-from aqka.readouts import FittedHead
+from aqka.learners import FittedHead
 
 
 def left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:

@@ -20,7 +20,7 @@ from aqka.estimators.probabilities import (
     probabilities,
     score_per_class,
 )
-from aqka.readouts.balanced import Balanced
+from aqka.learners.balanced import Balanced
 from aqka.sessions import Values
 
 
@@ -83,9 +83,9 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
 
         ``on_round`` is called with the session after every round that is bought.
         """
-        if isinstance(self._chosen_readout("ridge-noise"), Balanced):
+        if isinstance(self._chosen_learner("ridge-noise"), Balanced):
             raise InputError(
-                "readout 'balanced' moves the border between classes, and a regression has none; "
+                "learner 'balanced' moves the border between classes, and a regression has none; "
                 "use 'ridge-noise'."
             )
         points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)

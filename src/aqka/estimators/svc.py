@@ -10,8 +10,8 @@ from aqka.backends.factory import STATEVECTOR
 from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.estimators._base import QuantumClassifier
-from aqka.readouts import Readout
-from aqka.readouts.svm import Svm
+from aqka.learners import Learner
+from aqka.learners.svm import Svm
 
 
 class QuantumSVC(QuantumClassifier):
@@ -64,7 +64,7 @@ C : float, default={DEFAULT_C:g}
         )
         self.C = C
 
-    def _chosen_readout(self, default: str) -> Readout:
+    def _chosen_learner(self, default: str) -> Learner:
         return Svm()
 
     def _make_problem(self, y: NDArray[np.int64]) -> Problem:

@@ -1,6 +1,5 @@
 """Plain models that cost no shot, each tuned inside its training points."""
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,19 +14,29 @@ LEARNING_RATE = 0.2  # of boosting
 TREES: dict[str, list[float]] = {"max_depth": [1, 3], "n_estimators": [20, 60]}
 
 Grid = dict[str, list[float]]
-Maker = Callable[[NDArray[Any]], tuple[Any, Grid]]
-"""From training targets to a model of scikit-learn and the settings to choose from."""
 
 
 def baselines(X: FloatArray, y: NDArray[Any]) -> dict[str, Predict]:
-    """Return the plain models by name: an RBF SVM, a linear one, gradient boosting.
+    """Return an RBF SVM, a linear model and gradient boosting by name.
 
-    All see the data's own columns, standardised by the training points. C and γ of the SVM, C or
-    α of the linear model, depth and number of boosted trees are chosen from small grids by
-    cross-validation inside the training points.
+    Their settings come from small grids, by cross-validation inside the standardised training
+    points.
     """
-    makers = (_classifiers if has_classes(y) else _regressors)(X.shape[1])
-    return {name: _predictor(make, X, y) for name, make in makers.items()}
+    from sklearn import config_context
+
+    def predictor(name: str) -> Predict:
+        def predict(fold: Fold) -> NDArray[Any]:
+            # Checking the same arguments again would take longer than these small fits.
+            with config_context(assume_finite=True, skip_parameter_validation=True):
+                train, targets = X[fold.kept], y[fold.kept]
+                model, grid = _models(targets, X.shape[1], has_classes(y))[name]
+                model.set_params(**_best_settings(model, grid, train, targets, has_classes(y)))
+                inside, outside = _standardised(train, X[fold.held])
+                return np.asarray(model.fit(inside, targets).predict(outside))
+
+        return predict
+
+    return {name: predictor(name) for name in _models(y, X.shape[1], has_classes(y))}
 
 
 def guessing(y: NDArray[Any]) -> tuple[str, Predict]:
@@ -42,63 +51,27 @@ def guessing(y: NDArray[Any]) -> tuple[str, Predict]:
     return "majority class", majority
 
 
-def _predictor(make: Maker, X: FloatArray, y: NDArray[Any]) -> Predict:
-    from sklearn import config_context
+def _models(y: NDArray[Any], n_columns: int, classes: bool) -> dict[str, tuple[Any, Grid]]:
+    """Return the models for training targets, each with the settings to choose from."""
+    from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.svm import SVC, SVR
 
-    classes = has_classes(y)
-
-    def predict(fold: Fold) -> NDArray[Any]:
-        # Checking the same arguments again would take longer than these small fits.
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            train, targets = X[fold.kept], y[fold.kept]
-            model, grid = make(targets)
-            model.set_params(**_best_settings(model, grid, train, targets, classes))
-            inside, outside = _standardised(train, X[fold.held])
-            return np.asarray(model.fit(inside, targets).predict(outside))
-
-    return predict
-
-
-def _classifiers(n_columns: int) -> dict[str, Maker]:
-    from sklearn.ensemble import GradientBoostingClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import SVC
-
+    gammas = [factor / n_columns for factor in (0.3, 1.0, 3.0)]
+    trees = {"learning_rate": LEARNING_RATE, "random_state": 0}
+    if classes:
+        return {
+            "RBF SVM": (SVC(), {"C": [0.3, 3.0, 30.0], "gamma": gammas}),
+            "logistic regression": (LogisticRegression(max_iter=1000), {"C": [0.03, 0.3, 3.0]}),
+            "gradient boosting": (GradientBoostingClassifier(**trees), TREES),
+        }
+    scale = float(np.std(y)) or 1.0  # C and ε are in units of the target
+    Cs = [scale, 10 * scale, 100 * scale]
     return {
-        "RBF SVM": lambda _: (SVC(), {"C": [0.3, 3.0, 30.0], "gamma": _gammas(n_columns)}),
-        "logistic regression": lambda _: (
-            LogisticRegression(max_iter=1000),
-            {"C": [0.03, 0.3, 3.0]},
-        ),
-        "gradient boosting": lambda _: (
-            GradientBoostingClassifier(learning_rate=LEARNING_RATE, random_state=0),
-            TREES,
-        ),
+        "RBF SVM": (SVR(epsilon=0.05 * scale), {"C": Cs, "gamma": gammas}),
+        "linear ridge": (Ridge(), {"alpha": [0.1, 1.0, 10.0, 100.0]}),
+        "gradient boosting": (GradientBoostingRegressor(**trees), TREES),
     }
-
-
-def _regressors(n_columns: int) -> dict[str, Maker]:
-    from sklearn.ensemble import GradientBoostingRegressor
-    from sklearn.linear_model import Ridge
-    from sklearn.svm import SVR
-
-    def machine(y: NDArray[Any]) -> tuple[Any, Grid]:
-        scale = float(np.std(y)) or 1.0  # C and ε are in units of the target
-        grid = {"C": [scale, 10 * scale, 100 * scale], "gamma": _gammas(n_columns)}
-        return SVR(epsilon=0.05 * scale), grid
-
-    return {
-        "RBF SVM": machine,
-        "linear ridge": lambda _: (Ridge(), {"alpha": [0.1, 1.0, 10.0, 100.0]}),
-        "gradient boosting": lambda _: (
-            GradientBoostingRegressor(learning_rate=LEARNING_RATE, random_state=0),
-            TREES,
-        ),
-    }
-
-
-def _gammas(n_columns: int) -> list[float]:
-    return [0.3 / n_columns, 1.0 / n_columns, 3.0 / n_columns]
 
 
 def _best_settings(
@@ -106,8 +79,7 @@ def _best_settings(
 ) -> dict[str, float]:
     """Return the settings that do best on inner folds; the first of several that do.
 
-    What scikit-learn's ``GridSearchCV`` returns, without the copies and checks that take most of
-    its time here. A smaller number of boosted trees is scored on the way to the largest.
+    What ``GridSearchCV`` returns, without the copies and checks that take most of its time here.
     """
     from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 
@@ -115,34 +87,13 @@ def _best_settings(
     if fewest < 2:  # a class with a single training point has none to hold out
         return {}
     splitter = StratifiedKFold(min(INNER_FOLDS, fewest)) if classes else KFold(INNER_FOLDS)
-    stages = sorted(grid.get("n_estimators", []))
-    settings: list[dict[str, float]] = list(
-        ParameterGrid({k: v for k, v in grid.items() if k != "n_estimators"})
-    )
-    scores: list[list[float]] = []
+    settings: list[dict[str, float]] = list(ParameterGrid(grid))
+    scores = []
     for kept, held in splitter.split(X, y):
         inside, outside = _standardised(X[kept], X[held])
-        row = []
-        for chosen in settings:
-            last = {"n_estimators": stages[-1]} if stages else {}
-            model.set_params(**chosen, **last).fit(inside, y[kept])
-            for answers in _answers(model, outside, stages):
-                row.append(score(y[held], answers, classes)[-1])
-        scores.append(row)
-    best = int(np.argmax(np.mean(scores, axis=0)))
-    if not stages:
-        return dict(settings[best])
-    return settings[best // len(stages)] | {"n_estimators": stages[best % len(stages)]}
-
-
-def _answers(model: Any, X: FloatArray, stages: list[float]) -> Iterator[NDArray[Any]]:
-    """Yield predictions after each number of boosted trees; those of other models once."""
-    if not stages:
-        yield model.predict(X)
-        return
-    for number, answers in enumerate(model.staged_predict(X), start=1):
-        if number in stages:
-            yield answers
+        answers = (model.set_params(**s).fit(inside, y[kept]).predict(outside) for s in settings)
+        scores.append([score(y[held], found, classes)[-1] for found in answers])
+    return settings[int(np.argmax(np.mean(scores, axis=0)))]
 
 
 def _standardised(train: FloatArray, held: FloatArray) -> tuple[FloatArray, FloatArray]:

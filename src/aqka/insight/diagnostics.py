@@ -12,10 +12,10 @@ from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
+from aqka.learners import Learner
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
 from aqka.maths.theory import SATURATED_SHOTS_PER_PAIR, cauchy_schwarz_ratio
-from aqka.readouts import Readout
 
 # The paper's regime borders (its abstract and Appendix C.16).
 CONCENTRATED_GINI = 0.6
@@ -25,8 +25,6 @@ DENSE_GINI = 0.55
 def gini(values: FloatArray) -> float:
     """Return the Gini coefficient of non-negative values: 0 equal, towards 1 concentrated.
 
-    Examples
-    --------
     >>> gini(np.ones(4)), gini(np.array([0.0, 0.0, 0.0, 1.0]))
     (0.0, 0.75)
     """
@@ -41,8 +39,6 @@ def gini(values: FloatArray) -> float:
 def effective_support(values: FloatArray) -> float:
     """Return 1 / Σ p², p = values / Σ values: how many pairs carry the mass (Appendix C.16).
 
-    Examples
-    --------
     >>> effective_support(np.array([1.0, 1.0, 0.0]))
     2.0
     """
@@ -58,16 +54,12 @@ class Diagnostics:
 
     Attributes
     ----------
-    gini
-        Gini coefficient of |g|.
+    gini, effective_support
+        Gini coefficient of |g|, and the number of pairs that carry it.
     rho
         Cauchy–Schwarz ratio ρ: the best possible variance over uniform's (Thm 1).
-    effective_support
-        Number of pairs that carry the sensitivity.
-    n_pairs
-        Number of measurable pairs.
-    shots_per_pair
-        Mean shots per pair so far; of points, what their shots are worth on every pair.
+    n_pairs, shots_per_pair
+        Measurable pairs, and their mean shots; for points, what their shots are worth.
     estimated
         Whether all this is from noisy counts, not from an exact kernel.
     """
@@ -82,24 +74,21 @@ class Diagnostics:
     @property
     def advice(self) -> str:
         """What the paper's regime map says, in a sentence."""
-        return self._regime() + (
-            " (From noisy counts, which pull the Gini toward 0.6 whatever the truth: a weak hint.)"
-            if self.estimated
-            else ""
-        )
-
-    def _regime(self) -> str:
-        where = f"Gini {self.gini:.3f}, ρ {self.rho:.2f}"
         if self.shots_per_pair > SATURATED_SHOTS_PER_PAIR:
-            return (
-                f"{where}: above {SATURATED_SHOTS_PER_PAIR} shots a pair every pair is resolved; "
-                "uniform does as well."
+            regime = (
+                f"above {SATURATED_SHOTS_PER_PAIR} shots a pair every pair is resolved; uniform "
+                "does as well."
             )
-        if self.gini >= CONCENTRATED_GINI:
-            return f"{where}: concentrated, adaptive shots (aqka) can help."
-        if self.gini < DENSE_GINI:
-            return f"{where}: spread out, aqka may hurt; prefer leverage or uniform."
-        return f"{where}: on the border, leverage is the safer adaptive choice."
+        elif self.gini >= CONCENTRATED_GINI:
+            regime = "concentrated, adaptive shots (aqka) can help."
+        elif self.gini < DENSE_GINI:
+            regime = "spread out, aqka may hurt; prefer leverage or uniform."
+        else:
+            regime = "on the border, leverage is the safer adaptive choice."
+        hint = (
+            " (From noisy counts, which pull the Gini toward 0.6 whatever the truth: a weak hint.)"
+        )
+        return f"Gini {self.gini:.3f}, ρ {self.rho:.2f}: {regime}{hint if self.estimated else ''}"
 
 
 def diagnose(
@@ -112,21 +101,15 @@ def diagnose(
 
     Parameters
     ----------
-    table
+    table : PairTable
         The counts; an empty one where a kernel is given.
-    problem
+    problem : Problem
         What is learnt.
-    kernel
-        A true kernel, or with ``variance`` one that was not counted pair by pair, of points for
-        example.
-    variance
+    kernel : array, optional
+        A true kernel, or with ``variance`` one that was not counted pair by pair, such as that of
+        points.
+    variance : array, optional
         Variance of each entry of such a kernel, in place of K(1 - K) over the shots of a pair.
-
-    Notes
-    -----
-    From counts the Gini is a weak hint: noise in |ĝ| pulls it toward 0.6. On the planted problem,
-    whose exact kernel is above 0.95, counts give 0.5 to 0.65 up to 100 shots a pair at the
-    paper's ridge (shown in tests/insight/test_diagnostics.py).
     """
     if kernel is None:
         spectrum = Spectrum.of(problem.reading.kernel(table))
@@ -136,10 +119,11 @@ def diagnose(
     size = np.abs(table.condense(ridge_gradient(kernel, problem)))
     of_a_shot = np.maximum(k * (1 - k), 0.0)
     if variance is None:
-        return _diagnostics(table, size, np.sqrt(of_a_shot), estimated=False)
+        exact = diagnose_sensitivity(table, problem, size, np.sqrt(of_a_shot))
+        return replace(exact, estimated=False)
     noise = table.condense(np.asarray(variance, dtype=np.float64))
     worth = float(np.mean(of_a_shot) / max(float(np.mean(noise)), 1e-300))
-    found = _diagnostics(table, size, np.sqrt(noise), estimated=True)
+    found = diagnose_sensitivity(table, problem, size, np.sqrt(noise))
     return replace(found, shots_per_pair=worth)
 
 
@@ -149,46 +133,41 @@ def count_sensitivity(table: PairTable, problem: Problem, spectrum: Spectrum) ->
 
 
 def diagnose_sensitivity(
-    table: PairTable, problem: Problem, sensitivity: FloatArray
+    table: PairTable,
+    problem: Problem,
+    sensitivity: FloatArray,
+    deviation: FloatArray | None = None,
 ) -> Diagnostics:
-    """Diagnose what has been measured, given its :func:`count_sensitivity`."""
-    return _diagnostics(table, sensitivity, problem.reading.deviation(table), estimated=True)
-
-
-def _diagnostics(
-    table: PairTable, size: FloatArray, deviation: FloatArray, *, estimated: bool
-) -> Diagnostics:
+    """Diagnose |g| per pair, by default with the deviations of what has been measured."""
+    noise = problem.reading.deviation(table) if deviation is None else deviation
     return Diagnostics(
-        gini=gini(size),
-        rho=cauchy_schwarz_ratio((size * deviation) ** 2),
-        effective_support=effective_support(size),
+        gini=gini(sensitivity),
+        rho=cauchy_schwarz_ratio((sensitivity * noise) ** 2),
+        effective_support=effective_support(sensitivity),
         n_pairs=table.n_pairs,
         shots_per_pair=table.total / table.n_pairs,
-        estimated=estimated,
     )
 
 
 def cross_validated_accuracy(
-    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem
+    kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
 ) -> float | None:
     """Return the share of held-out points that a head trained on the others gets right.
 
-    The held-out rows of the kernel are used as measured. None if a fold has no second class.
+    None if a fold has no second class.
 
-    Examples
-    --------
-    >>> from aqka.readouts import make_readout
+    >>> from aqka.learners import make_learner
     >>> labels = np.array([0, 0, 0, 1, 1, 1])
     >>> kernel = np.where(labels[:, None] == labels, 0.9, 0.1) + 0.1 * np.eye(6)
-    >>> cross_validated_accuracy(kernel, labels, make_readout("ridge"), Problem(labels))
+    >>> cross_validated_accuracy(kernel, labels, make_learner("ridge"), Problem(labels))
     1.0
     """
-    right = cross_validated_right(kernel, labels, readout, problem)
+    right = cross_validated_right(kernel, labels, learner, problem)
     return None if right is None else float(right.mean())
 
 
 def cross_validated_right(
-    kernel: FloatArray, labels: NDArray[Any], readout: Readout, problem: Problem
+    kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
 ) -> BoolArray | None:
     """Return for each point whether a head trained without its fold gets it right."""
     right = np.zeros(len(labels), dtype=np.bool_)
@@ -197,6 +176,6 @@ def cross_validated_right(
             part = Problem(labels[kept], problem.ridge, problem.C, problem.reading)
         except InputError:  # too few classes are left
             return None
-        head = readout.fit(KernelEstimate(kernel[np.ix_(kept, kept)]), part)
+        head = learner.fit(KernelEstimate(kernel[np.ix_(kept, kept)]), part)
         right[held] = head.predict(kernel[np.ix_(held, kept)]) == labels[held]
     return right

@@ -5,7 +5,10 @@ quantum machine learning" (Nature Communications 12, 2631, 2021); equations are 
 preprint, arXiv:2011.01938.
 """
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,13 +18,12 @@ from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import DEFAULT_REPS, check_map_name
 from aqka.backends.statevector import StatevectorBackend
 from aqka.errors import InputError
+from aqka.estimates.projected import exact_reduced_states, squared_distances
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-import math
-from dataclasses import dataclass
-
+PROJECTED_WIDTHS = (0.25, 1.0, 4.0)  # of the median squared distance; the head chooses
 MAX_QUBITS = 14  # 200 states of more would not fit the memory of a small machine
 
 ComplexArray = NDArray[np.complex128]
@@ -33,47 +35,25 @@ def map_states(
 ) -> ComplexArray:
     """Return the state of each row of angles, one per row.
 
-    Parameters
-    ----------
-    angles
-        One row per point, one column per feature.
-    feature_map
-        ``"zz"`` (linear), ``"zz-full"`` or ``"z"``, as in Qiskit's library; or whatever
-        :class:`~aqka.StatevectorBackend` takes.
-    repetitions
-        Repetitions of a map that is given by its name.
+    ``feature_map`` is a built-in name, with so many repetitions, or whatever
+    :class:`~aqka.StatevectorBackend` takes.
 
-    Examples
-    --------
     >>> abs(map_states(np.zeros((1, 2)), "z")).round(3)
     array([[1., 0., 0., 0.]])
     """
-    if not isinstance(feature_map, str):
-        circuit: Any = feature_map
-        n_qubits = getattr(circuit, "num_qubits", None)
-        if n_qubits is not None:
-            _check_qubits(n_qubits)
-        return StatevectorBackend(angles, circuit).states()
-    check_map_name(feature_map)
-    _check_qubits(angles.shape[1])
-    return _phase_states(angles, _couplings(feature_map, angles.shape[1]), repetitions)
-
-
-def _check_qubits(n_qubits: int) -> None:
+    named = isinstance(feature_map, str)
+    n_qubits = angles.shape[1] if named else getattr(feature_map, "num_qubits", 0)
     if n_qubits > MAX_QUBITS:
         raise InputError(
             f"a check simulates every state exactly, on at most {MAX_QUBITS} qubits; this feature "
             f"map needs {n_qubits}. Reduce the data to fewer principal components first (PCA): "
             "one qubit each."
         )
-
-
-def _couplings(name: str, n_qubits: int) -> list[tuple[int, int]]:
-    if name == "z":
-        return []
-    if name == "zz":
-        return [(k, k + 1) for k in range(n_qubits - 1)]
-    return [(j, k) for j in range(n_qubits) for k in range(j + 1, n_qubits)]
+    if not isinstance(feature_map, str):
+        return StatevectorBackend(angles, feature_map).states()
+    apart = {"z": 0, "zz": 1, "zz-full": n_qubits}[check_map_name(feature_map)]
+    couplings = [(j, k) for j, k in combinations(range(n_qubits), 2) if k - j <= apart]
+    return _phase_states(angles, couplings, repetitions)
 
 
 def _phase_states(
@@ -89,80 +69,32 @@ def _phase_states(
     phases = np.exp(1j * exponent)
     states: ComplexArray = phases / 2 ** (n_qubits / 2)  # the first Hadamards spread |0…0⟩ evenly
     for _ in range(repetitions - 1):
-        states = _hadamards(states, n_qubits) * phases
+        for qubit in range(n_qubits):
+            halves = states.reshape(len(states), -1, 2, 2**qubit)
+            zero, one = halves[:, :, 0], halves[:, :, 1]
+            states = np.stack([zero + one, zero - one], axis=2).reshape(len(states), -1)
+        states = states * (phases / 2 ** (n_qubits / 2))
     return states
 
 
-def _hadamards(states: ComplexArray, n_qubits: int) -> ComplexArray:
-    """Return the states after a Hadamard gate on every qubit."""
-    for qubit in range(n_qubits):
-        halves = states.reshape(len(states), -1, 2, 2**qubit)
-        zero, one = halves[:, :, 0], halves[:, :, 1]
-        states = np.stack([zero + one, zero - one], axis=2).reshape(len(states), -1)
-    return states / 2 ** (n_qubits / 2)
-
-
-PROJECTED_WIDTHS = (0.25, 1.0, 4.0)  # of the median squared distance; the head chooses
-
-
-def one_qubit_states(states: ComplexArray) -> ComplexArray:
-    """Return the reduced density matrix of every qubit of every state: points, qubits, 2, 2.
-
-    Examples
-    --------
-    >>> bell = np.array([[1, 0, 0, 1]]) / np.sqrt(2)
-    >>> one_qubit_states(bell)[0, 0].real
-    array([[0.5, 0. ],
-           [0. , 0.5]])
-    """
-    n_qubits = states.shape[1].bit_length() - 1
-    reduced = np.empty((len(states), n_qubits, 2, 2), dtype=np.complex128)
-    for qubit in range(n_qubits):
-        halves = states.reshape(len(states), -1, 2, 2**qubit)
-        reduced[:, qubit] = np.einsum("nrak,nrbk->nab", halves, halves.conj())
-    return reduced
-
-
 def projected_kernels(states: ComplexArray) -> list[FloatArray]:
-    """Return exp(-γ Σ_k ‖ρ_k(x) - ρ_k(y)‖²_F) for several γ (Huang et al. 2021).
-
-    γ is one over the median squared distance, times one over each of ``PROJECTED_WIDTHS``.
-    """
-    reduced = one_qubit_states(states).reshape(len(states), -1)
-    flat = np.hstack([reduced.real, reduced.imag])
-    squares = np.sum(flat**2, axis=1)
-    distances = np.maximum(squares[:, None] + squares - 2 * flat @ flat.T, 0.0)
-    np.fill_diagonal(distances, 0.0)
-    typical = float(np.median(distances[np.triu_indices(len(flat), 1)]))
+    """Return exp(-γ Σ_k ‖ρ_k(x) - ρ_k(y)‖²_F) for several γ (Huang et al. 2021)."""
+    distances = np.maximum(squared_distances(exact_reduced_states(states)), 0.0)
+    typical = float(np.median(distances[np.triu_indices(len(states), 1)]))
     unit = typical if typical > 0 else 1.0  # of states that are all alike
     return [np.exp(-distances / (width * unit)) for width in PROJECTED_WIDTHS]
 
 
 @dataclass(frozen=True)
 class Concentration:
-    """Off-diagonal entries and spectrum of a kernel.
-
-    Attributes
-    ----------
-    mean, spread
-        Mean and standard deviation of the off-diagonal entries.
-    effective_rank
-        exp of the entropy of the eigenvalues' shares (Roy and Vetterli 2007): 1 where all points
-        look alike, N where every point looks like itself alone.
-    n_points
-        N.
-    shots_per_pair
-        What a budget gives every pair if it is spread evenly; None without a budget.
-    shot_error
-        Root mean square of sqrt(K (1 - K) / shots) over the entries; None without a budget.
-    """
+    """Off-diagonal entries and spectrum of a kernel."""
 
     mean: float
-    spread: float
+    spread: float  # standard deviation
     effective_rank: float
     n_points: int
-    shots_per_pair: float | None = None
-    shot_error: float | None = None
+    shots_per_pair: float | None = None  # of a budget spread evenly
+    shot_error: float | None = None  # root mean square of sqrt(K (1 - K) / shots)
 
     @property
     def words(self) -> str:
@@ -188,8 +120,6 @@ class Concentration:
 def concentration(kernel: FloatArray, shots_per_pair: float | None = None) -> Concentration:
     """Return how concentrated a kernel is, and what so many shots a pair can resolve of it.
 
-    Examples
-    --------
     >>> concentration(np.eye(50), shots_per_pair=10).words
     'The kernel is concentrated: every point is like itself alone, so little can be learned; ...
     """
@@ -208,10 +138,10 @@ def concentration(kernel: FloatArray, shots_per_pair: float | None = None) -> Co
 
 
 def effective_rank(kernel: FloatArray) -> float:
-    """Return exp of the entropy of the eigenvalues' shares.
+    """Return exp of the entropy of the eigenvalues' shares (Roy and Vetterli 2007).
 
-    Examples
-    --------
+    1 where all points look alike, N where every point looks like itself alone.
+
     >>> round(effective_rank(np.eye(3)), 6)
     3.0
     """
@@ -228,24 +158,16 @@ RBF_WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of RBF kernels, in units of one over 
 
 @dataclass(frozen=True)
 class GeometricDifference:
-    """The difference to the plain kernel that comes nearest.
+    """The difference g to the plain kernel that comes nearest.
 
-    Attributes
-    ----------
-    value
-        g; no more than about 1 where the plain kernel sees all that the quantum one does.
-    largest
-        √N: differences near it leave room for an advantage, far smaller ones leave none.
-    nearest
-        The plain kernel with the smallest difference.
-    ridge
-        λ that the difference was taken at; None where no plain kernel comes near at all.
+    No more than about 1 where the plain kernel sees all that the quantum one does; near √N, the
+    largest, it leaves room for an advantage.
     """
 
     value: float
     largest: float
     nearest: str
-    ridge: float | None
+    ridge: float | None  # λ of the difference; None where no plain kernel comes near at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,11 +188,8 @@ class KernelPair:
     def difference(self, ridge: float) -> float:
         """Return g_gen = sqrt(‖√K_Q √K_C (K_C + λI)^{-2} √K_C √K_Q‖), the spectral norm.
 
-        With λ = 0 this is their Eq. 5, g(K_C‖K_Q) = sqrt(‖√K_Q K_C^{-1} √K_Q‖); with a ridge it is
-        their Eq. F9.
+        Their Eq. F9; with λ = 0 it is their Eq. 5, g(K_C‖K_Q) = sqrt(‖√K_Q K_C^{-1} √K_Q‖).
 
-        Examples
-        --------
         >>> pair = KernelPair.of(np.eye(4), np.ones((4, 4)))
         >>> round(pair.difference(ridge=0.0), 6)
         2.0
@@ -307,14 +226,8 @@ def nearest_plain_kernel(X: FloatArray, quantum: FloatArray) -> GeometricDiffere
     found = []
     for name, kernel in kernels.items():
         pair = KernelPair.of(kernel, quantum)
-        ridge = _largest_ridge(pair)
+        enough = (r for r in reversed(RIDGES) if pair.training_error(r) <= LARGEST_TRAINING_ERROR)
+        ridge = next(enough, None)
         value = math.inf if ridge is None else pair.difference(ridge)
         found.append(GeometricDifference(value, math.sqrt(len(X)), name, ridge))
     return min(found, key=lambda each: each.value)
-
-
-def _largest_ridge(pair: KernelPair) -> float | None:
-    for ridge in reversed(RIDGES):
-        if pair.training_error(ridge) <= LARGEST_TRAINING_ERROR:
-            return ridge
-    return None

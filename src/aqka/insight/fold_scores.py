@@ -14,10 +14,10 @@ from aqka.core.defaults import DEFAULT_C
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
-from aqka.maths.metrics import FOLDS, Fold
+from aqka.learners import labels_of, make_learner
+from aqka.learners.ridge_loo import RIDGE_GRID
+from aqka.maths.metrics import FOLDS, Fold, balanced_accuracy
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts import labels_of, make_readout
-from aqka.readouts.ridge_loo import RIDGE_GRID
 
 REPEATS = 2  # the error of more hardly shrinks, see standard_error
 
@@ -46,18 +46,9 @@ def repeated_folds(
 ) -> list[Fold]:
     """Return folds that hold every point out once a repetition; classes keep their shares.
 
-    Parameters
-    ----------
-    y
-        Classes or real targets.
-    n_train
-        Training points of a fold are drawn down to so many, so that models learn from as many as
-        they will have; None keeps all.
-    repeats, seed
-        Number and seed of the shuffles.
+    The training points of a fold are drawn down to ``n_train``, if given, so that models learn from
+    as many as they will have.
 
-    Examples
-    --------
     >>> folds = repeated_folds(np.array([0, 1] * 10), n_train=10)
     >>> len(folds), len(folds[0].kept), len(folds[0].held)
     (10, 10, 4)
@@ -71,11 +62,10 @@ def repeated_folds(
                 f"y must have two classes or more with at least two points each, got "
                 f"{len(classes)} with {int(counts.min())} points in the smallest."
             )
-        n_folds = int(min(FOLDS, counts.min()))
-        splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+        kind, n_folds = RepeatedStratifiedKFold, int(min(FOLDS, counts.min()))
     else:
-        n_folds = min(FOLDS, len(y) // 2)
-        splitter = RepeatedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+        kind, n_folds = RepeatedKFold, min(FOLDS, len(y) // 2)
+    splitter = kind(n_splits=n_folds, n_repeats=repeats, random_state=seed)
     folds = []
     for number, (kept, held) in enumerate(splitter.split(np.zeros(len(y)), y)):
         if n_train is not None and n_train < len(kept):
@@ -86,21 +76,11 @@ def repeated_folds(
 
 @dataclass(frozen=True, eq=False)
 class FoldScores:
-    """How a model scored on every fold; all models of a check share their folds.
-
-    Attributes
-    ----------
-    name
-        Name of the model.
-    values
-        One row per fold, one column per metric; decisions are made by the first.
-    n_folds
-        Folds of a repetition.
-    """
+    """How a model scored on every fold; all models of a check share their folds."""
 
     name: str
-    values: FloatArray
-    n_folds: int
+    values: FloatArray  # one row per fold, one column per metric; the first one decides
+    n_folds: int  # of a repetition
 
     @property
     def means(self) -> FloatArray:
@@ -143,12 +123,9 @@ def difference(first: FoldScores, second: FoldScores) -> Difference:
 def standard_error(values: FloatArray, n_folds: int) -> FloatArray:
     """Return the standard error of means over J repeated folds: s sqrt(1/J + 1/(k - 1)).
 
-    Training sets overlap, so folds are no independent trials, and repeating them does not make
-    the error vanish; the second term is the correction of Nadeau and Bengio (Machine Learning
-    52, 2003), the ratio of held-out to training points in k folds.
+    Training sets overlap, so folds are no independent trials; the second term is the correction of
+    Nadeau and Bengio (Machine Learning 52, 2003).
 
-    Examples
-    --------
     >>> standard_error(np.array([[0.8], [0.9]]), n_folds=2).round(3)
     array([0.087])
     """
@@ -164,10 +141,7 @@ def metric_names(y: NDArray[Any]) -> tuple[str, ...]:
 def score(truth: NDArray[Any], predicted: NDArray[Any], classes: bool) -> list[float]:
     """Return the scores of predictions, in the order of :func:`metric_names`."""
     if classes:
-        right = truth == predicted
-        # Not by scikit-learn, whose checks take longer than the fits of a scan.
-        recalls = [right[truth == label].mean() for label in np.unique(truth)]
-        return [float(np.mean(recalls)), float(right.mean())]
+        return [balanced_accuracy(truth, predicted), float(np.mean(truth == predicted))]
     spread = float(np.sum((truth - truth.mean()) ** 2))
     return [1.0 - float(np.sum((truth - predicted) ** 2)) / spread if spread > 0 else 0.0]
 
@@ -187,17 +161,7 @@ def folds_a_repetition(folds: list[Fold], n_points: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class KernelHead:
-    """Predicts from kernels: ridge regression tuned by leave-one-out, or an SVM.
-
-    Attributes
-    ----------
-    y
-        Classes or real targets of all points.
-    svm
-        Whether it is an SVM, which needs classes.
-    C
-        The SVM's C.
-    """
+    """Predicts from kernels: ridge regression tuned by leave-one-out, or an SVM with C."""
 
     y: NDArray[Any]
     svm: bool = False
@@ -211,7 +175,7 @@ class KernelHead:
         train, centre = self._problem(fold.kept)
         inner = kernel[np.ix_(fold.kept, fold.kept)]
         block = (kernel if rows is None else rows)[np.ix_(fold.held, fold.kept)]
-        fitted = make_readout("svm" if self.svm else "ridge-loo").fit(KernelEstimate(inner), train)
+        fitted = make_learner("svm" if self.svm else "ridge-loo").fit(KernelEstimate(inner), train)
         return self._answers(fitted.decision_function(block), train, centre)
 
     def judge(self, kernel: FloatArray, points: IntArray) -> float:

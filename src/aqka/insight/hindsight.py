@@ -15,11 +15,11 @@ from aqka.core.problem import Problem
 from aqka.designs import PairEstimate
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.diagnostics import cross_validated_right
+from aqka.learners import FittedHead, Learner
+from aqka.learners.ridge_noise import RidgeNoise
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.maths.theory import cauchy_schwarz_ratio
-from aqka.readouts import FittedHead, Readout
-from aqka.readouts.ridge_noise import RidgeNoise
 
 FRACTIONS = (0.25, 0.5)
 # Where no point of n changes, 3/n bounds the share that could (95 %): two of these errors.
@@ -31,21 +31,12 @@ NEGLIGIBLE = 0.02  # share of the variance that is no reason to change an alloca
 class Steering:
     """The variance of the predictions by a run's allocation, over that of an even one.
 
-    Attributes
-    ----------
-    ratio
-        Below 1 the run's shots serve the predictions better than even ones: 1 / ratio times as
-        many of those would do as well.
-    error
-        Root mean square of how far the ratio moves when the counts are drawn anew; None if it
-        was not computed.
-    best
-        The smallest ratio that any allocation could have (ρ, Thm 1).
+    Below 1, 1 / ratio times as many even shots would do as well.
     """
 
     ratio: float
-    error: float | None
-    best: float
+    error: float | None  # root mean square move of the ratio when the counts are drawn anew
+    best: float  # the smallest ratio that any allocation could have (ρ, Thm 1)
 
     @property
     def sure(self) -> bool:
@@ -63,11 +54,9 @@ def steering(
     """Compare a run's allocation with an even one of as many shots, by the counts it measured.
 
     To first order the noise of pair p adds G_p Var(K̂_p) to the variance of the predictions, G
-    from :func:`~aqka.maths.sensitivity.prediction_sensitivity`. K and its variance are posterior
-    means of :class:`~aqka.core.prior.KernelPrior`. G is read from the same counts that steered the
-    run, which flatters it; the redrawn counts did not, so their distance is part of the error.
-
-    ``head`` is what the ``ridge-noise`` readout makes of the table, where that is known already.
+    from :func:`~aqka.maths.sensitivity.prediction_sensitivity`. G is read from the same counts that
+    steered the run, which flatters it; the redrawn counts did not, so their distance is part of the
+    error. ``head`` is what ``ridge-noise`` makes of the table, where that is known already.
     """
     if head is None:
         head = RidgeNoise().fit(PairEstimate(table, problem), problem)
@@ -112,16 +101,7 @@ def _ratios(table: PairTable, head: FittedHead) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class FewerShots:
-    """Accuracy by cross-validation from a share of a run's shots.
-
-    Attributes
-    ----------
-    fraction
-        The share.
-    accuracy, error
-        Mean over points and thinnings, and its standard error.
-    gain, gain_error
-        What all shots give more, point by point, and its standard error.
+    """Accuracy by cross-validation from a share of a run's shots, and what all shots give more.
 
     Errors are those over points and over thinnings together: a thinning moves all points at once,
     which their differences do not show. That of the gain is never 0 below all shots: a few points
@@ -139,7 +119,7 @@ def fewer_shots(
     table: PairTable,
     problem: Problem,
     labels: NDArray[Any],
-    readout: Readout,
+    learner: Learner,
     landmarks: Landmarks | None = None,
     repetitions: int = 5,
     seed: int = 0,
@@ -148,7 +128,7 @@ def fewer_shots(
 
     def right(counts: PairTable) -> FloatArray:
         kernel = estimate_kernel(counts, problem, landmarks)
-        found = cross_validated_right(kernel, labels, readout, problem)
+        found = cross_validated_right(kernel, labels, learner, problem)
         # Whether folds have all classes is a matter of the labels, not of the counts.
         return np.zeros(0) if found is None else found.astype(np.float64)
 
@@ -176,11 +156,7 @@ def fewer_shots(
 
 
 def thin_counts(table: PairTable, fraction: float, rng: Generator) -> PairTable:
-    """Return a random share of the shots of each pair, as if no others had been run.
-
-    Which of the shots were hits does not matter to their order, so the hits among those that
-    are kept are hypergeometric.
-    """
+    """Return a random share of the shots of each pair, and a hypergeometric share of its hits."""
     part = PairTable(table.n_points, table.diagonal)
     wanted = table.shots * fraction
     part.shots[:] = np.floor(wanted + rng.random(table.n_pairs))
@@ -223,9 +199,8 @@ def kernel_without_noise(
 ) -> FloatArray:
     """Return the estimated kernel without the eigenvalues that shot noise alone can give.
 
-    The spectrum of symmetric noise ends at the :func:`noise_floor`. A kernel with the noise left
-    in would let the readout choose its ridge as if noise were signal, and so hide the bias that
-    the true noise gives it.
+    With the noise left in, the learner would choose its ridge as if noise were signal, which hides
+    the bias that the true noise gives it.
     """
     if not isinstance(spectrum, Spectrum):
         spectrum = Spectrum.of(estimate_kernel(table, problem, landmarks))

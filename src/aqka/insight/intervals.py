@@ -7,16 +7,16 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, as_count
-from aqka.core.defaults import DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate, PairEstimate
-from aqka.designs.pairs import DecidedRows, row_prior
+from aqka.designs.pairs import row_prior
 from aqka.errors import InputError
 from aqka.insight.hindsight import hit_chances, redraw_counts
+from aqka.learners import FittedHead, Learner, make_learner
+from aqka.learners.ridge_loo import RIDGE_GRID
 from aqka.maths.metrics import normal_quantile
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts import FittedHead, Readout, make_readout
-from aqka.readouts.ridge_loo import RIDGE_GRID
 from aqka.sessions import Prediction, Training, Values
 
 AnyPrediction = TypeVar("AnyPrediction", bound=Values)
@@ -27,25 +27,16 @@ BEYOND = 0.5  # of the targets' range: no head that learnt predicts farther outs
 
 @dataclass(frozen=True, eq=False)
 class HeadErrors:
-    """Errors of f at test rows that come from the training shots, a column per output.
+    """Errors of f at test rows that come from the training shots."""
 
-    Attributes
-    ----------
-    redrawn
-        Errors of heads trained on redrawn shots: redraws by rows by outputs.
-    other_ridges
-        Errors of heads with the other ridges that held-out points cannot tell from the best:
-        ridges by rows by outputs. Empty where the readout is given its ridge, or has none.
-    """
-
-    redrawn: FloatArray
-    other_ridges: FloatArray
+    redrawn: FloatArray  # of heads trained on redrawn shots: redraws by rows by outputs
+    other_ridges: FloatArray  # of plausible other ridges, likewise; empty where none is chosen
 
     @classmethod
     def of(
         cls,
         session: Training,
-        readout: Readout,
+        learner: Learner,
         rows: FloatArray,
         repetitions: int,
         rng: Generator,
@@ -53,14 +44,14 @@ class HeadErrors:
         """Draw the session's shots anew, from a kernel like the measured one but without noise."""
         table, problem, landmarks = session.table, session.problem, session.landmarks
         chances = hit_chances(table, problem, landmarks)
-        without_noise = readout.fit(KernelEstimate(table.square(chances)), problem)
+        without_noise = learner.fit(KernelEstimate(table.square(chances)), problem)
         heads = [
-            readout.fit(PairEstimate(again, problem, landmarks), problem)
+            learner.fit(PairEstimate(again, problem, landmarks), problem)
             for again in (redraw_counts(table, chances, rng) for _ in range(repetitions))
         ]
         truth = _outputs(without_noise, rows)
         redrawn = np.stack([_outputs(head, rows) for head in heads]) - truth
-        # A readout that is given its ridge, or its C, never uses another.
+        # A learner that is given its ridge, or its C, never uses another.
         chooses = any(head.regularisation != without_noise.regularisation for head in heads)
         other = np.zeros((0, *truth.shape))
         if chooses:
@@ -70,8 +61,7 @@ class HeadErrors:
     def variance(self, mixture: FloatArray) -> FloatArray:
         """Return the mean square error of a mixture of the outputs, for each row.
 
-        Redrawn shots count by their mean, the readout's bias included, which is known too poorly
-        to correct for; a ridge that may be the best one counts in full.
+        Redrawn shots count by their mean, bias included; a ridge that may be the best one in full.
         """
         redrawn = np.einsum("rxc,xc->rx", self.redrawn, mixture)
         found = np.mean(redrawn**2, axis=0)
@@ -88,7 +78,7 @@ def _plausible_outputs(kernel: FloatArray, problem: Problem, rows: FloatArray) -
     """Return f of every ridge whose leave-one-out error is that of the best one, but for chance."""
     y, spectrum = problem.outputs, Spectrum.of(kernel)
     ridges = np.asarray(RIDGE_GRID)
-    errors = np.stack([_held_out_errors(spectrum, y, ridge) for ridge in ridges])
+    errors = np.sum([spectrum.loo_residuals(output, ridges) ** 2 for output in y.T], axis=0).T
     more = errors - errors[np.argmin(errors.mean(axis=1))]
     spread = more.std(axis=1) / np.sqrt(len(y))
     plausible = ridges[more.mean(axis=1) <= PLAUSIBLE * spread]
@@ -97,59 +87,64 @@ def _plausible_outputs(kernel: FloatArray, problem: Problem, rows: FloatArray) -
     return np.clip(found, y.min() - beyond, y.max() + beyond)
 
 
-def _held_out_errors(spectrum: Spectrum, y: FloatArray, ridge: float) -> FloatArray:
-    """Return the squared leave-one-out error of each point, over all outputs."""
-    inverse_diagonal = spectrum.vectors**2 @ (1.0 / (spectrum.values + ridge))
-    return np.asarray(np.sum((spectrum.solve(y, ridge) / inverse_diagonal[:, None]) ** 2, axis=1))
-
-
 def with_total_interval(
     prediction: AnyPrediction,
     session: Training,
-    readout: str | Readout = DEFAULT_READOUT,
+    learner: str | Learner = DEFAULT_LEARNER,
     *,
     repetitions: int = 50,
     seed: int = 0,
 ) -> AnyPrediction:
-    """Return the prediction with intervals for the f of the same readout on the exact kernel.
+    """Return the prediction with intervals for the f of the same learner on the exact kernel.
 
-    Its variance is that of ``low`` and ``high``, from the test shots and the head in use, plus two
-    parts that come from the training shots. First, shots are drawn anew from a kernel without
-    noise that is like the measured one, and the readout is trained on each draw: the mean square of
-    its errors counts, its bias included. Second, where the readout chooses its ridge, the points
-    may not tell which is the best: every ridge whose held-out error is within two standard errors
-    of the best one's may be the choice on the exact kernel, and the farthest f of them counts.
+    <<<<<<< HEAD
+        Its variance is that of ``low`` and ``high``, from the test shots and the head in use, plus two
+        parts that come from the training shots. First, shots are drawn anew from a kernel without
+        noise that is like the measured one, and the learner is trained on each draw: the mean square of
+        its errors counts, its bias included. Second, where the learner chooses its ridge, the points
+        may not tell which is the best: every ridge whose held-out error is within two standard errors
+        of the best one's may be the choice on the exact kernel, and the farthest f of them counts.
+    =======
+        To the variance of ``low`` and ``high`` come two parts from the training shots: the mean square
+        error, bias included, of heads trained on redrawn shots; and, where the readout chooses its
+        ridge, the farthest f among the ridges whose held-out error is within two standard errors of
+        the best one's (docs/explanation/prediction.md).
+    >>>>>>> main
 
-    Parameters
-    ----------
-    prediction
-        What :func:`~aqka.predict` returned for a run of pairs.
-    session
-        The finished training session whose head made the prediction.
-    readout
-        The readout that the head came from.
-    repetitions
-        Number of redrawn trainings. 50 give the width to within about 10 %.
-    seed
-        Seed of the redrawn shots.
+        Parameters
+        ----------
+        prediction : Values or Prediction
+            What :func:`~aqka.predict` returned for a run of pairs.
+        session : Training
+            The finished training session whose head made the prediction.
+        learner : str or Learner
+            The learner that the head came from.
+        repetitions : int, default=50
+            Number of redrawn trainings. 50 give the width to within about 10 %.
+        seed : int, default=0
+            Seed of the redrawn shots.
 
-    Examples
-    --------
-    >>> from aqka import MatrixBackend, acquire, predict
-    >>> from aqka.demo.tasks import planted_sparse
-    >>> task = planted_sparse(40, 10, 4, seed=3)
-    >>> session = acquire(MatrixBackend(task.kernel), task.y, 20_000)
-    >>> found = predict(session.fit(), MatrixBackend(task.test_kernel, rectangular=True), 10_000)
-    >>> found = with_total_interval(found, session, repetitions=20)
-    >>> bool(np.all(found.total_high - found.total_low > found.high - found.low))
-    True
+        Examples
+        --------
+        >>> from aqka import MatrixBackend, acquire, predict
+        >>> from aqka.demo.tasks import planted_sparse
+        >>> task = planted_sparse(40, 10, 4, seed=3)
+        >>> session = acquire(MatrixBackend(task.kernel), task.y, 20_000)
+        >>> found = predict(session.fit(), MatrixBackend(task.test_kernel, rectangular=True), 10_000)
+        >>> found = with_total_interval(found, session, repetitions=20)
+        >>> bool(np.all(found.total_high - found.total_low > found.high - found.low))
+        True
     """
-    chosen = make_readout(readout)
+    chosen = make_learner(learner)
     repetitions = as_count(repetitions, "repetitions", minimum=2)
     rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
-    if not isinstance(prediction.decided, DecidedRows):
+    if prediction.decided.reading is None:
         raise InputError("total intervals are those of pairs; with design='points' leave total.")
-    _check_head(prediction, session, chosen)
+    if not np.array_equal(session.fit(chosen).alpha, prediction.head.alpha):
+        raise InputError(
+            "session and learner do not give the head of the prediction; pass the session it was "
+            "trained in and the learner it was fitted with."
+        )
     rows = row_prior(prediction.head).mean_rows(prediction.table)
     errors = HeadErrors.of(session, chosen, rows, repetitions, rng)
     quantile = normal_quantile(prediction.level)
@@ -164,25 +159,11 @@ def with_total_interval(
 
 
 def _reach(
-    prediction: Values,
-    errors: HeadErrors,
-    mixture: FloatArray,
-    quantile: float,
+    prediction: Values, errors: HeadErrors, mixture: FloatArray, quantile: float
 ) -> FloatArray:
     """Return how far the interval of a mixture of outputs reaches, for each point."""
-    assert isinstance(prediction.decided, DecidedRows)
     variance = prediction.decided.reading.variance(mixture) + errors.variance(mixture)
     return np.asarray(quantile * np.sqrt(variance))
-
-
-def _check_head(prediction: Values, session: Training, readout: Readout) -> None:
-    """Refuse a session or a readout that the prediction's head did not come from."""
-    again = session.fit(readout)
-    if not np.array_equal(again.alpha, prediction.head.alpha):
-        raise InputError(
-            "session and readout do not give the head of the prediction; pass the session it was "
-            "trained in and the readout it was fitted with."
-        )
 
 
 def _could_flip(found: Prediction, errors: HeadErrors, quantile: float) -> BoolArray:

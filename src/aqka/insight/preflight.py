@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray
 from aqka._util.shown import Shown
@@ -51,20 +51,16 @@ class Preflight(Shown):
 
     Attributes
     ----------
-    n_points, n_given
-        Points that were used, and that were given: many are sampled.
-    n_train, n_train_given
-        Points that a model learns from in a fold, and that the budget is for: a sample has fewer.
+    n_points, n_given, n_train, n_train_given
+        Points that were used and given (many are sampled); points that a model learns from in a
+        fold, and that the budget is for.
     metrics
         Names of the scores; the first decides.
-    evidence
-        Scores of the exact kernel, of plain models and of the kernel with simulated shots.
-    projected
-        Score of the projected kernel of the same states.
-    concentration
-        How much the entries of the user's kernel differ.
-    geometric
-        Difference to the plain kernel that comes nearest.
+    evidence, projected
+        Scores of the exact kernel, of plain models and of the kernel with simulated shots; score
+        of the projected kernel of the same states.
+    concentration, geometric
+        How much the entries differ, and the difference to the plain kernel that comes nearest.
     scan
         All settings that were tried, the user's first.
     """
@@ -86,9 +82,7 @@ class Preflight(Shown):
         return recommend(self.evidence)
 
     def _figures(self) -> dict[str, object]:
-        scores = {
-            model.name: f"{model.means[0]:.3f} ± {model.errors[0]:.3f}" for model in self.models
-        }
+        scores = {m.name: f"{m.means[0]:.3f} ± {m.errors[0]:.3f}" for m in self.models}
         return {"decision": self.recommendation.decision, "points": self.n_points, **scores}
 
     def __repr__(self) -> str:
@@ -110,7 +104,6 @@ class Preflight(Shown):
 
     def facts(self) -> dict[str, Any]:
         """Return all of it as plain values, for JSON."""
-        shown = self.scan.order[:10]
         return {
             "decision": self.recommendation.decision,
             "sentence": self.recommendation.sentence,
@@ -127,7 +120,7 @@ class Preflight(Shown):
                 "best": [
                     {"settings": dict(self.scan.candidates[k].settings)}
                     | self._scores(self.scan.scores[k])
-                    for k in shown
+                    for k in self.scan.order[:10]
                 ],
                 "nested": self._scores(self.scan.nested),
                 "flattery": self.scan.flattery,
@@ -160,34 +153,30 @@ def preflight(
     shares), so that differences are paired. More than 200 points are sampled: models then
     learn from 160 at most, with as many shots a pair as the budget gives.
 
+    Scores are balanced accuracy and accuracy, or R²; noise of a device is not simulated.
+    :func:`~aqka.insight.recommendation.recommend` states the rules.
+
     Parameters
     ----------
-    X
-        Angles, one row per point, as the circuit takes them.
-    y
+    X : array of shape (points, features)
+        Angles, as the circuit takes them.
+    y : array
         Classes, or real targets (floats of more than two values).
-    feature_map
+    feature_map : str, QuantumCircuit or callable
         ``"zz"``, ``"zz-full"``, ``"z"``, a circuit of up to 14 qubits, or a PennyLane function.
-    spending
+    spending : Spending, optional
         The budget and how it would be spent; None leaves shots out.
-    columns
-        The data that plain models see; ``X`` if None.
-    candidates
-        Settings to try; the first is the user's own, with ``X`` and ``feature_map``. If None, some
-        ranges of angles and, for a built-in map, the other maps and some repetitions.
-    head
-        ``"ridge"``, tuned by leave-one-out, or ``"svm"``.
-    C
-        The SVM's C.
-    seed
+    columns : array, optional
+        The data that plain models see; ``X`` by default.
+    candidates : list of Candidate, optional
+        Settings to try; the first is the user's own, with ``X`` and ``feature_map``. By default
+        some ranges of angles and, for a built-in map, the other maps and some repetitions.
+    head : {"ridge", "svm"}
+        Ridge regression tuned by leave-one-out, or an SVM with ``C``.
+    seed : int, default=0
         Seed of the folds and of the sample.
-    on_step
+    on_step : callable, optional
         Called with a word after each of ``count_steps`` steps.
-
-    Notes
-    -----
-    Scores are balanced accuracy and accuracy, or R². Noise of a device is not simulated.
-    :func:`~aqka.insight.recommendation.recommend` states the rules.
 
     Examples
     --------
@@ -200,7 +189,15 @@ def preflight(
     angles = as_data(X)
     plain_X = angles if columns is None else as_data(columns, "columns")
     labels = np.asarray(y)
-    _check(angles, plain_X, labels, head)
+    if labels.shape != (len(angles),) or len(plain_X) != len(angles):
+        raise InputError(
+            f"X, y and columns must have as many points, got {len(angles)}, shape {labels.shape} "
+            f"and {len(plain_X)}."
+        )
+    if len(labels) < MIN_POINTS:
+        raise InputError(f"a check needs at least {MIN_POINTS} points, got {len(labels)}.")
+    if head not in ("ridge", "svm"):
+        raise InputError(f"head must be 'ridge' or 'svm', got {head!r}.")
     if candidates is None:
         candidates = default_candidates(angles, feature_map)
     chosen = subsample(labels, MAX_POINTS, seed)
@@ -279,15 +276,3 @@ def default_candidates(angles: FloatArray, feature_map: FeatureMap) -> list[Cand
         settings = {"map": name, "range": list(ends), "reps": reps}
         candidates.append(Candidate(settings, points, name, reps))
     return candidates
-
-
-def _check(angles: FloatArray, plain_X: FloatArray, y: NDArray[Any], head: str) -> None:
-    if y.shape != (len(angles),) or len(plain_X) != len(angles):
-        raise InputError(
-            f"X, y and columns must have as many points, got {len(angles)}, shape {y.shape} and "
-            f"{len(plain_X)}."
-        )
-    if len(y) < MIN_POINTS:
-        raise InputError(f"a check needs at least {MIN_POINTS} points, got {len(y)}.")
-    if head not in ("ridge", "svm"):
-        raise InputError(f"head must be 'ridge' or 'svm', got {head!r}.")

@@ -11,17 +11,7 @@ MATERIAL = 0.05  # a budget that costs less of the score than this is enough
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to do.
-
-    Attributes
-    ----------
-    decision
-        ``"buy"``, ``"change"`` or ``"don't"``.
-    sentence
-        The same with its reason.
-    changes
-        Settings to change first; empty where none would help.
-    """
+    """What to do: a decision, the same with its reason, and settings to change first."""
 
     decision: Literal["buy", "change", "don't"]
     sentence: str
@@ -30,37 +20,17 @@ class Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a recommendation rests on; all scores are of the same folds.
+    """What a recommendation rests on; all scores are of the same folds."""
 
-    Attributes
-    ----------
-    metric
-        Name of the score that decides.
-    own, winner
-        The exact kernel with the user's settings, and with the best ones of the scan.
-    own_scanned, nested
-        The same at the budget: the user's settings, and whatever looks best inside each fold.
-    plain
-        Models that need no shots.
-    guessing
-        What needs no data.
-    forecast
-        The user's settings with simulated shots; None without a budget.
-    changes
-        The winner's settings that are not the user's.
-    n_tried
-        Number of settings that were tried.
-    """
-
-    metric: str
-    own: FoldScores
-    winner: FoldScores
-    own_scanned: FoldScores
-    nested: FoldScores
-    plain: list[FoldScores]
-    guessing: FoldScores
-    forecast: FoldScores | None
-    changes: Mapping[str, Any]
+    metric: str  # the score that decides
+    own: FoldScores  # the exact kernel with the user's settings
+    winner: FoldScores  # and with the best ones of the scan
+    own_scanned: FoldScores  # the user's settings at the budget
+    nested: FoldScores  # and whatever looks best inside each fold
+    plain: list[FoldScores]  # models that need no shots
+    guessing: FoldScores  # what needs no data
+    forecast: FoldScores | None  # the user's settings with simulated shots, if there is a budget
+    changes: Mapping[str, Any]  # the winner's settings that are not the user's
     n_tried: int
 
     @property
@@ -185,8 +155,6 @@ def _buy(found: Evidence) -> Recommendation:
 def settings_text(settings: Mapping[str, Any]) -> str:
     """Return settings as a study file has them.
 
-    Examples
-    --------
     >>> settings_text({"map": "z", "range": [0.0, 1.5]})
     'map = "z", range = [0.0, 1.5]'
     """

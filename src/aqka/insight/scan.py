@@ -13,7 +13,7 @@ from aqka.allocators.schedule import Schedule
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import fidelities
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_LEARNER
 from aqka.core.target_scale import TargetScale
 from aqka.designs import Never
 from aqka.insight.exact_kernels import ComplexArray, FeatureMap, map_states
@@ -23,7 +23,6 @@ from aqka.insight.fold_scores import (
     folds_a_repetition,
     has_classes,
     score,
-    score_folds,
 )
 from aqka.maths.metrics import Fold
 from aqka.sessions import acquire, predict
@@ -35,16 +34,14 @@ SMALLEST_BUDGET = 2
 class Spending:
     """How shots would be spent and read.
 
-    Attributes
+    Parameters
     ----------
-    budget
-        Shots for the training kernel of ``n_train`` points.
-    n_train
-        Training points that the budget is for.
-    test_shots
+    budget, n_train : int
+        Shots for the training kernel, and the number of its points.
+    test_shots : int, default=100
         At most so many, on average, for each pair of a held-out and a training point.
-    allocator, schedule, readout, ridge, C
-        As :func:`~aqka.acquire` and the readouts take them.
+    allocator, schedule, learner, ridge, C
+        As :func:`~aqka.acquire` and the learners take them.
     """
 
     budget: int
@@ -52,7 +49,7 @@ class Spending:
     test_shots: int = 100
     allocator: str | Allocator = DEFAULT_ALLOCATOR
     schedule: Schedule | None = None
-    readout: str = DEFAULT_READOUT
+    learner: str = DEFAULT_LEARNER
     ridge: float = 0.01
     C: float = DEFAULT_C
 
@@ -78,15 +75,13 @@ def forecast(
     on_fold: Callable[[], None] | None = None,
 ) -> FoldScores:
     """Score heads that are bought with simulated shots, each fold with a seed of its own."""
-    seeds = {id(fold): seed for seed, fold in enumerate(folds)}
-
-    def predict_bought(fold: Fold) -> NDArray[Any]:
-        answers = _buy_and_predict(kernel, y, fold, spending, seeds[id(fold)])
+    rows = []
+    for seed, fold in enumerate(folds):
+        answers = _buy_and_predict(kernel, y, fold, spending, seed)
+        rows.append(score(y[fold.held], answers, has_classes(y)))
         if on_fold is not None:
             on_fold()
-        return answers
-
-    return score_folds(name, predict_bought, y, folds)
+    return FoldScores(name, np.array(rows), folds_a_repetition(folds, len(y)))
 
 
 def _buy_and_predict(
@@ -104,7 +99,7 @@ def _buy_and_predict(
         C=spending.C,
         seed=seed,
     )
-    head = session.fit(spending.readout)
+    head = session.fit(spending.learner)
     block = kernel[np.ix_(fold.held, fold.kept)]
     backend = MatrixBackend(block, rectangular=True, seed=seed)
     budget = block.size * spending.test_shots
@@ -117,10 +112,9 @@ def _buy_and_predict(
 def measure_evenly(
     kernel: FloatArray, spending: Spending, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a kernel as the same shots on every pair show it: among training points, and rows.
+    """Return a kernel as even shots show it: among training points, and the rows of held-out ones.
 
-    Rows are those of held-out points, which have shots of their own. Where there is less than a
-    shot a pair, pairs without one read the mean of the others.
+    Where there is less than a shot a pair, pairs without one read the mean of the others.
     """
     upper = np.triu_indices(len(kernel), 1)
     chances = np.clip(kernel[upper], 0.0, 1.0)
@@ -137,16 +131,8 @@ def measure_evenly(
 
 QUARTER = np.pi / 4
 RANGES: tuple[tuple[float, float], ...] = tuple(
-    (round(low, 4), round(high, 4))
-    for low, high in (
-        (0.0, QUARTER),
-        (0.0, 2 * QUARTER),
-        (0.0, 4 * QUARTER),
-        (0.0, 8 * QUARTER),
-        (3.5 * QUARTER, 4.5 * QUARTER),
-        (3 * QUARTER, 5 * QUARTER),
-        (2 * QUARTER, 6 * QUARTER),
-    )
+    (round(low * QUARTER, 4), round(high * QUARTER, 4))
+    for low, high in ((0, 1), (0, 2), (0, 4), (0, 8), (3.5, 4.5), (3, 5), (2, 6))
 )
 """Angle ranges of a scan. Those around π keep the couplings 2(π - x)(π - y) of a ZZ map small."""
 
@@ -156,19 +142,9 @@ REPS = (1, 2, 3)
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A way to encode the points of a check.
+    """A way to encode the points of a check."""
 
-    Attributes
-    ----------
-    settings
-        What it is, by the names a user knows, such as ``{"range": [0.0, 3.1416]}``.
-    angles
-        The points as the circuit takes them.
-    feature_map, repetitions
-        See :func:`~aqka.insight.exact_kernels.map_states`.
-    """
-
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # by the names a user knows, such as {"range": [0.0, 3.1416]}
     angles: FloatArray = field(repr=False)
     feature_map: FeatureMap
     repetitions: int = DEFAULT_REPS
@@ -183,31 +159,18 @@ class Candidate:
 
     def changes(self, other: "Candidate") -> dict[str, Any]:
         """Return its settings that another does not have."""
-        return {
-            name: value
-            for name, value in self.settings.items()
-            if other.settings.get(name) != value
-        }
+        return {k: v for k, v in self.settings.items() if other.settings.get(k) != v}
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What trying several settings gave; all scores are at the budget, where there is one.
+    """What trying several settings gave; all scores are at the budget, where there is one."""
 
-    Attributes
-    ----------
-    candidates
-        As given; the first is the user's own.
-    scores
-        Scores of each candidate, on the same folds.
-    nested
-        Score of whatever looks best, by leave-one-out, among the points that a fold does not hold
-        out: an estimate for the winner that choosing it has not flattered.
-    """
-
-    candidates: list[Candidate]
+    candidates: list[Candidate]  # the first is the user's own
     scores: list[FoldScores]
     nested: FoldScores
+    """Score of whatever looks best, by leave-one-out, among the points that a fold does not hold
+    out: an estimate for the winner that choosing it has not flattered."""
 
     @property
     def order(self) -> list[int]:
@@ -241,8 +204,8 @@ def scan(
 ) -> Scan:
     """Score every candidate on the same folds.
 
-    With a budget, kernels are taken as the same shots on every pair would show them, so that a
-    kernel that needs more than there are does not win.
+    With a budget, kernels are read as the same shots on every pair would show them, so that a
+    kernel that needs more shots does not win.
     """
     n_folds = folds_a_repetition(folds, len(y))
     classes, everything = has_classes(y), np.arange(len(y))

@@ -26,29 +26,14 @@ class SeenOutcomes:
 
     Without readout errors only the seen outcomes' own amplitudes matter. With them any true
     outcome may have been read as a seen one, and all amplitudes do.
-
-    Attributes
-    ----------
-    n_points
-        Number of points.
-    size
-        Outcomes of a point: settings × 2^n.
-    index
-        Position in the points × settings × outcomes array, ascending.
-    share
-        Count divided by the shots of its point: the shares of a point sum to 1.
-    point
-        Point of each entry.
-    confusion
-        A 2 × 2 matrix for each qubit (:mod:`aqka.maths.likelihood`); None for none.
     """
 
     n_points: int
-    size: int
-    index: IntArray
-    share: FloatArray
-    point: IntArray
-    confusion: FloatArray | None = None
+    size: int  # outcomes of a point: settings × 2^n
+    index: IntArray  # position in the points × settings × outcomes array, ascending
+    share: FloatArray  # count divided by the shots of its point
+    point: IntArray  # of each entry
+    confusion: FloatArray | None = None  # a 2 × 2 matrix for each qubit
 
     @cached_property
     def needed(self) -> IntArray:
@@ -92,13 +77,8 @@ class SeenOutcomes:
 
 
 def confuse(probabilities: FloatArray, confusion: FloatArray) -> FloatArray:
-    """Return ⊗C_q applied to the last axis, of 2^n outcomes: what is read.
+    """Return ⊗C_q applied to the last axis, of 2^n outcomes: what is read. n 2^n steps.
 
-    Qubit by qubit, so that 2^n outcomes cost n 2^n steps. With the transposed matrices it is the
-    transposed map.
-
-    Examples
-    --------
     >>> confuse(np.array([1.0, 0.0, 0.0, 0.0]), np.array([np.eye(2), [[0.9, 0.2], [0.1, 0.8]]]))
     array([0.9, 0. , 0.1, 0. ])
     """
@@ -111,11 +91,7 @@ def confuse(probabilities: FloatArray, confusion: FloatArray) -> FloatArray:
 
 
 def spectral_start(bases: ProductBases, seen: SeenOutcomes) -> ComplexArray:
-    """Return about the top eigenvector of Σ f|b⟩⟨b| of each point, by the power method.
-
-    It overlaps with the state wherever the settings tell anything about it, and the climb that
-    follows needs no more of it.
-    """
+    """Return about the top eigenvector of Σ f|b⟩⟨b| of each point, by the power method."""
     random = np.random.default_rng(0)  # the same counts give the same states
     shape = (1, 1, bases.dimension)
     u = random.normal(size=shape) + 1j * random.normal(size=shape)
@@ -132,31 +108,16 @@ def maximise_likelihood(
 ) -> tuple[ComplexArray, FloatArray, BoolArray]:
     """Return states, mean log-likelihoods per shot, and whether each point has converged.
 
-    Parameters
-    ----------
-    bases
-        The measured bases.
-    seen
-        What was seen.
-    start
-        Unit vectors to start from, of shape rank × points × 2^n: the vectors v_k of a point make
-        its state ρ = Σ_k |v_k⟩⟨v_k|, and their squared norms sum to 1. Rank 1 is a pure state.
-    tolerance
-        A point is done where the length of its gradient Ru - u is below this.
+    ``start`` has unit vectors, rank × points × 2^n: the vectors v_k of a point make its state ρ =
+    Σ_k |v_k⟩⟨v_k|, and their squared norms sum to 1. A point is done where the length of its
+    gradient Ru - u is below ``tolerance``.
 
-    Notes
-    -----
     With R = Σ (f/p) |b⟩⟨b| the gradient of Σ f log p on the unit sphere is g = Ru - u. The Fisher
-    information of random bases is close to a multiple of the identity there (a condition number
-    of 3.4 for random states of four qubits in 32 settings), so g needs no preconditioner and its
-    length is the distance to the optimum in about the same units. Conjugate gradients
-    (Polak-Ribière with restarts) take a third to a seventh of the steps of the classical
-    iteration u ← (Ru + u)/2, and less than half its time at six and eight qubits. A step costs
-    one pair of transforms: along u + t d the amplitudes are a + t c, so that the Newton step in t
-    needs none. Points that are done leave the batch.
-
-    With readout errors C the outcome o is seen with p' = Cp, and R = Σ (Cᵀ(f/p'))|b⟩⟨b|: all else
-    stays the same.
+    information of random bases is close to a multiple of the identity there, so g needs no
+    preconditioner. Conjugate gradients (Polak-Ribière with restarts) take a third to a seventh of
+    the steps of the classical iteration u ← (Ru + u)/2. A step costs one pair of transforms: along
+    u + t d the amplitudes are a + t c, so that the Newton step in t needs none. With readout errors
+    C the outcome o is seen with p' = Cp, and R = Σ (Cᵀ(f/p'))|b⟩⟨b|: all else stays the same.
     """
     n_points = start.shape[1]
     states = start.copy()

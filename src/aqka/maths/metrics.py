@@ -13,8 +13,6 @@ from aqka._util.arrays import IntArray
 def balanced_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
     """Return the mean over the classes present of the share predicted right.
 
-    Examples
-    --------
     >>> balanced_accuracy([0, 0, 0, 1], [0, 0, 0, 0])
     0.5
     """
@@ -27,11 +25,8 @@ def balanced_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
 def share_interval(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's interval for a share; unlike ± 2 SE it is sound at 0 and 1.
 
-    Examples
-    --------
-    >>> low, high = share_interval(10, 10)
-    >>> round(low, 3), round(high, 3)
-    (0.722, 1.0)
+    >>> [round(end, 3) for end in share_interval(10, 10)]
+    [0.722, 1.0]
     """
     from scipy.stats import binomtest
 
@@ -41,15 +36,7 @@ def share_interval(successes: int, trials: int, level: float = 0.95) -> tuple[fl
 
 @dataclass(frozen=True)
 class PairedShares:
-    """Shares of the same points that two models have right, compared point by point.
-
-    Attributes
-    ----------
-    n_points
-        All points.
-    only_first, only_second
-        Points that only one of them has right; the others say nothing about which is better.
-    """
+    """How many points only one of two models has right; the others do not tell them apart."""
 
     n_points: int
     only_first: int
@@ -57,12 +44,12 @@ class PairedShares:
 
     @property
     def difference(self) -> float:
-        """How much more the first has right, as a share of all points."""
+        """How much larger the first one's share is."""
         return (self.only_first - self.only_second) / self.n_points
 
     @property
     def p_value(self) -> float:
-        """p-value of the exact McNemar test: each point that they differ on is a fair coin."""
+        """p-value of the exact McNemar test."""
         from scipy.stats import binomtest
 
         differing = self.only_first + self.only_second
@@ -72,8 +59,6 @@ class PairedShares:
 def compare_shares(first: ArrayLike, second: ArrayLike) -> PairedShares:
     """Compare where two models are right, given for the same points in the same order.
 
-    Examples
-    --------
     >>> found = compare_shares([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0])
     >>> found.only_first, found.only_second, round(found.p_value, 4)
     (6, 0, 0.0312)
@@ -96,8 +81,6 @@ class Fold(NamedTuple):
 def split_folds(n_points: int, folds: int = FOLDS) -> Iterator[Fold]:
     """Yield folds that hold out every point once; at most as many as there are points.
 
-    Examples
-    --------
     >>> [fold.held.tolist() for fold in split_folds(5, folds=2)]
     [[2, 4, 3], [0, 1]]
     """
@@ -109,8 +92,6 @@ def split_folds(n_points: int, folds: int = FOLDS) -> Iterator[Fold]:
 def normal_quantile(level: float) -> float:
     """Return how many standard deviations a two-sided interval of a level reaches.
 
-    Examples
-    --------
     >>> round(normal_quantile(0.9), 3)
     1.645
     """

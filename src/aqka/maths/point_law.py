@@ -1,10 +1,8 @@
 """What S shots a point are worth before any is spent: the error of the kernel of fitted states.
 
 A state of d = 2^n amplitudes fitted to S shots in random Pauli settings has about the fidelity
-F = S/(S + d - 1) with the true one, on average over what feature maps make. The kernel then has the
-expectation F²K + (1 - F²)/d, because what a fit has lost points anywhere, and to first order the
-variance 4K(1 - K)/S, which is that of S/4 shots on every pair: the Fisher information is about 2S
-in every direction, and two points contribute. So
+F = S/(S + d - 1) with the true one. The kernel then has the expectation F²K + (1 - F²)/d and to
+first order the variance 4K(1 - K)/S, that of S/4 shots on every pair:
 
     E (K̂ - K)² ≈ F² (4/S) mean K(1-K) + (1 - F²)² mean (K - 1/d)²
 
@@ -20,13 +18,7 @@ from aqka._util.arrays import FloatArray, as_count
 
 @dataclass(frozen=True)
 class KernelSpread:
-    """How large the entries of a kernel are, off the diagonal.
-
-    Attributes
-    ----------
-    mean, square
-        Mean of K and of K².
-    """
+    """Mean of K and of K² over the entries off the diagonal."""
 
     mean: float
     square: float
@@ -40,9 +32,8 @@ class KernelSpread:
     def cautious(cls, n_qubits: int) -> "KernelSpread":
         """Return what to assume of an unknown kernel: large entries, which need more shots.
 
-        Squares of normal overlaps (a Beta law of ½) with a mean of 2^{-n/2}. Of four feature maps
-        on evenly spread points the one with the largest entries is close to it: means of 0.51,
-        0.22, 0.085, 0.041 and squares of 0.37, 0.11, 0.027, 0.0084 at 2, 4, 6, 8 qubits.
+        Squares of normal overlaps (a Beta law of ½) with a mean of 2^{-n/2}, close to the feature
+        map with the largest entries of four (docs/explanation/points.md).
         """
         mean = 2 ** (-as_count(n_qubits, "n_qubits") / 2)
         return cls(mean, 3 * mean**2 / (1 + 2 * mean))
@@ -56,8 +47,6 @@ class KernelSpread:
 def state_fidelity(n_qubits: int, shots: float) -> float:
     """Return the fidelity F of a fitted pure state with the true one, mean over states.
 
-    Examples
-    --------
     >>> state_fidelity(4, 512)
     0.97153...
     """
@@ -65,10 +54,7 @@ def state_fidelity(n_qubits: int, shots: float) -> float:
 
 
 def kernel_error(n_qubits: int, shots: float, spread: KernelSpread | None = None) -> float:
-    """Return the mean squared error of a kernel entry at ``shots`` shots a point.
-
-    Without ``spread`` the cautious one is assumed.
-    """
+    """Return the mean squared error of a kernel entry; by default for the cautious spread."""
     here = KernelSpread.cautious(n_qubits) if spread is None else spread
     kept = state_fidelity(n_qubits, shots) ** 2
     d = 2.0**n_qubits
@@ -79,11 +65,9 @@ def kernel_error(n_qubits: int, shots: float, spread: KernelSpread | None = None
 def equivalent_pair_shots(n_qubits: int, shots: float, spread: KernelSpread | None = None) -> float:
     """Return the shots on *every pair* whose noise has the same mean square: about S/4 at best.
 
-    Never more than F²S/4, the noise against what is left of the kernel's differences: fits that
-    have lost their states answer 1/d everywhere, which has a small error and says nothing.
+    Never more than F²S/4: fits that have lost their states answer 1/d everywhere, which has a small
+    error and says nothing.
 
-    Examples
-    --------
     >>> round(equivalent_pair_shots(4, 2048))
     479
     >>> round(equivalent_pair_shots(8, 512))  # below 4 · 2^n the states are too poorly known
@@ -97,13 +81,9 @@ def equivalent_pair_shots(n_qubits: int, shots: float, spread: KernelSpread | No
 def label_shots(n_qubits: int, shots: float) -> float:
     """Return the shots on *every pair* that label new points as well as S shots a point: F²S/4.
 
-    A fit that has lost part of its state answers closer to 1/d everywhere. That is an error of the
-    kernel's entries, but only shrinks the decision function: its signal falls by F² while the
-    noise, F² (4/S) mean K(1-K), falls too. The signal-to-noise ratio, which decides labels, is that
-    of F²S/4 shots on every pair.
+    A fit that has lost part of its state answers closer to 1/d everywhere, which only shrinks the
+    decision function. Its signal falls by F², and so does the noise F² (4/S) mean K(1-K).
 
-    Examples
-    --------
     >>> round(label_shots(4, 2048)), round(label_shots(8, 512))
     (505, 57)
     """

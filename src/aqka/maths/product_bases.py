@@ -29,15 +29,8 @@ def _rotations(letters: IntArray) -> ComplexArray:
 
 
 class ProductBases:
-    """The bases of some Pauli settings.
+    """The bases of some Pauli settings: a row each, 0, 1, 2 for X, Y, Z in column q for qubit q.
 
-    Parameters
-    ----------
-    settings
-        One row per setting, 0, 1, 2 for X, Y, Z in column q for qubit q.
-
-    Examples
-    --------
     >>> bases = ProductBases(np.array([[2], [0]]))
     >>> np.abs(bases.amplitudes(np.array([[1.0 + 0j, 0.0]])).round(3)) ** 2
     array([[[1.      , 0.      ],

@@ -120,17 +120,7 @@ def loss_variances(
     With the pair sensitivities g_ij = -2λ²(β_i α_j + β_j α_i) of Lemma 1 (Eq. 6) the operator is
     G_i = Σ_j g_ij ρ_j = -2λ²(β_i A + α_i B) with A = Σ_j α_j ρ_j and B = Σ_j β_j ρ_j: two operators
     serve all points. A point with itself has K_ii = 1 whatever its state, and drops out because
-    δ ⊥ u_i.
-
-    Parameters
-    ----------
-    states
-        Pure states, one per row.
-    roots
-        B_i with δ = B_i z, z standard normal, at one shot
-        (``aqka.maths.state_errors.tangent_roots``).
-    alpha, beta
-        α = (K + λI)⁻¹ y and β = (K + λI)⁻¹ α, one column per output.
+    δ ⊥ u_i. ``roots`` are those of ``aqka.maths.state_errors.tangent_roots`` at one shot.
     """
     variances = np.empty(alpha.shape)
     for k, (a, b) in enumerate(zip(alpha.T, beta.T, strict=True)):

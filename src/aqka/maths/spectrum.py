@@ -17,25 +17,17 @@ class Spectrum:
 
     ``eigh`` dominates the cost of a round, so everything a round needs from K + λI is taken
     from this one decomposition.
-
-    Attributes
-    ----------
-    values, vectors
-        Eigenvalues, rising and raised to the floor, and their eigenvectors as columns.
-    measured
-        The eigenvalues as they were before.
     """
 
-    values: FloatArray
-    vectors: FloatArray
-    measured: FloatArray
+    values: FloatArray  # rising, raised to the floor
+    vectors: FloatArray  # one per column
+    measured: FloatArray  # the eigenvalues as they were before
 
     @classmethod
     def of(cls, kernel: FloatArray) -> "Spectrum":
         """Decompose and project: eigenvalues below 1e-6 are raised to it.
 
-        Symmetry is assumed; only one triangle is read. The divide-and-conquer driver is the
-        fastest one when all eigenvectors are wanted.
+        Symmetry is assumed. The divide-and-conquer driver is fastest for all eigenvectors.
         """
         values, vectors = eigh(kernel, driver="evd", check_finite=False)
         return cls(np.maximum(values, EIGENVALUE_FLOOR), vectors, values)
@@ -71,8 +63,6 @@ class Spectrum:
 def project_psd(kernel: FloatArray) -> FloatArray:
     """Return the positive semi-definite projection with the paper's eigenvalue floor.
 
-    Examples
-    --------
     >>> project_psd(np.array([[1.0, 2.0], [2.0, 1.0]])).round(5)
     array([[1.5, 1.5],
            [1.5, 1.5]])
@@ -87,25 +77,14 @@ class FeatureSpectrum:
     With K = ΦΦᵀ everything about K + λI follows from ΦᵀΦ, so neither memory nor time grows faster
     than the number of points.
 
-    Attributes
-    ----------
-    values
-        The eigenvalues s, which are the kernel's; the kernel's others are 0.
-    vectors
-        The eigenvectors V, one per column.
-    rotated
-        ΦV, one row per point.
-
-    Examples
-    --------
     >>> spectrum = FeatureSpectrum.of(np.array([[1.0], [2.0]]))
     >>> spectrum.weights(np.array([1.0, 2.0]), ridge=5.0)  # Σ φy / (Σ φ² + λ)
     array([0.5])
     """
 
-    values: FloatArray
-    vectors: FloatArray
-    rotated: FloatArray
+    values: FloatArray  # s, the kernel's eigenvalues; its others are 0
+    vectors: FloatArray  # V, one per column
+    rotated: FloatArray  # ΦV, one row per point
 
     @classmethod
     def of(cls, features: FloatArray) -> "FeatureSpectrum":
@@ -124,10 +103,7 @@ class FeatureSpectrum:
         return self.values
 
     def weights(self, y: FloatArray, ridge: float) -> FloatArray:
-        """Return w with f(x) = φ(x)·w, which is Σ_j k(x, x_j) α_j with α = (K + λI)^{-1} y.
-
-        ``y`` is one column or several.
-        """
+        """Return w with f(x) = φ(x)·w = Σ_j k(x, x_j) α_j, for one column y or several."""
         shrunk = ((self.rotated.T @ y).T / (self.values + ridge)).T
         return np.asarray(self.vectors @ shrunk)
 
@@ -140,10 +116,7 @@ class FeatureSpectrum:
         return np.asarray((y - self.rotated @ (self.vectors.T @ self.weights(y, ridge))) / ridge)
 
     def loo_residuals(self, y: FloatArray, ridges: FloatArray) -> FloatArray:
-        """Return the exact leave-one-out residuals of one output, one column per ridge.
-
-        They are (y - Hy)_i / (1 - H_ii) with the hat matrix H = Φ(ΦᵀΦ + λI)^{-1}Φᵀ.
-        """
+        """Return (y - Hy)_i / (1 - H_ii), H = Φ(ΦᵀΦ + λI)^{-1}Φᵀ, one column per ridge."""
         shrunk = 1.0 / (self.values[:, None] + ridges)
         fitted = self.rotated @ ((self.rotated.T @ y)[:, None] * shrunk)
         hat = self.rotated**2 @ shrunk
@@ -153,9 +126,8 @@ class FeatureSpectrum:
 def reconstruct(kernel: FloatArray, landmarks: Landmarks, ridge: float) -> FloatArray:
     """Return K_NL (K_LL + λI)^{-1} K_LN (Appendix C.6), off the landmark rows or everywhere.
 
-    K_LL is a noisy estimate: it may be indefinite and nearly singular, and then the formula gives
-    entries in the hundreds. So the system is solved by a pseudo-inverse, and entries are clipped
-    to [0, 1], where every kernel value lies.
+    K_LL is a noisy estimate, maybe indefinite and nearly singular: hence the pseudo-inverse, and
+    entries clipped to [0, 1], where every kernel value lies.
     """
     columns = kernel[:, landmarks.points]
     system = columns[landmarks.points] + ridge * np.eye(len(landmarks.points))

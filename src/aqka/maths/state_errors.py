@@ -118,24 +118,12 @@ def overlap_variances(
     return along, across, both
 
 
-def spreads(roots: FloatArray) -> FloatArray:
-    """Return E|δ|² of each point."""
-    return np.asarray(np.einsum("iab,iab->i", roots, roots))
-
-
 def kernel_moments(
-    kernel: FloatArray,
-    rows: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
-    columns: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    kernel: FloatArray, spread: FloatArray, along: FloatArray, across: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the bias and the variance of K̂ from what the points of both sides contribute.
-
-    ``rows`` holds the spread and the three results of :func:`overlap_variances` of the row points
-    against the column points, ``columns`` those of the column points against the row points.
-    """
-    along = rows[1] + columns[1].T
-    across = rows[2] + columns[2].T
-    both = rows[3] - columns[3].T  # seen from the other side, across changes its sign
-    bias = along + across - kernel * (rows[0][:, None] + columns[0])
+    """Return the bias and the variance of K̂ from E|δ|² and the :func:`overlap_variances`."""
+    along, across = along + along.T, across + across.T
+    both = both - both.T  # seen from the other side, across changes its sign
+    bias = along + across - kernel * (spread[:, None] + spread)
     variance = 4 * kernel * along + 2 * along**2 + 2 * across**2 + 4 * both**2
     return bias, variance

@@ -11,11 +11,8 @@ BATCH_FEATURES = 2**20
 def state_features(states: ComplexArray) -> FloatArray:
     """Return φ with φ_i · φ_j = Tr ρ_i ρ_j, 4^n real numbers for each point.
 
-    The diagonal of ρ, then the real and the imaginary parts of its upper triangle times √2. It is
-    the vector of Pauli expectations divided by 2^{n/2} up to a rotation, and cheaper to write down.
+    The diagonal of ρ, then the real and the imaginary parts of its upper triangle times √2.
 
-    Examples
-    --------
     >>> phi = state_features(np.array([[[1, 0], [1j, 0], [0, 1]]], dtype=complex))
     >>> phi @ phi.T
     array([[1., 1., 0.],
@@ -42,8 +39,6 @@ def state_features(states: ComplexArray) -> FloatArray:
 def observable(weights: FloatArray) -> ComplexArray:
     """Return the Hermitian A with Tr ρA = φ(ρ) · w: the whole predictor as one matrix.
 
-    Examples
-    --------
     >>> observable(np.array([1.0, 0.0, 0.0, 0.0])).real
     array([[1., 0.],
            [0., 0.]])

@@ -143,11 +143,6 @@ def warmup_concentration(n_points: int, shots_per_pair: int) -> float:
     return math.sqrt(2 * variance * log) + log / (3 * shots_per_pair)
 
 
-def higher_order_scale(shots: IntArray, ridge: float) -> float:
-    """Return λ^{-4} (Σ 1/s_p)², the scale of the bias beyond second order (Props. 2 and 3)."""
-    return float(np.sum(1.0 / shots) ** 2 / ridge**4)
-
-
 def expected_unseen(n_pairs: int, shots: int) -> float:
     """Return M (1 - 1/M)^B, the pairs left unseen by B uniform draws (Appendix C.5)."""
     return n_pairs * (1 - 1 / n_pairs) ** shots

@@ -145,7 +145,7 @@ def _with_unit(value: float, before: str, after: str, text: str) -> Budget:
 
 
 def as_budget(budget: Budget | int | str) -> Budget:
-    """Return a budget, as a number of shots, as text, or as it is."""
+    """Return a budget from a number of shots, from text, or as it is."""
     if isinstance(budget, str):
         return parse_budget(budget)
     if isinstance(budget, Shots | QpuTime | Money):
@@ -164,48 +164,21 @@ def affordable_shots(
     bill: Callable[[int], tuple[int, float]],
     least: int = 1,
 ) -> int:
-    """Return the most shots the budget pays for: one more would exceed it.
+    """Return the most shots the budget pays for, by bisection: one more would exceed it.
 
-    Parameters
-    ----------
-    budget
-        Shots, QPU time or money.
-    rate
-        Price of a QPU minute, which money needs.
-    bill
-        From a number of shots to all the shots they bring along, and the QPU time of these; both
-        rise.
-    least
-        The fewest shots that make sense.
+    ``bill`` turns shots into all the shots they bring along and the QPU time of these; both rise.
+    ``least`` is the fewest shots that make sense.
     """
-    if isinstance(budget, Shots):
-        count = budget.count
-        return _most_shots(lambda shots: bill(shots)[0] <= count, bill, least)
-    if isinstance(budget, QpuTime):
-        seconds = budget.seconds
-        return _most_shots(lambda shots: bill(shots)[1] <= seconds, bill, least)
-    amount, per_minute = budget.amount, needed_rate(budget, rate)
-    return _most_shots(lambda shots: price(bill(shots)[1], per_minute) <= amount, bill, least)
+    per_minute = needed_rate(budget, rate) if isinstance(budget, Money) else 0.0
 
+    def affordable(shots: int) -> bool:
+        in_all, seconds = bill(shots)
+        if isinstance(budget, Shots):
+            return in_all <= budget.count
+        if isinstance(budget, QpuTime):
+            return seconds <= budget.seconds
+        return price(seconds, per_minute) <= budget.amount
 
-def needed_rate(budget: Money, rate: float | None) -> float:
-    """Return the price of a QPU minute, which a budget in money needs."""
-    rate = budget.rate if rate is None else rate
-    if rate is None:
-        prices = ", ".join(f"{usd:g} {plan}" for plan, usd in IBM_LIST_PRICES.items())
-        raise InputError(
-            f"a budget in {budget.currency} needs a rate, the price of a QPU minute in "
-            f"{budget.currency}: write it into the budget, as in '$100 at $96/min', or pass "
-            "rate=..., or --rate on the command line. "
-            f"IBM's list prices in May 2026 were, in USD: {prices}."
-        )
-    return rate
-
-
-def _most_shots(
-    affordable: Callable[[int], bool], bill: Callable[[int], tuple[int, float]], least: int
-) -> int:
-    """Return the largest number of shots that is affordable, by bisection."""
     if not affordable(least):
         shots, seconds = bill(least)
         what = (
@@ -225,11 +198,23 @@ def _most_shots(
     return low
 
 
+def needed_rate(budget: Money, rate: float | None) -> float:
+    """Return the price of a QPU minute, which a budget in money needs."""
+    rate = budget.rate if rate is None else rate
+    if rate is None:
+        prices = ", ".join(f"{usd:g} {plan}" for plan, usd in IBM_LIST_PRICES.items())
+        raise InputError(
+            f"a budget in {budget.currency} needs a rate, the price of a QPU minute in "
+            f"{budget.currency}: write it into the budget, as in '$100 at $96/min', or pass "
+            "rate=..., or --rate on the command line. "
+            f"IBM's list prices in May 2026 were, in USD: {prices}."
+        )
+    return rate
+
+
 def duration(seconds: float) -> str:
     """Return a time as people say it.
 
-    Examples
-    --------
     >>> [duration(t) for t in (0.00035, 0.4, 12.34, 299.99, 4999, 30000, 200000)]
     ['350 µs', '400 ms', '12.3 s', '5 min 0 s', '1 h 23 min', '8 h 20 min', '2 d 8 h']
     """

@@ -9,7 +9,7 @@ from aqka._util.text import did_you_mean
 from aqka.allocators.schedule import Schedule
 from aqka.backends.base import Backend
 from aqka.errors import InputError
-from aqka.planning.budget import Budget, Money, Shots, as_budget, needed_rate
+from aqka.planning.budget import Budget, Money, QpuTime, Shots, as_budget, needed_rate
 from aqka.planning.split import costs_of
 from aqka.runs.spend import Ceiling
 
@@ -39,24 +39,16 @@ class DeviceModel:
     ----------
     job_overhead
         QPU time of a job before its first execution.
-    rep_delay
-        Idle time before each execution.
-    execution_overhead
-        Everything else in an execution that does not grow with depth: reset, readout, control.
-    layer_time
-        Time of one layer of the transpiled circuit, averaged over its kinds of gates.
-    max_executions
-        Most executions in one job.
-    max_job_seconds
-        Longest QPU time of one job.
-    session_seconds
-        Longest a session lasts.
-    interactive_gap
-        Longest pause between two jobs of a session before it is put aside.
+    rep_delay, execution_overhead, layer_time
+        Idle time before an execution; reset, learner and control; one layer of the circuit.
+    max_executions, max_job_seconds
+        Most executions and longest QPU time of one job.
+    session_seconds, interactive_gap
+        Longest session, and longest pause between two of its jobs before it is put aside.
     queued_job_seconds
         Mean duration of the jobs that wait before ours.
     transpile_seconds
-        Time to transpile; once, because one circuit with parameters serves every pair.
+        Time to transpile, once.
     classical_per_cube
         Classical time between two rounds, divided by N³.
     """
@@ -125,8 +117,6 @@ class DeviceModel:
     def with_constants(self, values: Mapping[str, float]) -> "DeviceModel":
         """Return a copy with other constants; a name that does not exist is refused.
 
-        Examples
-        --------
         >>> DeviceModel().with_constants({"rep_delay": 1e-4}).rep_delay
         0.0001
         """
@@ -154,24 +144,10 @@ def circuit_depth(backend: Backend) -> int | None:
 
 @dataclass(frozen=True)
 class Usage:
-    """QPU time as a function of shots; rising, by steps of ``tiles`` shots.
-
-    With tiles an execution runs the circuit in several places at once and gives a shot of each.
-
-    Attributes
-    ----------
-    device
-        Times and limits.
-    depth
-        Depth of the circuit that a shot runs.
-    tiles
-        Copies of it side by side.
-    schedule
-        How training shots are spread over submissions.
-    """
+    """QPU time as a function of shots; with tiles an execution gives a shot of each of them."""
 
     device: DeviceModel
-    depth: int
+    depth: int  # of the circuit that a shot runs
     tiles: int = 1
     schedule: Schedule = field(default_factory=Schedule)
 
@@ -204,11 +180,7 @@ class Usage:
         return jobs * self.device.job_overhead + executions * self.execution_seconds
 
     def seconds(self, shots: int) -> float:
-        """Return the QPU time of all submissions.
-
-        It rises with the shots although a single round may shrink as shots are added: the
-        rounds are then the same numbers in another order, plus one.
-        """
+        """Return the QPU time of all submissions, which rises with the shots."""
         rounds = self.rounds(shots)
         return self.job_seconds(sum(map(self.jobs, rounds)), sum(map(self.executions, rounds)))
 
@@ -230,14 +202,12 @@ def make_ceiling(
 
     Parameters
     ----------
-    limit
-        As the budget of :func:`aqka.quote`.
-    rate, n_qubits, depth, device
-        As in :func:`aqka.quote`.
-    design
-        ``"pairs"`` or ``"points"``, which the depth depends on where none is given.
-    execution_seconds
-        QPU time of one execution where it is known, such as a quote's; else by depth and device.
+    limit, n_qubits, depth, rate, device
+        As in :func:`aqka.quote`, whose ``budget`` the limit is.
+    design : {"pairs", "points"}
+        What the depth depends on where none is given.
+    execution_seconds : float, optional
+        QPU time of one execution where it is known, such as a quote's.
 
     Examples
     --------
@@ -251,7 +221,7 @@ def make_ceiling(
     1200
     """
     budget = as_budget(limit)
-    seconds = None if isinstance(budget, Shots) else getattr(budget, "seconds", 0.0)
+    seconds = budget.seconds if isinstance(budget, QpuTime) else None
     if isinstance(budget, Money):
         seconds = budget.amount / needed_rate(budget, rate) * 60
     if execution_seconds is None:

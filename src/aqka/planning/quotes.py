@@ -1,7 +1,6 @@
 """The quote before the spend: what a budget buys, how long it takes and what it costs."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from aqka._util.arrays import as_count, as_positive
 from aqka._util.shown import Shown
@@ -26,19 +25,7 @@ PREDICTIONS, SENTINELS, CALIBRATION = "predictions", "sentinels", "calibration"
 
 @dataclass(frozen=True)
 class QuotePart:
-    """A part of the bill beside the training shots.
-
-    Attributes
-    ----------
-    name
-        ``predictions``, ``sentinels`` or ``calibration``.
-    shots
-        Shots, at most.
-    submissions, jobs
-        Submissions and jobs of its own; sentinels ride along with training.
-    qpu_seconds
-        QPU time.
-    """
+    """A part of the bill, at most; sentinels ride along with training and need no jobs."""
 
     name: str
     shots: int
@@ -51,28 +38,24 @@ class QuotePart:
 class Wish:
     """What is wanted beside the training shots, out of the same budget.
 
-    Attributes
+    Parameters
     ----------
-    new_points
+    new_points : int, default=0
         Points to predict.
-    train_share
-        Training's share of the shots for both; None splits with a reason, by
-        :func:`~aqka.planning.split_budget`.
-    test_shots
+    test_shots : int, optional
         Shots for each pair of a new and a training point, or for each new point where the design
-        is points, in place of a share; training gets the rest.
-    sentinel_shots
+        is points; training gets the rest. By default :func:`~aqka.planning.split_budget` decides.
+    sentinel_shots : int, default=0
         Shots on diagonal entries in every training round.
-    calibration_shots
+    calibration_shots : int, default=0
         Shots of a calibration round, part of what training may spend.
-    on_top
+    on_top : bool, default=False
         Whether the budget is for training alone, and predictions and sentinels come on top of it.
-    design
-        What a shot is spent on, ``"pairs"`` or ``"points"``.
+    design : {"pairs", "points"}
+        What a shot is spent on.
     """
 
     new_points: int = 0
-    train_share: float | None = None
     test_shots: int | None = None
     sentinel_shots: int = 0
     calibration_shots: int = 0
@@ -100,12 +83,7 @@ class Wish:
         """Return the shots of training and of predictions; on top, all ``shots`` are training's."""
         if not self.on_top:
             return split_budget(
-                shots,
-                n_points,
-                self.new_points,
-                self.design,
-                train_share=self.train_share,
-                test_shots=self.test_shots,
+                shots, n_points, self.new_points, self.design, test_shots=self.test_shots
             )
         wanted = self.costs.shots_on_top(shots, n_points, self.new_points)
         if self.test_shots is not None:
@@ -149,48 +127,24 @@ class Quote(Shown):
 
     Attributes
     ----------
-    n_points, n_qubits, depth
-        The problem: points N, qubits, depth of the transpiled circuit that a shot runs.
-    n_pairs
-        Pairs that can be measured.
-    shots
-        Shots in all.
+    n_points, n_qubits, depth, n_pairs
+        The problem: points N, qubits, depth of the circuit that a shot runs, measurable pairs.
+    shots, shots_per_pair, shots_per_round, jobs_per_round
+        Shots in all, mean per pair, and shots and jobs of each submission, the warm-up first.
     tiles
         Copies of the circuit that run side by side on the chip.
-    shots_per_pair
-        Mean shots per pair.
-    shots_per_round
-        Shots of each submission, the warm-up first if there is one.
-    jobs_per_round
-        Jobs of each submission.
-    execution_seconds
-        QPU time of one execution.
-    qpu_seconds
-        QPU time of all jobs: what is billed outside a session.
-    untiled_seconds
-        QPU time of the same shots without tiles.
-    queue_seconds
-        Time spent waiting behind other jobs; the jobs of one submission wait together.
-    classical_seconds
-        Classical work between two submissions.
-    transpile_seconds
-        Time to transpile, once.
-    wall_seconds
-        Transpile + queue + QPU + classical time, from the start to the last result.
-    session_seconds
-        QPU + classical time: how long a session is active and what is billed in one.
-    cost, untiled_cost
-        Price of ``qpu_seconds`` and of ``untiled_seconds``, or None without a rate.
-    currency
-        The currency of the cost if the budget named it, else empty.
-    warnings
-        Limits of the device that would be hit.
-    advice
-        What rounds cost and whether they are worth it.
-    parts
-        Predictions, sentinels and calibration, as far as there are any.
-    split
-        Why training and predictions share the budget as they do; empty without predictions.
+    execution_seconds, qpu_seconds, untiled_seconds
+        QPU time of one execution, of all jobs (billed outside a session), and without tiles.
+    queue_seconds, classical_seconds
+        Waiting behind other jobs; classical work between two submissions.
+    wall_seconds, session_seconds
+        All of it, from the start to the last result; QPU + classical time, billed in a session.
+    cost, untiled_cost, currency
+        Price of ``qpu_seconds`` and ``untiled_seconds``, None without a rate.
+    warnings, advice
+        Limits of the device that would be hit; what rounds cost and whether they are worth it.
+    parts, split
+        Predictions, sentinels and calibration; why training and predictions share as they do.
     """
 
     n_points: int
@@ -205,7 +159,6 @@ class Quote(Shown):
     qpu_seconds: float
     queue_seconds: float
     classical_seconds: float
-    transpile_seconds: float
     wall_seconds: float
     session_seconds: float
     cost: float | None
@@ -223,7 +176,7 @@ class Quote(Shown):
     def units(self) -> tuple[str, int, str]:
         """What is measured for training, how many of it there are, and how that comes about."""
         costs = costs_of(self.design)
-        return costs.unit, *costs.units(self.n_points, self.n_pairs)
+        return costs.design.unit, *costs.units(self.n_points, self.n_pairs)
 
     def _figures(self) -> dict[str, object]:
         unit, n_units, _ = self.units
@@ -256,24 +209,11 @@ class Quote(Shown):
         return sum(self.jobs_per_round)
 
     @property
-    def total_shots(self) -> int:
-        """Shots of everything, at most."""
-        return self.shots + sum(part.shots for part in self.parts)
-
-    @property
-    def total_submissions(self) -> int:
-        """Submissions of everything, at most."""
-        return self.submissions + sum(part.submissions for part in self.parts)
-
-    @property
-    def total_jobs(self) -> int:
-        """Jobs of everything, at most."""
-        return self.jobs + sum(part.jobs for part in self.parts)
-
-    @property
-    def total_qpu_seconds(self) -> float:
-        """QPU time of everything, at most."""
-        return self.qpu_seconds + sum(part.qpu_seconds for part in self.parts)
+    def total(self) -> QuotePart:
+        """Everything, at most."""
+        names = ("shots", "submissions", "jobs", "qpu_seconds")
+        sums = (sum(getattr(part, name) for part in (self, *self.parts)) for name in names)
+        return QuotePart("in all", *sums)
 
     @property
     def total_wall_seconds(self) -> float:
@@ -287,22 +227,11 @@ class Quote(Shown):
         """Price of everything, at most, or None without a rate."""
         if self.cost is None or not self.qpu_seconds:
             return self.cost
-        return self.cost / self.qpu_seconds * self.total_qpu_seconds
+        return self.cost / self.qpu_seconds * self.total.qpu_seconds
 
     def part(self, name: str) -> QuotePart | None:
         """Return the part of that name; None where there is none."""
         return next((part for part in self.parts if part.name == name), None)
-
-    def totals(self) -> dict[str, Any]:
-        """Return the figures of everything, by name."""
-        return {
-            "shots": self.total_shots,
-            "submissions": self.total_submissions,
-            "jobs": self.total_jobs,
-            "qpu_seconds": self.total_qpu_seconds,
-            "wall_seconds": self.total_wall_seconds,
-            "cost": self.total_cost,
-        }
 
 
 def quote(
@@ -323,33 +252,31 @@ def quote(
 
     Parameters
     ----------
-    n_points
+    n_points : int
         Number of training points N.
-    budget
-        Shots as an int, anything :func:`~aqka.planning.parse_budget` reads, or what it returns.
-        QPU time and money buy as many shots as they pay for.
-    n_qubits
+    budget : int or str
+        Shots, or anything :func:`~aqka.planning.parse_budget` reads. QPU time and money buy as
+        many shots as they pay for.
+    n_qubits : int, default=4
         Qubits of the feature map; only used for the depth.
-    depth
+    depth : int, optional
         Depth of the transpiled circuit that a shot runs; by default that of the ZZ map, U and U†
         for a pair, U and a rotation for a point.
-    schedule
+    schedule : Schedule, optional
         Warm-up and rounds, each one submission; the paper's by default.
-    queue
+    queue : int, default=0
         Number Q of jobs waiting before each of our submissions.
-    rate
-        Price of a QPU minute, in the budget's currency. None takes that of the budget, as in
-        ``"$100 at $96/min"``, or quotes no price.
-    diagonal
-        Whether the kernel's diagonal is measured too; see :class:`~aqka.core.PairTable`.
-    device
+    rate : float, optional
+        Price of a QPU minute, in the budget's currency, which may have it: ``"$100 at $96/min"``.
+    diagonal : {"known", "measured"}
+        Whether the kernel's diagonal is measured too.
+    device : DeviceModel
         Times and limits; ``HERON.with_rep_delay(backend.rep_delay)`` has what the device reports.
-    tiles
+    tiles : int, default=1
         Copies of the circuit that run side by side; a device's number is ``backend.n_tiles``.
         Shots that a round's last execution leaves idle are billed.
-    wish
-        What is bought beside training: predictions of new points, sentinels, calibration. The
-        budget covers all of it, and is split between training and predictions with a reason.
+    wish : Wish
+        What is bought beside training out of the same budget: predictions, sentinels, calibration.
 
     Examples
     --------
@@ -364,7 +291,7 @@ def quote(
     >>> f"{tiled.executions:,} executions, {tiled.qpu_seconds:.0f} s of {tiled.untiled_seconds:.0f}"
     '41,330 executions, 25 s of 300'
     >>> all_in_all = quote(150, "5 min", wish=Wish(new_points=50))
-    >>> all_in_all.shots, all_in_all.parts[0].shots, round(all_in_all.total_qpu_seconds)
+    >>> all_in_all.shots, all_in_all.parts[0].shots, round(all_in_all.total.qpu_seconds)
     (228552, 529585, 300)
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
@@ -375,21 +302,21 @@ def quote(
     queue = _as_bounded(queue, "queue", 0, MAX_QUEUE)
     schedule = schedule or Schedule()
     _as_bounded(schedule.rounds, "rounds", 1, MAX_ROUNDS)
-    n_pairs = _count_pairs(n_points, diagonal)
+    if diagonal not in ("known", "measured"):
+        raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
+    n_pairs = n_points * (n_points + (1 if diagonal == "measured" else -1)) // 2
     budget = as_budget(budget)
     if rate is None and isinstance(budget, Money):
         rate = budget.rate
-    _check_rate(rate)
-
+    if rate is not None and as_positive(rate, "rate") > MAX_RATE:
+        raise InputError(f"rate must be at most {MAX_RATE:.0e} per QPU minute, got {rate}.")
     tiles = _as_bounded(tiles, "tiles", 1, MAX_QUBITS)
     usage = Usage(device, depth, tiles, schedule)
-    untiled = replace(usage, tiles=1)
 
     def bill(measured: int) -> tuple[int, float]:
         split = wish.split(measured, n_points)
-        also = [
-            part for part in wish.parts(split, usage) if part.name == CALIBRATION or not wish.on_top
-        ]
+        beside = wish.parts(split, usage)
+        also = [part for part in beside if part.name == CALIBRATION or not wish.on_top]
         shots = split.train + sum(part.shots for part in also)
         return shots, usage.seconds(split.train) + sum(part.qpu_seconds for part in also)
 
@@ -397,6 +324,7 @@ def quote(
     split = wish.split(shots, n_points)
     shots = split.train
     rounds, qpu = usage.rounds(shots), usage.seconds(shots)
+    untiled = replace(usage, tiles=1).seconds(shots)
     classical = device.classical_per_cube * n_points**3
     queued = len(rounds) * queue * device.queued_job_seconds
     session = qpu + (len(rounds) - 1) * classical
@@ -413,31 +341,19 @@ def quote(
         qpu_seconds=qpu,
         queue_seconds=queued,
         classical_seconds=classical,
-        transpile_seconds=device.transpile_seconds,
         wall_seconds=device.transpile_seconds + queued + session,
         session_seconds=session,
         cost=None if rate is None else price(qpu, rate),
         currency=budget.currency if isinstance(budget, Money) else "",
         tiles=tiles,
-        untiled_seconds=untiled.seconds(shots),
-        untiled_cost=None if rate is None else price(untiled.seconds(shots), rate),
+        untiled_seconds=untiled,
+        untiled_cost=None if rate is None else price(untiled, rate),
         parts=wish.parts(split, usage),
         split=split.reason if wish.new_points else "",
         design=wish.design,
     )
     # Advice reads the figures above, so it is added once they stand.
     return replace(made, warnings=warn(made, device), advice=advise(made, device, rate))
-
-
-def _count_pairs(n_points: int, diagonal: Diagonal) -> int:
-    if diagonal not in ("known", "measured"):
-        raise InputError(f"diagonal must be 'known' or 'measured', got {diagonal!r}.")
-    return n_points * (n_points + (1 if diagonal == "measured" else -1)) // 2
-
-
-def _check_rate(rate: float | None) -> None:
-    if rate is not None and as_positive(rate, "rate") > MAX_RATE:
-        raise InputError(f"rate must be at most {MAX_RATE:.0e} per QPU minute, got {rate}.")
 
 
 def _as_bounded(value: int, name: str, minimum: int, maximum: int) -> int:

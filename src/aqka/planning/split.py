@@ -1,10 +1,9 @@
 """How one budget is split between training and predictions, and what else depends on the design."""
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from aqka._util.arrays import as_count, as_fraction
+from aqka._util.arrays import as_count
 from aqka.designs import Pairs, Points, Settle
 from aqka.errors import InputError
 
@@ -26,14 +25,8 @@ ROTATION_LAYERS = 5
 def zz_depth(n_qubits: int) -> int:
     """Return the depth of the ZZ map's fidelity circuit, transpiled for a line of CZ qubits.
 
-    Read off Qiskit 2 at optimization level 1 with the barrier between U and U†, virtual RZ
-    counted; the paper reports 102 for four qubits. At 20 ns a layer the difference is below
-    1 µs of 350.
-
-    Examples
-    --------
-    >>> zz_depth(4)
-    143
+    Read off Qiskit 2 at optimization level 1, virtual RZ counted; the paper reports 102 for four
+    qubits. At 20 ns a layer the difference is below 1 µs of 350.
     """
     if n_qubits < 2:
         raise InputError(
@@ -46,8 +39,7 @@ def zz_depth(n_qubits: int) -> int:
 class PairCosts:
     """What a quote has to know about a design; here pairs of points are measured."""
 
-    unit = "pair"
-    prediction_rounds = Pairs().looks(Settle())
+    design: Pairs | Points = Pairs()
     rounds_are_known = True
     """Whether the paper says what sparse shots and further rounds bring."""
 
@@ -85,12 +77,16 @@ class PairCosts:
         )
         return training / (training + prediction), reason
 
+    @property
+    def prediction_rounds(self) -> int:
+        """Submissions of predictions, at most."""
+        return self.design.looks(Settle())
+
 
 class PointCosts(PairCosts):
     """The same for a design that measures each point on its own: U and a rotation, no U†."""
 
-    unit = "point"
-    prediction_rounds = Points().looks(Settle())
+    design = Points()
     rounds_are_known = False
 
     def zz_depth(self, n_qubits: int) -> int:
@@ -132,17 +128,8 @@ def costs_of(design: str) -> PairCosts:
     return _COSTS[design]
 
 
-@dataclass(frozen=True)
-class Split:
-    """A number of shots in two parts.
-
-    Attributes
-    ----------
-    train, predict
-        Shots for the training kernel, and at most for predictions.
-    reason
-        Why, in a sentence.
-    """
+class Split(NamedTuple):
+    """Shots for the training kernel, at most for predictions, and why, in a sentence."""
 
     train: int
     predict: int
@@ -155,25 +142,21 @@ def split_budget(
     n_new: int,
     design: str = "pairs",
     *,
-    train_share: float | None = None,
     test_shots: int | None = None,
 ) -> Split:
     """Return how many of all shots to train with, and how many to keep for new points.
 
     Parameters
     ----------
-    budget
+    budget : int
         Shots in all.
-    n_train, n_new
+    n_train, n_new : int
         Numbers of training points N and of new points n.
-    design
-        What a shot is spent on. ``"pairs"``: new points need N entries each, and errors of
+    design : {"pairs", "points"}
+        What a shot is spent on. With pairs, new points need N entries each, and errors of
         f are least, w/s + 1/t at s shots a training pair and t a new one, where the parts are
-        as √(w N(N-1)/2) to √(N n), w being 1/8. ``"points"``: a new point costs what a training
-        point does, so every point gets the same.
-    train_share
-        Share of the shots for training, in place of the design's.
-    test_shots
+        as √(w N(N-1)/2) to √(N n), w being 1/8. With points, every point gets the same.
+    test_shots : int, optional
         Shots for each pair of a new and a training point, or for each new point where the design
         is points, in place of a share; training gets the rest.
 
@@ -196,19 +179,10 @@ def split_budget(
     if test_shots is not None:
         each = as_count(test_shots, "test_shots", minimum=0)
         wanted = each * costs.new_units(n_train, n_new)
-        reason = f"Predictions get {each:,} shots for each new {costs.unit}, as set."
+        reason = f"Predictions get {each:,} shots for each new {costs.design.unit}, as set."
         return Split(budget - wanted, wanted, reason)
-    if train_share is None:
-        share, reason = costs.training_share(n_train, n_new)
-        reason = f"{share:.0%} for training: {reason}".replace("%", " %", 1)
-    else:
-        share = as_fraction(train_share, "train_share")
-        reason = f"Training gets the share of {share:g}, as set."
-        if not 0 < share < 1:
-            raise InputError(
-                f"train_share must lie between 0 and 1, got {train_share!r}; for training alone "
-                "predict no points."
-            )
+    share, reason = costs.training_share(n_train, n_new)
+    reason = f"{share:.0%} for training: {reason}".replace("%", " %", 1)
     budget = as_count(budget, "budget", minimum=2)
     train = min(max(round(share * budget), 1), budget - 1)
     return Split(train, budget - train, reason)

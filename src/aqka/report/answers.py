@@ -222,7 +222,7 @@ def _on_more_shots(half: FewerShots, n_points: int) -> str:
     if half.gain + SURE * half.gain_error < SMALL_GAIN:
         return (
             f"Not more shots: the second half of them hardly changed the cross-validated accuracy "
-            f"({change}). Another feature map, more training points or another readout are more "
+            f"({change}). Another feature map, more training points or another learner are more "
             "likely to help."
         )
     return (

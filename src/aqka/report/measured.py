@@ -11,12 +11,10 @@ from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.settings import LETTERS
 from aqka.designs import PointEstimate
-from aqka.designs.point_kernels import StateEstimate
 from aqka.errors import InputError
 from aqka.insight.hindsight import noise_floor
 from aqka.study.rounds import MAX_ASSESSED_POINTS
 
-MAX_PURE_STEPS = 2**30
 ZERO = 1e-9  # of the largest eigenvalue
 
 
@@ -122,18 +120,15 @@ def measured_points(table: PointTable, read: Callable[[], PointEstimate]) -> Mea
     except InputError:
         why = "Some points have no shots yet, or too few, so there is no kernel to show."
         return _measured(table, [why])
-    known = isinstance(estimate, StateEstimate)
-    # Errors that take more than about ten seconds are left out: pure states need 8ⁿ steps a point.
-    slow = known and table.n_points * 8**table.n_qubits > MAX_PURE_STEPS
-    variance = None if slow else estimate.variance
+    variance = estimate.variance
     values = np.linalg.eigvalsh(estimate.kernel)[::-1]
     return _measured(
         table,
-        [estimate.meaning, *(test.sentence for test in getattr(estimate, "tests", []))],
+        [estimate.meaning, *(test.sentence for test in estimate.tests)],
         eigenvalues=values[np.abs(values) > ZERO * values[0]],  # states have at most 4ⁿ others
         kernel=estimate.kernel,
         errors=None if variance is None else np.sqrt(variance),
-        is_fidelity=known,
+        is_fidelity=estimate.is_fidelity,
     )
 
 

@@ -23,8 +23,8 @@ from aqka.insight.fold_scores import (
     score_folds,
     subsample,
 )
+from aqka.learners import make_learner
 from aqka.maths.metrics import Fold, PairedShares, compare_shares, share_interval
-from aqka.readouts import make_readout
 from aqka.report.words import p_text
 from aqka.study.results import ValueScores
 
@@ -195,7 +195,7 @@ def exact_kernel(
     try:
         states = map_states(train[chosen], feature_map, repetitions)
         known = fidelities(states)
-        head = make_readout("svm" if svm else "ridge-loo").fit(
+        head = make_learner("svm" if svm else "ridge-loo").fit(
             KernelEstimate(known), Problem(labels[chosen], C=C)
         )
         predicted = None

@@ -26,9 +26,9 @@ from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_se
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
+from aqka.learners import FittedHead
+from aqka.learners.ridge_noise import RidgeNoise
 from aqka.maths.metrics import balanced_accuracy, normal_quantile
-from aqka.readouts import FittedHead
-from aqka.readouts.ridge_noise import RidgeNoise
 from aqka.report.measured import Measured, measured_pairs, measured_points
 from aqka.report.rivals import (
     ExactKernel,
@@ -45,7 +45,7 @@ from aqka.runs.export import calibration_in
 from aqka.runs.history import History
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
-from aqka.study.method import class_labels_of, readout_of, sentinel_shots
+from aqka.study.method import class_labels_of, learner_of, sentinel_shots
 from aqka.study.points import Points
 from aqka.study.progress import check_extent, empty_point_table, run_state
 from aqka.study.quoting import stored_quote
@@ -268,16 +268,16 @@ def _read_without_labels(history: History) -> tuple[Measured, list[RoundSummary]
 def _trained_on_pairs(run: StudyRun) -> Training:
     session: Any = run.session
     table, problem, landmarks = session.table, session.problem, session.landmarks
-    labels, readout = class_labels_of(run.study, run.points), readout_of(run.study)
+    labels, learner = class_labels_of(run.study, run.points), learner_of(run.study)
     is_small, fewer, steered = table.n_points <= MAX_ASSESSED_POINTS, [], None
     head: Any = run.head
     noise_head: FittedHead | None = None  # what the ridge-noise fit makes of all rows
     if table.total and landmarks is None:
-        noise_head = head if head and type(readout) is RidgeNoise else session.fit(RidgeNoise())
+        noise_head = head if head and type(learner) is RidgeNoise else session.fit(RidgeNoise())
         redraws = max(5, min(10, 1000 // table.n_points)) if is_small else 0
         steered = steering(table, problem, repetitions=redraws, head=noise_head)
     if table.total and labels is not None and is_small:
-        fewer = fewer_shots(table, problem, labels, readout, landmarks)
+        fewer = fewer_shots(table, problem, labels, learner, landmarks)
     spectrum = measured_spectrum(session, noise_head or head)
     values = spectrum.measured[::-1]
     if landmarks is not None:
@@ -285,11 +285,11 @@ def _trained_on_pairs(run: StudyRun) -> Training:
         values = np.asarray(np.linalg.eigvalsh(completed)[::-1])
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
-    assess = make_assess(problem, labels, readout, diagnostics)
+    assess = make_assess(problem, labels, learner, diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
 
     def widen(found: Any) -> Any:
-        return with_total_interval(found, session, readout, repetitions=REDRAWN_TRAININGS)
+        return with_total_interval(found, session, learner, repetitions=REDRAWN_TRAININGS)
 
     no_total = ""
     if not is_small:
@@ -340,7 +340,7 @@ def _trained_on_points(run: StudyRun) -> Training:
     if confusion is not None:
         notes.append(
             f"{session.calibration.total:,} more shots, on reference states, calibrated the "
-            f"readout: on average over the qubits a 0 is read as 1 in "
+            f"learner: on average over the qubits a 0 is read as 1 in "
             f"{confusion[:, 1, 0].mean():.2%} of cases and a 1 as 0 in "
             f"{confusion[:, 0, 1].mean():.2%}. These errors are corrected."
         )
@@ -447,7 +447,7 @@ def _exact_kernel(run: StudyRun, feature_map: "FeatureMap | None") -> ExactKerne
         points.train,
         points.test,
         points.train_labels,
-        svm=method.readout == "svm",
+        svm=method.learner == "svm",
         C=method.C,
         repetitions=run.study.feature_map.reps,
     )

@@ -105,7 +105,7 @@ GLOSSARY = {
     "Gini": "How unevenly something is spread: 0 if all pairs have the same, near 1 if a few have "
     "almost all.",
     "allocator": "The rule that decides which pair or point gets how many shots.",
-    "readout": "How the noisy kernel becomes a trained head, such as ridge regression.",
+    "learner": "How the noisy kernel becomes a trained head, such as ridge regression.",
     "head": "The trained classifier: a weight for every training point.",
     "spectrum": "The eigenvalues of the kernel. Those below the noise floor cannot be told from "
     "shot noise.",

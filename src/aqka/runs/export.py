@@ -73,7 +73,7 @@ Counts = Measurements | Outcomes
 
 
 class Replayed(NamedTuple):
-    """What a readout needs besides the problem: ``readout.fit(table, problem, landmarks)``."""
+    """What a learner needs besides the problem: ``learner.fit(table, problem, landmarks)``."""
 
     table: PairTable
     landmarks: Landmarks | None
@@ -167,14 +167,14 @@ def table_of(path: str | Path) -> Replayed:
     >>> import tempfile
     >>> from aqka import MatrixBackend, Problem, acquire
     >>> from aqka.designs import PairEstimate
-    >>> from aqka.readouts import make_readout
+    >>> from aqka.learners import make_learner
     >>> directory = tempfile.mkdtemp()
     >>> session = acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=directory)
     >>> table, landmarks = table_of(directory)
     >>> table.total
     50
     >>> problem = Problem([1, -1])
-    >>> head = make_readout("ridge").fit(PairEstimate(table, problem, landmarks), problem)
+    >>> head = make_learner("ridge").fit(PairEstimate(table, problem, landmarks), problem)
     """
     history = sound_history(path)
     if history.extent.block is not None:

@@ -12,8 +12,8 @@ from aqka.backends.base import Backend, as_backend
 from aqka.core.plans import Plan
 from aqka.designs import Never, Settle, Stop
 from aqka.errors import InputError
+from aqka.learners import Decided, FittedHead
 from aqka.maths.metrics import normal_quantile
-from aqka.readouts import Decided, FittedHead
 from aqka.runs.driver import drive
 from aqka.runs.session import Session
 from aqka.runs.spend import Spend
@@ -35,7 +35,7 @@ class Values(Shown):
     level
         Level of the intervals.
     total_low, total_high
-        Interval for the f of the same readout on the exact kernel; see
+        Interval for the f of the same learner on the exact kernel; see
         :func:`~aqka.insight.with_total_interval`. None until asked for.
     unit
         What the values were multiplied by since the head gave them.
@@ -77,7 +77,7 @@ class Prediction(Values):
     settled
         Whether the class is settled at the error rate; the budget ended before the others were.
     could_flip
-        Whether the readout on the exact kernel could give another class; see
+        Whether the learner on the exact kernel could give another class; see
         :func:`~aqka.insight.with_total_interval`. None until asked for.
     """
 
@@ -291,6 +291,6 @@ def predict(
     backend = as_backend(backend)
     check_level(level)
     session = Predicting(head, backend.shape[0], budget, stop=stop, seed=seed)
-    head.estimate.design.new_backend_shape(backend, head)
+    head.estimate.design.check_new_points(backend, head)
     drive(session, backend, Spend(**spend))
     return session.result(level)

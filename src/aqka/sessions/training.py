@@ -16,7 +16,7 @@ from aqka.designs import Design
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
-from aqka.readouts import Estimate, FittedHead, Readout, make_readout
+from aqka.learners import Estimate, FittedHead, Learner, make_learner
 from aqka.runs.session import Session
 
 
@@ -197,7 +197,7 @@ class Training(Session[Plan]):
             self._calibration_rounds += 1
             return
         self.table.add(measured, answer)  # line 11
-        self.landmarks = getattr(planned, "landmarks", None) or self.landmarks
+        self.landmarks = planned.landmarks or self.landmarks
         self._unfinished = None
         if self.allocator.chooses_once and self.landmarks is not None:
             self._unfinished = planned.without(measured)
@@ -230,9 +230,9 @@ class Training(Session[Plan]):
             )
         return chosen.read(self.table, self.problem, self.landmarks, confusion)
 
-    def fit(self, readout: str | Readout | None = None, design: Design | None = None) -> FittedHead:
-        """Fit a head to what was measured; by default with the readout of the design."""
-        chosen = make_readout(self.design.default_readout if readout is None else readout)
+    def fit(self, learner: str | Learner | None = None, design: Design | None = None) -> FittedHead:
+        """Fit a head to what was measured; by default with the learner of the design."""
+        chosen = make_learner(self.design.default_learner if learner is None else learner)
         return chosen.fit(self.estimate(design), self.problem)
 
     def _next_plan(self) -> Plan:

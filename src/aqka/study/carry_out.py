@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from aqka._util.files import as_json
+from aqka.learners import FittedHead
 from aqka.planning.quotes import Quote
-from aqka.readouts import FittedHead
 from aqka.runs.audit import Audit
 from aqka.runs.driver import Run, new_run_id, part_of
 from aqka.runs.history import History
@@ -107,7 +107,7 @@ def resume(
     spending.confirm(watcher)
     with hold_run(store.directory):
         forget_cancel(store.directory)
-        store.forget()  # another process may have gone on until the run was held
+        store.refresh()  # another process may have gone on until the run was held
         with spending.backends:
             spending.take_up(store)
             return spending.spend(store, watcher)

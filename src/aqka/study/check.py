@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import BUILT_IN_MAPS
-from aqka.core.defaults import DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
@@ -79,7 +79,7 @@ class StudyCheck:
             spending=self.spending,
             columns=self.X,
             candidates=self.candidates,
-            head="svm" if method.readout == "svm" else "ridge",
+            head="svm" if method.learner == "svm" else "ridge",
             C=method.C,
             on_step=on_step,
         )
@@ -105,7 +105,7 @@ def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
         test_shots=test_shots,
         allocator=method.allocator,
         schedule=schedule_of(study),
-        readout=method.readout or DEFAULT_READOUT,
+        learner=method.learner or DEFAULT_LEARNER,
         ridge=method.ridge,
         C=method.C,
     )

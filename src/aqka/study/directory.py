@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from aqka._util.files import as_json, inside, write_atomically
-from aqka._util.lock_list import any_locked
+from aqka._util.files import any_locked, as_json, inside, write_atomically
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError

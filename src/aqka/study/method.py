@@ -22,7 +22,7 @@ from aqka.designs import Design, KernelEstimate, Never, Pairs, PointEstimate, Se
 from aqka.designs import Points as PointDesign
 from aqka.designs.resolve import Choice, resolve
 from aqka.errors import InputError
-from aqka.readouts import FittedHead, Readout
+from aqka.learners import FittedHead, Learner
 from aqka.runs.history import History
 from aqka.sessions import Predicting, Training, Values
 from aqka.study.points import Points
@@ -51,7 +51,7 @@ def chosen(method: "MethodSection") -> Choice:
     """Return what the settings of a method come to; refuse those that do not go together."""
     # What a budget buys settles an automatic design later (``aqka.study.quoting``).
     return resolve(
-        design_of(method), method.allocator, method.readout, n_points=2, n_qubits=None, budget=2
+        design_of(method), method.allocator, method.learner, n_points=2, n_qubits=None, budget=2
     )
 
 
@@ -88,9 +88,9 @@ def schedule_of(study: "Study") -> Schedule:
     return schedule if rounds is None else replace(schedule, rounds=rounds)
 
 
-def readout_of(study: "Study") -> Readout:
-    """Return the readout of a study: the one it names, or that of its design."""
-    return chosen(study.method).readout
+def learner_of(study: "Study") -> Learner:
+    """Return the learner of a study: the one it names, or that of its design."""
+    return chosen(study.method).learner
 
 
 def new_session(study: "Study", points: Points, budget: int, n_qubits: int) -> Training:
@@ -130,18 +130,18 @@ def fit_head(
     study: "Study", session: Training, history: History, n_qubits: int
 ) -> "tuple[FittedHead, Mitigation | None]":
     """Train the study's head on what was measured, and say what the sentinels saw."""
-    readout, estimate = readout_of(study), session.estimate()
+    learner, estimate = learner_of(study), session.estimate()
     found = None
     if not isinstance(estimate, PointEstimate):
         found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
     if found is None or not found.applied:
-        return readout.fit(estimate, session.problem), found
+        return learner.fit(estimate, session.problem), found
     kernel = mitigate_depolarising(estimate.kernel, found.survival, n_qubits, clip=False)
     # Without noise the diagonal is 1, which is what a known one reads already.
     np.fill_diagonal(kernel, 1.0)
     # Rows of new points have the noise that the training kernel has lost.
     cleaned = KernelEstimate(kernel, f"mitigated {estimate.identity}", rows_are_alike=False)
-    head = readout.fit(cleaned, session.problem)
+    head = learner.fit(cleaned, session.problem)
     noise = Depolarising(found.survival, found.standard_error, n_qubits)
     return for_noisy_rows(head, noise), found
 

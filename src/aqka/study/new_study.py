@@ -91,9 +91,9 @@ test_shots = 100              # for predictions, on top of train: at most so man
 design = "pairs"              # what a shot is spent on; "points" measures each point once, "auto"
                               # takes the one with the smaller error
 allocator = "uniform"         # even shots, in one round; "aqka" is the paper's; see the docs
-# readout = "ridge-noise"     # or balanced (for rare classes), ridge, ridge-kfold, ridge-loo; svm
+# learner = "ridge-noise"     # or balanced (for rare classes), ridge, ridge-kfold, ridge-loo; svm
 ridge = 0.01                  # ridge of the loss that the allocator follows
-C = 5.0                       # the same for readout = "svm"
+C = 5.0                       # the same for learner = "svm"
 # rounds = 4                  # rounds after the warm-up; default: the allocator's
 # calibration_shots = 0       # points: shots of the training budget that measure the readout errors
                               # of a device, which are then corrected

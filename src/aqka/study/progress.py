@@ -15,7 +15,7 @@ from aqka.errors import InputError, JobError, LedgerError, TransientError
 from aqka.runs.history import History
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
-from aqka.study.method import class_labels_of, problem_of, readout_of, schedule_of
+from aqka.study.method import class_labels_of, learner_of, problem_of, schedule_of
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     Assess,
@@ -105,14 +105,14 @@ class ProgressReader:
         if self._store.has_study and len(self._store.points.train) <= MAX_ASSESSED_POINTS:
             study, points = self._store.study, self._store.points
             self._assess = make_assess(
-                problem_of(study, points), class_labels_of(study, points), readout_of(study)
+                problem_of(study, points), class_labels_of(study, points), learner_of(study)
             )
 
     def look(self) -> Progress:
         """Return where the run stands."""
         store = self._store
         held = is_held(store.directory)  # before the ledger: a run that ends now was at work
-        store.forget()
+        store.refresh()
         history = store.training
         name, planned, most = self._backend_name(), self._planned_rounds(), self._most_test_shots()
         if history is None:
@@ -121,7 +121,7 @@ class ProgressReader:
                 *(state, name, 0, planned, 0, 0, 0, 0, None, None, None, None, None, None),
                 prediction_budget=most,
             )
-        predictions = _predictions(store)
+        predictions = store.predictions
         check_extent(history)
         assert history.budget is not None
         rounds, unit, size = self._rounds(history)
@@ -230,14 +230,6 @@ def lacks_report(store: RunStore) -> bool:
         return report.stat().st_mtime_ns < results.stat().st_mtime_ns
     except OSError:
         return results.exists()
-
-
-def _predictions(store: RunStore) -> History | None:
-    """Return what the ledger of the predictions says; None where it says nothing."""
-    try:
-        return store.predictions
-    except LedgerError:
-        return None  # 'aqka ledger verify' and the report say why
 
 
 def open_jobs(store: RunStore) -> list[str]:

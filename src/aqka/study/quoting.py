@@ -121,10 +121,10 @@ def better_design_of(prepared: Prepared) -> Choice:
     return resolve(
         "auto",
         method.allocator,
-        method.readout,
+        method.learner,
         n_points=n_train,
         n_qubits=prepared.n_qubits,
-        budget=quoted.shots if on_top else quoted.total_shots,
+        budget=quoted.shots if on_top else quoted.total.shots,
         new_points=0 if on_top else n_test,
     )
 
@@ -186,7 +186,7 @@ def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote
     if fits(quoted, ceiling):
         return quoted
     words = (
-        f"All in all at most {quoted.total_shots:,} shots and {duration(quoted.total_qpu_seconds)} "
+        f"All in all at most {quoted.total.shots:,} shots and {duration(quoted.total.qpu_seconds)} "
         f"of QPU time are quoted, more than the ceiling of {inert(ceiling.words)}: the run stops "
         "there, keeps what it has, and can be resumed with a higher one."
     )
@@ -195,6 +195,6 @@ def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote
 
 def fits(quoted: Quote, ceiling: Ceiling) -> bool:
     """Return whether everything quoted fits under a ceiling."""
-    if ceiling.shots is not None and quoted.total_shots > ceiling.shots:
+    if ceiling.shots is not None and quoted.total.shots > ceiling.shots:
         return False
-    return ceiling.seconds is None or quoted.total_qpu_seconds <= ceiling.seconds * (1 + 1e-9)
+    return ceiling.seconds is None or quoted.total.qpu_seconds <= ceiling.seconds * (1 + 1e-9)

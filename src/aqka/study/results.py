@@ -10,16 +10,15 @@ from aqka.core.calibration import CalibrationPlan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.designs import PointEstimate
-from aqka.designs.point_kernels import StateEstimate
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
+from aqka.learners import FittedHead
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
 from aqka.planning.budget import price
 from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
-from aqka.readouts import FittedHead
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
-from aqka.study.method import Mitigation, class_labels_of, readout_of
+from aqka.study.method import Mitigation, class_labels_of, learner_of
 from aqka.study.points import Points
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
@@ -86,7 +85,7 @@ def _pair_facts(
     assess = None
     if table.n_points <= MAX_ASSESSED_POINTS:
         labels = class_labels_of(study, points)
-        assess = make_assess(problem, labels, readout_of(study), diagnostics)
+        assess = make_assess(problem, labels, learner_of(study), diagnostics)
     facts = {
         "pairs": table.n_pairs,
         "pairs_seen": int(np.sum(~table.unseen)),
@@ -100,12 +99,11 @@ def _point_facts(
 ) -> tuple[dict[str, Any], list[RoundSummary]]:
     """Return what a run of points has measured, and its rounds."""
     table = session.table
-    tests = estimate.tests if isinstance(estimate, StateEstimate) else []
     facts = {
         "settings": table.n_settings,
         "shots_per_point": table.total / table.n_points,
         "kernel": estimate.meaning,
-        "states": [test.sentence for test in tests],
+        "states": [test.sentence for test in estimate.tests],
         "confusion": None if session.confusion is None else session.confusion.tolist(),
     }
     return facts, summarise_point_rounds(history, PointTable(table.n_points, table.settings))
@@ -253,15 +251,15 @@ def _rows_of_everything(
     known = [time for time in map(actual.get, names) if time is not None]
     seconds = sum(known) if known else None
     rows += [
-        ("shots in all", quoted.total_shots, actual["shots"] + sum(used.values())),
+        ("shots in all", quoted.total.shots, actual["shots"] + sum(used.values())),
         (
             "submissions in all",
-            quoted.total_submissions,
+            quoted.total.submissions,
             actual["submissions"]
             + actual.get("calibration_submissions", 0)
             + actual.get("test_submissions", 0),
         ),
-        ("QPU seconds in all", quoted.total_qpu_seconds, seconds),
+        ("QPU seconds in all", quoted.total.qpu_seconds, seconds),
         ("cost in all", quoted.total_cost, _cost(seconds, actual["rate"])),
         (
             "seconds in all",

@@ -15,7 +15,7 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
-from aqka.readouts import Readout
+from aqka.learners import Learner
 from aqka.runs.history import History, RecordedRound
 
 MAX_ASSESSED_POINTS = 500  # cross-validation takes longer than a second above
@@ -60,7 +60,7 @@ class RoundSummary:
 
 
 def make_assess(
-    problem: Problem, labels: NDArray[Any] | None, readout: Readout, last: Diagnostics | None = None
+    problem: Problem, labels: NDArray[Any] | None, learner: Learner, last: Diagnostics | None = None
 ) -> Assess:
     """Return what works out Gini and accuracy, the latter for classes and few points only.
 
@@ -74,7 +74,7 @@ def make_assess(
         if labels is None or table.n_points > MAX_ASSESSED_POINTS:
             return gini, None
         kernel = estimate_kernel(table, problem, landmarks)
-        return gini, cross_validated_accuracy(kernel, labels, readout, problem)
+        return gini, cross_validated_accuracy(kernel, labels, learner, problem)
 
     return assess
 

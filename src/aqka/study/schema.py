@@ -22,9 +22,9 @@ from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.settings import MAX_QUBITS
 from aqka.designs import point_kernel_names
 from aqka.errors import InputError
+from aqka.learners import learner_names
 from aqka.planning.budget import parse_budget
 from aqka.planning.quotes import MAX_RATE, MAX_ROUNDS
-from aqka.readouts import readout_names
 from aqka.study._mistakes import explain, known_name, refuse_secrets
 from aqka.study.method import chosen
 
@@ -324,8 +324,8 @@ class MethodSection(Section):
         promises better labels; see :func:`aqka.designs.resolve.resolve`.
     allocator
         A name from :func:`aqka.allocator_names`.
-    readout
-        A name from :func:`aqka.readout_names`, which trains a ridge head or, with ``svm``, a
+    learner
+        A name from :func:`aqka.learner_names`, which trains a ridge head or, with ``svm``, a
         support vector machine; None takes the design's default.
     ridge, C
         Regularisation of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
@@ -341,7 +341,7 @@ class MethodSection(Section):
 
     design: Literal["pairs", "points", "auto"] = "auto"
     allocator: str = DEFAULT_ALLOCATOR
-    readout: str | None = None
+    learner: str | None = None
     ridge: Positive = 0.01
     C: Positive = 5.0
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
@@ -355,10 +355,10 @@ class MethodSection(Section):
             raise ValueError("an oracle knows the true kernel, which a study does not have")
         return known_name(value, allocator_names(), "allocator")
 
-    @field_validator("readout")
+    @field_validator("learner")
     @classmethod
-    def _known_readout(cls, value: str | None) -> str | None:
-        return value if value is None else known_name(value, readout_names(), "readout")
+    def _known_learner(cls, value: str | None) -> str | None:
+        return value if value is None else known_name(value, learner_names(), "learner")
 
     @field_validator("point_kernel")
     @classmethod
@@ -397,8 +397,8 @@ class Study(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Study":
-        if self.data.task == "regression" and self.method.readout == "svm":
-            raise ValueError("method.readout 'svm' is for classes; data.task is 'regression'")
+        if self.data.task == "regression" and self.method.learner == "svm":
+            raise ValueError("method.learner 'svm' is for classes; data.task is 'regression'")
         if self.backend.name in POINTS_ONLY and self.method.design != "points":
             raise ValueError(
                 f"backend.name {self.backend.name!r} measures points: set method.design = 'points'"

@@ -54,11 +54,19 @@ class RunStore:
     def __init__(self, directory: Path) -> None:
         check_directory(directory)
         self.directory = directory
+        self._heads = self._read_heads()  # of the ledgers, before they are read
 
-    def forget(self) -> None:
-        """Forget what a process at work may change: ledgers and results."""
-        for name in ("results", "training", "predictions"):
-            self.__dict__.pop(name, None)
+    def refresh(self) -> None:
+        """Forget what was read of ledgers and results that a process has written to since."""
+        heads = self._read_heads()
+        if heads != self._heads:
+            self._heads = heads
+            for name in ("results", "training", "predictions"):
+                self.__dict__.pop(name, None)
+
+    def _read_heads(self) -> list[Head | None]:
+        places = self.directory, self.directory / PREDICTIONS_NAME
+        return [read_head(place / LEDGER_NAME) for place in places]
 
     @cached_property
     def has_study(self) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from aqka.errors import LedgerError
-from aqka.readouts import FittedHead
+from aqka.learners import FittedHead
 from aqka.runs.audit import Audit
 from aqka.runs.driver import check_parent, replay
 from aqka.runs.head import read_head

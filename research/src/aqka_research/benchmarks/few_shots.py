@@ -28,9 +28,9 @@ from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
 from aqka.designs import KernelEstimate
 from aqka.estimates.states import fit_states, outcome_probabilities
+from aqka.learners import make_learner
 from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ComplexArray, ProductBases
-from aqka.readouts import make_readout
 from aqka_research.compare.total import total_tasks
 from aqka_research.suite import SUITE, QuantumTask
 
@@ -201,7 +201,7 @@ def scores(name: str, seed: int) -> FloatArray:
     task = SUITE[name].draw(seed)
     assert isinstance(task, QuantumTask)
     problem = Problem(np.sign(task.y) + (task.y == 0))
-    exact = make_readout("ridge-loo").fit(KernelEstimate(task.kernel), problem)
+    exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), problem)
     labels = exact.decision_function(task.test_kernel) >= 0
     pairs = np.triu_indices(len(task.y), k=1)
     backends = [
@@ -213,7 +213,7 @@ def scores(name: str, seed: int) -> FloatArray:
         tables = [measured(backend, shots) for backend in backends]
         for method in (maximum_likelihood, *METHODS.values()):
             kernel, rows = method(*tables)
-            head = make_readout("ridge-loo").fit(KernelEstimate(kernel), problem)
+            head = make_learner("ridge-loo").fit(KernelEstimate(kernel), problem)
             agreement = np.mean((head.decision_function(rows) >= 0) == labels)
             found.append((np.corrcoef(kernel[pairs], task.kernel[pairs])[0, 1], agreement))
     return np.reshape(found, (len(LEVELS), 1 + len(METHODS), 2))

@@ -22,9 +22,9 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
+from aqka.learners.ridge_loo import best_loo_ridge
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts.ridge_loo import best_loo_ridge
 from aqka_research.benchmarks.point_law import iqp_map, zz_map
 
 TASKS = (("moons", 2), ("iris", 2), ("iris", 4), ("breast cancer", 4), ("breast cancer", 5))

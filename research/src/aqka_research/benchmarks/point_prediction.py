@@ -17,7 +17,7 @@ from aqka.backends import AerBackend, StatevectorBackend
 from aqka.backends.aer import depolarising_noise
 from aqka.core.problem import Problem
 from aqka.designs import Fidelity, Never, Points, Projected, Settle
-from aqka.readouts import FittedHead
+from aqka.learners import FittedHead
 from aqka.runs.driver import drive
 from aqka.sessions import Training, predict
 from aqka_research.compare.total import total_tasks

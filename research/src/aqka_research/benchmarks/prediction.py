@@ -13,7 +13,7 @@ from aqka.core.plans import ShotPlan
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate, Settle
 from aqka.insight.intervals import with_total_interval
-from aqka.readouts import FittedHead, make_readout
+from aqka.learners import FittedHead, make_learner
 from aqka.sessions import Prediction, predict
 from aqka_research.benchmarks.bars import Bar
 
@@ -83,7 +83,7 @@ class Savings:
 
     Attributes
     ----------
-    task, readout, training_shots
+    task, learner, training_shots
         What was trained, and with how many shots a pair.
     shots
         Of each way in :data:`WAYS`, one number for each of :data:`AGREEMENTS`; NaN: not reached.
@@ -93,7 +93,7 @@ class Savings:
     """
 
     task: str
-    readout: str
+    learner: str
     training_shots: int
     shots: dict[str, FloatArray]
     error_ratio: float
@@ -113,13 +113,13 @@ def shots_needed(outcome: Callable[[float, int], tuple[float, float]], splits: i
 
 def savings(
     make_task: Callable[[int], Task],
-    readout: str,
+    learner: str,
     splits: int = SPLITS,
     training_shots: int = TRAINING_SHOTS,
 ) -> Savings:
     """Return the shots that each way needs for the same agreement with exact test entries."""
     tasks = [make_task(seed) for seed in range(splits)]
-    heads = [train_equally(t, training_shots, seed).fit(readout) for seed, t in enumerate(tasks)]
+    heads = [train_equally(t, training_shots, seed).fit(learner) for seed, t in enumerate(tasks)]
     exact = [h.predict(t.test_kernel) for h, t in zip(heads, tasks, strict=True)]
 
     def equally(as_measured: bool) -> Callable[[float, int], tuple[float, float]]:
@@ -142,7 +142,7 @@ def savings(
         way: shots_needed(outcome, splits) for way, outcome in zip(WAYS, outcomes, strict=True)
     }
     ratio = _error_ratio(tasks, heads, training_shots)
-    return Savings(tasks[0].name, readout, training_shots, shots, ratio)
+    return Savings(tasks[0].name, learner, training_shots, shots, ratio)
 
 
 def _decided(head: FittedHead, table: BlockTable, as_measured: bool) -> FloatArray:
@@ -170,7 +170,7 @@ def savings_bar(found: Savings) -> Bar:
         ways = ", ".join(f"{shots[k]:.0f} {way}" for way, shots in found.shots.items())
         texts.append(f"{agreement:.0%}: {ways}")
     return Bar(
-        f"{found.task}, {found.readout}: test shots a pair for a share of the exact labels",
+        f"{found.task}, {found.learner}: test shots a pair for a share of the exact labels",
         "; ".join([*texts, f"squared error of f, linear Bayes: {found.error_ratio:.1f} × smaller"]),
     )
 
@@ -209,21 +209,21 @@ def shot_coverage(task: Task, repetitions: int = 200) -> Bar:
     )
 
 
-def total_coverage(task: Task, readout: str, shots: int, repetitions: int = 40) -> Bar:
-    """Return how often the total interval covers the same readout's f on the exact kernel."""
-    exact = make_readout(readout).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
+def total_coverage(task: Task, learner: str, shots: int, repetitions: int = 40) -> Bar:
+    """Return how often the total interval covers the same learner's f on the exact kernel."""
+    exact = make_learner(learner).fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     truth = exact.decision_function(task.test_kernel)
     shares = []
     for seed in range(repetitions):
         session = train_equally(task, shots, seed)
-        found = spend(session.fit(readout), task, 10, 0.05, seed)
-        found = with_total_interval(found, session, readout, repetitions=12, seed=seed)
+        found = spend(session.fit(learner), task, 10, 0.05, seed)
+        found = with_total_interval(found, session, learner, repetitions=12, seed=seed)
         assert found.total_low is not None
         assert found.total_high is not None
         shares.append(coverage(found.total_low, found.total_high, truth))
     share = float(np.mean(shares))
     return Bar(
-        f"{task.name}, {len(task.y)} points, {readout}, {shots} training shots a pair: total 90 % "
+        f"{task.name}, {len(task.y)} points, {learner}, {shots} training shots a pair: total 90 % "
         f"interval, {repetitions} repetitions",
         f"covers in {share:.1%}",
         "≥ 85 %",

@@ -9,8 +9,8 @@ import numpy as np
 from aqka import MatrixBackend, Problem, acquire, predict
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate
+from aqka.learners import make_learner
 from aqka.planning import split_budget
-from aqka.readouts import make_readout
 from aqka_research.benchmarks.bars import Bar, bar_table
 from aqka_research.benchmarks.prediction import (
     AGREEMENTS,
@@ -44,17 +44,17 @@ def savings_table() -> str:
         for k, agreement in enumerate(AGREEMENTS):
             numbers = [_shots(found.shots[way][k]) for way in WAYS]
             ratio = f"{found.error_ratio:.1f} ×" if k == 0 else ""
-            name = f"{found.task}, `{found.readout}`, {found.training_shots}" if k == 0 else ""
+            name = f"{found.task}, `{found.learner}`, {found.training_shots}" if k == 0 else ""
             rows.append((name, f"{agreement:.0%}", *numbers, ratio))
-    header = ("task, readout, training shots a pair", "agreement", *WAYS, "squared error of f")
+    header = ("task, learner, training shots a pair", "agreement", *WAYS, "squared error of f")
     return table(header, rows)
 
 
 def _all_savings() -> Iterator[Savings]:
     yield savings(circles_task, "ridge-loo", training_shots=10)
     for make_task in (zz_task, digits_task):
-        for readout in ("ridge-noise", "svm"):
-            yield savings(make_task, readout)
+        for learner in ("ridge-noise", "svm"):
+            yield savings(make_task, learner)
     yield savings(planted_task, "ridge-noise")
 
 
@@ -68,8 +68,8 @@ def interval_bars() -> Iterator[Bar]:
         yield false_decisions(task, repetitions=10)
         yield shot_coverage(task, repetitions=40)
     small_zz = breast_cancer(60, 10)
-    for readout, shots in (("ridge", 4), ("ridge", 16), ("svm", 16)):
-        yield total_coverage(small_zz, readout, shots)
+    for learner, shots in (("ridge", 4), ("ridge", 16), ("svm", 16)):
+        yield total_coverage(small_zz, learner, shots)
     for shots in (4, 16, 64):
         yield total_coverage(small_zz, "ridge-kfold", shots)
     yield total_coverage(small_zz, "ridge-noise", 16)
@@ -105,7 +105,7 @@ def _split_cases(n_new: int) -> Iterator[tuple[Task, int]]:
 def _agreements(task: Task, seed: int, shots: int) -> list[float]:
     n_train, n_new = len(task.y), len(task.test_labels)
     budget = shots * (n_train * (n_train - 1) // 2 + n_train * n_new)
-    exact = make_readout("ridge-loo").fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
+    exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), Problem(task.y, task.ridge))
     truth = exact.predict(task.test_kernel)
     found = []
     for share in (split_budget(budget, n_train, n_new).train / budget, *SHARES):

@@ -5,7 +5,7 @@ beside sQUlearn is ``python -m aqka_research.benchmarks.projected_squlearn``.
 
 An SVM on the Gaussian kernel of one-qubit reduced states, measured in three settings: all X, all Y,
 all Z. γ is 1 over the median squared distance, or chosen by the leave-one-out error of a ridge
-(:mod:`aqka.readouts.projected_gamma`).
+(:mod:`aqka.learners.projected_gamma`).
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ from aqka.estimates.projected import (
     median_gamma,
     reduced_states,
 )
+from aqka.learners.projected_gamma import tuned_gamma
 from aqka.maths.product_bases import ComplexArray, ProductBases
-from aqka.readouts.projected_gamma import tuned_gamma
 from aqka_research.benchmarks.point_law import iqp_map
 
 C = 5.0

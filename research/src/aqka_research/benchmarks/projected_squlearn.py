@@ -13,7 +13,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel
-from aqka.readouts.projected_gamma import tuned_gamma
+from aqka.learners.projected_gamma import tuned_gamma
 from aqka_research.benchmarks.bars import Bar
 from aqka_research.benchmarks.projected import EXACT, TASKS, C, measured, split
 

@@ -18,8 +18,8 @@ from aqka.core.problem import Problem
 from aqka.core.settings import uniform_settings
 from aqka.designs import KernelEstimate
 from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, reduced_states
-from aqka.readouts import make_readout
-from aqka.readouts.projected_gamma import tuned_gamma
+from aqka.learners import make_learner
+from aqka.learners.projected_gamma import tuned_gamma
 from aqka_research.compare.total import total_tasks
 from aqka_research.suite import SUITE, QuantumTask
 
@@ -45,7 +45,7 @@ def decisions(
     gamma = tuned_gamma(states, problem.outputs, keep_noise)
     kernel = gaussian_projected_kernel(states, gamma, keep_noise=keep_noise)
     rows = gaussian_projected_kernel(new, gamma, states, keep_noise=keep_noise)
-    return make_readout("ridge-loo").fit(KernelEstimate(kernel), problem).decision_function(rows)
+    return make_learner("ridge-loo").fit(KernelEstimate(kernel), problem).decision_function(rows)
 
 
 def scores(name: str, seed: int) -> FloatArray:

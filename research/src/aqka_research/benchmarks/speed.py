@@ -57,7 +57,7 @@ def round_bar(n_points: int) -> Bar:
 
 
 def default_bar(n_points: int) -> Bar:
-    """Time the default's allocation and readout together against one decomposition."""
+    """Time the default's allocation and learner together against one decomposition."""
     kernel = rbf_kernel(n_points)
     problem = Problem(np.sign(kernel @ np.random.default_rng(1).normal(size=n_points)))
     backend = MatrixBackend(kernel)
@@ -74,7 +74,7 @@ def default_bar(n_points: int) -> Bar:
     with threadpool_limits(1):
         ours, one = fastest([default, lambda: eigh(k_hat)], {225: 30, 1000: 5}[n_points])
     return Bar(
-        f"the default's allocation and readout, N = {n_points}, one thread",
+        f"the default's allocation and learner, N = {n_points}, one thread",
         f"{ours / one:.2f} × eigh, {ours:.3g} s",
         "≤ 3 × eigh",
         ours <= 3 * one,

@@ -61,7 +61,7 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare allocators and readouts on a half of the task suite, at five budgets.
+    """Compare allocators and learners on a half of the task suite, at five budgets.
 
     A comparison that was stopped goes on where it was when the same command is given again. Give
     another --out after a change of the code: what is in there is not computed again.

@@ -15,7 +15,7 @@ SHOWN = ("balanced accuracy", "correlation", "shots, all", "cells lost")
 def print_comparison(found: Comparison, page: Path, console: Console) -> None:
     """Print the means, what was reached of what was aimed at, and where the page is."""
     table = Table(title="Means over all tasks and budgets")
-    table.add_column("allocator + readout")
+    table.add_column("allocator + learner")
     shown = [HEADINGS.index(heading) for heading in SHOWN]
     for heading in SHOWN:
         table.add_column(heading, justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""Allocators and readouts side by side on a half of the task suite, with the shots they save."""
+"""Allocators and learners side by side on a half of the task suite, with the shots they save."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import make_allocator
 from aqka.backends import MatrixBackend
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_LEARNER
 from aqka.demo.tasks import Task
 from aqka.errors import InputError
 from aqka.sessions import acquire
@@ -24,14 +24,14 @@ BASELINE_SHOTS_PER_PAIR = (0.1, *SHOTS_PER_PAIR, 100.0, 300.0, 1000.0)
 
 FIXED, TUNED = "uniform + ridge", "uniform + ridge-loo"
 """What libraries do today, and the same with a ridge chosen by leave-one-out on a wide grid."""
-OURS = f"{DEFAULT_ALLOCATOR} + {DEFAULT_READOUT}"
+OURS = f"{DEFAULT_ALLOCATOR} + {DEFAULT_LEARNER}"
 METHODS = (
     FIXED,
     TUNED,
     "uniform + ridge-kfold",
     OURS,
     "aqka + ridge",
-    *(f"{name} + {DEFAULT_READOUT}" for name in ("aqka", "leverage", "bernoulli", "shofar")),
+    *(f"{name} + {DEFAULT_LEARNER}" for name in ("aqka", "leverage", "bernoulli", "shofar")),
 )
 OPTION = f"{DEFAULT_ALLOCATOR} + balanced"
 """For rare classes: another border between the classes, the same correlation."""
@@ -63,14 +63,14 @@ def measure(cell: Cell) -> Result:
     ]
     by_allocator: dict[str, list[str]] = {}
     for method in cell.get("methods", METHODS):
-        allocator, readout = method.split(" + ")
-        by_allocator.setdefault(allocator, []).append(readout)
-    for allocator, readouts in by_allocator.items():
+        allocator, learner = method.split(" + ")
+        by_allocator.setdefault(allocator, []).append(learner)
+    for allocator, learners in by_allocator.items():
         wanted = set(cell["budgets"])
         if allocator == "uniform":
             wanted |= set(cell["baseline_budgets"])
         for per_pair in sorted(wanted):
-            rows += _method_rows(task, allocator, readouts, per_pair, cell, exact)
+            rows += _method_rows(task, allocator, learners, per_pair, cell, exact)
     return {"rows": rows}
 
 
@@ -86,7 +86,7 @@ def draw(name: str, seed: int) -> Task:
 def _method_rows(
     task: Task,
     allocator: str,
-    readouts: Sequence[str],
+    learners: Sequence[str],
     per_pair: float,
     cell: Cell,
     exact: FloatArray,
@@ -102,10 +102,10 @@ def _method_rows(
         seed=cell["seed"],
     )
     rows = []
-    for readout in readouts:
-        method = f"{allocator} + {readout}"
+    for learner in learners:
+        method = f"{allocator} + {learner}"
         if per_pair in cell["budgets"] or method in (FIXED, TUNED):
-            decision = session.fit(readout).decision_function(task.test_kernel)
+            decision = session.fit(learner).decision_function(task.test_kernel)
             row = decision_row(task, decision, exact)
             rows.append(row | {"method": method, "budget": per_pair})
     return rows
@@ -124,7 +124,7 @@ def compare(
 ) -> Comparison:
     """Run the methods on every task and budget; see :func:`~aqka_research.sweep.cells.run_cells`.
 
-    ``methods`` are written ``"allocator + readout"``; None takes all of :data:`METHODS`.
+    ``methods`` are written ``"allocator + learner"``; None takes all of :data:`METHODS`.
     """
     settings: Cell = {"budgets": list(budgets), "baseline_budgets": list(baseline_budgets)}
     if methods is not None:

@@ -159,7 +159,7 @@ def _introduction(found: Comparison, half: str, confirmations: int) -> list[str]
         f"The {half} half of the task suite: {len(found.tasks)} tasks, {budgets} shots a pair, "
         f"{seeds} seeds; written by `aqka compare --half {half} --report`. {told}",
         "",
-        "A method is an allocator + a readout. Training shots only: test entries are exact here. "
+        "A method is an allocator + a learner. Training shots only: test entries are exact here. "
         "*Correlation* is that of the decision values with those of a ridge tuned on the exact "
         "kernel. ± is one standard error over seeds, each seed being another data set or split. "
         "Of regressions the classes are above and below the mean.",

@@ -24,13 +24,13 @@ from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
 from aqka.designs import Fidelity, KernelEstimate, PairEstimate, Points
 from aqka.designs.pairs import row_prior
-from aqka.readouts import FittedHead, make_readout
+from aqka.learners import FittedHead, make_learner
 from aqka_research.compare.total_findings import BASELINE, OURS, POINTS, TotalFindings
 from aqka_research.suite import SUITE, QuantumTask, half_of_suite
 from aqka_research.sweep.cells import OnCell, run_cells
 from aqka_research.sweep.store import Cell, Result, stable_name
 
-READOUTS = {BASELINE: "ridge-loo", OURS: "ridge-noise"}
+LEARNERS = {BASELINE: "ridge-loo", OURS: "ridge-noise"}
 SEEDS = 6
 LEVELS = [2.0**k for k in range(-3, 12)]
 """Shots a pair, of training and of test pairs."""
@@ -60,7 +60,7 @@ def measure(cell: Cell) -> Result:
     task = SUITE[cell["task"]].draw(cell["seed"])
     assert isinstance(task, QuantumTask)
     problem = Problem(np.sign(task.y) + (task.y == 0))
-    exact = make_readout("ridge-loo").fit(KernelEstimate(task.kernel), problem)
+    exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), problem)
     labels = exact.decision_function(task.test_kernel) >= 0
     random = np.random.default_rng([cell["seed"], *cell["task"].encode()])
     found: Result = {
@@ -73,10 +73,10 @@ def measure(cell: Cell) -> Result:
     kernel, test_kernel = old.kernel(), between.kernel()
     rows = {level: _test_rows(test_kernel, level, random) for level in cell["levels"]}
     tables = {level: _drawn_table(kernel, level, random) for level in cell["levels"]}
-    for method, readout in READOUTS.items():
+    for method, learner in LEARNERS.items():
         found["agreement"][method] = [
             _pair_agreement(
-                make_readout(readout).fit(PairEstimate(table, problem), problem),
+                make_learner(learner).fit(PairEstimate(table, problem), problem),
                 rows,
                 labels,
                 method,
@@ -153,7 +153,7 @@ def _point_agreement(
     labels: BoolArray,
 ) -> float:
     """Return the share of exact labels where every point, old or new, has the same shots."""
-    head = make_readout(design.default_readout).fit(
+    head = make_learner(design.default_learner).fit(
         design.read(_measured(old, shots), problem), problem
     )
     f = head.decide(_measured(new, shots)).f

@@ -11,7 +11,7 @@ from aqka.designs.resolve import better_design
 
 BASELINE, OURS, POINTS, AUTO = (
     "pairs, ridge by leave-one-out, equal test shots",
-    "pairs, our readout",
+    "pairs, our learner",
     "points",
     "auto",
 )
@@ -30,7 +30,7 @@ class Saving:
         Which.
     shots
         Of the baseline (its split of training and test shots chosen in hindsight), of pairs with
-        our readout, of points and of ``design="auto"``. Where the most shots that were tried do not
+        our learner, of points and of ``design="auto"``. Where the most shots that were tried do not
         reach the target, those.
     unreached
         The methods of which that is so: their shots are a lower bound.

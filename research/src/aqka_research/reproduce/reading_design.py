@@ -117,7 +117,7 @@ ANEW = ("diagonal", "ridge", "tests")
 WITHOUT_LEVERAGE = ["uniform", "random", "bernoulli", "aqka", "aqka-oracle"]
 """Of the synthetic task, whose claims do not speak of leverage."""
 TUNED = ["fixed", "leave-one-out, paper's grid", "leave-one-out, wide grid"]
-"""The readouts of the ridge's tuning that claims speak of."""
+"""The learners of the ridge's tuning that claims speak of."""
 EXPERIMENTS = {
     "synthetic": ReadingDesign(
         "full",
@@ -129,7 +129,7 @@ EXPERIMENTS = {
     "shofar-tau": ReadingDesign("full", PLANTED, 33, besides=ANEW),
     "nystrom-sweep": ReadingDesign("full", PLANTED, 33, besides=ANEW),
     "hybrid": ReadingDesign("full", PLANTED, 33, besides=ANEW),
-    "ridge-cv": ReadingDesign("full", (*PLANTED, *ANEW), 33, settings=(("readouts", TUNED),)),
+    "ridge-cv": ReadingDesign("full", (*PLANTED, *ANEW), 33, settings=(("learners", TUNED),)),
     "quantum": ReadingDesign("full", (*QUANTUM, *ANEW, "oracle", "bernoulli"), 33),
     "head-to-head": ReadingDesign("full", QUANTUM, 200, (("a", 33), ("c", 66)), besides=ANEW),
     "hardware": ReadingDesign("full", (*FILL, "diagonal", "ridge", "oracle", "bernoulli"), 200),

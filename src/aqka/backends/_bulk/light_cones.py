@@ -268,9 +268,10 @@ class LightCones:
             ).reshape(points, 2**count, -1)
             reduced = tensor @ tensor.conj().transpose(0, 2, 1)
         if count == 1:
-            return np.einsum("nab,pba->np", reduced, _PAULIS).real
+            return np.asarray(np.einsum("nab,pba->np", reduced, _PAULIS).real)
         both = reduced.reshape(points, 2, 2, 2, 2)  # second and first target, ket and bra
-        return np.einsum("nsftg,pgf,qts->npq", both, _PAULIS, _PAULIS, optimize=True).real
+        found = np.einsum("nsftg,pgf,qts->npq", both, _PAULIS, _PAULIS, optimize=True)
+        return np.asarray(found.real)
 
 
 def depolarising_channel(rate: float, n_qubits: int) -> ComplexArray:
@@ -283,4 +284,5 @@ def depolarising_channel(rate: float, n_qubits: int) -> ComplexArray:
     """
     d = 2**n_qubits
     mixed = np.eye(d).reshape(-1)
-    return ((1 - rate) * np.eye(d * d) + rate / d * np.outer(mixed, mixed)).astype(np.complex128)
+    channel = (1 - rate) * np.eye(d * d) + rate / d * np.outer(mixed, mixed)
+    return np.asarray(channel, dtype=np.complex128)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from aqka.demo.tasks import Task
-from aqka.readouts import labels_of
+from aqka.learners import labels_of
 from aqka_research.chosen_tasks import labelled
 from aqka_research.protocols import task_choices
 from aqka_research.reproduce.claims import Claim, factor, within
@@ -34,7 +34,7 @@ METHODS = {
     "ridge": ("uniform", "random", "shofar", "nystrom", "aqka"),
     "SVM": ("uniform", "random", "shofar", "nystrom", "aqka-svm"),
 }
-READOUTS = {"ridge": None, "SVM": "svm"}
+LEARNERS = {"ridge": None, "SVM": "svm"}
 MORE = "exact kernel, more points"
 
 
@@ -46,23 +46,23 @@ def measure(cell: Cell) -> Result:
     task = labelled(protocol, lambda: ad_hoc(cell["n_train"], n_test, seed))
     rows: list[Row] = []
     for head, methods in METHODS.items():
-        readout = READOUTS[head]
-        found = baseline_rows(task, protocol, readout)
-        found[0]["training_accuracy"] = _training_accuracy(task, readout)
-        found += all_rows(task, methods, cell["budgets"], protocol, seed, readout=readout)
+        learner = LEARNERS[head]
+        found = baseline_rows(task, protocol, learner)
+        found[0]["training_accuracy"] = _training_accuracy(task, learner)
+        found += all_rows(task, methods, cell["budgets"], protocol, seed, learner=learner)
         rows += [row | {"head": head} for row in found]
     for points in cell["more_points"]:
         larger = ad_hoc(points, n_test=400, seed=seed)
-        for head, readout in READOUTS.items():
-            exact = exact_decision(larger, readout)
+        for head, learner in LEARNERS.items():
+            exact = exact_decision(larger, learner)
             row = decision_row(larger, exact, exact)
             rows.append(row | {"method": MORE, "head": head, "points": points})
     return {"rows": rows}
 
 
-def _training_accuracy(task: Task, readout: str | None) -> float:
+def _training_accuracy(task: Task, learner: str | None) -> float:
     """Return the accuracy of the exact kernel on the points it was trained on."""
-    at_home = exact_decision(replace(task, test_kernel=task.kernel), readout)
+    at_home = exact_decision(replace(task, test_kernel=task.kernel), learner)
     return float(np.mean(labels_of(at_home, SIGNS) == task.y))
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.demo.tasks import Task
-from aqka.readouts import Readout
-from aqka.readouts.ridge import Ridge
-from aqka.readouts.ridge_kfold import RidgeKfold
-from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo
+from aqka.learners import Learner
+from aqka.learners.ridge import Ridge
+from aqka.learners.ridge_kfold import RidgeKfold
+from aqka.learners.ridge_loo import RIDGE_GRID, RidgeLoo
 from aqka.sessions import Training
 from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, at_most, factor, within
@@ -29,35 +29,35 @@ METHODS = ("uniform", "aqka")
 PAPER_GRID = (3e-3, 1e-2, 3e-2, 1e-1)
 FIXED, TUNED = "fixed", "leave-one-out, paper's grid"
 WIDE, KFOLD = "leave-one-out, wide grid", "5-fold, wide grid"
-READOUTS: dict[str, Readout] = {
+LEARNERS: dict[str, Learner] = {
     FIXED: Ridge(),
     TUNED: RidgeLoo(PAPER_GRID),
     WIDE: RidgeLoo(),
     KFOLD: RidgeKfold(),
 }
-"""The wide grid is that of every readout here, 0.001 to 100."""
+"""The wide grid is that of every learner here, 0.001 to 100."""
 STATED = {10_000: 5.3, 30_000: 5.1, 100_000: 12.5, 300_000: -3.5, LARGEST: -1.3}
 SEEDS = 5  # of the paper
 
 
 @stable_name("aqka.experiments.ridge_cv:measure")
 def measure(cell: Cell) -> Result:
-    """Measure one seed: both methods at every budget, each read with every readout."""
+    """Measure one seed: both methods at every budget, each read with every learner."""
     task = planted_task(cell["seed"], cell["protocol"])
     exact = exact_decision(task)
     rows = baseline_rows(task, cell["protocol"])
     for method in METHODS:
         for budget in cell["budgets"]:
             session = spend(task, method, budget, cell["protocol"], cell["seed"])
-            for name in cell.get("readouts", READOUTS):
+            for name in cell.get("learners", LEARNERS):
                 row = made_once(session, name, partial(_read, task, session, exact, name))
-                rows.append(row | {"method": method, "budget": budget, "readout": name})
+                rows.append(row | {"method": method, "budget": budget, "learner": name})
     return {"rows": rows}
 
 
 def _read(task: Task, session: Training, exact: FloatArray, name: str) -> Row:
-    """Return how well a readout of that name does, and its ridge."""
-    head = session.fit(READOUTS[name])
+    """Return how well a learner of that name does, and its ridge."""
+    head = session.fit(LEARNERS[name])
     row = decision_row(task, head.decision_function(task.test_kernel), exact)
     return row | {"ridge": head.regularisation}
 
@@ -70,20 +70,20 @@ def _is_saturating(budget: int) -> bool:
     return budget >= 300_000
 
 
-def _gains(results: Results, readout: str) -> dict[int, Estimate]:
-    chosen = results.where(readout=readout)
+def _gains(results: Results, learner: str) -> dict[int, Estimate]:
+    chosen = results.where(learner=learner)
     return chosen.along("budget", lambda r: r.gain("aqka", "uniform"))
 
 
-def _median_ridge(results: Results, readout: str, method: str, budget: int) -> float:
-    rows = results.where(readout=readout, method=method, budget=budget).rows
+def _median_ridge(results: Results, learner: str, method: str, budget: int) -> float:
+    rows = results.where(learner=learner, method=method, budget=budget).rows
     return float(np.median([row["ridge"] for row in rows]))
 
 
-def _furthest_median(results: Results, readout: str) -> Estimate:
+def _furthest_median(results: Results, learner: str) -> Estimate:
     """Return the median ridge of a method at a budget that is the furthest from 0.1."""
     medians = [
-        _median_ridge(results, readout, method, budget)
+        _median_ridge(results, learner, method, budget)
         for method in METHODS
         for budget in results.unique("budget")
     ]
@@ -92,7 +92,7 @@ def _furthest_median(results: Results, readout: str) -> Estimate:
 
 def _at_the_end(results: Results) -> str:
     """Say how often the paper's grid gives its last value, and what a wide one gives."""
-    chosen = results.where(readout=TUNED).rows
+    chosen = results.where(learner=TUNED).rows
     share = np.mean([row["ridge"] == max(PAPER_GRID) for row in chosen])
     medians = "; ".join(
         f"{budget:,} shots: "
@@ -106,18 +106,18 @@ def _at_the_end(results: Results) -> str:
     )
 
 
-def _by_readout(results: Results) -> str:
+def _by_learner(results: Results) -> str:
     words = "; ".join(
-        f"{name}: {results.mean('accuracy', method='uniform', readout=name, budget=_is_mid)} and "
-        f"{results.mean('accuracy', method='aqka', readout=name, budget=_is_mid)}, gain "
-        f"{results.gain('aqka', 'uniform', readout=name, budget=_is_mid)} pts"
-        for name in READOUTS
+        f"{name}: {results.mean('accuracy', method='uniform', learner=name, budget=_is_mid)} and "
+        f"{results.mean('accuracy', method='aqka', learner=name, budget=_is_mid)}, gain "
+        f"{results.gain('aqka', 'uniform', learner=name, budget=_is_mid)} pts"
+        for name in LEARNERS
     )
-    return f"Accuracy of uniform and of AQKA for B in [10⁴, 10⁵], by readout: {words}."
+    return f"Accuracy of uniform and of AQKA for B in [10⁴, 10⁵], by learner: {words}."
 
 
 def _because(results: Results) -> str:
-    return f"{_at_the_end(results)} {_by_readout(results)}"
+    return f"{_at_the_end(results)} {_by_learner(results)}"
 
 
 def _stated_gain(budget: int) -> Claim:
@@ -126,17 +126,17 @@ def _stated_gain(budget: int) -> Claim:
         "App. C.17",
         f"B = {budget:,}: AQKA gains {points:+g} pts over uniform, both with tuned ridge",
         points,
-        lambda r: r.gain("aqka", "uniform", readout=TUNED, budget=budget),
+        lambda r: r.gain("aqka", "uniform", learner=TUNED, budget=budget),
         _because,
         seeds=SEEDS,
     )
 
 
-def _preserved_lead(readout: str) -> Claim:
+def _preserved_lead(learner: str) -> Claim:
     return direction(
         "App. C.17; Sec. 1, contribution 3",
-        f"AQKA's lead in the mid-budget regime [10⁴, 10⁵] survives tuning; {readout}",
-        lambda r: r.gain("aqka", "uniform", readout=readout, budget=_is_mid),
+        f"AQKA's lead in the mid-budget regime [10⁴, 10⁵] survives tuning; {learner}",
+        lambda r: r.gain("aqka", "uniform", learner=learner, budget=_is_mid),
         above(),
         _because,
     )
@@ -144,11 +144,11 @@ def _preserved_lead(readout: str) -> Claim:
 
 CLAIMS = (
     *(_stated_gain(budget) for budget in STATED),
-    *(_preserved_lead(readout) for readout in (TUNED, WIDE)),
+    *(_preserved_lead(learner) for learner in (TUNED, WIDE)),
     direction(
         "App. C.17; App. Fig. 16, caption",
         "for B ≥ 3 × 10⁵ tuned uniform catches up: AQKA's mean lead",
-        lambda r: r.gain("aqka", "uniform", readout=TUNED, budget=_is_saturating),
+        lambda r: r.gain("aqka", "uniform", learner=TUNED, budget=_is_saturating),
         at_most(),
         _because,
     ),
@@ -180,19 +180,19 @@ class RidgeCv(Experiment):
     full: ClassVar[Parameters] = {"seeds": 20, "budgets": list(STATED)}
     quick: ClassVar[Parameters] = {"seeds": 2, "budgets": [10_000, 300_000]}
     claims = CLAIMS
-    by = ("readout", "method", "budget")
+    by = ("learner", "method", "budget")
     measures = ("accuracy", "balanced_accuracy", "correlation", "ridge")
 
     def figures(self, results: Results) -> "dict[str, Figure]":
-        """Draw the gains of every readout (Appendix Figure 16), and uniform's accuracy."""
+        """Draw the gains of every learner (Appendix Figure 16), and uniform's accuracy."""
         from aqka_research import style
 
         figure, (gain, level) = style.new_figure(2)
         style.level(gain, 0.0, "uniform")
-        for name, colour, marker in zip(READOUTS, style.COLOURS, "osDv", strict=False):
+        for name, colour, marker in zip(LEARNERS, style.COLOURS, "osDv", strict=False):
             look = {"color": colour, "marker": marker}
             style.curve(gain, _gains(results, name), name, **look)
-            uniform = style.method_means(results.where(readout=name), "accuracy", "uniform")
+            uniform = style.method_means(results.where(learner=name), "accuracy", "uniform")
             style.curve(level, uniform, name, **look)
         for axes in (gain, level):
             style.budget_axis(axes)

@@ -59,7 +59,7 @@ def measure(cell: Cell) -> Result:
 
 def _noisy_loss(task: Task, session: Training) -> Row:
     """Return the training loss on what was measured."""
-    head = session.fit(session.problem.reading.readout)
+    head = session.fit(session.problem.reading.learner)
     return {"loss": training_loss(head.kernel, task.y, task.ridge)}
 
 

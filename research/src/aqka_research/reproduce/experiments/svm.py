@@ -62,7 +62,7 @@ def measure(cell: Cell) -> Result:
     protocol, seed = cell["protocol"], cell["seed"]
     task = svm_task(seed, cell["kernel"], protocol)
     rows = baseline_rows(task, protocol, "svm")
-    rows += rows_per_pair(task, METHODS, cell["ratios"], protocol, seed, readout="svm")
+    rows += rows_per_pair(task, METHODS, cell["ratios"], protocol, seed, learner="svm")
     return {"rows": rows}
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
+from aqka.learners._base import Estimate, FittedHead, Learner
+from aqka.learners.ridge import fit_ridge
+from aqka.learners.ridge_loo import loo_errors
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
-from aqka.readouts._base import Estimate, FittedHead, Readout
-from aqka.readouts.ridge import fit_ridge
-from aqka.readouts.ridge_loo import loo_errors
 
 LOWEST_RIDGE = 0.25  # in units of the noise
 TOLERANCE = 0.25  # in standard errors: errors nearer to the smallest than this count as equal
@@ -18,7 +18,7 @@ RIDGES_PER_DECADE = 10
 
 
 @dataclass(frozen=True)
-class RidgeNoise(Readout):
+class RidgeNoise(Learner):
     """The smallest ridge that the noise allows and that predicts left-out points as well as any.
 
     Shot noise has a spectrum of its own, which ends at 2σ√N (Wigner): no ridge below a quarter of
@@ -26,7 +26,7 @@ class RidgeNoise(Readout):
     whose mean squared leave-one-out residual is within a quarter of a standard error of the best.
     One decomposition serves all ridges.
 
-    docs/explanation/readouts.md tells what else was tried.
+    docs/explanation/learners.md tells what else was tried.
     """
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:

@@ -1,4 +1,4 @@
-"""The default readout: leave-one-out errors that know the noise."""
+"""The default learner: leave-one-out errors that know the noise."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,9 @@ import pytest
 from aqka import MatrixBackend, Problem, acquire
 from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate
-from aqka.maths.spectrum import Spectrum
-from aqka.readouts import make_readout
-from aqka.readouts.balanced import Balanced
-from aqka.readouts.ridge_noise import (
+from aqka.learners import make_learner
+from aqka.learners.balanced import Balanced
+from aqka.learners.ridge_noise import (
     LOWEST_RIDGE,
     SMALLEST_RIDGE,
     TOLERANCE,
@@ -17,11 +16,12 @@ from aqka.readouts.ridge_noise import (
     ridge_above_noise,
     smallest_as_good,
 )
+from aqka.maths.spectrum import Spectrum
 from tests.conftest import make_kernel, make_labels
 
 
 def noise_edge(estimate):
-    """Where the readout takes the noise to end: on a kernel that tells nothing, every ridge is as
+    """Where the learner takes the noise to end: on a kernel that tells nothing, every ridge is as
     good, and the smallest that the noise allows is taken."""
     n_points = len(estimate.kernel)
     nothing, problem = Spectrum.of(np.eye(n_points)), Problem(make_labels(n_points))
@@ -63,7 +63,7 @@ def test_the_noise_edge_is_where_the_noise_ends(shots, tolerance):
 
 
 def test_it_is_the_smallest_ridge_that_predicts_left_out_points_as_well_as_any():
-    """By refits without a point, and a finer search than the readout's own."""
+    """By refits without a point, and a finer search than the learner's own."""
     task = breast_cancer(40, 30)
     session = bought(task.kernel, task.y, 10)
     head = session.fit("ridge-noise")
@@ -107,7 +107,7 @@ def test_it_follows_the_exact_predictor_at_least_as_well_as_other_ridges(make, s
     found = {"ridge-noise": [], "ridge": [], "ridge-loo": [], "ridge-kfold": []}
     for seed in range(6):
         task = make(80, 60, seed=seed)
-        exact = make_readout("ridge-kfold").fit(KernelEstimate(task.kernel), Problem(task.y))
+        exact = make_learner("ridge-kfold").fit(KernelEstimate(task.kernel), Problem(task.y))
         session = bought(task.kernel, task.y, shots, seed, ridge=task.ridge)
         for name, values in found.items():
             f = session.fit(name).decision_function(task.test_kernel)
@@ -120,7 +120,7 @@ def test_it_follows_the_exact_predictor_at_least_as_well_as_other_ridges(make, s
 
 def test_a_kernel_without_noise_may_have_any_ridge():
     task = planted_sparse(80, 60, seed=1)
-    head = make_readout("ridge-noise").fit(KernelEstimate(task.kernel), Problem(task.y))
+    head = make_learner("ridge-noise").fit(KernelEstimate(task.kernel), Problem(task.y))
     assert head.regularisation == pytest.approx(SMALLEST_RIDGE)
     alpha = np.linalg.solve(task.kernel + 0.01 * np.eye(80), task.y)
     f = head.decision_function(task.test_kernel)
@@ -161,14 +161,14 @@ def test_variances_of_a_kernel_that_was_not_counted_give_the_same_edge():
     assert edge == pytest.approx(np.abs(np.linalg.eigvalsh(noise + noise.T)).max(), rel=0.05)
 
 
-@pytest.mark.parametrize("readout", [RidgeNoise(), Balanced()])
-def test_a_noisier_kernel_of_points_gets_a_larger_ridge(readout):
+@pytest.mark.parametrize("learner", [RidgeNoise(), Balanced()])
+def test_a_noisier_kernel_of_points_gets_a_larger_ridge(learner):
     task = breast_cancer(40, 30)
     problem = Problem(task.y)
     few, many = Noisy(task.kernel, 0.04), Noisy(task.kernel, 1e-6)
-    noisy, good = readout.fit(few, problem), readout.fit(many, problem)
+    noisy, good = learner.fit(few, problem), learner.fit(many, problem)
     assert noisy.regularisation >= LOWEST_RIDGE * noise_edge(few) * (1 - 1e-12)
     assert noisy.regularisation > 2 * good.regularisation
-    plain = make_readout("ridge-loo")  # makes no use of them
+    plain = make_learner("ridge-loo")  # makes no use of them
     same = plain.fit(few, problem), plain.fit(KernelEstimate(task.kernel), problem)
     assert same[0].regularisation == same[1].regularisation

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray
-from aqka.core.defaults import DEFAULT_READOUT
+from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.core.problem import Problem
 from aqka.errors import InputError
+from aqka.learners._base import Estimate, FittedHead, Learner, labels_of
 from aqka.maths.metrics import balanced_accuracy
-from aqka.readouts._base import Estimate, FittedHead, Readout, labels_of
 
 
 @dataclass(frozen=True)
-class Balanced(Readout):
-    """Another readout with the border between its classes chosen by held-out balanced accuracy.
+class Balanced(Learner):
+    """Another learner with the border between its classes chosen by held-out balanced accuracy.
 
     Ridge regression on few points of a class shrinks f toward the other's label, and then predicts
     that one too often. Here f is left as it is, or lowered by the value that leaves equal tails of
@@ -23,21 +23,21 @@ class Balanced(Readout):
 
     Attributes
     ----------
-    readout
-        A ridge readout, by name or as an object.
+    learner
+        A ridge learner, by name or as an object.
     """
 
-    readout: str | Readout = DEFAULT_READOUT
+    learner: str | Learner = DEFAULT_LEARNER
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
-        """Fit the other readout's head, then move its border."""
+        """Fit the other learner's head, then move its border."""
         head = _balance(self._inner().fit(estimate, problem), problem)
         return replace(head, fitted_by=f"Balanced({head.fitted_by})")
 
-    def _inner(self) -> Readout:
-        from aqka.readouts import make_readout  # which finds this file among others
+    def _inner(self) -> Learner:
+        from aqka.learners import make_learner  # which finds this file among others
 
-        return make_readout(self.readout)
+        return make_learner(self.learner)
 
 
 def _balance(head: FittedHead, problem: Problem) -> FittedHead:
@@ -62,7 +62,7 @@ def _left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:
     spectrum, ridge = head.spectrum, head.regularisation
     if spectrum is None or not np.allclose(spectrum.solve(problem.y, ridge), head.alpha, rtol=1e-6):
         raise InputError(
-            "readout of 'balanced' must be a ridge, such as 'ridge-noise', whose left-out "
+            "learner of 'balanced' must be a ridge, such as 'ridge-noise', whose left-out "
             "predictions are known in closed form."
         )
     residuals = [spectrum.loo_residuals(y, np.array([ridge]))[:, 0] for y in problem.outputs.T]

@@ -6,11 +6,11 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
+from aqka.learners._base import Estimate, FittedHead, Learner
+from aqka.learners.ridge import fit_ridge
+from aqka.learners.ridge_loo import RIDGE_GRID, check_grid
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts._base import Estimate, FittedHead, Readout
-from aqka.readouts.ridge import fit_ridge
-from aqka.readouts.ridge_loo import RIDGE_GRID, check_grid
 
 
 def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray) -> FloatArray:
@@ -30,7 +30,7 @@ def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray) -> Float
 
 
 @dataclass(frozen=True)
-class RidgeKfold(Readout):
+class RidgeKfold(Learner):
     """The ridge of the grid that predicts held-out points best.
 
     Attributes

@@ -4,8 +4,8 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
+from aqka.learners.ridge_loo import RIDGE_GRID, loo_errors
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts.ridge_loo import RIDGE_GRID, loo_errors
 
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
 """In units of the median squared distance. With few shots a wide kernel is better, because it

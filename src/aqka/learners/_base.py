@@ -1,6 +1,7 @@
-"""What a head is fitted to, the contract of a readout, and the head that it fits."""
+"""What a head is fitted to, the contract of a learner, and the head that it fits."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, digest, text_digest
+from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
@@ -16,11 +18,21 @@ from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 class Estimate(ABC):
     """What counts say about the kernel of the training points, and how new counts compare.
 
-    A design makes one of its table; a readout fits a head to it.
+    A design makes one of its table; a learner fits a head to it.
     """
 
     design: Any
     """The design that the counts were measured in, in which new points are measured too."""
+    is_fidelity: bool = True
+    """Whether it is the fidelity kernel, which pairs measure, and not a projected one."""
+    meaning: str = "K̂ is the fidelity kernel."
+    """Which kernel it is, in a sentence."""
+    tests: Sequence[Any] = ()
+    """Whether fitted states are pure, as tests of their counts say."""
+    pair_counts: PairTable | None = None
+    """The counts behind each entry, where pairs were measured."""
+    forms_kernel: bool = True
+    """Whether the kernel is ever written out: for very many points features do without it."""
 
     @property
     @abstractmethod
@@ -31,6 +43,10 @@ class Estimate(ABC):
     def variance(self) -> FloatArray | None:
         """Variance of each entry by its shots; None where it is unknown or takes too long."""
         return None
+
+    def rough_variance(self) -> FloatArray | None:
+        """Return the variances, roughly where they are not computed."""
+        return self.variance
 
     def mean_variance(self) -> float | None:
         """Return the mean variance of an entry off the diagonal; None where it is unknown."""
@@ -77,10 +93,13 @@ class Decided:
         Decision values; with more than two classes a column each.
     deviation
         Standard deviation of each.
+    reading
+        What the counts say about rows of kernel entries; None where points were measured.
     """
 
     f: FloatArray
     deviation: FloatArray
+    reading: Any = None
 
     def lead(self) -> tuple[FloatArray, FloatArray]:
         """Return f and its deviation; with several classes, those of the leader's gap to the next.
@@ -115,9 +134,9 @@ class FittedHead:
     has_classes
         Whether f stands for classes; else for real targets.
     fitted_by
-        The readout, as a text.
+        The learner, as a text.
     spectrum
-        The decomposition that the readout made; it is the longest step, so it is kept.
+        The decomposition that the learner made; it is the longest step, so it is kept.
     """
 
     alpha: FloatArray
@@ -146,7 +165,7 @@ class FittedHead:
         Fitted numbers differ in their last bits from one processor to the next, so that nothing
         that costs shots may depend on them.
         """
-        # Coefficients that no readout fitted are inputs themselves.
+        # Coefficients that no learner fitted are inputs themselves.
         how = self.fitted_by or f"{digest(self.coefficients)} {digest(np.ravel(self.intercept))}"
         return text_digest(f"{self.estimate.identity} {how}")
 
@@ -192,7 +211,7 @@ def labels_of(decision: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(classes[winner.astype(np.intp)])
 
 
-class Readout(ABC):
+class Learner(ABC):
     """Fits a head to what was measured."""
 
     @abstractmethod

@@ -5,9 +5,9 @@ import pytest
 
 from aqka import InputError, MatrixBackend, Problem, acquire
 from aqka.designs import KernelEstimate
+from aqka.learners import make_learner
+from aqka.learners.balanced import Balanced, _equal_tails, _left_out_decisions
 from aqka.maths.metrics import balanced_accuracy
-from aqka.readouts import make_readout
-from aqka.readouts.balanced import Balanced, _equal_tails, _left_out_decisions
 from aqka_research.suite import SUITE
 from tests.conftest import make_kernel, make_labels
 
@@ -21,7 +21,7 @@ def rare_labels(n_points=60, rare=6):
 
 def test_left_out_decisions_are_those_of_leaving_points_out():
     kernel, y = rare_labels(30, 5)
-    head = make_readout("ridge-loo").fit(KernelEstimate(kernel), Problem(y))
+    head = make_learner("ridge-loo").fit(KernelEstimate(kernel), Problem(y))
     found = _left_out_decisions(head, Problem(y))[:, 0]
     for i in range(30):
         kept = np.arange(30) != i
@@ -43,8 +43,8 @@ def test_equal_tails_are_equal():
 def test_it_moves_only_the_border_and_only_if_that_helps():
     kernel, y = rare_labels()
     problem = Problem(y)
-    plain = make_readout("ridge-noise").fit(KernelEstimate(kernel), problem)
-    moved = make_readout("balanced").fit(KernelEstimate(kernel), problem)
+    plain = make_learner("ridge-noise").fit(KernelEstimate(kernel), problem)
+    moved = make_learner("balanced").fit(KernelEstimate(kernel), problem)
     np.testing.assert_array_equal(moved.alpha, plain.alpha)
     held_out = _left_out_decisions(plain, problem)[:, 0]
 
@@ -72,8 +72,8 @@ def test_rare_classes_are_found_more_often():
                 MatrixBackend(task.kernel, seed=seed), task.y, 10 * n_pairs, "uniform"
             )
             plain, moved = (
-                balanced_accuracy(task.test_labels, session.fit(readout).predict(task.test_kernel))
-                for readout in ("ridge-noise", "balanced")
+                balanced_accuracy(task.test_labels, session.fit(learner).predict(task.test_kernel))
+                for learner in ("ridge-noise", "balanced")
             )
             gains.append(moved - plain)
     assert np.mean(gains) > 0.05
@@ -83,7 +83,7 @@ def test_rare_classes_are_found_more_often():
 def test_several_classes_share_one_choice():
     kernel = make_kernel(30, scale=0.2)
     labels = np.array(["a"] * 20 + ["b"] * 6 + ["c"] * 4)
-    head = make_readout("balanced").fit(KernelEstimate(kernel), Problem(labels))
+    head = make_learner("balanced").fit(KernelEstimate(kernel), Problem(labels))
     assert head.intercept.shape == (3,)
     assert set(head.predict(kernel)) <= set("abc")
 

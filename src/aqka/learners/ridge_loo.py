@@ -7,9 +7,9 @@ import numpy as np
 from aqka._util.arrays import FloatArray, as_positive
 from aqka.core.problem import Problem
 from aqka.errors import InputError
+from aqka.learners._base import Estimate, FittedHead, Learner
+from aqka.learners.ridge import fit_ridge
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
-from aqka.readouts._base import Estimate, FittedHead, Readout
-from aqka.readouts.ridge import fit_ridge
 
 RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
 """Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""
@@ -41,7 +41,7 @@ def best_loo_ridge(
 
 
 @dataclass(frozen=True)
-class RidgeLoo(Readout):
+class RidgeLoo(Learner):
     """The ridge of the grid with the smallest mean squared leave-one-out residual.
 
     One decomposition serves the whole grid. With very uneven shots it can mislead, because

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka.core.problem import Problem
+from aqka.learners._base import Estimate, FittedHead, Learner
 from aqka.maths.sensitivity import solve_dual
 from aqka.maths.spectrum import Spectrum
-from aqka.readouts._base import Estimate, FittedHead, Readout
 
 
 @dataclass(frozen=True)
-class Svm(Readout):
+class Svm(Learner):
     """scikit-learn's SVC on a precomputed kernel, with the problem's C."""
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from aqka.core.problem import Problem
+from aqka.learners._base import Estimate, FittedHead, Learner
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
-from aqka.readouts._base import Estimate, FittedHead, Readout
 
 
 def fit_ridge(
-    readout: Readout,
+    learner: Learner,
     estimate: Estimate,
     spectrum: Spectrum | FeatureSpectrum,
     problem: Problem,
@@ -25,14 +25,14 @@ def fit_ridge(
         ridge,
         problem.classes,
         problem.has_classes,
-        readout.describe(problem),
+        learner.describe(problem),
         spectrum,
     )
 
 
 @dataclass(frozen=True)
-class Ridge(Readout):
-    """The problem's own ridge: the paper's readout."""
+class Ridge(Learner):
+    """The problem's own ridge: the paper's learner."""
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Project and solve."""

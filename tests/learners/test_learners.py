@@ -8,18 +8,18 @@ from sklearn.svm import SVC
 from aqka import InputError, MatrixBackend, Problem, Schedule, StatevectorBackend, acquire
 from aqka.core import FAIR, Landmarks
 from aqka.designs import KernelEstimate, PairEstimate, Points, Projected, point_kernel_names
+from aqka.learners import FittedHead, learner_names, make_learner
+from aqka.learners.ridge_kfold import RidgeKfold, kfold_errors
+from aqka.learners.ridge_loo import RIDGE_GRID, RidgeLoo
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum, project_psd
-from aqka.readouts import FittedHead, make_readout, readout_names
-from aqka.readouts.ridge_kfold import RidgeKfold, kfold_errors
-from aqka.readouts.ridge_loo import RIDGE_GRID, RidgeLoo
 from tests.conftest import make_kernel, make_labels, make_noisy_kernel
 
 
 @pytest.mark.parametrize("ridge", [0.01, 1.0])
 def test_fixed_ridge_agrees_with_scikit_learn(ridge):
     problem = Problem(make_labels(20), ridge=ridge)
-    head = make_readout("ridge").fit(KernelEstimate(make_noisy_kernel()), problem)
+    head = make_learner("ridge").fit(KernelEstimate(make_noisy_kernel()), problem)
     other = KernelRidge(alpha=ridge, kernel="precomputed").fit(head.kernel, problem.y)
     np.testing.assert_allclose(head.alpha, other.dual_coef_, rtol=1e-6)
     test = make_kernel(25)[20:, :20]
@@ -49,14 +49,14 @@ def test_kfold_errors_are_those_of_holding_folds_out():
     assert errors[0] == pytest.approx(squared / 20)
 
 
-@pytest.mark.parametrize("readout", ["ridge", "svm"])
-def test_three_classes_are_three_heads_on_one_kernel(readout):
+@pytest.mark.parametrize("learner", ["ridge", "svm"])
+def test_three_classes_are_three_heads_on_one_kernel(learner):
     kernel, labels = project_psd(make_noisy_kernel(21)), np.array(list("abc") * 7)
-    head = make_readout(readout).fit(KernelEstimate(kernel), Problem(labels))
+    head = make_learner(learner).fit(KernelEstimate(kernel), Problem(labels))
     decision = head.decision_function(kernel)
     for column, label in enumerate("abc"):
         part = Problem(np.where(labels == label, 1, -1))
-        alone = make_readout(readout).fit(KernelEstimate(kernel), part)
+        alone = make_learner(learner).fit(KernelEstimate(kernel), part)
         np.testing.assert_allclose(decision[:, column], alone.decision_function(kernel))
     assert np.array_equal(head.predict(kernel), np.array(list("abc"))[decision.argmax(axis=1)])
 
@@ -66,8 +66,8 @@ def test_the_grid_is_wide():
     assert max(RIDGE_GRID) >= 30
 
 
-@pytest.mark.parametrize("readout", [RidgeLoo(), RidgeKfold()])
-def test_tuned_ridges_grow_with_the_noise(readout):
+@pytest.mark.parametrize("learner", [RidgeLoo(), RidgeKfold()])
+def test_tuned_ridges_grow_with_the_noise(learner):
     smooth = make_kernel(60, scale=0.2)
     rng = np.random.default_rng(1)
     problem = Problem(np.sign(np.linalg.eigh(smooth)[1][:, -2]))  # a smooth border
@@ -75,14 +75,14 @@ def test_tuned_ridges_grow_with_the_noise(readout):
     for shots in (2, 20_000):
         upper = np.triu(rng.binomial(shots, smooth) / shots, 1)
         chosen.append(
-            readout.fit(KernelEstimate(upper + upper.T + np.eye(60)), problem).regularisation
+            learner.fit(KernelEstimate(upper + upper.T + np.eye(60)), problem).regularisation
         )
     assert chosen[0] > chosen[1]
 
 
 def test_svm_agrees_with_scikit_learn():
     problem = Problem(make_labels(20), C=2.0)
-    head = make_readout("svm").fit(KernelEstimate(make_noisy_kernel()), problem)
+    head = make_learner("svm").fit(KernelEstimate(make_noisy_kernel()), problem)
     machine = SVC(kernel="precomputed", C=2.0).fit(head.kernel, problem.y)
     test = make_kernel(30)[20:, :20]
     np.testing.assert_allclose(
@@ -96,8 +96,8 @@ def test_landmark_runs_are_read_through_their_reconstruction(name):
     kernel, y = make_kernel(30, scale=0.05), make_labels(30)
     schedule = Schedule(warmup=0.003, rounds=1, explore=0.0)  # about one shot a pair
     session = acquire(MatrixBackend(kernel), y, 200_000, name, schedule=schedule)
-    head = make_readout("ridge").fit(session.estimate(), session.problem)
-    without = make_readout("ridge").fit(
+    head = make_learner("ridge").fit(session.estimate(), session.problem)
+    without = make_learner("ridge").fit(
         PairEstimate(session.table, session.problem), session.problem
     )
     error, raw = (np.abs(h.kernel - kernel).mean() for h in (head, without))
@@ -106,11 +106,11 @@ def test_landmark_runs_are_read_through_their_reconstruction(name):
 
 
 def test_bad_readouts_and_test_kernels_are_refused():
-    with pytest.raises(InputError, match=r"unknown readout 'rigde'\. Did you mean 'ridge'"):
-        make_readout("rigde")
-    with pytest.raises(InputError, match="name or an instance of Readout, got float"):
-        make_readout(0.5)
-    head = make_readout("ridge").fit(KernelEstimate(make_kernel(4)), Problem(make_labels(4)))
+    with pytest.raises(InputError, match=r"unknown learner 'rigde'\. Did you mean 'ridge'"):
+        make_learner("rigde")
+    with pytest.raises(InputError, match="name or an instance of Learner, got float"):
+        make_learner(0.5)
+    head = make_learner("ridge").fit(KernelEstimate(make_kernel(4)), Problem(make_labels(4)))
     with pytest.raises(InputError, match=r"4 columns, one per training point; got shape \(4, 3\)"):
         head.decision_function(np.ones((4, 3)))
 
@@ -123,7 +123,7 @@ def test_bad_grids_are_refused():
 
 
 def test_test_kernels_must_be_numbers():
-    head = make_readout("ridge").fit(KernelEstimate(make_kernel(4)), Problem(make_labels(4)))
+    head = make_learner("ridge").fit(KernelEstimate(make_kernel(4)), Problem(make_labels(4)))
     for wrong in ([[np.nan] * 4], [["a"] * 4], [[1j] * 4], [[1.0], [1.0, 2.0]]):
         with pytest.raises(InputError, match="test_kernel"):
             head.predict(wrong)
@@ -133,10 +133,10 @@ def test_a_head_is_named_by_its_counts_labels_and_settings_and_by_no_computed_nu
     y, zero = make_labels(9), replace(FAIR, unseen="zero")
     tables = [acquire(MatrixBackend(make_kernel(9), seed=s), y, 900).table for s in (0, 0, 1)]
 
-    def fitted(readout="ridge-loo", table=tables[0], y=y, points=None, keep=True, **options):
+    def fitted(learner="ridge-loo", table=tables[0], y=y, points=None, keep=True, **options):
         problem = Problem(y, **options)
         landmarks = None if points is None else Landmarks(np.array(points), keep)
-        return make_readout(readout).fit(PairEstimate(table, problem, landmarks), problem)
+        return make_learner(learner).fit(PairEstimate(table, problem, landmarks), problem)
 
     head = fitted()
     moved = replace(head, alpha=head.alpha * (1 + 1e-9), intercept=head.intercept + 1e-9)
@@ -144,7 +144,7 @@ def test_a_head_is_named_by_its_counts_labels_and_settings_and_by_no_computed_nu
     same = (head, fitted(table=tables[1]), moved, fitted(of_another_processor))
     assert len({one.identity for one in same}) == 1
     others = [
-        *(fitted(name) for name in readout_names()),  # its own among them
+        *(fitted(name) for name in learner_names()),  # its own among them
         fitted(RidgeLoo(grid=(0.1, 1.0))),
         fitted(table=tables[2]),
         fitted(y=-y),
@@ -153,12 +153,12 @@ def test_a_head_is_named_by_its_counts_labels_and_settings_and_by_no_computed_nu
         fitted(points=[0, 1]),
         fitted(points=[0, 1], keep=False),
         fitted(points=[0, 2]),
-        make_readout("ridge-loo").fit(KernelEstimate(fitted().estimate.kernel), Problem(y)),
+        make_learner("ridge-loo").fit(KernelEstimate(fitted().estimate.kernel), Problem(y)),
     ]
     assert len({other.identity for other in others}) == len(others)
 
 
-def test_a_head_that_no_readout_fitted_is_named_by_its_coefficients():
+def test_a_head_that_no_learner_fitted_is_named_by_its_coefficients():
     made = FittedHead(np.ones(3), np.array(0.0), KernelEstimate(np.eye(3)), 0.1, np.array([0, 1]))
     changes = ({"alpha": np.array([1.0, 1.0, 2.0])}, {"intercept": np.array(0.5)})
     assert len({made.identity, *(replace(made, **change).identity for change in changes)}) == 3
@@ -190,7 +190,7 @@ def test_two_points_can_be_read():
 
 
 def test_of_f_the_sign_decides_and_of_columns_the_largest():
-    two = make_readout("ridge").fit(KernelEstimate(make_kernel(4)), Problem(list("baab")))
+    two = make_learner("ridge").fit(KernelEstimate(make_kernel(4)), Problem(list("baab")))
     assert two.labels(np.array([-0.1, 0.0, 0.1])).tolist() == ["a", "b", "b"]
-    three = make_readout("ridge").fit(KernelEstimate(make_kernel(6)), Problem(list("abcabc")))
+    three = make_learner("ridge").fit(KernelEstimate(make_kernel(6)), Problem(list("abcabc")))
     assert three.labels(np.array([[0.0, 2.0, 1.0], [-1.0, -3.0, -2.0]])).tolist() == ["b", "a"]
