@@ -111,7 +111,7 @@ def run_iris(seeds: int, on_run: Callable[[IrisRun], None]) -> IrisDemo:
         )
         problem = Problem(y)
         kernel, block = StatevectorBackend(X).kernel(), StatevectorBackend(new, columns=X).kernel()
-        head = make_readout("ridge-loo").fit(KernelEstimate(kernel), problem)
+        head = make_learner("ridge-loo").fit(KernelEstimate(kernel), problem)
         demo.exact.append(float(np.mean(head.predict(block) == truth)))
         demo.plain_svm.append(float(SVC().fit(train_data, y).score(new_data, truth)))
         demo.majority.append(float(np.mean(truth == np.bincount(y).argmax())))
@@ -135,53 +135,6 @@ def _by_pairs(
     return session.fit("ridge-loo").decision_function(rows), bill
 
 
-<<<<<<< HEAD
-    def __post_init__(self) -> None:
-        self.problem = Problem(self.y)
-        self.block = StatevectorBackend(self.new, columns=self.X).kernel()
-
-    def exact(self) -> float:
-        kernel = StatevectorBackend(self.X).kernel()
-        head = make_learner("ridge-loo").fit(KernelEstimate(kernel), self.problem)
-        return self._score(head.decision_function(self.block))
-
-    def runs(self) -> "list[IrisRun]":
-        return [self._by_pairs(shots) for shots in PAIR_SHOTS] + [
-            self._by_points(shots) for shots in POINT_SHOTS
-        ]
-
-    def _by_pairs(self, shots: int) -> IrisRun:
-        """The usual way: the same shots on every training pair and on every test pair."""
-        pairs = TRAIN * (TRAIN - 1) // 2
-        session = acquire(
-            StatevectorBackend(self.X, seed=self.seed), self.y, shots * pairs, design="pairs"
-        )
-        rng = np.random.default_rng([self.seed, shots])
-        rows = rng.binomial(shots, self.block) / shots
-        accuracy = self._score(session.fit("ridge-loo").decision_function(rows))
-        bill = Bill.of([shots * pairs, shots * rows.size], 1, zz_depth(QUBITS))
-        return IrisRun(PAIRS, shots, self.seed, accuracy, bill)
-
-    def _by_points(self, shots: int) -> IrisRun:
-        session = acquire(
-            StatevectorBackend(self.X, seed=self.seed),
-            self.y,
-            shots * TRAIN,
-            design=Points(Fidelity(rank=1)),
-        )
-        rounds: list[int] = []
-        found = predict(
-            session.fit(),
-            StatevectorBackend(self.new, seed=self.seed + 1),
-            shots * len(self.new),
-            on_round=lambda s: rounds.append(s.shots_spent - sum(rounds)),
-        )
-        bill = Bill.of([session.table.total, *rounds], TILES, zz_depth(QUBITS) // 2)
-        return IrisRun(POINTS, shots, self.seed, self._score(found.f), bill)
-
-    def _score(self, decision: FloatArray) -> float:
-        return float(np.mean(labels_of(decision, self.problem.classes) == self.truth))
-=======
 def _by_points(
     X: FloatArray, new: FloatArray, y: FloatArray, seed: int, shots: int
 ) -> tuple[FloatArray, Bill]:
@@ -195,4 +148,3 @@ def _by_points(
         on_round=lambda s: rounds.append(s.shots_spent - sum(rounds)),
     )
     return found.f, Bill.of([session.table.total, *rounds], TILES, zz_depth(QUBITS) // 2)
->>>>>>> main

@@ -97,43 +97,34 @@ def with_total_interval(
 ) -> AnyPrediction:
     """Return the prediction with intervals for the f of the same learner on the exact kernel.
 
-    <<<<<<< HEAD
-        Its variance is that of ``low`` and ``high``, from the test shots and the head in use, plus two
-        parts that come from the training shots. First, shots are drawn anew from a kernel without
-        noise that is like the measured one, and the learner is trained on each draw: the mean square of
-        its errors counts, its bias included. Second, where the learner chooses its ridge, the points
-        may not tell which is the best: every ridge whose held-out error is within two standard errors
-        of the best one's may be the choice on the exact kernel, and the farthest f of them counts.
-    =======
-        To the variance of ``low`` and ``high`` come two parts from the training shots: the mean square
-        error, bias included, of heads trained on redrawn shots; and, where the readout chooses its
-        ridge, the farthest f among the ridges whose held-out error is within two standard errors of
-        the best one's (docs/explanation/prediction.md).
-    >>>>>>> main
+    To the variance of ``low`` and ``high`` come two parts from the training shots: the mean square
+    error, bias included, of heads trained on redrawn shots; and, where the learner chooses its
+    ridge, the farthest f among the ridges whose held-out error is within two standard errors of
+    the best one's (docs/explanation/prediction.md).
 
-        Parameters
-        ----------
-        prediction : Values or Prediction
-            What :func:`~aqka.predict` returned for a run of pairs.
-        session : Training
-            The finished training session whose head made the prediction.
-        learner : str or Learner
-            The learner that the head came from.
-        repetitions : int, default=50
-            Number of redrawn trainings. 50 give the width to within about 10 %.
-        seed : int, default=0
-            Seed of the redrawn shots.
+    Parameters
+    ----------
+    prediction : Values or Prediction
+        What :func:`~aqka.predict` returned for a run of pairs.
+    session : Training
+        The finished training session whose head made the prediction.
+    learner : str or Learner
+        The learner that the head came from.
+    repetitions : int, default=50
+        Number of redrawn trainings. 50 give the width to within about 10 %.
+    seed : int, default=0
+        Seed of the redrawn shots.
 
-        Examples
-        --------
-        >>> from aqka import MatrixBackend, acquire, predict
-        >>> from aqka.demo.tasks import planted_sparse
-        >>> task = planted_sparse(40, 10, 4, seed=3)
-        >>> session = acquire(MatrixBackend(task.kernel), task.y, 20_000)
-        >>> found = predict(session.fit(), MatrixBackend(task.test_kernel, rectangular=True), 10_000)
-        >>> found = with_total_interval(found, session, repetitions=20)
-        >>> bool(np.all(found.total_high - found.total_low > found.high - found.low))
-        True
+    Examples
+    --------
+    >>> from aqka import MatrixBackend, acquire, predict
+    >>> from aqka.demo.tasks import planted_sparse
+    >>> task = planted_sparse(40, 10, 4, seed=3)
+    >>> session = acquire(MatrixBackend(task.kernel), task.y, 20_000)
+    >>> found = predict(session.fit(), MatrixBackend(task.test_kernel, rectangular=True), 10_000)
+    >>> found = with_total_interval(found, session, repetitions=20)
+    >>> bool(np.all(found.total_high - found.total_low > found.high - found.low))
+    True
     """
     chosen = make_learner(learner)
     repetitions = as_count(repetitions, "repetitions", minimum=2)
