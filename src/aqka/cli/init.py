@@ -156,7 +156,10 @@ def _settings(found: "Preflight") -> Table:
 
 def _sentences(found: "Preflight") -> list[str]:
     kernel, geometric = found.concentration, found.geometric
-    shots = "" if found.evidence.forecast is None else ", as the same shots on every pair show them"
+    unit = "pair" if found.null is None else "point"
+    shots = (
+        "" if found.evidence.forecast is None else f", as the same shots on every {unit} show them"
+    )
     sentences = [
         f"Models learn from {found.n_train} points each time{_fewer(found)}.",
         f"Settings are scored on the same folds{shots}; the best of many is flattered, here by "
@@ -167,10 +170,22 @@ def _sentences(found: "Preflight") -> list[str]:
         f"Geometric difference to the nearest plain kernel ({geometric.nearest}): "
         f"{geometric.value:.1f}; far below {geometric.largest:.1f} a plain kernel can learn "
         "whatever this one can.",
+        *_about_features(found),
         "",
         inert(found.recommendation.sentence, limit=None),
     ]
     return sentences
+
+
+def _about_features(found: "Preflight") -> list[str]:
+    """Say of a map of many qubits what its features hold that the data do not."""
+    if found.linear_share is None:
+        return []
+    return [
+        f"A linear model of the columns explains {found.linear_share:.1%} of the features' "
+        "variance, by leaving points out. A kernel no better than the features of permuted points "
+        "has learnt nothing."
+    ]
 
 
 def _fewer(found: "Preflight") -> str:

@@ -188,7 +188,8 @@ class LightCones:
             raise InputError(
                 f"feature_map is too deep for light cones: the state of {what} depends on {size} "
                 f"qubits, at most {self.largest} are possible{noisy}; take fewer repetitions, "
-                "gates between neighbours only, or the backend 'matrix-product'."
+                "gates between neighbours only, fewer qubits (PCA), or the backend "
+                "'matrix-product'."
             )
 
     def expectations(self, edges: IntArray) -> FloatArray:
