@@ -4,14 +4,16 @@ from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 
 from aqka import InputError, Points, QuantumRidgeClassifier, StatevectorBackend, acquire, predict
-from aqka.backends import LightConeBackend
+from aqka.backends import LightConeBackend, RuntimeBackend
 from aqka.backends.feature_maps import built_in_map
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import all_edges, choose_settings, line_edges
 from aqka.designs.point_kernels import Projected
 from aqka.estimates.projected import exact_reduced_states, reduced_states
+from aqka.estimates.readout import confusion_matrices
 from aqka.maths.product_bases import ProductBases
+from aqka.runs.export import calibration_of, export, outcomes, point_table_of
 from aqka.testing import check_point_backend
 
 X = np.random.default_rng(0).uniform(0, 3, size=(2, 2))
@@ -41,10 +43,10 @@ def test_readout_errors_keep_the_contract_and_a_calibration_shows_them():
     )
 
 
-def test_seventy_qubits_keep_the_contract_bit_by_bit():
-    wide = np.random.default_rng(1).uniform(0, 3, size=(2, 70))
-    letters = choose_settings(70, seed=0)[[1, 5]]
-    means = LightConeBackend(wide).expectations(np.zeros((0, 2), int)).reshape(2, 70, 3)
+def test_sixty_four_qubits_keep_the_contract_bit_by_bit():
+    wide = np.random.default_rng(1).uniform(0, 3, size=(2, 64))
+    letters = choose_settings(64, seed=0)[[1, 5]]
+    means = LightConeBackend(wide).expectations(np.zeros((0, 2), int)).reshape(2, 64, 3)
     ones = (1 - np.take_along_axis(means[:, None], letters[None, :, :, None], axis=3)[..., 0]) / 2
     check_point_backend(lambda seed: LightConeBackend(wide, seed=seed), letters, ones, shots=500)
     with pytest.raises(AssertionError, match="does not follow its probability"):
@@ -115,6 +117,54 @@ def test_bad_input_names_the_remedy_before_anything_is_drawn():
             make()
 
 
+def test_a_fake_device_names_the_light_cones_before_it_simulates_too_many_qubits():
+    from qiskit_ibm_runtime.fake_provider import FakeManilaV2, FakeTorino
+
+    many = np.random.default_rng(0).uniform(0, 1, size=(4, 30))
+    with pytest.raises(InputError, match="needs 30 qubits but fake_manila has 5; reduce"):
+        RuntimeBackend(FakeManilaV2(), many, "zz", design="points")
+    backend = RuntimeBackend(FakeTorino(), many, "zz", design="points")
+    with pytest.raises(
+        InputError, match=r"at most 25 qubits; the circuit uses 30\. Take LightCone"
+    ):
+        acquire(backend, [1, -1, 1, -1], 4 * 18, design=Points("projected"))
+
+
+def test_a_run_of_many_qubits_is_resumed_exported_and_read_back(tmp_path):
+    wide = np.random.default_rng(1).uniform(0, 1, size=(6, 130))
+    y, design = [1, -1] * 3, Points("projected-2", calibration_shots=20)
+
+    def run(budget=6 * 40 + 20):
+        return acquire(
+            LightConeBackend(wide, readout=0.02),
+            y,
+            budget,
+            design=design,
+            directory=tmp_path / "run",
+        )
+
+    table = run().table
+    assert table.outcomes.shape[1] == 3
+    again, stored = run().table, point_table_of(tmp_path / "run")
+    for other in (again, stored):
+        for name in ("shots", "cells", "outcomes", "counts"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(table, name))
+    errors = confusion_matrices(calibration_of(tmp_path / "run").answer, 130)
+    assert errors.shape == (130, 2, 2)
+    rows = export(tmp_path / "run", tmp_path / "counts.csv")
+    text = (tmp_path / "counts.csv").read_text().splitlines()
+    assert text[0] == "round,point,setting,outcome_0,outcome_1,outcome_2,seen"
+    export(tmp_path / "run", tmp_path / "counts.npz")
+    with np.load(tmp_path / "counts.npz") as found:
+        written = np.stack([found[f"outcome_{k}"] for k in range(3)], axis=1)
+        assert len(written) == rows == len(text) - 1
+        measured = written[found["setting"] >= 0]
+    assert sorted(map(tuple, measured)) == sorted(
+        map(tuple, outcomes(tmp_path / "run").outcome[-len(measured) :])
+    )
+    assert set(map(tuple, measured)) == set(map(tuple, table.outcomes))
+
+
 def test_deep_maps_of_which_only_single_qubits_fit_are_drawn_qubit_by_qubit(monkeypatch):
     monkeypatch.setattr("aqka.backends._bulk.light_cones.MAX_CONE", 5)
     backend = LightConeBackend(np.random.default_rng(0).uniform(0, 3, size=(1, 8)))
@@ -124,19 +174,19 @@ def test_deep_maps_of_which_only_single_qubits_fit_are_drawn_qubit_by_qubit(monk
 
 
 @pytest.mark.parametrize("kernel", ["projected", "projected-2"])
-def test_an_estimator_learns_from_seventy_qubits_and_its_exact_decision_is_near(kernel):
+def test_an_estimator_learns_from_sixty_four_qubits_and_its_exact_decision_is_near(kernel):
     random = np.random.default_rng(0)
-    y = np.tile([-1, 1], 20)
-    data = random.normal(0.7 + 0.3 * y[:, None], 0.15, (40, 70))
+    y = np.tile([-1, 1], 15)
+    data = random.normal(0.7 + 0.3 * y[:, None], 0.15, (30, 64))
     model = QuantumRidgeClassifier(
-        "zz", "light-cone", budget=24 * 180, design=Points(kernel), test_shots=180
+        "zz", "light-cone", budget=20 * 180, design=Points(kernel), test_shots=180
     )
-    model.fit(data[:24], y[:24])
-    assert model.score(data[24:], y[24:]) > 0.85
-    head = acquire(LightConeBackend(data[:24]), y[:24], 24 * 900, design=Points(kernel)).fit()
-    backend = LightConeBackend(data[24:], seed=5)
+    model.fit(data[:20], y[:20])
+    assert model.score(data[20:], y[20:]) > 0.85
+    head = acquire(LightConeBackend(data[:20]), y[:20], 20 * 540, design=Points(kernel)).fit()
+    backend = LightConeBackend(data[20:], seed=5)
     exact = head.estimate.decide_exactly(head, backend)
-    drawn = predict(head, backend, 16 * 900)
+    drawn = predict(head, backend, 10 * 540)
     assert np.mean(np.sign(exact) == drawn.labels) > 0.9
 
 
