@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from qiskit.quantum_info import Statevector, partial_trace
@@ -9,10 +11,13 @@ from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import (
+    Operators,
     exact_reduced_states,
     gaussian_projected_kernel,
+    given_states,
     linear_projected_kernel,
     reduced_states,
+    shrunk_to_signal,
     squared_distances,
 )
 from tests.estimates.points import measured
@@ -158,3 +163,25 @@ def test_how_often_a_new_point_was_measured_does_not_scale_its_row():
     )
     assert abs(np.mean(np.log(ratio))) < 0.02
     assert np.mean(seldom.variances @ seldom.weights) > 0.06
+
+
+def test_few_shots_weigh_operators_by_their_signal_and_many_do_not():
+    """Half of the operators are the same for all points, so that they hold noise alone."""
+    random = np.random.default_rng(0)
+    exact = np.zeros((60, 24))
+    exact[:, :12] = random.uniform(-0.9, 0.9, size=(60, 12))
+    means = 2 * random.binomial(10, (1 + exact) / 2) / 10 - 1
+    states = replace(given_states(means, Operators.of(8)), variances=(1 - means**2) / (10 - 1))
+    shrunk = shrunk_to_signal(states, shots=10)
+    c = np.sqrt(shrunk.weights / states.weights)
+    for k in (0, 20):
+        signal = 1 - states.variances[:, k].mean() / states.expectations[:, k].var(ddof=1)
+        assert c[k] == pytest.approx(max(0.0, signal))
+    assert c[:12].min() > 0.4 > c[12:].max()
+    truth = squared_distances(given_states(exact, states.operators))
+    off = ~np.eye(60, dtype=bool)
+    near = [np.corrcoef(squared_distances(s)[off], truth[off])[0, 1] for s in (states, shrunk)]
+    assert near[1] > near[0]
+    assert shrunk_to_signal(states, shots=30) is states
+    alike = given_states(np.zeros((5, 3)), Operators.of(1))
+    assert shrunk_to_signal(alike, shots=5) is alike

@@ -34,6 +34,7 @@ from aqka.estimates.projected import (
     overlap_variances,
     readable_points,
     reduced_states,
+    shrunk_to_signal,
     squared_distances,
 )
 from aqka.estimates.state_errors import bootstrap_is_affordable, kernel_errors
@@ -457,6 +458,8 @@ class Projected(PointKernel):
     ) -> "ReducedEstimate":
         """Reduce the states; the width of a Gaussian follows from the labels, if there are any."""
         states, kernel = self.reduce(table), self
+        if self.form == "gaussian":
+            states = shrunk_to_signal(states, float(states.operators.shots(table).mean()))
         if self.form == "gaussian" and self.gamma is None:
             gamma = (
                 median_gamma(states) if problem is None else tuned_gamma(states, problem.outputs)
@@ -538,14 +541,13 @@ class ReducedEstimate(PointEstimate):
 
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation."""
-        found = self.kernel_of_points.reduce(table)
+        found = self._reduce(table)
         f = self._f(head, found)
         if self.kernel_of_points.form == "linear":
             return Decided(f, self._linear_deviation(head, table, found))
         random = np.random.default_rng(seed)
         again = [
-            self._f(head, self.kernel_of_points.reduce(table.resampled(random), found))
-            for _ in range(RESAMPLES)
+            self._f(head, self._reduce(table.resampled(random), found)) for _ in range(RESAMPLES)
         ]
         return Decided(f, np.sqrt(np.mean([(other - f) ** 2 for other in again], axis=0)))
 
@@ -555,10 +557,16 @@ class ReducedEstimate(PointEstimate):
         operators = kernel.operators(self.table.n_qubits)
         found = backend.expectations(operators.edges)
         if found is not None:
-            return self._f(head, given_states(found, operators))
-        return self._f(
-            head, exact_reduced_states(exact_states(backend), kernel.locality, kernel.pairs)
-        )
+            states = given_states(found, operators)
+        else:
+            vectors = exact_states(backend)
+            states = exact_reduced_states(vectors, kernel.locality, kernel.pairs)
+        return self._f(head, replace(states, weights=self.states.weights))
+
+    def _reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
+        """Return the reduced states of new points, weighed as those of the training points."""
+        found = self.kernel_of_points.reduce(table, otherwise)
+        return replace(found, weights=self.states.weights)
 
     def _f(self, head: FittedHead, found: ReducedStates) -> FloatArray:
         values = self._between(found, self.states) @ head.coefficients
@@ -581,7 +589,7 @@ class ReducedEstimate(PointEstimate):
 
     def extended(self, table: PointTable) -> Self:
         """Return it with more reduced states."""
-        states = self.states.joined(self.kernel_of_points.reduce(table))
+        states = self.states.joined(self._reduce(table))
         return type(self)(self.kernel_of_points, self.table, self.design, states, self._named)
 
     def block(self, rows: IntArray, cols: IntArray) -> FloatArray:

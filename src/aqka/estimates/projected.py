@@ -242,6 +242,25 @@ def _check_shots(shots: IntArray, operators: Operators) -> None:
     )
 
 
+FEW_SHOTS = 30
+"""Of an operator: with more its noise is too small for shrinking to help."""
+
+
+def shrunk_to_signal(states: ReducedStates, shots: float) -> ReducedStates:
+    """Return states whose operators weigh as much as they are signal, where shots are few.
+
+    Each operator's deviations from its mean are multiplied by c = max(0, 1 - v / Var), with the
+    mean v of its shot-noise variances and its variance over the points. In distances the means
+    cancel, so that it is enough to weigh an operator by c² (docs/explanation/points.md).
+    ``shots`` are those of an operator, on average.
+    """
+    if shots >= FEW_SHOTS or len(states.expectations) < 2:
+        return states
+    spread = states.expectations.var(axis=0, ddof=1)
+    c = np.maximum(0.0, 1 - states.variances.mean(axis=0) / np.maximum(spread, 1e-12))
+    return replace(states, weights=states.weights * c**2) if np.any(c) else states
+
+
 def squared_distances(states: ReducedStates, others: ReducedStates | None = None) -> FloatArray:
     """Return unbiased estimates of Σ ‖ρ - σ‖² (Frobenius) over the reduced states of two points.
 
