@@ -1,12 +1,18 @@
 """Plans whose rows read all qubits, and are answered by how often each bitstring was seen."""
 
+import math
 from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from aqka._util.arrays import IntArray
 from aqka.core.outcomes import WORD_BITS, OutcomeCounts, outcomes_shape, words_of
 from aqka.core.plans import Plan
 from aqka.errors import InputError
+
+COLUMNS = ("rows", "outcomes", "counts")
 
 
 class OutcomePlan(Plan):
@@ -28,7 +34,7 @@ class OutcomePlan(Plan):
                 "the answer to a plan of points must be OutcomeCounts(rows, outcomes, counts), "
                 f"got {type(answer).__name__}."
             )
-        # Made anew, since who answers may have a class of their own, or change it later.
+        # Made anew: a backend may answer with a class of its own, or change the answer later.
         seen = answer.outcomes if len(answer.rows) else self.no_answer().outcomes
         answer = OutcomeCounts(answer.rows, seen, answer.counts)
         check_outcomes(self, answer)
@@ -38,6 +44,32 @@ class OutcomePlan(Plan):
         """Return no outcomes."""
         none = np.zeros(0, dtype=np.int64)
         return OutcomeCounts(none, none.reshape(outcomes_shape(0, self.n_qubits)), none)
+
+    @property
+    @abstractmethod
+    def _measured(self) -> tuple[IntArray, IntArray]:
+        """The point, or what stands for it, and the setting of each row."""
+
+    def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
+        """Return the facts and columns that a ledger keeps."""
+        return {"qubits": self.n_qubits}, super().to_ledger()[1]
+
+    def answer_to_ledger(self, answer: OutcomeCounts) -> dict[str, IntArray]:
+        """Return the columns of the outcomes, those of many qubits number after number."""
+        return {name: getattr(answer, name).reshape(-1) for name in COLUMNS}
+
+    def answer_from_ledger(self, columns: Mapping[str, IntArray]) -> OutcomeCounts:
+        """Return a ledger's outcomes, checked."""
+        rows, outcomes, counts = (columns[name] for name in COLUMNS)
+        shape = outcomes_shape(len(rows), self.n_qubits)
+        if outcomes.size == math.prod(shape):  # what does not fit is refused below
+            outcomes = outcomes.reshape(shape)
+        return self.checked(OutcomeCounts(rows, outcomes, counts))
+
+    def counted(self, answer: OutcomeCounts) -> tuple[IntArray, ...]:
+        """Return point, setting, outcome and count of all that was seen."""
+        points, settings = self._measured
+        return points[answer.rows], settings[answer.rows], answer.outcomes, answer.counts
 
 
 def check_outcomes(plan: OutcomePlan, answer: OutcomeCounts) -> None:

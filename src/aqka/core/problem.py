@@ -1,5 +1,6 @@
 """Problem: the labels and the head whose answer the shots must serve."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,10 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, as_array, as_kernel, as_positive
 from aqka._util.text import inert, is_encodable
-from aqka.core.defaults import DEFAULT_C
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, Reading, as_reading
 from aqka.errors import InputError
+
+DEFAULT_C = 5.0
+"""Box of the SVM dual."""
 
 
 def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
@@ -125,7 +128,7 @@ class Problem:
     classes: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Check every field, so that whoever holds a Problem can rely on it."""
+        """Check every field, so that a Problem can be relied on."""
         targets, classes = as_targets(self.y)
         # Allocators are handed the problem, and must not change it for others.
         targets.setflags(write=False)
@@ -182,3 +185,41 @@ class Problem:
     def new_table(self) -> PairTable:
         """Return an empty table that fits the problem and its reading."""
         return PairTable(self.n_points, self.reading.diagonal)
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """Targets y are learnt as (y - centre) / spread, which lies between -1 and 1.
+
+    Attributes
+    ----------
+    centre
+        Their mean; of two values the middle, which makes -1 and +1 of them as a Problem does.
+    spread
+        How far the farthest lies from it.
+
+    Examples
+    --------
+    >>> scale = TargetScale.of(np.array([10.0, 12.0, 17.0]))
+    >>> scale.centre, scale.spread, scale.scaled(np.array([17.0, 9.0])).tolist()
+    (13.0, 4.0, [1.0, -1.0])
+    """
+
+    centre: float
+    spread: float
+
+    @classmethod
+    def of(cls, targets: FloatArray) -> "TargetScale":
+        """Fit the training targets."""
+        two = np.unique(targets).size == 2
+        # An exactly rounded sum is the same on any processor, and so are the labels of a run.
+        mean = math.fsum(targets.tolist()) / len(targets)
+        centre = float((targets.min() + targets.max()) / 2) if two else mean
+        spread = float(np.abs(targets - centre).max())
+        if spread == 0:
+            raise InputError(f"y has a single value, {targets[0]}; there is nothing to learn.")
+        return cls(centre, spread)
+
+    def scaled(self, targets: FloatArray) -> FloatArray:
+        """Return targets as heads learn them."""
+        return np.asarray((targets - self.centre) / self.spread)

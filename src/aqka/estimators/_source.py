@@ -25,17 +25,12 @@ from aqka.planning.device import make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
-from aqka.runs.export import calibration_in, point_table_of, table_of
-from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.export import calibration_in, table_in
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions import Predicting, Training
 from aqka.sessions.acquire import new_training
 
 PRECOMPUTED = "precomputed"
-SHOTS_PER_PAIR = 16
-"""Of the default budget: where the paper sees adaptive shots lose their advantage."""
-SHOTS_PER_AMPLITUDE = 16
-"""Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
 
 OnRound = Callable[[Training], None]
 
@@ -194,7 +189,7 @@ class BoughtKernel(KernelSource):
         purchase, n_points = self.purchase, len(self.X)
         given = purchase.budget
         if given is None:
-            given = SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
+            given = Pairs().default_shots(n_points, 1)
         each = None
         if test_shots is not None:
             each = as_count(test_shots, "test_shots")
@@ -241,9 +236,7 @@ class BoughtKernel(KernelSource):
         """Return the shots of the training units, without those of a calibration."""
         if self.quote is not None:
             return self.quote.shots
-        if isinstance(self.design, Points) and backend.n_qubits is not None:
-            return n_points * SHOTS_PER_AMPLITUDE << min(backend.n_qubits, 10)
-        return SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
+        return self.design.default_shots(n_points, backend.n_qubits or 1)
 
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
         """Return f of a simulator's exact entries or states."""
@@ -313,12 +306,8 @@ def _finished(run: Any, named: Design | None) -> tuple[Any, Design, FloatArray |
     if isinstance(run, Training):
         table, own, confusion = run.table, run.design, run.confusion
     elif isinstance(run, str | Path) and Path(run).exists():
-        path = Path(run) / LEDGER_NAME if Path(run).is_dir() else Path(run)
-        history = sound_history(path)
-        if history.extent.pauli is None:
-            table = table_of(path).table
-        else:
-            table, confusion = point_table_of(path), known_confusion(calibration_in(history))
+        history = sound_history(run)
+        table, confusion = table_in(history, run), known_confusion(calibration_in(history))
     if not isinstance(table, PairTable | PointTable):
         return None
     measured: Design = Pairs() if isinstance(table, PairTable) else Points()

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray
-from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.learners._base import Estimate, FittedHead, Learner, labels_of
@@ -27,7 +26,7 @@ class Balanced(Learner):
         A ridge learner, by name or as an object.
     """
 
-    learner: str | Learner = DEFAULT_LEARNER
+    learner: str | Learner = "ridge-noise"
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Fit the other learner's head, then move its border."""
