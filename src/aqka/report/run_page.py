@@ -179,6 +179,7 @@ def content_hash(text: str) -> str:
 
 
 def _policy(script: str) -> str:
+    """Return the policy that allows the page's own script."""
     return (
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{content_hash(script)}'; "

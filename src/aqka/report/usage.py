@@ -84,6 +84,7 @@ def reported(seconds: float | None) -> float | None:
 
 
 def _estimate(part: Audit | None, quoted: Quote | None) -> float | None:
+    """Return the QPU time of the same shots on the quoted device."""
     if quoted is None:
         return None
     if part is None:
@@ -122,15 +123,7 @@ def _prediction_seconds(results: dict[str, Any]) -> float:
 
 @dataclass(frozen=True)
 class RunCircuit:
-    """What the page says about a circuit.
-
-    Attributes
-    ----------
-    facts
-        By name, in words.
-    drawing
-        The feature map in characters; empty where it cannot be drawn.
-    """
+    """What the page says about a circuit, by name and in words, and a drawing in characters."""
 
     facts: Mapping[str, str]
     drawing: str = ""

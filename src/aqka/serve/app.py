@@ -115,6 +115,8 @@ def _page(page_name: str, /, **values: Any) -> Response:
 
 
 def _colours() -> str:
+    """Return the colours of both pages as a style."""
+
     def rule(page: dict[str, str]) -> str:
         inside = "".join(f"--{name}: {value}; " for name, value in page.items())
         return f":root {{ color-scheme: light dark; {inside}}}\n"
@@ -124,8 +126,10 @@ def _colours() -> str:
 
 
 def _with(policy: str) -> dict[str, str]:
+    """Return the headers of an answer with its policy."""
     return HEADERS | {"Content-Security-Policy": policy}
 
 
 def _absent() -> Response:
+    """Return that nothing is there."""
     return PlainTextResponse("not found", status_code=404, headers=_with(NOTHING_ELSE))
