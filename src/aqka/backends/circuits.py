@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Label of the barrier between the two halves of the fidelity test.
 MIDDLE = "middle"
+MAX_ANGLE = 1e15
 
 
 def as_data(X: ArrayLike, name: str = "X") -> FloatArray:
@@ -32,6 +33,12 @@ def as_data(X: ArrayLike, name: str = "X") -> FloatArray:
     if bad:
         raise InputError(
             f"{name} holds NaN or infinite values in {bad} rows; drop or impute them first."
+        )
+    largest = np.abs(points).max()
+    if largest > MAX_ANGLE:
+        raise InputError(
+            f"{name} holds an angle of {largest:.3g}; beyond {MAX_ANGLE:.0e} a float cannot tell "
+            "where on the circle it lies. Scale the features first."
         )
     return points
 
@@ -86,23 +93,26 @@ def fidelity_circuit(feature_map: "QuantumCircuit", *, measure: bool = True) -> 
     of the first point followed by that of the second. The barrier keeps a transpiler from
     cancelling gates across the middle: with noise that would be another kernel.
     """
-    circuit_module = require("qiskit.circuit", "qiskit")
-    count = feature_map.num_parameters
-    x = circuit_module.ParameterVector("x", count)
-    y = circuit_module.ParameterVector("y", count)
-    # By way of names that no map has: one whose parameters are called x[0], x[1] would meet
-    # ours of the same names half-way.
-    passing = circuit_module.ParameterVector(uuid.uuid4().hex, count)
-    unnamed = feature_map.assign_parameters(dict(zip(feature_map.parameters, passing, strict=True)))
-    circuit: QuantumCircuit = circuit_module.QuantumCircuit(feature_map.num_qubits)
-    circuit.compose(unnamed.assign_parameters(dict(zip(passing, x, strict=True))), inplace=True)
+    circuit: QuantumCircuit = require("qiskit", "qiskit").QuantumCircuit(feature_map.num_qubits)
+    circuit.compose(_with_parameters(feature_map, "x"), inplace=True)
     circuit.barrier(label=MIDDLE)
-    circuit.compose(
-        unnamed.assign_parameters(dict(zip(passing, y, strict=True))).inverse(), inplace=True
-    )
+    circuit.compose(_with_parameters(feature_map, "y").inverse(), inplace=True)
     if measure:
         circuit.measure_all()
     return circuit
+
+
+def _with_parameters(feature_map: "QuantumCircuit", name: str) -> "QuantumCircuit":
+    """Return the map with parameters called name[0], name[1], …"""
+    # By way of a name that no map has: one whose parameters are called x[0], x[1] would meet
+    # ours of the same names half-way.
+    for new in (uuid.uuid4().hex, name):
+        vector = require("qiskit.circuit", "qiskit").ParameterVector(
+            new, feature_map.num_parameters
+        )
+        renamed = dict(zip(feature_map.parameters, vector, strict=True))
+        feature_map = feature_map.assign_parameters(renamed)
+    return feature_map
 
 
 def circuit_digest(circuit: "QuantumCircuit") -> str:
@@ -124,13 +134,7 @@ _ANGLES = np.array([[0.0, -np.pi / 2], [-np.pi / 2, -np.pi / 2], [0.0, 0.0]])
 
 
 def setting_angles(letters: IntArray) -> FloatArray:
-    """Return the angles of each row of letters: those of RZ of all qubits, then those of RY.
-
-    Examples
-    --------
-    >>> setting_angles(np.array([[2, 0]])).round(2) + 0.0
-    array([[ 0.  ,  0.  ,  0.  , -1.57]])
-    """
+    """Return the angles of each row of letters: those of RZ of all qubits, then those of RY."""
     return np.concatenate([_ANGLES[letters, 0], _ANGLES[letters, 1]], axis=1)
 
 
@@ -142,16 +146,12 @@ def point_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
     barrier, since nothing can cancel across it.
     """
     circuit_module = require("qiskit.circuit", "qiskit")
-    count, n_qubits = feature_map.num_parameters, feature_map.num_qubits
-    x = circuit_module.ParameterVector("x", count)
+    n_qubits = feature_map.num_qubits
     # Qiskit orders parameters by name, and angles must come behind the data.
     about_z = circuit_module.ParameterVector("z0", n_qubits)
     about_y = circuit_module.ParameterVector("z1", n_qubits)
-    # By way of names that no map has; see fidelity_circuit.
-    passing = circuit_module.ParameterVector(uuid.uuid4().hex, count)
-    unnamed = feature_map.assign_parameters(dict(zip(feature_map.parameters, passing, strict=True)))
     circuit: QuantumCircuit = circuit_module.QuantumCircuit(n_qubits)
-    circuit.compose(unnamed.assign_parameters(dict(zip(passing, x, strict=True))), inplace=True)
+    circuit.compose(_with_parameters(feature_map, "x"), inplace=True)
     for qubit in range(n_qubits):
         circuit.rz(about_z[qubit], qubit)
         circuit.ry(about_y[qubit], qubit)
@@ -160,14 +160,7 @@ def point_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
 
 
 def reference_angles(references: IntArray) -> FloatArray:
-    """Return the value of the circuit's parameter for each reference state, a row each.
-
-    Examples
-    --------
-    >>> reference_angles(np.array([0, 1])).round(2)
-    array([[0.  ],
-           [3.14]])
-    """
+    """Return the value of the circuit's parameter for each reference state, a row each."""
     return np.pi * references[:, None].astype(np.float64)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
-from aqka.backends._qml import EXTRA, PointTapes, as_pennylane_function
+from aqka.backends._qml import BATCH_AMPLITUDES, EXTRA, PointTapes, as_pennylane_function
 from aqka.backends.base import check_design
 from aqka.backends.circuits import (
     as_feature_map,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # Devices that run in this process; any other may cost money.
 SIMULATORS = ("default.", "lightning.", "null.", "reference.", "braket.local.")
-
-BATCH_AMPLITUDES = 2**22  # of one batch, which bounds its memory to some 100 MB
 
 
 class PennylaneBackend(SimulatedBackend):
@@ -131,8 +129,7 @@ class PennylaneBackend(SimulatedBackend):
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but the operations it records have.
-        sides = [self._forward] if self._design == "points" else [self._forward, self._backward]
-        operations = [str(side.operations) for side in sides]
+        operations = [str(side.operations) for side in self._sides]
         device = self._device if isinstance(self._device, str) else self._device.__qualname__
         return [
             f"X={digest(self._rows)}",
@@ -144,27 +141,19 @@ class PennylaneBackend(SimulatedBackend):
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         hits = np.zeros(len(plan), dtype=np.int64)
-        for batch, counts in self._counts(plan, self._pair_operations, rng):
+        for batch, counts in self._counts(plan, rng):
             hits[batch] = counts[:, 0]
         return hits
 
-    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        return self._outcomes(plan, self._point_operations, rng)
-
-    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
-        return self._outcomes(plan, self._reference_operations, rng)
-
-    def _outcomes(
-        self, plan: OutcomePlan, operations: Callable[[Any, IntArray], list[Any]], rng: Generator
-    ) -> OutcomeCounts:
+    def _draw_points(self, plan: OutcomePlan, rng: Generator) -> OutcomeCounts:
         dense = np.zeros((len(plan), 2**self.n_qubits), dtype=np.int64)
-        for batch, counts in self._counts(plan, operations, rng):
+        for batch, counts in self._counts(plan, rng):
             dense[batch] = counts
         return OutcomeCounts.of_dense(dense)
 
-    def _counts(
-        self, plan: Plan, operations: Callable[[Any, IntArray], list[Any]], rng: Generator
-    ) -> list[tuple[IntArray, IntArray]]:
+    _draw_references = _draw_points
+
+    def _counts(self, plan: Plan, rng: Generator) -> list[tuple[IntArray, IntArray]]:
         """Run a plan, and return batches of its rows with how often they saw each outcome."""
         batches = self._batches(plan.shots)
         if not batches:
@@ -172,7 +161,8 @@ class PennylaneBackend(SimulatedBackend):
         qml = require("pennylane", EXTRA)
         device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
         tapes = [
-            self._measured(operations(plan, batch), int(plan.shots[batch[0]])) for batch in batches
+            self._measured(self._operations(plan, batch), int(plan.shots[batch[0]]))
+            for batch in batches
         ]
         # With its cache the device would give equal tapes one outcome.
         results = qml.execute(tapes, device, diff_method=None, cache=False)
@@ -190,15 +180,22 @@ class PennylaneBackend(SimulatedBackend):
             return []
         index = index[np.argsort(shots[index], kind="stable")]
         groups = np.split(index, np.flatnonzero(np.diff(shots[index])) + 1)
-        size = self._batch_size()
+        size = 1
+        if all(side.stacks for side in self._sides):  # rows may share a tape
+            pure = self._device in ("default.qubit", "lightning.qubit")
+            size = max(1, BATCH_AMPLITUDES >> self.n_qubits * (1 if pure else 2))
         return [g[k : k + size] for g in groups for k in range(0, len(g), size)]
 
-    def _pair_operations(self, plan: ShotPlan, batch: IntArray) -> list[Any]:
-        rows, columns = plan.rows[batch], plan.cols[batch]
-        return self._forward.operations_of(rows) + self._backward.operations_of(columns)
-
-    def _point_operations(self, plan: PointPlan, batch: IntArray) -> list[Any]:
+    def _operations(self, plan: Plan, batch: IntArray) -> list[Any]:
+        """Return what is applied before the measurement of some rows of a plan."""
         qml = require("pennylane", EXTRA)
+        if isinstance(plan, ShotPlan):
+            columns = self._backward.operations_of(plan.cols[batch])
+            return self._forward.operations_of(plan.rows[batch]) + columns
+        if isinstance(plan, CalibrationPlan):
+            angles = _of_batch(reference_angles(plan.references[batch])[:, 0])
+            return [qml.RX(angles, wires=wire) for wire in self._wires()]
+        assert isinstance(plan, PointPlan)
         operations = list(self._forward.operations_of(plan.points[batch]))
         angles = setting_angles(plan.letters[plan.settings[batch]])
         # The first wire is the most significant bit, and column 0 of the letters the least.
@@ -206,11 +203,6 @@ class PennylaneBackend(SimulatedBackend):
             operations.append(qml.RZ(_of_batch(angles[:, column]), wires=wire))
             operations.append(qml.RY(_of_batch(angles[:, self.n_qubits + column]), wires=wire))
         return operations
-
-    def _reference_operations(self, plan: CalibrationPlan, batch: IntArray) -> list[Any]:
-        qml = require("pennylane", EXTRA)
-        angles = _of_batch(reference_angles(plan.references[batch])[:, 0])
-        return [qml.RX(angles, wires=wire) for wire in self._wires()]
 
     def _measured(self, operations: list[Any], shots: int) -> Any:
         """Return a tape that measures all wires after the operations, with the noise."""
@@ -242,18 +234,13 @@ class PennylaneBackend(SimulatedBackend):
             self._tapes["backward"] = PointTapes(inverse, self._cols)
         return self._tapes["backward"]
 
-    def _wires(self) -> list[Any]:
-        columns = [] if self._design == "points" else self._backward.wires
-        return list(dict.fromkeys(self._forward.wires + columns))
+    @property
+    def _sides(self) -> list[PointTapes]:
+        """What is run of the feature map: for points it is never run backwards."""
+        return [self._forward] if self._design == "points" else [self._forward, self._backward]
 
-    def _batch_size(self) -> int:
-        """Return how many rows may share a tape."""
-        sides = [self._forward] if self._design == "points" else [self._forward, self._backward]
-        if not all(side.stacks for side in sides):
-            return 1
-        pure = self._device in ("default.qubit", "lightning.qubit")
-        exponent = len(self._wires()) * (1 if pure else 2)
-        return max(1, BATCH_AMPLITUDES >> exponent)
+    def _wires(self) -> list[Any]:
+        return list(dict.fromkeys(wire for side in self._sides for wire in side.wires))
 
     def _make_device(self, seed: int) -> Any:
         qml = require("pennylane", EXTRA)

@@ -99,7 +99,15 @@ def row_prior(head: FittedHead) -> RowPrior:
 
 
 class PairEstimate(KernelEstimate):
-    """The kernel from counts of pairs, completed where the allocator left rows to reconstruct."""
+    """The kernel from counts of pairs, completed where the allocator left rows to reconstruct.
+
+    Parameters
+    ----------
+    table, problem
+        The counts, and the problem whose reading says how they are read.
+    landmarks : Landmarks, optional
+        The rows that were measured, where the others are reconstructed.
+    """
 
     def __init__(
         self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
@@ -141,6 +149,7 @@ class Pairs(Design):
     unit: ClassVar[str] = "pair"
     default_learner: ClassVar[str] = "ridge-noise"
     runs_inverse: ClassVar[bool] = True
+    counts_entries: ClassVar[bool] = True
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, or of another number of points."""
@@ -208,6 +217,10 @@ class Pairs(Design):
     def extent(self, table: PairTable) -> dict[str, str]:
         """Return the points that plans may name, and whether a point with itself."""
         return {"points": str(table.n_points), "diagonal": table.diagonal}
+
+    def results(self, table: PairTable, estimate: Any) -> dict[str, Any]:
+        """Return how many pairs there are, and how many have shots."""
+        return {"pairs": table.n_pairs, "pairs_seen": int(np.sum(~table.unseen))}
 
     def figures(self, table: PairTable) -> dict[str, object]:
         """Return how many pairs have been measured."""

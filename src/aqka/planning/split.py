@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from aqka._util.arrays import as_count
 from aqka.designs import Pairs, Points, Settle
 from aqka.errors import InputError
+from aqka.maths.point_law import label_shots
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -62,6 +63,10 @@ class PairCosts:
         """Return how many units new points add."""
         return n_train * n_new
 
+    def worth(self, shots: float, n_qubits: int) -> float:
+        """Return the shots on every pair that label as well as these on every unit."""
+        return shots
+
     def shots_on_top(self, shots: int, n_train: int, n_new: int) -> int:
         """Return what predictions get on top of a training budget, unless the user says."""
         return DEFAULT_TEST_SHOTS * n_train * n_new
@@ -105,6 +110,10 @@ class PointCosts(PairCosts):
         """Return the number of new points."""
         return n_new
 
+    def worth(self, shots: float, n_qubits: int) -> float:
+        """Return what shots on a point are worth (``aqka.maths.point_law``)."""
+        return label_shots(n_qubits, shots)
+
     def shots_on_top(self, shots: int, n_train: int, n_new: int) -> int:
         """Return as many shots for a new point as a training point gets."""
         return n_new * (shots // n_train)
@@ -129,7 +138,15 @@ def costs_of(design: str) -> PairCosts:
 
 
 class Split(NamedTuple):
-    """Shots for the training kernel, at most for predictions, and why, in a sentence."""
+    """How a budget is split.
+
+    Attributes
+    ----------
+    train, predict
+        Shots for training, and at most for predictions.
+    reason
+        Why, in a sentence.
+    """
 
     train: int
     predict: int

@@ -216,6 +216,6 @@ def _on_more_shots(half: FewerShots, n_points: int) -> str:
             "likely to help."
         )
     return (
-        f"Whether more shots would help cannot be told from {n_points} training points: the second "
-        f"half of them changed the cross-validated accuracy by {change}."
+        f"{n_points} training points do not show whether more shots would help: the second half of "
+        f"the shots changed the cross-validated accuracy by {change}."
     )

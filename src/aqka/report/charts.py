@@ -177,7 +177,7 @@ def spectrum(report: RunReport) -> Chart | None:
 
 def decision_values(found: ClassResults) -> Chart:
     """Draw the decision values of the test points with their intervals."""
-    # Of many points the closest are drawn, for the clearest say least.
+    # Only the closest of many points are drawn: the clearest say least.
     closest = np.argsort(np.abs(found.value), kind="stable")[:MAX_DRAWN_POINTS]
     order = closest[np.lexsort((closest, found.value[closest]))]
     left_out = found.value.size - order.size

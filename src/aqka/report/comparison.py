@@ -7,7 +7,7 @@ import numpy as np
 
 from aqka.maths.metrics import compare_shares
 from aqka.report.charts import accuracy_chart, lorenz_chart, lorenz_curve
-from aqka.report.rivals import LEVEL, Rival
+from aqka.report.rivals import LEVEL
 from aqka.report.run_page import LOOKS, render
 from aqka.report.run_report import RunReport
 from aqka.report.tested import ClassResults
@@ -68,8 +68,8 @@ def compare_figures(reports: Sequence[RunReport]) -> list[Figure]:
     """Return each figure with what it is in every run, and which run has the better value."""
     read = [_figures(report) for report in reports]
     found = []
-    for name in read[0]:
-        texts, merits = zip(*(figures[name] for figures in read), strict=True)
+    for name in dict.fromkeys(name for figures in read for name in figures):
+        texts, merits = zip(*(figures.get(name, (MISSING, None)) for figures in read), strict=True)
         if any(text != MISSING for text in texts):
             found.append(Figure(name, list(texts), _best(merits)))
     return found
@@ -130,21 +130,9 @@ def _sentence(first: RunReport, other: RunReport, letter: str) -> str:
 
 
 def _figures(run: RunReport) -> dict[str, tuple[str, float | None]]:
-    """Return each figure of a run as text, and how good it is; None where none is better."""
+    """Return each known figure as text, and how good it is; None where none is better."""
     tested, measured, steered = run.tested, run.measured, run.steering
-    settled, flips = (getattr(tested, name, None) for name in ("settled", "could_flip"))
-    balanced, majority = (
-        getattr(tested, name, None) for name in ("balanced_accuracy", "majority_accuracy")
-    )
-
-    def score(metric: str) -> tuple[str, float | None]:
-        if tested is None or tested.metric != metric:
-            return MISSING, None
-        text = f"{tested.shown(tested.score)}, {tested.shown(*tested.interval)}"
-        return text, tested.sign * tested.score
-
-    def rival(one: Rival | None, name: str = "") -> tuple[str, float | None]:
-        return MISSING if one is None or tested is None else tested.shown(one.score) + name, None
+    used = {row["figure"]: row["actual"] for row in run.usage}
 
     def cost(value: float | None) -> tuple[str, float | None]:
         return number_text(value), None if value is None else -value
@@ -152,34 +140,40 @@ def _figures(run: RunReport) -> dict[str, tuple[str, float | None]]:
     def billed(figure: str) -> tuple[str, float | None]:
         return cost(next((row.total for row in run.bill if row.figure.startswith(figure)), None))
 
-    plain, used = run.best_plain, {row["figure"]: row["actual"] for row in run.usage}
-    ratio = MISSING
-    if steered is not None:
-        ratio = f"{steered.ratio:.2f}{'' if steered.error is None else f' ± {steered.error:.2f}'}"
-    return {
+    found: dict[str, tuple[str, float | None]] = {
         "verdict": (decide(run).headline, None),
         "state": (run.state, None),
-        "test accuracy, 95 %": score("accuracy"),
-        "balanced accuracy": (MISSING if balanced is None else f"{balanced:.3f}", balanced),
-        "majority class": (MISSING if majority is None else f"{majority:.3f}", None),
-        "root mean square error, 95 %": score("root mean square error"),
-        "exact kernel": rival(run.rival("exact")),
-        "best plain model": rival(plain, "" if plain is None else f" ({plain.name})"),
+    }
+    if tested is not None:
+        name = (
+            "test accuracy, 95 %" if isinstance(tested, ClassResults) else f"{tested.metric}, 95 %"
+        )
+        text = f"{tested.shown(tested.score)}, {tested.shown(*tested.interval)}"
+        found[name] = text, tested.sign * tested.score
+    if isinstance(tested, ClassResults):
+        found["balanced accuracy"] = f"{tested.balanced_accuracy:.3f}", tested.balanced_accuracy
+        found["majority class"] = f"{tested.majority_accuracy:.3f}", None
+        found["test points settled"] = tested.settled_words, float(tested.settled.mean())
+        flips = tested.could_flip
+        found["could flip"] = cost(None if flips is None else int(flips.sum()))
+    for name, rival in (("exact kernel", run.rival("exact")), ("best plain model", run.best_plain)):
+        if tested is not None and rival is not None:
+            which = "" if rival.kind == "exact" else f" ({rival.name})"
+            found[name] = f"{tested.shown(rival.score)}{which}", None
+    found |= {
         "training points": (f"{run.table.n_points:,}", None),
         "training shots": cost(run.table.total),
         "shots with predictions": billed("shots"),
         "shots per pair or point": (measured.a_unit, None),
         "pairs or points measured": (f"{measured.seen:.0%}", None),
         "rounds": (str(len(run.rounds)), None),
-        "test points settled": (MISSING, None)
-        if settled is None
-        else (f"{settled.sum()} of {settled.size}", float(settled.mean())),
-        "could flip": cost(None if flips is None else int(flips.sum())),
-        "variance over that of even shots": (ratio, None if steered is None else -steered.ratio),
-        "Gini of the sensitivities": (
-            MISSING if run.diagnostics is None else f"{run.diagnostics.gini:.3f}",
-            None,
-        ),
+    }
+    if steered is not None:
+        error = "" if steered.error is None else f" ± {steered.error:.2f}"
+        found["variance over that of even shots"] = f"{steered.ratio:.2f}{error}", -steered.ratio
+    if run.diagnostics is not None:
+        found["Gini of the sensitivities"] = f"{run.diagnostics.gini:.3f}", None
+    return found | {
         "QPU seconds with predictions": billed("QPU seconds, as"),
         "cost with predictions": billed("cost"),
         "seconds": cost(used.get("seconds")),

@@ -50,7 +50,7 @@ class PairedErrors:
 
     @property
     def p_value(self) -> float:
-        """Of no difference, by Student's paired test."""
+        """p-value of no difference, by Student's paired test."""
         from scipy.special import stdtr
 
         if self.n_points < 2 or not self.difference:
@@ -78,7 +78,7 @@ class Rival:
 
     @property
     def p_value(self) -> float:
-        """Of no difference to the run, by the paired test times the trials (Bonferroni)."""
+        """p-value of no difference to the run, times the trials (Bonferroni)."""
         return min(1.0, self.against.p_value * self.trials)
 
     @property
@@ -112,7 +112,7 @@ class ExactKernel:
 
     @property
     def learns(self) -> bool | None:
-        """Whether it is better than guessing by two standard errors; None: cannot be told."""
+        """Whether it is better than guessing by two standard errors; None: unknown."""
         if self.scores is None or self.guessing is None:
             return None
         return difference(self.scores, self.guessing).clear

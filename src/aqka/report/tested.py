@@ -103,6 +103,11 @@ class ClassResults(PointResults):
         return range_text(*scores) if len(scores) == 2 else f"{scores[0]:.3f}"
 
     @property
+    def settled_words(self) -> str:
+        """How many points are settled."""
+        return f"{self.settled.sum()} of {len(self.truth)}"
+
+    @property
     def score_words(self) -> str:
         """The accuracy, and on how many points."""
         return f"{self.score:.3f} on {len(self.truth)} test points"
@@ -124,8 +129,7 @@ class ClassResults(PointResults):
     def certainty_words(self) -> str:
         """Return how many classes are settled, and how many could flip."""
         text = (
-            f"{self.settled.sum()} of {len(self.truth)} classes are settled: more test shots would "
-            "hardly change them."
+            f"{self.settled_words} classes are settled: more test shots would hardly change them."
         )
         if self.could_flip is None:
             return text
@@ -137,7 +141,7 @@ class ClassResults(PointResults):
             (f"{self.score:.3f}", f"test accuracy, 95\u00a0%: {range_text(*self.interval)}"),
             (f"{self.majority_accuracy:.3f}", "majority class"),
             (f"{self.balanced_accuracy:.3f}", "balanced accuracy"),
-            (f"{self.settled.sum()} of {len(self.truth)}", "test points settled"),
+            (self.settled_words, "test points settled"),
         ]
 
     def facts(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from aqka.backends._noisy.models import NoiseTable, used_qubits
 from aqka.backends._noisy.pauli import (
     IDENTITY,
     ZERO_STATE,
-    Block,
     GateMatrices,
     PauliStep,
     StepMatrix,
@@ -28,41 +27,23 @@ if TYPE_CHECKING:
     from qiskit.circuit import CircuitInstruction, Parameter
     from qiskit_aer.noise import NoiseModel
 
+# Vectors evolved together: small enough to stay in a cache, large enough to keep loops long.
+_CHUNK_BYTES = 2**23
+
 # An instruction and the numbers of the qubits that it acts on.
 PlacedInstruction = tuple[tuple[int, ...], "CircuitInstruction"]
 
 
-class CompiledPart:
-    """A part of the circuit for all points at once: U(x), U†(y) or all of it."""
-
-    def __init__(
-        self, blocks: list[Block], angles: Callable[[FloatArray], FloatArray], start: FloatArray
-    ) -> None:
-        self._blocks, self._angles, self._start = blocks, angles, start
-
-    def run(self, points: FloatArray, *, adjoint: bool) -> FloatArray:
-        """Send the start through it for every point, or backwards with the adjoint channels."""
-        return evolve_paulis(self._start, self._blocks, self._angles(points), adjoint=adjoint)
+def split_rows(points: FloatArray, n_qubits: int) -> list[FloatArray]:
+    """Return the points in parts that are evolved together."""
+    size = max(1, _CHUNK_BYTES // (8 * 4**n_qubits))
+    return [points[k : k + size] for k in range(0, len(points), size)] or [points]
 
 
 class Compiler:
-    """Compiles parts of one transpiled circuit.
+    """Compiles parts of one transpiled circuit; its noise names qubits as the circuit does.
 
-    Parameters
-    ----------
-    circuit
-        Transpiled, with free parameters.
-    model
-        The noise, with qubits named as in ``circuit``.
-
-    Attributes
-    ----------
-    qubits
-        Those that the circuit uses, in the order of Pauli vectors.
-    instructions
-        All of them with their qubits.
-    noise
-        What the model does at each.
+    ``qubits`` are those that the circuit uses, in the order of Pauli vectors.
     """
 
     def __init__(self, circuit: "QuantumCircuit", model: "NoiseModel") -> None:
@@ -75,17 +56,20 @@ class Compiler:
             (tuple(circuit.find_bit(q).index for q in instruction.qubits), instruction)
             for instruction in circuit.data
         ]
-        self.noise = NoiseTable(model)
-        self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
         self._gates = GateMatrices()
+        self.noise = NoiseTable(model, self._gates)
+        self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
 
     def compile(
         self,
         instructions: list[PlacedInstruction],
         parameters: list["Parameter"],
         start: FloatArray,
-    ) -> CompiledPart:
-        """Return some of the instructions as one part, to which ``parameters`` are given."""
+    ) -> Callable[..., FloatArray]:
+        """Return what sends the start through some of the instructions, for all points at once.
+
+        With ``adjoint`` it goes backwards with the adjoint channels.
+        """
         steps: list[PauliStep] = []
         expressions: dict[Any, int] = {}
         for qubits, instruction in instructions:
@@ -100,10 +84,13 @@ class Compiler:
             if matrix is not None:
                 # Matrices lead with the gate's last qubit.
                 steps.append(PauliStep(tuple(self._place[q] for q in reversed(qubits)), matrix))
-        angles = list(expressions)
-        return CompiledPart(
-            gather_blocks(steps), lambda points: evaluate(angles, parameters, points).T, start
-        )
+        blocks, angles = gather_blocks(steps), list(expressions)
+
+        def run(points: FloatArray, *, adjoint: bool) -> FloatArray:
+            values = evaluate(angles, parameters, points).T
+            return evolve_paulis(start, blocks, values, adjoint=adjoint)
+
+        return run
 
 
 def _gate_then_error(gate: StepMatrix | None, error: FloatArray) -> StepMatrix:
@@ -130,63 +117,47 @@ def _halves(
 
 
 class FidelityProgram:
-    """A transpiled fidelity circuit with its noise, ready for any number of points.
+    """U(x) — barrier — U†(y) — measurements with noise, ready for any number of points.
 
-    Parameters
-    ----------
-    circuit
-        U(x) — barrier — U†(y) — measurements, transpiled once, with free parameters.
-    model
-        The noise, with qubits named as in ``circuit``.
-    parameters
-        The parameters of the first half and those of the second, in the data's column order.
+    ``parameters`` are those of the first half, then of the second, in the data's column order.
     """
 
     def __init__(
-        self,
-        circuit: "QuantumCircuit",
-        model: "NoiseModel",
-        parameters: tuple[list["Parameter"], list["Parameter"]],
+        self, circuit: "QuantumCircuit", model: "NoiseModel", parameters: list["Parameter"]
     ) -> None:
         compiler = Compiler(circuit, model)
-        self.qubits = compiler.qubits
+        self.n_used = len(compiler.qubits)
         first, second = _halves(compiler.instructions)
-        start = tensor_product([ZERO_STATE] * len(self.qubits))
-        self._forward = compiler.compile(first, parameters[0], start)
-        zero = _zero_outcome(second, compiler)
-        self._backward = compiler.compile(second, parameters[1], zero)
-
-    def states(self, points: FloatArray) -> FloatArray:
-        """Return ρ(x) for each point as a row: the noisy U(x) applied to the zero state."""
-        return self._forward.run(points, adjoint=False)
-
-    def outcomes(self, points: FloatArray) -> FloatArray:
-        """Return M(y) for each point as a row: the zero outcome pulled back through U†(y)."""
-        return self._backward.run(points, adjoint=True)
-
-
-def _zero_outcome(second: list[PlacedInstruction], compiler: Compiler) -> FloatArray:
-    """Return the operator of reading 0 from every measured qubit."""
-    measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
-    return tensor_product(
-        [
+        start, half = tensor_product([ZERO_STATE] * self.n_used), len(parameters) // 2
+        self._forward = compiler.compile(first, parameters[:half], start)
+        measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
+        zero = [  # reading 0 from every measured qubit
             compiler.noise.zero_outcome(q, measured) if q in measured else IDENTITY
             for q in compiler.qubits
         ]
-    )
+        self._backward = compiler.compile(second, parameters[half:], tensor_product(zero))
+
+    def kernel(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
+        """Return Tr(M(y) ρ(x)) of all points.
+
+        ρ(x) is the noisy U(x) applied to the zero state, M(y) the zero outcome pulled back through
+        U†(y).
+        """
+        states = np.concatenate(
+            [self._forward(part, adjoint=False) for part in split_rows(rows, self.n_used)]
+        )
+        blocks = [
+            states @ self._backward(part, adjoint=True).T
+            for part in split_rows(columns, self.n_used)
+        ]
+        return np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
 
 
 class OutcomeProgram:
-    """A circuit that reads all qubits with its noise, ready for any number of rows.
+    """A circuit that reads qubits with its noise, ready for any number of rows.
 
-    Parameters
-    ----------
-    circuit
-        Transpiled once, with free parameters; its bit q is that of qubit q of the feature map.
-    model
-        The noise, with qubits named as in ``circuit``.
-    parameters
-        In the order of the rows of values: the data, then the angles of the setting.
+    ``parameters`` are in the order of the rows of values. Outcomes are numbered by the circuit's
+    bits, bit 0 being the least significant.
     """
 
     def __init__(
@@ -214,7 +185,12 @@ class OutcomeProgram:
 
     def probabilities(self, values: FloatArray) -> FloatArray:
         """Return the probabilities of all outcomes, one row for each row of values."""
-        vectors = self._program.run(values, adjoint=False)
+        return np.concatenate(
+            [self._probabilities(part) for part in split_rows(values, self.n_used)]
+        )
+
+    def _probabilities(self, values: FloatArray) -> FloatArray:
+        vectors = self._program(values, adjoint=False)
         tensor = vectors.reshape(len(values), *[4] * self.n_used)
         for axis, effect in enumerate(self._effects, start=1):
             tensor = np.moveaxis(np.tensordot(tensor, effect, axes=([axis], [1])), -1, axis)
