@@ -44,7 +44,9 @@ def test_the_names_without_noise_give_the_same_kernel():
 def test_a_drop_in_takes_the_same():
     kernel = ShotKernel("zz", budget=300, test_budget=10, y=Y, backend="aer")
     assert kernel.matrix(X).shape == (6, 6)
-    with pytest.raises(InputError, match=r"'statevector', 'matrix-product', 'aer', .*device"):
+    with pytest.raises(
+        InputError, match=r"'statevector', 'matrix-product', 'light-cone', 'aer', .*device"
+    ):
         ShotKernel(budget=300, test_budget=10, backend="qasm")
 
 

@@ -79,6 +79,7 @@ def test_auto_compares_what_both_designs_are_worth_to_labels():
         ({"n_qubits": None}, Pairs(), "the backend cannot prepare the state of a point"),
         ({"n_qubits": 12}, Pairs(), "states of 12 qubits have too many numbers to be fitted"),
         ({"measures_pairs": False}, Points(), "the backend measures no pairs"),
+        ({"n_qubits": 60}, Points(), "for a projected kernel: the fidelity of 60 qubits is 0"),
         ({"n_qubits": 12, "measures_pairs": False}, Points(), "the backend measures no pairs"),
     ],
 )
