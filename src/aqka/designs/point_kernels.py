@@ -21,7 +21,9 @@ from aqka.core.settings import uniform_settings
 from aqka.designs.state_fits import StateFits
 from aqka.errors import InputError
 from aqka.estimates.projected import (
+    Locality,
     ReducedStates,
+    check_locality,
     distance_variances,
     exact_reduced_states,
     expectation_covariances,
@@ -345,7 +347,8 @@ class Projected(PointKernel):
     Attributes
     ----------
     locality
-        Qubits of a reduced state, 1 or 2.
+        Qubits of a reduced state, 1 or 2; ``"neighbours"``, two that are next to each other; or
+        ``"all"``, up to four.
     form
         ``"gaussian"``: exp(-γ Σ ‖ρ - σ‖²). ``"linear"``: the mean of Tr ρσ, where a point with
         itself is the mean purity of its reduced states, not 1.
@@ -355,7 +358,7 @@ class Projected(PointKernel):
         Readout errors from a calibration (``aqka.estimates.confusion``).
     """
 
-    locality: int = 1
+    locality: Locality = 1
     form: Literal["gaussian", "linear"] = "gaussian"
     gamma: float | None = None
     confusion: FloatArray | None = None
@@ -367,11 +370,12 @@ class Projected(PointKernel):
 
     def check(self, n_qubits: int) -> None:
         """Refuse reduced states of more qubits than there are."""
-        if self.locality > n_qubits:
+        if self.locality == 2 and n_qubits < 2:
             raise InputError(
                 "kernel 'projected-2' needs two qubits or more, and the points have one; take "
                 "'projected'."
             )
+        check_locality(self.locality, n_qubits)
 
     def readable(self, table: PointTable) -> IntArray:
         """Return the points with two shots or more of each operator of a reduced state."""
@@ -382,8 +386,10 @@ class Projected(PointKernel):
         return f"projected {self.form} locality {self.locality} gamma {self.gamma!r}"
 
     def settings(self, n_qubits: int) -> IntArray | None:
-        """Return all X, all Y and all Z for one-qubit states."""
-        return uniform_settings(n_qubits) if self.locality == 1 else None
+        """Return all X, all Y and all Z for one-qubit states, nine for neighbouring qubits."""
+        if self.locality == 2:
+            return None
+        return uniform_settings(n_qubits, {1: 1, "neighbours": 2, "all": n_qubits}[self.locality])
 
     def least_shots(self, settings: IntArray) -> int:
         """Return two for each operator of a reduced state."""

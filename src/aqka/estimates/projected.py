@@ -12,8 +12,10 @@ where the second term matters for near points. With the measured a - b the first
 by twice the second, on average, which is taken off again.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,10 @@ from aqka.core.points import PointTable
 from aqka.core.settings import LETTERS
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
+
+Locality = int | Literal["neighbours", "all"]
+"""Qubits of a reduced state, 1 or 2; two neighbouring ones, q and q + 1; or all, up to four."""
+MOST_QUBITS_OF_ALL = 4
 
 PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 """X, Y and Z."""
@@ -35,8 +41,8 @@ class ReducedStates:
     expectations: FloatArray  # one row per point, one column per Pauli operator
     variances: FloatArray  # unbiased estimates
     weights: FloatArray  # what an operator's squared difference adds to Σ ‖ρ - σ‖²
-    n_states: int  # of a point: n one-qubit ones, or n(n-1)/2 two-qubit ones
-    locality: int  # qubits of a reduced state, 1 or 2
+    n_states: int  # of a point: n one-qubit ones, n(n-1)/2 two-qubit ones, …
+    locality: Locality
 
     def subset(self, points: slice | IntArray) -> "ReducedStates":
         """Return the states of some of the points."""
@@ -55,21 +61,18 @@ class ReducedStates:
 
 def reduced_states(
     table: PointTable,
-    locality: int = 1,
+    locality: Locality = 1,
     confusion: FloatArray | None = None,
     otherwise: "ReducedStates | None" = None,
 ) -> ReducedStates:
-    """Return the one-qubit (``locality=1``) or two-qubit reduced states of all points.
+    """Return the one-qubit (``locality=1``), two-qubit or other reduced states of all points.
 
     ``confusion`` are readout errors (:func:`aqka.estimates.readout.confusion_matrices`); the states
     are those before the readout. Where an operator has fewer than two shots it is that of
     ``otherwise``, the states that shots were drawn again from; without it this is refused.
     """
-    if locality not in (1, 2):
-        raise InputError(f"locality must be 1 or 2 qubits, got {locality!r}.")
     n = table.n_qubits
-    if locality > n:
-        raise InputError(f"locality must be at most the {n} qubit of the points, got {locality}.")
+    check_locality(locality, n)
     values, matching = operator_values(table, locality, confusion)
     operators = _operators(n, locality)
     shots = table.shots @ matching.T
@@ -89,21 +92,44 @@ def reduced_states(
     if otherwise is not None:
         means = np.where(few, otherwise.expectations, means)
         variances = np.where(few, otherwise.variances, variances)
-    return _states_of(means, variances, operators, n, locality)
+    return _states_of(means, variances, operators, locality)
 
 
 def _states_of(
-    means: FloatArray, variances: FloatArray, operators: "list[Operator]", n: int, locality: int
+    means: FloatArray, variances: FloatArray, operators: "list[Operator]", locality: Locality
 ) -> ReducedStates:
     # ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)².
-    # A one-qubit operator belongs to every pair that has its qubit.
-    shared = n - 1 if locality == 2 else 1
-    weights = [(shared if len(group) == 1 else 1) / 2**locality for group, _ in operators]
-    n_states = n * (n - 1) // 2 if locality == 2 else n
-    return ReducedStates(means, variances, np.asarray(weights), n_states, locality)
+    # An operator of fewer qubits belongs to every reduced state that has them.
+    largest = len(operators[-1][0])
+    states = {group for group, _ in operators if len(group) == largest}
+    shared = Counter(
+        part
+        for state in states
+        for size in range(1, largest + 1)
+        for part in combinations(state, size)
+    )
+    weights = [shared[group] / 2**largest for group, _ in operators]
+    return ReducedStates(means, variances, np.asarray(weights), len(states), locality)
 
 
-def least_shots(settings: IntArray, locality: int = 1) -> int:
+def check_locality(locality: Locality, n_qubits: int) -> None:
+    """Refuse reduced states that points of so many qubits do not have."""
+    if locality not in (1, 2, "neighbours", "all"):
+        raise InputError(
+            f"locality must be 1 or 2 qubits, 'neighbours' or 'all', got {locality!r}."
+        )
+    if locality == "all" and n_qubits > MOST_QUBITS_OF_ALL:
+        raise InputError(
+            f"all Pauli operators are measured of points of at most {MOST_QUBITS_OF_ALL} qubits, "
+            f"and these have {n_qubits}; take 'neighbours' or 'pairs'."
+        )
+    if locality == 2 and n_qubits < 2:
+        raise InputError(
+            f"locality must be at most the {n_qubits} qubit of the points, got {locality!r}."
+        )
+
+
+def least_shots(settings: IntArray, locality: Locality = 1) -> int:
     """Return how many shots a point needs, spread over settings in turn, to have reduced states.
 
     Each operator needs two, whichever setting the turn begins with.
@@ -124,7 +150,7 @@ def least_shots(settings: IntArray, locality: int = 1) -> int:
     return most
 
 
-def readable_points(table: PointTable, locality: int = 1) -> IntArray:
+def readable_points(table: PointTable, locality: Locality = 1) -> IntArray:
     """Return the points that have reduced states: two shots or more for each operator."""
     _, matching = operator_values(table, locality)
     return np.flatnonzero((table.shots @ matching.T).min(axis=1) >= 2)
@@ -134,15 +160,31 @@ Operator = tuple[tuple[int, ...], tuple[int, ...]]
 """Qubits and their letters."""
 
 
-def _operators(n_qubits: int, locality: int) -> list[Operator]:
-    groups: list[tuple[int, ...]] = [(q,) for q in range(n_qubits)]
-    if locality == 2:
-        groups += list(combinations(range(n_qubits), 2))
+def _operators(n_qubits: int, locality: Locality) -> list[Operator]:
+    qubits = range(n_qubits)
+    groups: list[tuple[int, ...]]
+    if locality == "neighbours":
+        groups = [*((q,) for q in qubits), *((q, q + 1) for q in qubits[:-1])]
+    else:
+        most = n_qubits if locality == "all" else int(locality)
+        groups = [group for size in range(1, most + 1) for group in combinations(qubits, size)]
     return [(group, letters) for group in groups for letters in np.ndindex(*(3,) * len(group))]
 
 
+def operator_names(n_qubits: int, locality: Locality) -> list[str]:
+    """Return what the columns of expectations are called.
+
+    >>> operator_names(2, "all")[3:9]
+    ['X1', 'Y1', 'Z1', 'X0X1', 'X0Y1', 'X0Z1']
+    """
+    return [
+        "".join(f"{LETTERS[letter]}{qubit}" for qubit, letter in zip(*operator, strict=True))
+        for operator in _operators(n_qubits, locality)
+    ]
+
+
 def operator_values(
-    table: PointTable, locality: int, confusion: FloatArray | None = None
+    table: PointTable, locality: Locality, confusion: FloatArray | None = None
 ) -> tuple[FloatArray, BoolArray]:
     """Return what a shot of each entry says of each operator, and which settings measure it.
 
@@ -234,10 +276,10 @@ def linear_projected_kernel(
     kernel = (states.expectations * states.weights) @ columns.expectations.T
     if others is None:
         kernel[np.diag_indices_from(kernel)] -= states.variances @ states.weights
-    return np.asarray(kernel + states.n_states / 2**states.locality)
+    return np.asarray(kernel + states.n_states * states.weights.min())  # 2^{-k}
 
 
-def exact_reduced_states(vectors: NDArray[np.complex128], locality: int = 1) -> ReducedStates:
+def exact_reduced_states(vectors: NDArray[np.complex128], locality: Locality = 1) -> ReducedStates:
     """Return the reduced states of exact pure states, one per row; they have no shot noise."""
     n = int(vectors.shape[1]).bit_length() - 1
     operators = _operators(n, locality)
@@ -250,7 +292,7 @@ def exact_reduced_states(vectors: NDArray[np.complex128], locality: int = 1) -> 
             axis = n - qubit
             turned = np.moveaxis(np.tensordot(PAULI[letter], turned, axes=(1, axis)), 0, axis)
         means[:, k] = np.sum(tensor.conj() * turned, axis=tuple(range(1, n + 1))).real
-    return _states_of(means, np.zeros_like(means), operators, n, locality)
+    return _states_of(means, np.zeros_like(means), operators, locality)
 
 
 def expectation_covariances(

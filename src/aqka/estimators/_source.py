@@ -45,6 +45,20 @@ def is_precomputed(backend: Any) -> bool:
     return isinstance(backend, str) and backend == PRECOMPUTED
 
 
+def training_shots(
+    budget: int | str | None, n_points: int, n_qubits: int | None, design: Design
+) -> int:
+    """Return the shots that a budget for training alone buys; None is the default budget."""
+    if isinstance(budget, str):
+        wish = Wish(design=design.name)
+        return quote(n_points, budget, n_qubits=max(n_qubits or 2, 2), wish=wish).shots
+    if budget is not None:
+        return as_count(budget, "budget")
+    if isinstance(design, Points) and n_qubits is not None:
+        return n_points * SHOTS_PER_AMPLITUDE << min(n_qubits, 10)
+    return SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
+
+
 class KernelSource(ABC):
     """Where the kernel of one training set comes from, and what new points are with it.
 
@@ -194,7 +208,7 @@ class BoughtKernel(KernelSource):
         purchase, n_points = self.purchase, len(self.X)
         given = purchase.budget
         if given is None:
-            given = SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
+            given = training_shots(None, n_points, None, Pairs())
         each = None
         if test_shots is not None:
             each = as_count(test_shots, "test_shots")
@@ -221,10 +235,15 @@ class BoughtKernel(KernelSource):
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
         """Spend the budget on the training points."""
         backend = self._backend(self.X, None, self.design.name)
+        shots = (
+            training_shots(None, problem.n_points, backend.n_qubits, self.design)
+            if self.quote is None
+            else self.quote.shots
+        )
         session = new_training(
             backend,
             problem,
-            self._shots(problem.n_points, backend) + self.design.calibration_shots,
+            shots + self.design.calibration_shots,
             self.purchase.allocator,
             design=self.design,
             seed=self.purchase.seed,
@@ -236,14 +255,6 @@ class BoughtKernel(KernelSource):
         explained = session.allocator.explain(session.table, problem)
         self.reason = " ".join(filter(None, [self._chosen, explained]))
         return session.estimate()
-
-    def _shots(self, n_points: int, backend: Backend) -> int:
-        """Return the shots of the training units, without those of a calibration."""
-        if self.quote is not None:
-            return self.quote.shots
-        if isinstance(self.design, Points) and backend.n_qubits is not None:
-            return n_points * SHOTS_PER_AMPLITUDE << min(backend.n_qubits, 10)
-        return SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
 
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
         """Return f of a simulator's exact entries or states."""
