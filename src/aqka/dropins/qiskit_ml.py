@@ -16,7 +16,7 @@ except ImportError as error:
     raise ImportError("Qiskit Machine Learning is needed: pip install 'aqka[qiskit-ml]'") from error
 
 
-class AqkaKernel(BaseKernel):  # type: ignore[misc]
+class AqkaKernel(BaseKernel):
     """Stands where Qiskit Machine Learning takes a ``BaseKernel``, in ``QSVC`` for example.
 
     Parameters

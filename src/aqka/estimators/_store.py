@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from weakref import WeakValueDictionary
 
 from filelock import FileLock
@@ -39,7 +39,49 @@ from aqka.sessions import Training
 
 LOCK_NAME = "kernel.lock"
 
-_alive: "WeakValueDictionary[str, Shared]" = WeakValueDictionary()
+_alive: "WeakValueDictionary[str, Living]" = WeakValueDictionary()
+
+
+class Living:
+    """An object whose copies are itself: a copy must not get a fresh budget.
+
+    A pickled copy is the original where that lives. Elsewhere it answers what it knows, and has no
+    right to buy.
+    """
+
+    def __init__(self) -> None:
+        self._name = uuid.uuid4().hex
+        self._pid: int | None = os.getpid()
+        self._lock = threading.RLock()
+        _alive[self._name] = self
+
+    @property
+    def may_buy(self) -> bool:
+        """Whether it is the original, in the process that made it."""
+        return self._pid == os.getpid()
+
+    def disown(self) -> None:
+        """Take away the right to buy."""
+        self._pid = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return itself."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what to pickle; a lock belongs to its process."""
+        state = {name: value for name, value in vars(self).items() if name != "_lock"}
+        return _revive, (type(self), state)
+
+
+def _revive(kind: type[Living], state: dict[str, Any]) -> Living:
+    """Return what was pickled."""
+    living = _alive.get(state["_name"])
+    if living is None:
+        living = kind.__new__(kind)
+        vars(living).update(state, _lock=threading.RLock(), _pid=None)
+        _alive[living._name] = living
+    return living
 
 
 class Limits(NamedTuple):
@@ -58,7 +100,7 @@ class Errand(NamedTuple):
     backend: Backend
 
 
-class Store:
+class Store(Living):
     """Carries out requests, one at a time, and keeps what they found.
 
     Parameters
@@ -81,11 +123,10 @@ class Store:
     def __init__(
         self, factory: BackendFactory, feature_map: Any, settings: Settings, directory: Path | None
     ) -> None:
+        super().__init__()
         design = settings.design
         self._factory, self._feature_map = factory, feature_map
         self._settings, self._directory = settings, directory
-        self._pid: int | None = os.getpid()
-        self._lock = threading.RLock()
         self.known: Known = KnownPoints(design) if isinstance(design, Points) else KnownPairs()
         self.session: Training | None = None
         self.test_shots = 0
@@ -248,61 +289,32 @@ class Store:
 
     def _check_process(self) -> None:
         """Refuse to buy for a copy in another process, which no directory joins to the original."""
-        if self._pid != os.getpid():
+        if not self.may_buy:
             raise InputError(
                 "this kernel is a copy in another process than its original, so it cannot "
                 "know what is left of the budget and buys nothing; make the kernel with "
                 "directory=…, which all its copies share."
             )
 
-    def disown(self) -> None:
-        """Take away the right to buy without a directory."""
-        self._pid = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what to pickle: a lock belongs to its process, and so does the right to buy."""
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
+class Shared(Living):
+    """What an estimator and its copies have measured together, newest first."""
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take up a pickled state."""
-        vars(self).update(state, _lock=threading.RLock(), _pid=None)
-
-
-class Shared:
-    """What an estimator and its copies have measured together, newest first.
-
-    Copies of it are itself, so that a clone gets no fresh budget and measures nothing twice.
-    """
-
-    def __init__(self, name: str | None = None) -> None:
-        self.name = name or uuid.uuid4().hex
+    def __init__(self) -> None:
+        super().__init__()
         self.stores: list[tuple[dict[str, Any], Store]] = []
-        self.lock = threading.Lock()  # threads that ask at once settle on one design
-        self.is_original = True
-        _alive[self.name] = self
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let no other thread look for a store: those that ask at once settle on one design."""
+        with self._lock:
+            yield
 
     def add(self, settings: dict[str, Any], store: Store) -> None:
-        """Keep what is measured with some settings; a copy elsewhere must not buy."""
-        if not self.is_original:
+        """Keep what is measured with some settings."""
+        if not self.may_buy:
             store.disown()
         self.stores.insert(0, (settings, store))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Shared":
-        """Return itself."""
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return what to pickle; where the original lives, a pickled copy is the original."""
-        return _revive, (self.name, self.stores)
-
-
-def _revive(name: str, stores: list[tuple[dict[str, Any], Store]]) -> Shared:
-    """Return what a pickled copy shares."""
-    living = _alive.get(name)
-    if living is None:
-        living = Shared(name)
-        living.stores, living.is_original = stores, False
-    return living
 
 
 def _make_directory(directory: Path) -> Path:

@@ -54,6 +54,8 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     _words: tuple[str, str, str]
     """How the budget, the parameters of its own and the units are described."""
+    _current: Store | None = None
+    """Where it measured last."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Put the parameters into the documentation, before the examples."""
@@ -79,31 +81,26 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         labels = None
         if y is not None and make_allocator(self._measuring()["allocator"]).steers:
             labels = np.unique(as_array(y, "y"), return_inverse=True)[1]
-        self.store_ = self._store(rows, fitting=True)
-        self.store_.measure(rows, rows, self._limits(), labels)
+        self._current = self._store(rows, fitting=True)
+        self._current.measure(rows, rows, self._limits(), labels)
         self.X_ = rows
         return self
 
-    def _new_points(self, X: Any) -> FloatArray:
+    def _fitted(self, X: Any) -> tuple[FloatArray, Store]:
+        """Return new points, and where they are or will be known."""
         check_is_fitted(self)
-        rows: FloatArray = validate_data(self, X, reset=False, dtype=np.float64)
-        return rows
+        assert self._current is not None, "a fit has one"
+        return validate_data(self, X, reset=False, dtype=np.float64), self._current
 
     @property
     def session_(self) -> Training | None:
         """The session of the first fit; None before."""
-        store = self._present()
-        return None if store is None else store.session
+        return None if self._current is None else self._current.session
 
     @property
     def shots_used_(self) -> int:
         """All shots so far, those of copies among them, as far as this process knows."""
-        store = self._present()
-        return 0 if store is None else store.shots_used
-
-    def _present(self) -> Store | None:
-        found: Store | None = vars(self).get("store_")
-        return self._matching() if found is None else found
+        return 0 if self._current is None else self._current.shots_used
 
     def _matching(self, rows: FloatArray | None = None) -> Store | None:
         """Return what was measured with these parameters, by this object or one it shares with."""
@@ -115,7 +112,7 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return None
 
     def _sharing(self) -> Shared:
-        shared: Shared = vars(self).setdefault("_shared", Shared())
+        shared: Shared = self.__dict__.setdefault("_shared", Shared())
         return shared
 
     def _store(self, rows: FloatArray, fitting: bool = False) -> Store:
@@ -124,7 +121,7 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         A fit with new points alone begins anew, with a budget of its own.
         """
         shared = self._sharing()
-        with shared.lock:
+        with shared.alone():
             store = self._matching(rows if fitting else None)
             if store is None:
                 store = self._new_store(rows)
@@ -154,8 +151,13 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
             design, reason = choice.design, choice.reason
         allocator.over(design.unit)  # refused here if it is not for this design
-        settings = Settings(budget, allocator, seed, design, reason)  # type: ignore[arg-type]
+        settings = Settings(budget, allocator, seed, design, reason)
         return Store(factory, given["feature_map"], settings, directory)
+
+    def __getstate__(self) -> Any:
+        """Return what to copy or pickle: a copy shares what was measured, and the budget."""
+        self._sharing()
+        return super().__getstate__()
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that shares what was measured: folds measure nothing twice."""
@@ -186,8 +188,8 @@ class QuantumKernel(ClassNamePrefixFeaturesOutMixin, Measured):  # type: ignore[
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import SVR
     >>> X = np.linspace(0.5, 2.5, 24).reshape(-1, 1)
-    >>> model = make_pipeline(QuantumKernel(budget=24_000), SVR(kernel="precomputed"))
-    >>> bool(model.fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9)
+    >>> model = make_pipeline(QuantumKernel(budget=24_000), SVR(kernel="precomputed", C=10))
+    >>> bool(model.fit(X, np.cos(2 * X[:, 0])).score(X, np.cos(2 * X[:, 0])) > 0.9)
     True
     >>> model[0].shots_used_
     24000
@@ -244,8 +246,8 @@ design : str or Design, default="auto"
 
         Shot noise may make that of the training points indefinite; that of fitted states never is.
         """
-        rows = self._new_points(X)
-        return self.store_.matrix(rows, self.X_, self._limits())
+        rows, store = self._fitted(X)
+        return store.matrix(rows, self.X_, self._limits())
 
     @property
     def _n_features_out(self) -> int:
@@ -260,8 +262,9 @@ design : str or Design, default="auto"
         if any(shape[:1] == (0,) for shape in shapes):  # nothing to measure
             return np.zeros([shape[0] for shape in shapes])
         rows, cols = as_rows_and_columns(X, columns)
-        store = vars(self).get("store_") or self._store(rows)
-        return store.matrix(rows, cols, self._limits())  # type: ignore[no-any-return]
+        if self._current is None:
+            self._current = self._store(rows)
+        return self._current.matrix(rows, cols, self._limits())
 
     def __call__(self, x1: ArrayLike, x2: ArrayLike) -> float:
         """Return the kernel of two points, each one row of numbers."""
@@ -356,7 +359,7 @@ shrink : bool, default=False
     def fit(self, X: Any, y: Any = None) -> Self:
         """Measure the points of X, or those that are not known yet; ``y`` is not looked at."""
         super().fit(X)
-        states = self._states(self.X_)
+        states = _states(*self._fitted(X)[::-1])
         self.shrinkage_ = np.ones(states.expectations.shape[1])
         if self.shrink:
             spread = np.maximum(np.var(states.expectations, axis=0), 1e-300)
@@ -366,13 +369,9 @@ shrink : bool, default=False
 
     def transform(self, X: Any) -> FloatArray:
         """Return the features of points, measured where they are not known."""
-        rows = self._new_points(X)
-        self.store_.measure(rows, rows, self._limits())
-        return np.asarray(self._states(rows).expectations * self.shrinkage_)
-
-    def _states(self, rows: FloatArray) -> ReducedStates:
-        assert isinstance(self.store_.known, KnownPoints)
-        return self.store_.known.reduced(rows)
+        rows, store = self._fitted(X)
+        store.measure(rows, rows, self._limits())
+        return np.asarray(_states(store, rows).expectations * self.shrinkage_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the operators, such as "X0" or "Z3Z4"; the names of X do not matter."""
@@ -382,8 +381,15 @@ shrink : bool, default=False
         return np.asarray(operator_names(n_qubits, OPERATORS[self.operators]), dtype=object)
 
 
+def _states(store: Store, rows: FloatArray) -> ReducedStates:
+    assert isinstance(store.known, KnownPoints), "features are measured by points"
+    return store.known.reduced(rows)
+
+
 def _same(one: Any, other: Any) -> bool:
     """Return whether two parameters are the same; what cannot be compared is not."""
+    if isinstance(one, BackendFactory) and isinstance(other, BackendFactory):
+        one, other = vars(one), vars(other)  # one of them may have been pickled
     try:
         return one is other or bool(type(one) is type(other) and one == other)
     except ValueError:  # arrays
