@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aqka import MatrixBackend, Problem, acquire
-from aqka.allocators.predictive import Predictive
+from aqka.allocators.aqka import Predictive
 from aqka.core import PairTable
 from aqka.demo.tasks import planted_sparse
 from aqka.maths.sensitivity import prediction_sensitivity

@@ -14,12 +14,12 @@ from aqka import (
     Training,
     acquire,
 )
-from aqka.allocators import make_allocator
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_LEARNER
+from aqka.allocators import DEFAULT_ALLOCATOR, make_allocator
+from aqka.core.problem import DEFAULT_C
 from aqka.designs import Pairs, Points
 from aqka.estimators import QuantumKernel
 from aqka.insight import with_total_interval
-from aqka.learners import make_learner
+from aqka.learners import DEFAULT_LEARNER, make_learner
 
 ENTRANCES = (
     acquire,

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from aqka import InputError, Problem
-from aqka.core.problem import as_targets
-from aqka.core.target_scale import TargetScale
+from aqka.core.problem import TargetScale, as_targets
 
 
 @pytest.mark.parametrize("y", [[1, -1, 1], ["a", "b", "c"] * 2, [0.5, 2.0, -1.0]])

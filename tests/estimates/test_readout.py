@@ -105,7 +105,7 @@ def test_the_kernel_is_the_one_before_the_readout():
 
 def test_readout_errors_that_are_explained_leave_the_states_pure():
     confusion, settings = unlike_errors(3), choose_settings(3, seed=0)
-    table = misread(zz_states(points(60, 3)), settings, 1080, 0, confusion)
+    table = misread(zz_states(points(30, 3)), settings, 1080, 0, confusion)
     fitted, tests = choose_rank(table, np.random.default_rng(0), confusion=confusion)
     assert tests[0].p_value > 0.01
     assert fitted.rank == 1

@@ -162,7 +162,7 @@ def test_the_bootstrap_agrees_with_the_fisher_information():
     fitted = fit_states(table)
     fisher = pure_kernel_errors(table, fitted, np.random.default_rng(0))
     drawn = bootstrap_kernel_errors(
-        table, fitted, np.random.default_rng(1), FittedStates.kernel, replicates=100
+        table, fitted, np.random.default_rng(1), FittedStates.kernel, replicates=50
     )
     upper = np.triu_indices(15, k=1)
     ratio = drawn.variance[upper] / fisher.variance[upper]
@@ -191,7 +191,7 @@ def test_the_deviance_test_keeps_its_level_and_sees_noise():
     settings = choose_settings(3, seed=0)
     values = []
     for seed in range(6):
-        table = measured(zz_states(points(40, 3, seed)), settings, 270, seed=seed)
+        table = measured(zz_states(points(25, 3, seed)), settings, 270, seed=seed)
         fitted = fit_states(table)
         values.append(deviance_test(table, fitted, 2, np.random.default_rng(seed)).p_value)
     assert np.sum(np.array(values) < 0.05) <= 2  # a chance of 0.002 to see more

@@ -4,7 +4,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from aqka import QuantumSVC
-from aqka.core.defaults import DEFAULT_C
+from aqka.core.problem import DEFAULT_C
 
 
 @pytest.mark.parametrize(

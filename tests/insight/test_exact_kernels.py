@@ -7,9 +7,9 @@ from scipy.linalg import sqrtm
 from aqka.errors import InputError
 from aqka.estimates.projected import exact_reduced_states
 from aqka.insight.exact_kernels import (
-    KernelPair,
     concentration,
     effective_rank,
+    geometric_differences,
     map_states,
     nearest_plain_kernel,
     projected_kernels,
@@ -119,12 +119,13 @@ def test_the_geometric_difference_is_the_formula():
     inside = root_q @ root_c @ shrunk @ shrunk @ root_c @ root_q
     expected = np.sqrt(np.linalg.norm(inside, 2))
     for scale in (1.0, 7.0):  # both are scaled to the trace N
-        pair = KernelPair.of(scale * plain, 3 * quantum)
-        assert pair.difference(ridge=0.05) == pytest.approx(expected)
         left = 0.05 * np.sqrt(np.linalg.norm(root_q @ shrunk @ shrunk @ root_q, 2))
-        assert pair.training_error(ridge=0.05) == pytest.approx(left)
+        found = geometric_differences(scale * plain, 3 * quantum, ridge=0.05)
+        assert found == pytest.approx((expected, left))
     exact = np.sqrt(np.linalg.norm(root_q @ np.linalg.inv(plain) @ root_q, 2))
-    assert pair.difference(ridge=0.0) == pytest.approx(exact, rel=1e-6)
+    found = geometric_differences(plain, quantum, ridge=0.0)
+    assert found == pytest.approx((exact, 0.0), rel=1e-6)
+    assert geometric_differences(np.eye(4), np.ones((4, 4)), ridge=0.0)[0] == pytest.approx(2)
 
 
 def test_a_plain_kernel_is_near_itself_and_far_from_one_it_cannot_see():

@@ -13,7 +13,7 @@ from aqka.insight.scan import Candidate, Spending, forecast, measure_evenly, sca
 
 @pytest.fixture
 def few_trees(monkeypatch):
-    monkeypatch.setattr("aqka.insight.baselines.TREES", {"n_estimators": [20]})
+    monkeypatch.setattr("aqka.insight.baselines.TREES", {"n_estimators": [5]})
 
 
 def own_only(X):
@@ -67,7 +67,8 @@ def test_what_the_circuit_does_not_see_a_plain_model_does_better(few_trees):
     columns = rng.normal(size=(120, 3))
     y = np.where(columns[:, 2] + 0.5 * columns[:, 0] > 0, "up", "down")
     X = np.pi / 2 + columns[:, :2] / 2  # the third column is left out
-    found = preflight(X, y, columns=columns)
+    tried = [*own_only(X), Candidate({"range": "narrow"}, X / 4, "z")]
+    found = preflight(X, y, columns=columns, candidates=tried)
     assert found.recommendation.decision == "don't"
     assert (
         "without a shot, clearly more than this kernel even if exact"

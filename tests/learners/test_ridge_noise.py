@@ -103,9 +103,9 @@ def test_the_first_column_as_good_as_the_best_wins():
 @pytest.mark.parametrize("shots", [1, 10])
 @pytest.mark.parametrize("make", [breast_cancer, planted_sparse])
 def test_it_follows_the_exact_predictor_at_least_as_well_as_other_ridges(make, shots):
-    """Mean correlation over 6 seeds, uniform shots."""
+    """Mean correlation over 12 seeds, uniform shots; of one seed it differs by 0.012."""
     found = {"ridge-noise": [], "ridge": [], "ridge-loo": [], "ridge-kfold": []}
-    for seed in range(6):
+    for seed in range(12):
         task = make(80, 60, seed=seed)
         exact = make_learner("ridge-kfold").fit(KernelEstimate(task.kernel), Problem(task.y))
         session = bought(task.kernel, task.y, shots, seed, ridge=task.ridge)

@@ -8,7 +8,7 @@ import pytest
 
 from aqka import InputError
 from aqka.cli import app as cli
-from aqka.core.defaults import DEFAULT_LEARNER
+from aqka.learners import DEFAULT_LEARNER
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from aqka.study.new_study import example

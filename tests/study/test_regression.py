@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from aqka import InputError
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.backends.statevector import fidelities
-from aqka.core.target_scale import TargetScale
+from aqka.core.problem import TargetScale
 from aqka.insight.exact_kernels import map_states
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report

@@ -2,9 +2,16 @@
 
 from aqka._util.registry import make, names
 from aqka.allocators._base import Allocation, Allocator, TargetFill
-from aqka.core.defaults import DEFAULT_ALLOCATOR
 
-__all__ = ["Allocation", "Allocator", "TargetFill", "allocator_names", "make_allocator"]
+DEFAULT_ALLOCATOR = "uniform"
+__all__ = [
+    "DEFAULT_ALLOCATOR",
+    "Allocation",
+    "Allocator",
+    "TargetFill",
+    "allocator_names",
+    "make_allocator",
+]
 
 
 def allocator_names() -> list[str]:

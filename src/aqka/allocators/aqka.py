@@ -1,4 +1,4 @@
-"""AQKA: shots ∝ |g| sqrt(K(1-K)), by estimated or true sensitivities, filled or drawn."""
+"""AQKA and its like: shots where the noise of a pair moves the loss or the predictions."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,11 +7,22 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.allocators._base import Allocator, SampledScore, TargetFill
-from aqka.allocators._points import AqkaPoints
+from aqka.allocators._points import AqkaPoints, PredictivePoints
+from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.pairs import PairTable
+from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
-from aqka.maths.sensitivity import combine_outputs, krr_gradient
-from aqka.maths.spectrum import Spectrum
+from aqka.learners.ridge_noise import ridge_above_noise
+from aqka.maths.sensitivity import (
+    SvmSolution,
+    combine_outputs,
+    krr_gradient,
+    prediction_sensitivity,
+    soft_support,
+    solve_dual,
+    svm_gradient,
+)
+from aqka.maths.spectrum import Spectrum, project_psd
 
 
 def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
@@ -89,3 +100,68 @@ class MultinomialOracle(SampledScore, AqkaOracle):
     """Sampling from p ∝ |g| sqrt(K(1-K)) of the true kernel (Appendix C.5)."""
 
     ledger_name: ClassVar[str] = "multinomial-oracle"
+
+
+@dataclass(frozen=True)
+class AqkaSvm(TargetFill):
+    """s* ∝ |η_i η_j| sqrt(K̂(1-K̂)), from the envelope theorem (Prop. 4, Eq. 49)."""
+
+    ledger_name: ClassVar[str] = "aqka-svm"
+
+    def check(self, problem: Problem) -> None:
+        """Require classes."""
+        _ = problem.signs
+
+    def weights(self, solution: SvmSolution) -> FloatArray:
+        """Return the support weight of each point: its dual coefficient."""
+        return solution.dual
+
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return the product of the support weights of a pair's two points."""
+        kernel = project_psd(problem.reading.kernel(table))
+        machines = (solve_dual(kernel, signs, problem.C) for signs in problem.signs.T)
+        weights = (self.weights(machine) for machine in machines)
+        return table.condense(combine_outputs(svm_gradient(w, np.ones_like(w)) for w in weights))
+
+
+@dataclass(frozen=True)
+class AqkaSvmSoft(AqkaSvm):
+    """The dual coefficients replaced by softmax(η / τ), τ = 1/γ (Appendix A.6, remedy (i))."""
+
+    ledger_name: ClassVar[str] = "aqka-svm-soft"
+
+    def weights(self, solution: SvmSolution) -> FloatArray:
+        """Return the soft support, flatter the thinner the margin."""
+        return soft_support(solution.dual, solution.margin)
+
+
+@dataclass(frozen=True)
+class Predictive(TargetFill):
+    """Half of the shots ∝ sqrt(G k(1-k)), the variance of the predictions; half uniform.
+
+    The coefficients and the ridge are those of the ``ridge-noise`` learner: at the paper's tiny
+    ridge the sensitivities follow noise that the learner will filter out.
+    """
+
+    ledger_name: ClassVar[str] = "predictive"
+    units: ClassVar[tuple[str, ...]] = ("pair", "point")
+
+    floor: float = 0.0  # the uniform half is the floor
+    schedule: ClassVar[Schedule] = EVEN_START
+
+    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return how far each pair moves the predictions."""
+        spectrum = Spectrum.of(problem.reading.kernel(table))
+        variance = float(np.mean(KernelPrior.of(table).variances(table)))
+        ridge = ridge_above_noise(spectrum, problem, variance)
+        alpha = spectrum.solve(problem.outputs, ridge)
+        return table.condense(prediction_sensitivity(spectrum, alpha, ridge))
+
+    def score(self, table: PairTable, problem: Problem) -> FloatArray:
+        """Return half of the predictions' shares, and half of equal ones."""
+        score = super().score(table, problem)
+        return score / score.mean() + 1 if score.any() else score
+
+    def over(self, unit: str) -> Allocator:
+        """Return it, or its like over points."""
+        return PredictivePoints() if unit == "point" else self

@@ -1,6 +1,7 @@
 """The exact fidelity kernel of a feature map, by simulating every point's state once."""
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,28 +57,33 @@ def fidelities(rows: ComplexArray, columns: ComplexArray | None = None) -> Float
     return kernel
 
 
-def zz_states(
-    X: FloatArray, repetitions: int = 2
-) -> np.ndarray[tuple[int, int], np.dtype[np.complex128]]:
-    """Return the states of the ZZ map with linear entanglement, one row per point.
+def phase_states(X: FloatArray, repetitions: int, apart: int) -> ComplexArray:
+    """Return the states of a Z or ZZ map, one row per point (Havlíček et al. 2019).
 
     Each repetition is a Hadamard on every qubit, then phases 2x_i on each qubit and
-    2(π - x_i)(π - x_j) on the parity of neighbours (Havlíček et al. 2019). All phases are diagonal,
-    so a repetition is one matrix product and one exponential for all points together.
+    2(π - x_i)(π - x_j) on the parity of two that are at most so far ``apart``.
     """
     n_qubits = X.shape[1]
     bits = (np.arange(2**n_qubits)[:, None] >> np.arange(n_qubits)) & 1
-    parity = bits[:, :-1] ^ bits[:, 1:]
-    single, double = 2 * X, 2 * (np.pi - X[:, :-1]) * (np.pi - X[:, 1:])
-    phases = np.exp(1j * (single @ bits.T + double @ parity.T))
-    # H ⊗ … ⊗ H has entries ±2^{-n/2}, the sign being the parity of the common bits.
-    common = np.bitwise_count(np.arange(2**n_qubits)[:, None] & np.arange(2**n_qubits))
-    hadamard = np.where(common % 2, -1.0, 1.0) / 2 ** (n_qubits / 2)
-    states = np.zeros((len(X), 2**n_qubits), dtype=np.complex128)
-    states[:, 0] = 1.0
-    for _ in range(repetitions):
-        states = (states @ hadamard) * phases
+    exponent = 2 * X @ bits.T
+    for j, k in combinations(range(n_qubits), 2):
+        if k - j <= apart:
+            phase = 2 * (np.pi - X[:, j]) * (np.pi - X[:, k])
+            exponent += np.outer(phase, bits[:, j] ^ bits[:, k])
+    phases = np.exp(1j * exponent) / 2 ** (n_qubits / 2)
+    states: ComplexArray = phases  # the first Hadamards spread |0…0⟩ evenly
+    for _ in range(repetitions - 1):
+        for qubit in range(n_qubits):
+            halves = states.reshape(len(states), -1, 2, 2**qubit)
+            zero, one = halves[:, :, 0], halves[:, :, 1]
+            states = np.stack([zero + one, zero - one], axis=2).reshape(len(states), -1)
+        states = states * phases
     return states
+
+
+def zz_states(X: FloatArray, repetitions: int = 2) -> ComplexArray:
+    """Return the states of the ZZ map with linear entanglement, one row per point."""
+    return phase_states(X, repetitions, apart=1)
 
 
 def zz_kernel(X: FloatArray, columns: FloatArray | None = None) -> FloatArray:

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import MAX_PAIRS, BoolArray, FloatArray, IntArray, as_count
 from aqka._util.shown import Shown
-from aqka.core.plans import ShotPlan, checked_hits
+from aqka.core.plans import ShotPlan
 from aqka.core.prior import KernelPrior
 from aqka.errors import InputError
 
@@ -59,7 +59,7 @@ class BlockTable(Shown):
 
     def add(self, plan: ShotPlan, hits: ArrayLike) -> None:
         """Count the hits of an executed plan; on bad input the table is unchanged."""
-        counts = checked_hits(plan, hits)
+        counts = plan.checked(hits)
         for name, points, size in zip(
             ("rows", "cols"), (plan.rows, plan.cols), self.shots.shape, strict=True
         ):

@@ -1,17 +1,21 @@
 """The calibration of the readout: known states to measure, and what was read of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from aqka._util.arrays import IntArray, as_count
+from aqka.core.extent import Extent
 from aqka.core.outcome_plans import OutcomePlan, check_outcomes
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 
 N_REFERENCES = 2
+NO_SETTING = -1
+"""Stands for the setting of reference states, which are measured as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,7 @@ class CalibrationPlan(OutcomePlan):
     shots: IntArray
     qubits: int
     ROWS: ClassVar[tuple[str, ...]] = ("references",)
+    calibrates: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the columns, and that they name reference states that there are."""
@@ -59,6 +64,28 @@ class CalibrationPlan(OutcomePlan):
     def describe_row(self, row: int) -> str:
         """Return what a row measures, in words."""
         return f"the reference state of all qubits in {self.references[row]}"
+
+    @property
+    def _measured(self) -> tuple[IntArray, IntArray]:
+        return self.references, np.full(len(self), NO_SETTING)
+
+    def check_within(self, extent: Extent) -> None:
+        """Refuse a plan that its run has no calibration for."""
+        if extent.pauli is None or extent.calibration is None:
+            raise InputError("it plans a calibration, but the run has none")
+        if self.qubits != extent.pauli[1]:
+            raise InputError(
+                f"it calibrates {self.qubits} qubits, but the run has {extent.pauli[1]}"
+            )
+        if self.total > extent.calibration:
+            raise InputError(
+                f"it calibrates with {self.total} shots, but the run has {extent.calibration}"
+            )
+
+    @classmethod
+    def from_ledger(cls, facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> Self:
+        """Return the plan of a ledger's facts and columns."""
+        return cls(columns["references"], columns["shots"], facts["qubits"])
 
     def equals(self, other: object) -> bool:
         """Return whether both ask for the same shots of the same in the same order."""
@@ -95,6 +122,8 @@ class CalibrationTable:
     >>> table.shots, table.total
     (array([5, 4]), 9)
     """
+
+    PLAN = CalibrationPlan
 
     def __init__(self, n_qubits: int) -> None:
         self.n_qubits = as_count(n_qubits, "n_qubits")

@@ -1,12 +1,17 @@
 """Plans whose rows read all qubits, and are answered by how often each bitstring was seen."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from aqka._util.arrays import IntArray
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Plan
 from aqka.errors import InputError
+
+COLUMNS = ("rows", "outcomes", "counts")
 
 
 class OutcomePlan(Plan):
@@ -28,7 +33,7 @@ class OutcomePlan(Plan):
                 "the answer to a plan of points must be OutcomeCounts(rows, outcomes, counts), "
                 f"got {type(answer).__name__}."
             )
-        # Made anew, since who answers may have a class of their own, or change it later.
+        # Made anew: a backend may answer with a class of its own, or change the answer later.
         answer = OutcomeCounts(answer.rows, answer.outcomes, answer.counts)
         check_outcomes(self, answer)
         return answer
@@ -37,6 +42,28 @@ class OutcomePlan(Plan):
         """Return no outcomes."""
         none = np.zeros(0, dtype=np.int64)
         return OutcomeCounts(none, none, none)
+
+    @property
+    @abstractmethod
+    def _measured(self) -> tuple[IntArray, IntArray]:
+        """The point, or what stands for it, and the setting of each row."""
+
+    def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
+        """Return the facts and columns that a ledger keeps."""
+        return {"qubits": self.n_qubits}, super().to_ledger()[1]
+
+    def answer_to_ledger(self, answer: OutcomeCounts) -> dict[str, IntArray]:
+        """Return the columns of the outcomes."""
+        return {name: getattr(answer, name) for name in COLUMNS}
+
+    def answer_from_ledger(self, columns: Mapping[str, IntArray]) -> OutcomeCounts:
+        """Return a ledger's outcomes, checked."""
+        return self.checked(OutcomeCounts(*(columns[name] for name in COLUMNS)))
+
+    def counted(self, answer: OutcomeCounts) -> tuple[IntArray, ...]:
+        """Return point, setting, outcome and count of all that was seen."""
+        points, settings = self._measured
+        return points[answer.rows], settings[answer.rows], answer.outcomes, answer.counts
 
 
 def check_outcomes(plan: OutcomePlan, answer: OutcomeCounts) -> None:

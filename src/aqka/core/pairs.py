@@ -1,17 +1,17 @@
 """PairTable: shots and hits per pair, which is all that is known about a measured kernel."""
 
 from functools import lru_cache
-from typing import Literal, Self, TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import MAX_POINTS, BoolArray, FloatArray, IntArray, as_count, as_counts
-from aqka.core.plans import ShotPlan, checked_hits
+from aqka.core.extent import Diagonal
+from aqka.core.plans import ShotPlan
 from aqka.core.tables import UnitTable
 from aqka.errors import InputError
 
-Diagonal = Literal["known", "measured"]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -46,6 +46,8 @@ class PairTable(UnitTable):
     >>> table.unseen
     array([False,  True, False])
     """
+
+    PLAN = ShotPlan
 
     def __init__(self, n_points: int, diagonal: Diagonal = "known") -> None:
         self.n_points = as_count(n_points, "n_points", minimum=2)
@@ -123,7 +125,7 @@ class PairTable(UnitTable):
 
     def add(self, plan: ShotPlan, hits: ArrayLike) -> None:
         """Count the hits of an executed plan; on bad input the table is unchanged."""
-        counts = checked_hits(plan, hits)
+        counts = plan.checked(hits)
         index = self.index(plan.rows, plan.cols)
         # np.add.at sums a pair that stands several times in one plan.
         np.add.at(self.shots, index, plan.shots)

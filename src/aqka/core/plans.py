@@ -1,6 +1,7 @@
 """What is asked of a backend: what to measure, and how many shots each."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import MAX_COUNT, IntArray, as_column, as_counts
+from aqka.core.extent import Extent, check_below
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
 
@@ -22,6 +24,8 @@ class Plan(ABC):
     landmarks: "Landmarks | None" = None
     ROWS: ClassVar[tuple[str, ...]]
     """Columns that say what a row measures."""
+    calibrates: ClassVar[bool] = False
+    """Whether it measures the device's readout, not the user's points."""
 
     def __post_init__(self) -> None:
         """Turn the columns into int64 arrays of one length."""
@@ -80,6 +84,31 @@ class Plan(ABC):
     def no_answer(self) -> Any:
         """Return the answer of a plan of which nothing was run."""
 
+    @abstractmethod
+    def check_within(self, extent: Extent) -> None:
+        """Refuse a plan that names what its run does not have."""
+
+    def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
+        """Return the facts and columns that a ledger keeps; ``from_ledger`` reads them back."""
+        return {}, {name: getattr(self, name) for name in (*self.ROWS, "shots")}
+
+    @classmethod
+    @abstractmethod
+    def from_ledger(cls, facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> Self:
+        """Return the plan of a ledger's facts and columns; a KeyError names what is missing."""
+
+    @abstractmethod
+    def answer_to_ledger(self, answer: Any) -> dict[str, IntArray]:
+        """Return the columns of an answer; ``answer_from_ledger`` reads them back."""
+
+    @abstractmethod
+    def answer_from_ledger(self, columns: Mapping[str, IntArray]) -> Any:
+        """Return a ledger's answer, checked; a KeyError names what is missing."""
+
+    @abstractmethod
+    def counted(self, answer: Any) -> tuple[IntArray, ...]:
+        """Return what was seen as the columns of a long table: what was measured, and counts."""
+
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
@@ -126,27 +155,67 @@ class ShotPlan(Plan):
 
     def checked(self, answer: object) -> IntArray:
         """Return the hits that came back, or say what of them does not fit."""
-        return checked_hits(self, answer)
+        counts = as_counts(answer, "hits")  # type: ignore[arg-type]
+        if len(counts) != len(self):
+            raise InputError(
+                f"hits must have one entry per pair of the plan: expected {len(self)}, "
+                f"got {len(counts)}."
+            )
+        wrong = np.flatnonzero((counts < 0) | (counts > self.shots))
+        if wrong.size:
+            k = int(wrong[0])
+            raise InputError(
+                f"hits must lie between 0 and the shots of their pair: pair "
+                f"({self.rows[k]}, {self.cols[k]}) had {self.shots[k]} shots, got {counts[k]} "
+                f"hits ({wrong.size} such entries)."
+            )
+        return counts
 
     def no_answer(self) -> IntArray:
         """Return no hits."""
         return np.zeros_like(self.shots)
 
+    def check_within(self, extent: Extent) -> None:
+        """Refuse a plan that names what its run does not have."""
+        if extent.pauli is not None:
+            raise InputError("it plans pairs, but the run measures points")
+        named = [self.rows, self.cols] + ([self.landmarks.points] if self.landmarks else [])
+        check_below(np.concatenate(named), extent.points, "point")
+        if extent.block is not None:
+            check_below(self.rows, extent.block[0], "row")
+            check_below(self.cols, extent.block[1], "column")
+        if self.landmarks is not None:
+            points = self.landmarks.points
+            if not points.size or points.min() < 0 or np.unique(points).size != points.size:
+                raise InputError("its landmarks are none, negative or repeated")
+        if extent.diagonal == "known" and np.any(self.rows == self.cols):
+            raise InputError("it measures the diagonal, which is known")
 
-def checked_hits(plan: ShotPlan, hits: object) -> IntArray:
-    """Return ``hits`` as counts that fit ``plan``, or say what does not fit."""
-    counts = as_counts(hits, "hits")  # type: ignore[arg-type]
-    if len(counts) != len(plan):
-        raise InputError(
-            f"hits must have one entry per pair of the plan: expected {len(plan)}, "
-            f"got {len(counts)}."
-        )
-    wrong = np.flatnonzero((counts < 0) | (counts > plan.shots))
-    if wrong.size:
-        k = int(wrong[0])
-        raise InputError(
-            f"hits must lie between 0 and the shots of their pair: pair "
-            f"({plan.rows[k]}, {plan.cols[k]}) had {plan.shots[k]} shots, got {counts[k]} hits "
-            f"({wrong.size} such entries)."
-        )
-    return counts
+    def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
+        """Return the facts and columns that a ledger keeps, those of the landmarks among them."""
+        facts, columns = super().to_ledger()
+        if self.landmarks is not None:
+            facts["keep_block"] = self.landmarks.keep_block
+            columns["landmarks"] = self.landmarks.points
+        return facts, columns
+
+    @classmethod
+    def from_ledger(cls, facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> Self:
+        """Return the plan of a ledger's facts and columns."""
+        landmarks = None
+        if "landmarks" in columns:
+            landmarks = Landmarks(columns["landmarks"], bool(facts["keep_block"]))
+        return cls(columns["rows"], columns["cols"], columns["shots"], landmarks)
+
+    def answer_to_ledger(self, answer: IntArray) -> dict[str, IntArray]:
+        """Return the column of the hits."""
+        return {"hits": answer}
+
+    def answer_from_ledger(self, columns: Mapping[str, IntArray]) -> IntArray:
+        """Return a ledger's hits, checked."""
+        return self.checked(columns["hits"])
+
+    def counted(self, answer: IntArray) -> tuple[IntArray, ...]:
+        """Return row, column, shots and hits of the pairs that got shots."""
+        ran = self.shots > 0
+        return self.rows[ran], self.cols[ran], self.shots[ran], answer[ran]

@@ -1,12 +1,14 @@
 """Points to measure: which, in which Pauli settings, with how many shots."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
+from aqka.core.extent import Extent, check_below
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
@@ -64,6 +66,33 @@ class PointPlan(OutcomePlan):
     def describe_row(self, row: int) -> str:
         """Return what a row measures, in words."""
         return f"point {self.points[row]} in setting {self.settings[row]}"
+
+    @property
+    def _measured(self) -> tuple[IntArray, IntArray]:
+        return self.points, self.settings
+
+    def check_within(self, extent: Extent) -> None:
+        """Refuse a plan that names what its run does not have."""
+        if self.letters.shape != extent.pauli:
+            raise InputError(
+                f"its settings have shape {self.letters.shape}, but the run has {extent.pauli}"
+            )
+        for size in (extent.points, extent.new_points):
+            check_below(self.points, size, "point")
+
+    def to_ledger(self) -> tuple[dict[str, Any], dict[str, IntArray]]:
+        """Return the facts and columns that a ledger keeps: the settings row after row."""
+        facts, columns = super().to_ledger()
+        return facts, columns | {"letters": self.letters.reshape(-1)}
+
+    @classmethod
+    def from_ledger(cls, facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> Self:
+        """Return the plan of a ledger's facts and columns."""
+        letters, qubits = columns["letters"], facts["qubits"]
+        if not isinstance(qubits, int) or qubits < 1 or len(letters) % qubits:
+            raise InputError("its settings cannot be read: qubits must divide their letters")
+        rows = columns["points"], columns["settings"], columns["shots"]
+        return cls(*rows, letters.reshape(-1, qubits))
 
 
 def even_plan(points: ArrayLike, letters: ArrayLike, shots_per_point: ArrayLike) -> PointPlan:

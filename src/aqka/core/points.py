@@ -46,6 +46,8 @@ class PointTable(UnitTable):
     array([5, 4])
     """
 
+    PLAN = PointPlan
+
     def __init__(self, n_points: int, settings: ArrayLike) -> None:
         self.n_points = as_count(n_points, "n_points")
         self.settings = as_settings(settings)

@@ -6,7 +6,8 @@ from typing import Literal
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.core.pairs import Diagonal, PairTable
+from aqka.core.extent import Diagonal
+from aqka.core.pairs import PairTable
 from aqka.errors import InputError
 
 

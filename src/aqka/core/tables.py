@@ -1,16 +1,19 @@
 """What every table of counts has: units that shots are spent on."""
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from aqka._util.arrays import IntArray
 from aqka._util.shown import Shown
+from aqka.core.plans import Plan
 
 
 class UnitTable(Shown):
     """Counts of training points; a unit is what an allocator gives shots to, a pair or a point."""
 
     n_points: int
+    PLAN: ClassVar[type[Plan]]
+    """Plans whose answers it counts."""
 
     @property
     @abstractmethod

@@ -11,7 +11,7 @@ from aqka.core.problem import Problem
 from aqka.designs import Fidelity, KernelEstimate, Points
 from aqka.learners import labels_of, make_learner
 from aqka.planning.budget import IBM_LIST_PRICES, price
-from aqka.planning.device import HERON
+from aqka.planning.device import HERON, Usage
 from aqka.planning.split import zz_depth
 from aqka.sessions import acquire, predict
 
@@ -40,10 +40,10 @@ class Bill:
     @classmethod
     def of(cls, parts: list[int], tiles: int, depth: int) -> "Bill":
         """Return the bill of submissions of so many shots each."""
-        executions = [-(-shots // tiles) for shots in parts]
-        jobs = sum(-(-count // HERON.max_executions) for count in executions)
-        seconds = jobs * HERON.job_overhead + sum(executions) * HERON.execution_seconds(depth)
-        return cls(sum(parts), sum(executions), jobs, seconds, price(seconds, RATE))
+        usage = Usage(HERON, depth, tiles)
+        executions, jobs = sum(map(usage.executions, parts)), sum(map(usage.jobs, parts))
+        seconds = usage.job_seconds(jobs, executions)
+        return cls(sum(parts), executions, jobs, seconds, price(seconds, RATE))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The demo: two tasks, several allocators side by side, and whether adaptivity paid."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -82,56 +82,45 @@ def run_demo(seeds: int, on_run: Callable[[DemoRun], None]) -> Demo:
         name = tasks[0].name
         demo.majority[name] = float(np.mean([task.majority_accuracy for task in tasks]))
         demo.exact[name] = float(np.mean([_exact_accuracy(task) for task in tasks]))
-        for seed, task in enumerate(tasks):
-            for result, session in _spend_budgets(task, seed):
-                demo.results.append(result)
-                on_run(result)
-                wanted = ("fair", "aqka", TABLE_SHOTS_PER_PAIR, 0)
-                if (result.reading, result.allocator, result.shots_per_pair, seed) == wanted:
-                    table, problem = session.table, session.problem
-                    demo.diagnostics[name] = diagnose(table, problem)
-                    demo.true_diagnostics[name] = diagnose(table, problem, task.kernel)
+        kinds = product(enumerate(tasks), READINGS, ALLOCATORS, SHOTS_PER_PAIR)
+        for (seed, task), reading, allocator, shots in kinds:
+            session = _spend(task, reading, allocator, shots, seed)
+            table, problem, truth = session.table, session.problem, task.test_labels
+            predicted = session.fit(problem.reading.learner).predict(task.test_kernel)
+            accuracy, balanced = np.mean(predicted == truth), balanced_accuracy(truth, predicted)
+            key = (name, reading, allocator, shots, seed, table.total)
+            demo.results.append(DemoRun(*key, float(accuracy), balanced))
+            on_run(demo.results[-1])
+            if (reading, allocator, shots, seed) == ("fair", "aqka", TABLE_SHOTS_PER_PAIR, 0):
+                demo.diagnostics[name] = diagnose(table, problem)
+                demo.true_diagnostics[name] = diagnose(table, problem, task.kernel)
     for allocator in HEATMAPS:
         demo.heatmaps[allocator] = _small_planted_shots(allocator)
     return demo
 
 
-def _spend_budgets(task: Task, seed: int) -> Iterator[tuple[DemoRun, Training]]:
-    backend = MatrixBackend(task.kernel, seed=seed)
-    for reading, allocator, shots_per_pair in product(READINGS, ALLOCATORS, SHOTS_PER_PAIR):
-        session = acquire(
-            backend,
-            task.y,
-            int(shots_per_pair * _n_pairs(len(task.y))),
-            allocator,
-            ridge=task.ridge,
-            reading=reading,
-            true_kernel=task.kernel,
-            seed=seed,
-        )
-        predicted = session.fit(session.problem.reading.learner).predict(task.test_kernel)
-        accuracy = float(np.mean(predicted == task.test_labels))
-        balanced = balanced_accuracy(task.test_labels, predicted)
-        key = (task.name, reading, allocator, shots_per_pair, seed, session.table.total)
-        yield DemoRun(*key, accuracy, balanced), session
+def _spend(
+    task: Task, reading: str, allocator: str, shots_per_pair: float, seed: int = 0
+) -> Training:
+    n_points = len(task.y)
+    return acquire(
+        MatrixBackend(task.kernel, seed=seed),
+        task.y,
+        int(shots_per_pair * (n_points * (n_points + 1) // 2)),  # with the diagonal
+        allocator,
+        ridge=task.ridge,
+        reading=reading,
+        true_kernel=task.kernel,
+        seed=seed,
+    )
 
 
 def _small_planted_shots(allocator: str) -> FloatArray:
     """Return the shots of the paper's heat map (its Fig. 4: 30 points, 4 anchors, 10 a pair)."""
     task = planted_sparse(n_train=30, n_anchors=HEATMAP_ANCHORS)
-    session = acquire(
-        MatrixBackend(task.kernel),
-        task.y,
-        10 * _n_pairs(len(task.y)),
-        allocator,
-        ridge=task.ridge,
-        reading="paper",
-        true_kernel=task.kernel,
-    )
-    others = np.setdiff1d(np.arange(30), task.anchors)
-    order = np.concatenate([task.anchors, others])
-    shots: FloatArray = session.table.square(session.table.shots.astype(np.float64))
-    return np.asarray(shots[np.ix_(order, order)])
+    table = _spend(task, "paper", allocator, 10).table
+    order = np.concatenate([task.anchors, np.setdiff1d(np.arange(30), task.anchors)])
+    return np.asarray(table.square(table.shots.astype(np.float64))[np.ix_(order, order)])
 
 
 def _exact_accuracy(task: Task) -> float:
@@ -139,8 +128,3 @@ def _exact_accuracy(task: Task) -> float:
     alpha = np.linalg.solve(task.kernel + task.ridge * np.eye(len(task.y)), task.y)
     predicted = labels_of(task.test_kernel @ alpha, np.array([-1.0, 1.0]))
     return float(np.mean(predicted == task.test_labels))
-
-
-def _n_pairs(points: int) -> int:
-    """Return the number of pairs, with the diagonal."""
-    return points * (points + 1) // 2

@@ -134,12 +134,18 @@ class Design(ABC):
     unit: ClassVar[str]
     """What an allocator gives shots to: a pair or a point."""
     default_learner: ClassVar[str]
+    runs_inverse: ClassVar[bool]
+    """Whether a shot runs the feature map's inverse too, so that it must have one."""
     calibration_shots: int = 0
     """Shots of the budget for a calibration of the readout errors."""
 
     @abstractmethod
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend that cannot measure it, or has other points."""
+
+    @abstractmethod
+    def default_shots(self, n_points: int, n_qubits: int) -> int:
+        """Return the training shots where no budget is given."""
 
     @abstractmethod
     def training_table(

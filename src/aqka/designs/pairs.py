@@ -18,10 +18,9 @@ from aqka.core.reading import FAIR
 from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling
 from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
-from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.rows import RowPrior, RowReading
 from aqka.learners import Decided, Estimate, FittedHead
-from aqka.maths.spectrum import Spectrum
+from aqka.maths.spectrum import Spectrum, reconstruct
 
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
 
@@ -96,7 +95,8 @@ class KernelEstimate(Estimate):
 def row_prior(head: FittedHead) -> RowPrior:
     """Return what the rows of a head's training kernel say about any row."""
     spectrum = head.spectrum
-    return RowPrior.of(spectrum if isinstance(spectrum, Spectrum) else Spectrum.of(head.kernel))
+    usable = isinstance(spectrum, Spectrum) and spectrum.root is None
+    return RowPrior.of(spectrum if usable else Spectrum.of(head.kernel))
 
 
 class PairEstimate(KernelEstimate):
@@ -106,7 +106,10 @@ class PairEstimate(KernelEstimate):
         self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None
     ) -> None:
         self.table, self._reading, self._landmarks = table, problem.reading, landmarks
-        super().__init__(estimate_kernel(table, problem, landmarks))
+        kernel = problem.reading.kernel(table)
+        if landmarks is not None:
+            kernel = reconstruct(kernel, landmarks, problem.ridge)
+        super().__init__(kernel)
 
     @cached_property
     def _variances(self) -> FloatArray:
@@ -138,6 +141,7 @@ class Pairs(Design):
     name: ClassVar[str] = "pairs"
     unit: ClassVar[str] = "pair"
     default_learner: ClassVar[str] = "ridge-noise"
+    runs_inverse: ClassVar[bool] = True
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, or of another number of points."""
@@ -147,6 +151,10 @@ class Pairs(Design):
                 f"y labels {n_points} points, so the backend must be {n_points} by {n_points}; "
                 f"its shape is {backend.shape}."
             )
+
+    def default_shots(self, n_points: int, n_qubits: int) -> int:
+        """Return 16 a pair, where the paper sees adaptive shots lose their advantage."""
+        return 16 * n_points * (n_points - 1) // 2
 
     def training_table(
         self, problem: Problem, n_qubits: int | None, seed: int, steers: bool

@@ -60,6 +60,7 @@ class Points(Design):
     name: ClassVar[str] = "points"
     unit: ClassVar[str] = "point"
     default_learner: ClassVar[str] = "ridge-loo"
+    runs_inverse: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the kernel's name and the calibration's shots."""
@@ -77,6 +78,10 @@ class Points(Design):
         qubits_of(backend)
         if backend.shape[0] != n_points:
             raise InputError(f"y labels {n_points} points, but the backend has {backend.shape[0]}.")
+
+    def default_shots(self, n_points: int, n_qubits: int) -> int:
+        """Return 16 for each of the 2ⁿ amplitudes of a point's state, of ten qubits at most."""
+        return n_points * 16 << min(n_qubits, 10)
 
     def training_table(
         self, problem: Problem | None, n_qubits: int | None, seed: int, steers: bool

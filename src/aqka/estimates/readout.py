@@ -14,10 +14,6 @@ def confusion_matrices(answer: OutcomeCounts, n_qubits: int) -> FloatArray:
 
     Row 0 of ``answer`` has all qubits prepared in 0, row 1 all in 1. Entry (q, r, t) of the result
     is the probability to read r where qubit q is t, with a standard error of sqrt(p(1 - p)/shots).
-
-    >>> confusion_matrices(OutcomeCounts([0, 0, 1], [0, 1, 1], [90, 10, 100]), 1)[0]
-    array([[0.9, 0. ],
-           [0.1, 1. ]])
     """
     shots = np.array([answer.counts[answer.rows == row].sum() for row in (0, 1)])
     if shots.min() == 0 or np.any(answer.rows > 1):

@@ -25,17 +25,12 @@ from aqka.planning.device import make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
-from aqka.runs.export import calibration_in, point_table_of, table_of
-from aqka.runs.ledger import LEDGER_NAME
+from aqka.runs.export import calibration_in, table_in
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions import Predicting, Training
 from aqka.sessions.acquire import new_training
 
 PRECOMPUTED = "precomputed"
-SHOTS_PER_PAIR = 16
-"""Of the default budget: where the paper sees adaptive shots lose their advantage."""
-SHOTS_PER_AMPLITUDE = 16
-"""Shots a point of the default budget, for each of the 2^n amplitudes of its state."""
 
 OnRound = Callable[[Training], None]
 
@@ -54,9 +49,7 @@ def training_shots(
         return quote(n_points, budget, n_qubits=max(n_qubits or 2, 2), wish=wish).shots
     if budget is not None:
         return as_count(budget, "budget")
-    if isinstance(design, Points) and n_qubits is not None:
-        return n_points * SHOTS_PER_AMPLITUDE << min(n_qubits, 10)
-    return SHOTS_PER_PAIR * n_points * (n_points - 1) // 2
+    return design.default_shots(n_points, n_qubits or 1)
 
 
 class KernelSource(ABC):
@@ -208,7 +201,7 @@ class BoughtKernel(KernelSource):
         purchase, n_points = self.purchase, len(self.X)
         given = purchase.budget
         if given is None:
-            given = training_shots(None, n_points, None, Pairs())
+            given = Pairs().default_shots(n_points, 1)
         each = None
         if test_shots is not None:
             each = as_count(test_shots, "test_shots")
@@ -235,15 +228,10 @@ class BoughtKernel(KernelSource):
     def estimate(self, problem: Problem, on_round: OnRound | None = None) -> Estimate:
         """Spend the budget on the training points."""
         backend = self._backend(self.X, None, self.design.name)
-        shots = (
-            training_shots(None, problem.n_points, backend.n_qubits, self.design)
-            if self.quote is None
-            else self.quote.shots
-        )
         session = new_training(
             backend,
             problem,
-            shots + self.design.calibration_shots,
+            self._shots(problem.n_points, backend) + self.design.calibration_shots,
             self.purchase.allocator,
             design=self.design,
             seed=self.purchase.seed,
@@ -255,6 +243,12 @@ class BoughtKernel(KernelSource):
         explained = session.allocator.explain(session.table, problem)
         self.reason = " ".join(filter(None, [self._chosen, explained]))
         return session.estimate()
+
+    def _shots(self, n_points: int, backend: Backend) -> int:
+        """Return the shots of the training units, without those of a calibration."""
+        if self.quote is not None:
+            return self.quote.shots
+        return self.design.default_shots(n_points, backend.n_qubits or 1)
 
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
         """Return f of a simulator's exact entries or states."""
@@ -324,12 +318,8 @@ def _finished(run: Any, named: Design | None) -> tuple[Any, Design, FloatArray |
     if isinstance(run, Training):
         table, own, confusion = run.table, run.design, run.confusion
     elif isinstance(run, str | Path) and Path(run).exists():
-        path = Path(run) / LEDGER_NAME if Path(run).is_dir() else Path(run)
-        history = sound_history(path)
-        if history.extent.pauli is None:
-            table = table_of(path).table
-        else:
-            table, confusion = point_table_of(path), known_confusion(calibration_in(history))
+        history = sound_history(run)
+        table, confusion = table_in(history, run), known_confusion(calibration_in(history))
     if not isinstance(table, PairTable | PointTable):
         return None
     measured: Design = Pairs() if isinstance(table, PairTable) else Points()

@@ -8,8 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray
-from aqka.core.problem import Problem
-from aqka.core.target_scale import TargetScale
+from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Never
 from aqka.errors import InputError
 from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka.backends.factory import STATEVECTOR
-from aqka.core.defaults import DEFAULT_C
-from aqka.core.problem import Problem
+from aqka.core.problem import DEFAULT_C, Problem
 from aqka.estimators._base import QuantumClassifier
 from aqka.learners import Learner
 from aqka.learners.svm import Svm

@@ -23,11 +23,7 @@ DENSE_GINI = 0.55
 
 
 def gini(values: FloatArray) -> float:
-    """Return the Gini coefficient of non-negative values: 0 equal, towards 1 concentrated.
-
-    >>> gini(np.ones(4)), gini(np.array([0.0, 0.0, 0.0, 1.0]))
-    (0.0, 0.75)
-    """
+    """Return the Gini coefficient of non-negative values: 0 equal, towards 1 concentrated."""
     ordered = np.sort(values)
     total = ordered.sum()
     if total == 0:
@@ -37,11 +33,7 @@ def gini(values: FloatArray) -> float:
 
 
 def effective_support(values: FloatArray) -> float:
-    """Return 1 / Σ p², p = values / Σ values: how many pairs carry the mass (Appendix C.16).
-
-    >>> effective_support(np.array([1.0, 1.0, 0.0]))
-    2.0
-    """
+    """Return 1 / Σ p², p = values / Σ values: how many pairs carry the mass (Appendix C.16)."""
     if not values.any():
         return float(values.size)
     relative = values / values.max()
@@ -152,16 +144,7 @@ def diagnose_sensitivity(
 def cross_validated_accuracy(
     kernel: FloatArray, labels: NDArray[Any], learner: Learner, problem: Problem
 ) -> float | None:
-    """Return the share of held-out points that a head trained on the others gets right.
-
-    None if a fold has no second class.
-
-    >>> from aqka.learners import make_learner
-    >>> labels = np.array([0, 0, 0, 1, 1, 1])
-    >>> kernel = np.where(labels[:, None] == labels, 0.9, 0.1) + 0.1 * np.eye(6)
-    >>> cross_validated_accuracy(kernel, labels, make_learner("ridge"), Problem(labels))
-    1.0
-    """
+    """Return the share of held-out points that are right; None if a fold has no second class."""
     right = cross_validated_right(kernel, labels, learner, problem)
     return None if right is None else float(right.mean())
 

@@ -8,15 +8,15 @@ preprint, arXiv:2011.01938.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import DEFAULT_REPS, check_map_name
-from aqka.backends.statevector import StatevectorBackend
+from aqka.backends.statevector import StatevectorBackend, phase_states
 from aqka.errors import InputError
 from aqka.estimates.projected import exact_reduced_states, squared_distances
 
@@ -37,9 +37,6 @@ def map_states(
 
     ``feature_map`` is a built-in name, with so many repetitions, or whatever
     :class:`~aqka.StatevectorBackend` takes.
-
-    >>> abs(map_states(np.zeros((1, 2)), "z")).round(3)
-    array([[1., 0., 0., 0.]])
     """
     named = isinstance(feature_map, str)
     n_qubits = angles.shape[1] if named else getattr(feature_map, "num_qubits", 0)
@@ -52,29 +49,7 @@ def map_states(
     if not isinstance(feature_map, str):
         return StatevectorBackend(angles, feature_map).states()
     apart = {"z": 0, "zz": 1, "zz-full": n_qubits}[check_map_name(feature_map)]
-    couplings = [(j, k) for j, k in combinations(range(n_qubits), 2) if k - j <= apart]
-    return _phase_states(angles, couplings, repetitions)
-
-
-def _phase_states(
-    angles: FloatArray, couplings: list[tuple[int, int]], repetitions: int
-) -> ComplexArray:
-    """Return Hadamards then phases, repeated: 2x_i on a qubit, 2(π - x_i)(π - x_j) on a parity."""
-    n_qubits = angles.shape[1]
-    bits = (np.arange(2**n_qubits)[:, None] >> np.arange(n_qubits)) & 1
-    exponent = 2 * angles @ bits.T
-    for j, k in couplings:
-        phase = 2 * (np.pi - angles[:, j]) * (np.pi - angles[:, k])
-        exponent += np.outer(phase, bits[:, j] ^ bits[:, k])
-    phases = np.exp(1j * exponent)
-    states: ComplexArray = phases / 2 ** (n_qubits / 2)  # the first Hadamards spread |0…0⟩ evenly
-    for _ in range(repetitions - 1):
-        for qubit in range(n_qubits):
-            halves = states.reshape(len(states), -1, 2, 2**qubit)
-            zero, one = halves[:, :, 0], halves[:, :, 1]
-            states = np.stack([zero + one, zero - one], axis=2).reshape(len(states), -1)
-        states = states * (phases / 2 ** (n_qubits / 2))
-    return states
+    return phase_states(angles, repetitions, apart)
 
 
 def projected_kernels(states: ComplexArray) -> list[FloatArray]:
@@ -118,11 +93,7 @@ class Concentration:
 
 
 def concentration(kernel: FloatArray, shots_per_pair: float | None = None) -> Concentration:
-    """Return how concentrated a kernel is, and what so many shots a pair can resolve of it.
-
-    >>> concentration(np.eye(50), shots_per_pair=10).words
-    'The kernel is concentrated: every point is like itself alone, so little can be learned; ...
-    """
+    """Return how concentrated a kernel is, and what so many shots a pair can resolve of it."""
     entries = kernel[np.triu_indices(len(kernel), 1)]
     error = None
     if shots_per_pair is not None:
@@ -141,9 +112,6 @@ def effective_rank(kernel: FloatArray) -> float:
     """Return exp of the entropy of the eigenvalues' shares (Roy and Vetterli 2007).
 
     1 where all points look alike, N where every point looks like itself alone.
-
-    >>> round(effective_rank(np.eye(3)), 6)
-    3.0
     """
     values = np.linalg.eigvalsh(kernel)
     shares = values[values > 1e-12 * values[-1]]
@@ -170,44 +138,25 @@ class GeometricDifference:
     ridge: float | None  # λ of the difference; None where no plain kernel comes near at all
 
 
-@dataclass(frozen=True, eq=False)
-class KernelPair:
-    """A quantum kernel in the eigenbasis of a plain one, both scaled to the trace N."""
+def geometric_differences(
+    plain: FloatArray, quantum: FloatArray, ridge: float
+) -> tuple[float, float]:
+    """Return g_gen and g_tra of a quantum kernel and a plain one, both scaled to the trace N.
 
-    values: FloatArray
-    quantum: FloatArray
+    g_gen = sqrt(‖√K_Q √K_C (K_C + λI)^{-2} √K_C √K_Q‖), their Eq. F9 and with λ = 0 their Eq. 5.
+    g_tra = λ sqrt(‖√K_Q (K_C + λI)^{-2} √K_Q‖) is what stays unlearned of targets that the quantum
+    kernel fits with norm √N; a plain kernel of low rank leaves much, however small its g_gen is.
+    """
+    values, vectors = np.linalg.eigh(plain * (len(plain) / np.trace(plain)))
+    values = np.maximum(values, 0.0)
+    turned = vectors.T @ (quantum * (len(plain) / np.trace(quantum))) @ vectors
 
-    @classmethod
-    def of(cls, plain: FloatArray, quantum: FloatArray) -> "KernelPair":
-        """Decompose the plain kernel, and turn the quantum one into its basis."""
-        n_points = len(plain)
-        values, vectors = np.linalg.eigh(plain * (n_points / np.trace(plain)))
-        scaled = quantum * (n_points / np.trace(quantum))
-        return cls(np.maximum(values, 0.0), vectors.T @ scaled @ vectors)
-
-    def difference(self, ridge: float) -> float:
-        """Return g_gen = sqrt(‖√K_Q √K_C (K_C + λI)^{-2} √K_C √K_Q‖), the spectral norm.
-
-        Their Eq. F9; with λ = 0 it is their Eq. 5, g(K_C‖K_Q) = sqrt(‖√K_Q K_C^{-1} √K_Q‖).
-
-        >>> pair = KernelPair.of(np.eye(4), np.ones((4, 4)))
-        >>> round(pair.difference(ridge=0.0), 6)
-        2.0
-        """
-        return self._norm(np.sqrt(self.values) / (self.values + ridge))
-
-    def training_error(self, ridge: float) -> float:
-        """Return g_tra = λ sqrt(‖√K_Q (K_C + λI)^{-2} √K_Q‖): what stays unlearned.
-
-        For targets that the quantum kernel fits with norm √N; a plain kernel of low rank leaves
-        much, however small its g_gen is.
-        """
-        return self._norm(ridge / (self.values + ridge))
-
-    def _norm(self, weights: FloatArray) -> float:
+    def norm(weights: FloatArray) -> float:
         # ‖√Q V D² Vᵀ √Q‖ is the largest eigenvalue of D Vᵀ Q V D.
-        largest = np.linalg.eigvalsh(weights[:, None] * self.quantum * weights)[-1]
+        largest = np.linalg.eigvalsh(weights[:, None] * turned * weights)[-1]
         return math.sqrt(max(float(largest), 0.0))
+
+    return norm(np.sqrt(values) / (values + ridge)), norm(ridge / (values + ridge))
 
 
 def nearest_plain_kernel(X: FloatArray, quantum: FloatArray) -> GeometricDifference:
@@ -218,16 +167,17 @@ def nearest_plain_kernel(X: FloatArray, quantum: FloatArray) -> GeometricDiffere
     """
     spread = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    squares = np.sum(Z**2, axis=1)
-    distances = np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0.0)
+    distances = cdist(Z, Z, "sqeuclidean")
     kernels = {"linear": Z @ Z.T + 1.0}  # with a constant, as a linear model has
     for width in RBF_WIDTHS:
         kernels[f"RBF, γ = {width:g}/columns"] = np.exp(-width / X.shape[1] * distances)
     found = []
     for name, kernel in kernels.items():
-        pair = KernelPair.of(kernel, quantum)
-        enough = (r for r in reversed(RIDGES) if pair.training_error(r) <= LARGEST_TRAINING_ERROR)
-        ridge = next(enough, None)
-        value = math.inf if ridge is None else pair.difference(ridge)
+        value, ridge = math.inf, None
+        for trial in reversed(RIDGES):
+            difference, unlearned = geometric_differences(kernel, quantum, trial)
+            if unlearned <= LARGEST_TRAINING_ERROR:
+                value, ridge = difference, trial
+                break
         found.append(GeometricDifference(value, math.sqrt(len(X)), name, ridge))
     return min(found, key=lambda each: each.value)

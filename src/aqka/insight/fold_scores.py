@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
-from aqka.core.defaults import DEFAULT_C
-from aqka.core.problem import Problem
+from aqka.core.problem import DEFAULT_C, Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.learners import labels_of, make_learner

@@ -13,7 +13,6 @@ from aqka.core.plans import Landmarks
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.designs import PairEstimate
-from aqka.estimates.pairs import estimate_kernel
 from aqka.insight.diagnostics import cross_validated_right
 from aqka.learners import FittedHead, Learner
 from aqka.learners.ridge_noise import RidgeNoise
@@ -64,7 +63,8 @@ def steering(
     if repetitions == 0:
         return Steering(ratio, None, best)
     rng = np.random.default_rng(seed)
-    chances = hit_chances(table, problem, spectrum=head.spectrum)
+    kernel = kernel_without_noise(table, problem, spectrum=head.spectrum)
+    chances = np.clip(table.condense(kernel), 0.0, 1.0)
     redrawn = (redraw_counts(table, chances, rng) for _ in range(repetitions))
     others = [
         _ratios(other, RidgeNoise().fit(PairEstimate(other, problem), problem))[0]
@@ -127,7 +127,7 @@ def fewer_shots(
     """Return the accuracy that shares of the shots give, and all; nothing if folds lack a class."""
 
     def right(counts: PairTable) -> FloatArray:
-        kernel = estimate_kernel(counts, problem, landmarks)
+        kernel = PairEstimate(counts, problem, landmarks).kernel
         found = cross_validated_right(kernel, labels, learner, problem)
         # Whether folds have all classes is a matter of the labels, not of the counts.
         return np.zeros(0) if found is None else found.astype(np.float64)
@@ -177,33 +177,19 @@ def redraw_counts(table: PairTable, chances: FloatArray, rng: Generator) -> Pair
     return again
 
 
-def hit_chances(
+def kernel_without_noise(
     table: PairTable,
     problem: Problem,
     landmarks: Landmarks | None = None,
     spectrum: Spectrum | FeatureSpectrum | None = None,
 ) -> FloatArray:
-    """Return the chance of a hit per pair, by the kernel without its shot noise.
-
-    ``spectrum`` is that of the estimated kernel, where it is decomposed already.
-    """
-    kernel = kernel_without_noise(table, problem, landmarks, spectrum)
-    return np.asarray(np.clip(table.condense(kernel), 0.0, 1.0))
-
-
-def kernel_without_noise(
-    table: PairTable,
-    problem: Problem,
-    landmarks: Landmarks | None,
-    spectrum: Spectrum | FeatureSpectrum | None = None,
-) -> FloatArray:
     """Return the estimated kernel without the eigenvalues that shot noise alone can give.
 
     With the noise left in, the learner would choose its ridge as if noise were signal, which hides
-    the bias that the true noise gives it.
+    the bias that the true noise gives it. ``spectrum`` is the kernel's, where it is known.
     """
     if not isinstance(spectrum, Spectrum):
-        spectrum = Spectrum.of(estimate_kernel(table, problem, landmarks))
+        spectrum = Spectrum.of(PairEstimate(table, problem, landmarks).kernel)
     values, vectors = spectrum.measured, spectrum.vectors
     kept = values > min(noise_floor(table), values[-1] / 2)
     return np.asarray((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.random import Generator
 
 from aqka._util.arrays import BoolArray, FloatArray, as_count
-from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate, PairEstimate
 from aqka.designs.pairs import row_prior
 from aqka.errors import InputError
-from aqka.insight.hindsight import hit_chances, redraw_counts
-from aqka.learners import FittedHead, Learner, make_learner
+from aqka.insight.hindsight import kernel_without_noise, redraw_counts
+from aqka.learners import DEFAULT_LEARNER, FittedHead, Learner, make_learner
 from aqka.learners.ridge_loo import RIDGE_GRID
 from aqka.maths.metrics import normal_quantile
 from aqka.maths.spectrum import Spectrum
@@ -43,7 +42,8 @@ class HeadErrors:
     ) -> "HeadErrors":
         """Draw the session's shots anew, from a kernel like the measured one but without noise."""
         table, problem, landmarks = session.table, session.problem, session.landmarks
-        chances = hit_chances(table, problem, landmarks)
+        kernel = kernel_without_noise(table, problem, landmarks)
+        chances = np.clip(table.condense(kernel), 0.0, 1.0)
         without_noise = learner.fit(KernelEstimate(table.square(chances)), problem)
         heads = [
             learner.fit(PairEstimate(again, problem, landmarks), problem)
@@ -114,17 +114,6 @@ def with_total_interval(
         Number of redrawn trainings. 50 give the width to within about 10 %.
     seed : int, default=0
         Seed of the redrawn shots.
-
-    Examples
-    --------
-    >>> from aqka import MatrixBackend, acquire, predict
-    >>> from aqka.demo.tasks import planted_sparse
-    >>> task = planted_sparse(40, 10, 4, seed=3)
-    >>> session = acquire(MatrixBackend(task.kernel), task.y, 20_000)
-    >>> found = predict(session.fit(), MatrixBackend(task.test_kernel, rectangular=True), 10_000)
-    >>> found = with_total_interval(found, session, repetitions=20)
-    >>> bool(np.all(found.total_high - found.total_low > found.high - found.low))
-    True
     """
     chosen = make_learner(learner)
     repetitions = as_count(repetitions, "repetitions", minimum=2)

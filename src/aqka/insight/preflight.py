@@ -13,7 +13,7 @@ from aqka._util.shown import Shown
 from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
 from aqka.backends.statevector import fidelities
-from aqka.core.defaults import DEFAULT_C
+from aqka.core.problem import DEFAULT_C
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
 from aqka.insight.exact_kernels import (
@@ -177,14 +177,6 @@ def preflight(
         Seed of the folds and of the sample.
     on_step : callable, optional
         Called with a word after each of ``count_steps`` steps.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(0, 1, (40, 2))
-    >>> found = preflight(X, rng.integers(0, 2, 40))  # labels that mean nothing
-    >>> found.recommendation.decision
-    "don't"
     """
     angles = as_data(X)
     plain_X = angles if columns is None else as_data(columns, "columns")

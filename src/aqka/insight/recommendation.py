@@ -55,8 +55,7 @@ def recommend(found: Evidence) -> Recommendation:
        exact by more than 0.05: change the budget first.
     6. Otherwise buy; the sentence says whether a plain model does as well.
 
-    All differences are paired, fold by fold; see
-    ``fold_scores.standard_error`` for their errors.
+    All differences are paired, fold by fold.
     """
     learns = difference(found.own, found.guessing).clear
     if not learns and not difference(found.nested, found.guessing).clear:

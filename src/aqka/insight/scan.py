@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.allocators import Allocator
+from aqka.allocators import DEFAULT_ALLOCATOR, Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import fidelities
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_C, DEFAULT_LEARNER
-from aqka.core.target_scale import TargetScale
+from aqka.core.problem import DEFAULT_C, TargetScale
 from aqka.designs import Never
 from aqka.insight.exact_kernels import ComplexArray, FeatureMap, map_states
 from aqka.insight.fold_scores import (
@@ -24,6 +23,7 @@ from aqka.insight.fold_scores import (
     has_classes,
     score,
 )
+from aqka.learners import DEFAULT_LEARNER
 from aqka.maths.metrics import Fold
 from aqka.sessions import acquire, predict
 

@@ -3,7 +3,10 @@
 from aqka._util.registry import make, names
 from aqka.learners._base import Decided, Estimate, FittedHead, Learner, labels_of
 
+DEFAULT_LEARNER = "ridge-noise"
+"""For pairs."""
 __all__ = [
+    "DEFAULT_LEARNER",
     "Decided",
     "Estimate",
     "FittedHead",

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray
-from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.learners._base import Estimate, FittedHead, Learner, labels_of
@@ -27,7 +26,7 @@ class Balanced(Learner):
         A ridge learner, by name or as an object.
     """
 
-    learner: str | Learner = DEFAULT_LEARNER
+    learner: str | Learner = "ridge-noise"
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Fit the other learner's head, then move its border."""
@@ -65,8 +64,7 @@ def _left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:
             "learner of 'balanced' must be a ridge, such as 'ridge-noise', whose left-out "
             "predictions are known in closed form."
         )
-    residuals = [spectrum.loo_residuals(y, np.array([ridge]))[:, 0] for y in problem.outputs.T]
-    return problem.outputs - np.stack(residuals, axis=1)
+    return spectrum.left_out(problem.outputs, ridge)
 
 
 def _equal_tails(f: FloatArray, positive: BoolArray) -> float:

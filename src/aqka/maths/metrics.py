@@ -11,11 +11,7 @@ from aqka._util.arrays import IntArray
 
 
 def balanced_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the mean over the classes present of the share predicted right.
-
-    >>> balanced_accuracy([0, 0, 0, 1], [0, 0, 0, 0])
-    0.5
-    """
+    """Return the mean over the classes present of the share predicted right."""
     labels, answers = np.asarray(truth), np.asarray(predicted)
     # Only the classes in the truth count; scikit-learn's function warns of any other.
     right = [np.mean(answers[labels == label] == label) for label in np.unique(labels)]
@@ -23,11 +19,7 @@ def balanced_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def share_interval(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval for a share; unlike ± 2 SE it is sound at 0 and 1.
-
-    >>> [round(end, 3) for end in share_interval(10, 10)]
-    [0.722, 1.0]
-    """
+    """Return Wilson's interval for a share; unlike ± 2 SE it is sound at 0 and 1."""
     from scipy.stats import binomtest
 
     found = binomtest(successes, trials).proportion_ci(level, method="wilson")
@@ -90,11 +82,7 @@ def split_folds(n_points: int, folds: int = FOLDS) -> Iterator[Fold]:
 
 
 def normal_quantile(level: float) -> float:
-    """Return how many standard deviations a two-sided interval of a level reaches.
-
-    >>> round(normal_quantile(0.9), 3)
-    1.645
-    """
+    """Return how many standard deviations a two-sided interval of a level reaches."""
     from scipy.special import ndtri  # imported here: `import aqka` need not wait for it
 
     return float(ndtri((1 + level) / 2))

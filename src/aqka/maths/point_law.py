@@ -45,11 +45,7 @@ class KernelSpread:
 
 
 def state_fidelity(n_qubits: int, shots: float) -> float:
-    """Return the fidelity F of a fitted pure state with the true one, mean over states.
-
-    >>> state_fidelity(4, 512)
-    0.97153...
-    """
+    """Return the fidelity F of a fitted pure state with the true one, mean over states."""
     return float(shots / (shots + 2**n_qubits - 1))
 
 

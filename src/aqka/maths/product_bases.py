@@ -29,13 +29,7 @@ def _rotations(letters: IntArray) -> ComplexArray:
 
 
 class ProductBases:
-    """The bases of some Pauli settings: a row each, 0, 1, 2 for X, Y, Z in column q for qubit q.
-
-    >>> bases = ProductBases(np.array([[2], [0]]))
-    >>> np.abs(bases.amplitudes(np.array([[1.0 + 0j, 0.0]])).round(3)) ** 2
-    array([[[1.      , 0.      ],
-            [0.499849, 0.499849]]])
-    """
+    """The bases of some Pauli settings: a row each, 0, 1, 2 for X, Y, Z in column q for qubit q."""
 
     def __init__(self, settings: IntArray) -> None:
         self.settings = settings

@@ -12,12 +12,6 @@ def state_features(states: ComplexArray) -> FloatArray:
     """Return φ with φ_i · φ_j = Tr ρ_i ρ_j, 4^n real numbers for each point.
 
     The diagonal of ρ, then the real and the imaginary parts of its upper triangle times √2.
-
-    >>> phi = state_features(np.array([[[1, 0], [1j, 0], [0, 1]]], dtype=complex))
-    >>> phi @ phi.T
-    array([[1., 1., 0.],
-           [1., 1., 0.],
-           [0., 0., 1.]])
     """
     dimension = states.shape[2]
     rows, cols = np.triu_indices(dimension, k=1)
@@ -37,12 +31,7 @@ def state_features(states: ComplexArray) -> FloatArray:
 
 
 def observable(weights: FloatArray) -> ComplexArray:
-    """Return the Hermitian A with Tr ρA = φ(ρ) · w: the whole predictor as one matrix.
-
-    >>> observable(np.array([1.0, 0.0, 0.0, 0.0])).real
-    array([[1., 0.],
-           [0., 0.]])
-    """
+    """Return the Hermitian A with Tr ρA = φ(ρ) · w: the whole predictor as one matrix."""
     dimension = int(np.sqrt(len(weights)))
     rows, cols = np.triu_indices(dimension, k=1)
     diagonal, real, imag = np.split(weights, [dimension, dimension + len(rows)])

@@ -132,8 +132,6 @@ def _with_unit(value: float, before: str, after: str, text: str) -> Budget:
         return Money(value, currency)
     # Only money is written before its number.
     if not before and unit.lower() in ("", "shot", "shots"):
-        if value > MAX_SHOTS:
-            raise InputError(f"budget must be at most {MAX_SHOTS:.0e} shots, got {text!r}.")
         if not value.is_integer():
             raise InputError(f"budget must be a whole number of shots, got {text!r}; {_ALLOWED}.")
         return Shots(int(value))

@@ -115,11 +115,7 @@ class DeviceModel:
         return self if seconds is None else replace(self, rep_delay=float(seconds))
 
     def with_constants(self, values: Mapping[str, float]) -> "DeviceModel":
-        """Return a copy with other constants; a name that does not exist is refused.
-
-        >>> DeviceModel().with_constants({"rep_delay": 1e-4}).rep_delay
-        0.0001
-        """
+        """Return a copy with other constants; a name that does not exist is refused."""
         for name in values:
             if name not in self.sources:
                 hint = did_you_mean(name, self.sources)
@@ -208,17 +204,6 @@ def make_ceiling(
         What the depth depends on where none is given.
     execution_seconds : float, optional
         QPU time of one execution where it is known, such as a quote's.
-
-    Examples
-    --------
-    >>> from aqka import MatrixBackend, acquire
-    >>> kernel = [[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]]
-    >>> ceiling = make_ceiling("5 s")
-    >>> session = acquire(MatrixBackend(kernel), [1, 1, -1], 3000, "aqka", ceiling=ceiling)
-    Traceback (most recent call last):
-    aqka.errors.CeilingError: the ceiling is reached: the next round needs 2.211 s of QPU time, ...
-    >>> ceiling.used_shots
-    1200
     """
     budget = as_budget(limit)
     seconds = budget.seconds if isinstance(budget, QpuTime) else None

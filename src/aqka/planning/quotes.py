@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from aqka._util.arrays import as_count, as_positive
 from aqka._util.shown import Shown
 from aqka.allocators.schedule import Schedule
-from aqka.core.pairs import Diagonal
+from aqka.core.extent import Diagonal
 from aqka.errors import InputError
 from aqka.planning.advice import advise, warn
 from aqka.planning.budget import Budget, Money, affordable_shots, as_budget, duration, price

@@ -18,9 +18,9 @@ from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
+from aqka.designs import PairEstimate
 from aqka.designs import Points as PointDesign
 from aqka.errors import InputError
-from aqka.estimates.pairs import estimate_kernel
 from aqka.estimates.readout import known_confusion
 from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_sensitivity
 from aqka.insight.exact_kernels import FeatureMap
@@ -281,7 +281,7 @@ def _trained_on_pairs(run: StudyRun) -> Training:
     spectrum = measured_spectrum(session, noise_head or head)
     values = spectrum.measured[::-1]
     if landmarks is not None:
-        completed = estimate_kernel(table, problem, landmarks)
+        completed = PairEstimate(table, problem, landmarks).kernel
         values = np.asarray(np.linalg.eigvalsh(completed)[::-1])
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)

@@ -23,19 +23,13 @@ from aqka.backends import Backend
 from aqka.core.plans import Plan
 from aqka.errors import CancelledError, CeilingError, InputError, JobError, LedgerError
 from aqka.runs.audit import check_sound
-from aqka.runs.entries import (
-    WrongAnswer,
-    answer_columns,
-    as_evidence,
-    as_seconds,
-    check_answer,
-    plan_columns,
-)
-from aqka.runs.history import History, fold
+from aqka.runs.history import History, as_seconds, fold
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.runs.session import Session
 from aqka.runs.spend import Spend
 from aqka.version import __version__
+
+MAX_EVIDENCE_CHARACTERS = 2000
 
 
 def drive(session: Session[Any], backend: Backend, spend: Spend | None = None) -> None:
@@ -173,16 +167,24 @@ class Run:
         """Plan, submit and collect one round; return whether it brought any shots."""
         plan = self._session.ask()
         ticket = self._ticket_of(plan)
+        facts: dict[str, Any] = {}
         try:
-            answer = self._spend.patience.call(lambda: self._backend.collect(ticket))
-            answer = check_answer(plan, answer)
+            given = self._spend.patience.call(lambda: self._backend.collect(ticket))
+            try:
+                answer = plan.checked(given)  # before anything is written or believed
+            except InputError as wrong:
+                facts["evidence"] = as_evidence(given)
+                # The shots were run, so they count against the budget.
+                reason = f"the backend's answer cannot be used: {wrong}"
+                raise JobError(reason, lost=plan.total) from wrong
         except JobError as error:
-            brought = self._fail(plan, error, as_seconds(self._backend.usage.get(ticket)))
+            facts["qpu_seconds"] = as_seconds(self._backend.usage.get(ticket))
+            brought = self._fail(plan, error, facts)
         else:
             usage = as_seconds(self._backend.usage.get(ticket))
             remarks = self._backend.remarks(ticket)
             facts = {"qpu_seconds": usage} | ({"remarks": dict(remarks)} if remarks else {})
-            self._write("collected", facts, **answer_columns(answer))
+            self._write("collected", facts, **plan.answer_to_ledger(answer))
             self._session.tell(answer)  # line 11
             self._spent += plan.total
             self._record_use(plan, plan.total, usage)
@@ -190,7 +192,7 @@ class Run:
         self._planned, self._ticket = False, None
         return brought
 
-    def _fail(self, plan: Plan, error: JobError, usage: float | None) -> bool:
+    def _fail(self, plan: Plan, error: JobError, facts: dict[str, Any]) -> bool:
         """Keep what a failed round did bring and what it used; return whether it brought any shots.
 
         Nothing is run again: the rest of its shots goes to the next round, but for those that were
@@ -200,7 +202,7 @@ class Run:
         # Whatever a service said may repeat a token, and ledgers are passed on.
         reason = without_secrets(error)
         warnings.warn(f"round {session.round} failed: {reason}", RuntimeWarning, stacklevel=5)
-        facts: dict[str, Any] = {"reason": reason, "qpu_seconds": usage}
+        facts["reason"] = reason
         none = plan.cut_to([0] * len(plan))
         measured, answer = none, none.no_answer()
         lost = error.lost
@@ -212,15 +214,14 @@ class Run:
                 facts["evidence"] = f"{inert(wrong, 300)} {as_evidence(error.partial)}"
                 lost = plan.total  # whatever was run, nobody can say
                 measured = none
-        if isinstance(error, WrongAnswer):
-            facts["evidence"] = error.evidence
         lost = max(0, min(int(lost), plan.total - measured.total))
         if lost:
             facts["lost"] = lost
-        self._write("failed", facts, shots=measured.shots, **answer_columns(answer))
+        columns = measured.answer_to_ledger(answer)
+        self._write("failed", facts, shots=measured.shots, **columns)
         session.tell(answer, measured.shots, lost)
         self._spent += measured.total + lost
-        self._record_use(plan, measured.total + lost, usage)
+        self._record_use(plan, measured.total + lost, facts["qpu_seconds"])
         return bool(measured.total)
 
     def _ticket_of(self, plan: Plan) -> str:
@@ -234,7 +235,8 @@ class Run:
         ticket: str | None = None
         if not self._planned:
             self._check_allowed(plan)  # so that nothing is open where the run stops
-            self._write_plan(plan, tag)
+            body, columns = plan.to_ledger()
+            self._write("planned", {"tag": tag} | body, **columns)
             self._planned = True
         if self._may_be_sent:
             ticket = self._spend.patience.call(lambda: backend.recover(plan, tag))
@@ -278,10 +280,6 @@ class Run:
             work = self._backend.workload(plan)
             self._spend.ceiling.record(self._run_id, work, ran, plan.total, usage)
 
-    def _write_plan(self, plan: Plan, tag: str) -> None:
-        body, arrays = plan_columns(plan)
-        self._write("planned", {"tag": tag} | body, **arrays)
-
     def _write(self, kind: str, body: dict[str, Any] | None = None, **arrays: IntArray) -> None:
         if self._ledger is not None:
             belongs = kind in ("planned", "submitted", "collected", "failed")
@@ -306,6 +304,12 @@ def _show_rounds(session: Session[Any], spend: Spend) -> Iterator[Callable[[], N
                 spend.on_round(session)
 
         yield show
+
+
+def as_evidence(answer: object) -> str:
+    """Return what a backend said, as text that is safe to keep."""
+    said = without_secrets(f"{type(answer).__name__} {answer!r}")
+    return inert(said, MAX_EVIDENCE_CHARACTERS)
 
 
 def new_run_id() -> str:

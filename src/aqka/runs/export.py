@@ -9,12 +9,12 @@ import numpy as np
 from aqka._util.arrays import IntArray
 from aqka._util.files import open_atomically
 from aqka._util.text import inert
-from aqka.core.calibration import CalibrationPlan, CalibrationTable
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.calibration import CalibrationTable
 from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks, ShotPlan
+from aqka.core.plans import Landmarks
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
+from aqka.core.tables import UnitTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import sound_history
 from aqka.runs.history import History
@@ -38,10 +38,6 @@ class Measurements(NamedTuple):
     col: IntArray
     shots: IntArray
     hits: IntArray
-
-
-NO_SETTING = -1
-"""Stands for the setting of reference states, which are measured as they are."""
 
 
 class Outcomes(NamedTuple):
@@ -93,13 +89,13 @@ def measurements(path: str | Path) -> Measurements:
     >>> measurements(directory).shots
     array([10, 10, 10, 10, 10])
     """
-    history = sound_history(path)
-    if history.extent.pauli is not None:
+    found = _counts(sound_history(path))
+    if not isinstance(found, Measurements):
         raise LedgerError(
             f"{inert(path, 300)} is the ledger of points, which have no hits; outcomes() gives "
             "their counts."
         )
-    return _measurements(history)
+    return found
 
 
 def outcomes(path: str | Path) -> Outcomes:
@@ -107,45 +103,24 @@ def outcomes(path: str | Path) -> Outcomes:
 
     A round that is still open has none. A ledger that is not sound is refused.
     """
-    history = sound_history(path)
-    if history.extent.pauli is None:
+    found = _counts(sound_history(path))
+    if not isinstance(found, Outcomes):
         raise LedgerError(
             f"{inert(path, 300)} is the ledger of pairs; measurements() gives their counts."
         )
-    return _outcomes(history)
+    return found
 
 
-def _measurements(history: History) -> Measurements:
-    parts = []
-    for round in history.rounds:
-        plan, ran = round.measured, round.measured.shots > 0
-        assert isinstance(plan, ShotPlan)
-        assert isinstance(round.answer, np.ndarray)
-        numbers = np.full(len(plan), round.number)
-        columns = (numbers, plan.rows, plan.cols, plan.shots, round.answer)
-        parts.append([values[ran] for values in columns])
-    return Measurements(*_joined(parts, len(Measurements._fields)))
-
-
-def _outcomes(history: History) -> Outcomes:
-    parts = []
-    for round in history.rounds:
-        plan, seen = round.measured, round.answer
-        assert isinstance(seen, OutcomeCounts)
-        if isinstance(plan, CalibrationPlan):
-            points, settings = plan.references, np.full(len(plan), NO_SETTING)
-        else:
-            assert isinstance(plan, PointPlan)
-            points, settings = plan.points, plan.settings
-        numbers = np.full(len(seen.rows), round.number)
-        measured = (points[seen.rows], settings[seen.rows])
-        parts.append([numbers, *measured, seen.outcomes, seen.counts])
-    return Outcomes(*_joined(parts, len(Outcomes._fields)))
-
-
-def _joined(parts: list[list[IntArray]], n_columns: int) -> list[IntArray]:
+def _counts(history: History) -> Counts:
+    kind = Measurements if history.extent.pauli is None else Outcomes
+    parts = [
+        (np.full(len(columns[0]), round.number), *columns)
+        for round in history.rounds
+        for columns in [round.measured.counted(round.answer)]
+    ]
     none = np.zeros(0, dtype=np.int64)
-    return [np.concatenate([none, *(part[k] for part in parts)]) for k in range(n_columns)]
+    width = len(kind._fields)
+    return kind(*(np.concatenate([none, *(part[k] for part in parts)]) for k in range(width)))
 
 
 def table_of(path: str | Path) -> Replayed:
@@ -166,51 +141,66 @@ def table_of(path: str | Path) -> Replayed:
     >>> head = make_learner("ridge").fit(PairEstimate(table, problem, landmarks), problem)
     """
     history = sound_history(path)
-    if history.extent.block is not None:
-        raise LedgerError(
-            f"{inert(path, 300)} is the ledger of a prediction, which has no table of training "
-            "pairs; measurements() gives its counts, predict() its result without a new shot."
-        )
-    if history.extent.pauli is not None:
+    table = table_in(history, path)
+    if not isinstance(table, PairTable):
         raise LedgerError(
             f"{inert(path, 300)} is the ledger of points, which has no table of pairs; "
             "point_table_of() gives what it has."
         )
-    assert history.extent.points is not None
-    assert history.extent.diagonal is not None
-    try:
-        table = PairTable(history.extent.points, history.extent.diagonal)
-    except MemoryError as error:
-        raise LedgerError(
-            f"the table of {history.extent.points} points does not fit into memory; use a larger "
-            "machine."
-        ) from error
-    for round in history.rounds:
-        assert isinstance(round.measured, ShotPlan)
-        assert isinstance(round.answer, np.ndarray)
-        table.add(round.measured, round.answer)
     return Replayed(table, history.landmarks)
 
 
 def point_table_of(path: str | Path) -> PointTable:
     """Return the table of a run that measured points as its session had it, from the ledger alone.
 
-    It serves training and prediction alike. A run of which no round of points has ended has none.
+    It serves training and prediction alike. A run that has no shots of points yet has none.
     """
     history = sound_history(path)
-    plans = [round.planned for round in history.rounds if isinstance(round.planned, PointPlan)]
-    if not plans:
+    table = None if history.extent.block else table_in(history, path)
+    if not isinstance(table, PointTable) or not table.total:
         raise LedgerError(
-            f"{inert(path, 300)} is the ledger of pairs, or of no round of points yet."
+            f"{inert(path, 300)} is the ledger of pairs, or has no shots of points yet."
         )
-    n_points = history.extent.points or history.extent.new_points
-    assert n_points is not None
-    table = PointTable(n_points, plans[0].letters)
-    for round in history.rounds:
-        if isinstance(round.measured, PointPlan):
-            assert isinstance(round.answer, OutcomeCounts)
-            table.add(round.measured, round.answer)
     return table
+
+
+def table_in(history: History, path: str | Path) -> PairTable | PointTable:
+    """Return all counts of training pairs, or of points, of a run that has been read already."""
+    if history.extent.block is not None:
+        raise LedgerError(
+            f"{inert(path, 300)} is the ledger of a prediction, which has no table of training "
+            "pairs; measurements() gives its counts, predict() its result without a new shot."
+        )
+    table = empty_table(history)
+    fill(table, history)
+    return table
+
+
+def empty_table(history: History) -> PairTable | PointTable:
+    """Return a table for the counts of a run; a prediction by pairs has none."""
+    extent = history.extent
+    n_points = extent.points or extent.new_points
+    assert n_points is not None
+    try:
+        if extent.pauli is None:
+            return PairTable(n_points, extent.diagonal or "known")
+        plans = (round.planned for round in history.rounds)
+        letters = next((plan.letters for plan in plans if isinstance(plan, PointPlan)), None)
+        if letters is None:  # nothing to count: any settings will do
+            settings, qubits = extent.pauli
+            digits = 3 ** np.minimum(np.arange(qubits), 30)  # more would overflow
+            letters = np.arange(settings)[:, None] // digits % 3
+        return PointTable(n_points, letters)
+    except MemoryError as error:
+        raise LedgerError(
+            f"the table of {n_points} points does not fit into memory; use a larger machine."
+        ) from error
+
+
+def fill(table: UnitTable | CalibrationTable, history: History) -> None:
+    """Add all counts of a table's kind that a run has to it."""
+    for round in history.rounds:
+        round.add_to(table)
 
 
 def calibration_of(path: str | Path) -> CalibrationTable:
@@ -233,10 +223,7 @@ def calibration_in(history: History) -> CalibrationTable | None:
     if history.extent.calibration is None or history.extent.pauli is None:
         return None
     table = CalibrationTable(history.extent.pauli[1])
-    for round in history.rounds:
-        if isinstance(round.measured, CalibrationPlan):
-            assert isinstance(round.answer, OutcomeCounts)
-            table.add(round.measured, round.answer)
+    fill(table, history)
     return table
 
 
@@ -260,8 +247,7 @@ def export(path: str | Path, target: str | Path) -> int:
         )
     if writer is _write_parquet:
         _pyarrow()  # say that it is missing before reading anything
-    history = sound_history(path)
-    found = _measurements(history) if history.extent.pauli is None else _outcomes(history)
+    found = _counts(sound_history(path))
     try:
         with open_atomically(file) as stream:
             writer(found, stream)

@@ -4,22 +4,19 @@ Whoever wants to know something of a run folds its entries and looks at the resu
 resumed, its audit, its progress, its export and its report cannot disagree about what happened.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
-from aqka.core.plans import Answer, Landmarks
+from aqka.core.calibration import CalibrationPlan, CalibrationTable
+from aqka.core.extent import Extent, as_number
+from aqka.core.plans import Answer, Landmarks, Plan, ShotPlan
+from aqka.core.point_plans import PointPlan
+from aqka.core.tables import UnitTable
 from aqka.errors import InputError, LedgerError
-from aqka.runs.entries import (
-    Extent,
-    RecordedPlan,
-    answer_of,
-    as_number,
-    as_seconds,
-    plan_of,
-)
 from aqka.runs.ledger import Entry
 
 MAX_PROBLEMS = 20  # listed; a ledger with more is no better known for it
@@ -51,8 +48,8 @@ class RecordedRound:
     """
 
     number: int
-    planned: RecordedPlan
-    measured: RecordedPlan
+    planned: Plan
+    measured: Plan
     answer: Answer
     failed: bool
     lost: int
@@ -60,6 +57,11 @@ class RecordedRound:
     planned_at: float
     ended_at: float
     remarks: dict[str, Any] = field(default_factory=dict)
+
+    def add_to(self, table: UnitTable | CalibrationTable) -> None:
+        """Count the round in a table, unless that has another kind of counts."""
+        if isinstance(self.measured, table.PLAN):
+            table.add(self.measured, self.answer)  # type: ignore[arg-type]
 
 
 @dataclass(eq=False)
@@ -117,7 +119,7 @@ class History:
     shots: int = 0
     lost: int = 0
     qpu_seconds: float | None = None
-    open_plan: RecordedPlan | None = None
+    open_plan: Plan | None = None
     open_tag: str = ""
     ticket: str | None = None
     last_kind: str | None = None
@@ -145,7 +147,7 @@ class History:
     @property
     def landmarks(self) -> Landmarks | None:
         """The landmarks chosen last, of the rounds that were kept."""
-        chosen = (getattr(round.planned, "landmarks", None) for round in reversed(self.rounds))
+        chosen = (round.planned.landmarks for round in reversed(self.rounds))
         return next((landmarks for landmarks in chosen if landmarks is not None), None)
 
     @property
@@ -166,6 +168,17 @@ def fold(entries: Iterable[Entry], *, keep_rounds: bool = True) -> History:
     except LedgerError as error:
         folding.note(str(error))
     return folding.history
+
+
+def as_seconds(given: Any) -> float | None:
+    """Return QPU seconds as a backend or a ledger states them; None: not known.
+
+    A service that cannot be asked for the bill says anything; the counts are no worse for it.
+    """
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not is_number or not 0 <= given < math.inf:
+        return None
+    return float(min(given, 1e300))  # a whole number beyond a float's range would overflow
 
 
 class _Unsound(Exception):
@@ -250,11 +263,13 @@ class _Fold:
             raise _Unsound(f"round {expected} is still open")
         if entry.round != expected:
             raise _Unsound(f"round {expected} comes next")
+        # What a row measures tells the kinds of plans apart.
+        kinds = (kind for kind in (PointPlan, CalibrationPlan) if kind.ROWS[0] in entry.arrays)
         try:
-            plan = plan_of(entry)
+            plan = next(kinds, ShotPlan).from_ledger(entry.body, entry.arrays)
         except KeyError as error:
             raise _Unsound(f"it has no {error}") from error
-        history.extent.check(plan)
+        plan.check_within(history.extent)
         history.open_plan, history.open_tag = plan, str(entry.body.get("tag", ""))
         planned = exact_sum(plan.shots)
         if history.budget is not None and planned > history.budget - history.spent:
@@ -291,7 +306,7 @@ class _Fold:
         measured = plan.cut_to(entry.arrays.get("shots", plan.shots))
         history.shots += exact_sum(measured.shots)
         try:
-            answer = answer_of(entry, measured)
+            answer = measured.answer_from_ledger(entry.arrays)
         except KeyError as error:
             raise _Unsound(f"it has no {error.args[0]!s}") from error
         lost = entry.body.get("lost", 0)

@@ -8,8 +8,7 @@ from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.backends.base import Backend, as_backend
-from aqka.core.defaults import DEFAULT_C
-from aqka.core.problem import Problem
+from aqka.core.problem import DEFAULT_C, Problem
 from aqka.core.reading import FAIR, Reading
 from aqka.designs import Design
 from aqka.designs.resolve import resolve
@@ -39,7 +38,7 @@ def acquire(
     Parameters
     ----------
     backend : Backend
-        Who runs the shots, for example :class:`~aqka.MatrixBackend`.
+        What runs the shots, for example :class:`~aqka.MatrixBackend`.
     y : array of shape (points,) or Problem
         Labels of two or more classes, or real targets, of the backend's points.
     budget : int

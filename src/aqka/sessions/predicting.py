@@ -36,7 +36,7 @@ class Values(Shown):
         Level of the intervals.
     total_low, total_high
         Interval for the f of the same learner on the exact kernel; see
-        :func:`~aqka.insight.with_total_interval`. None until asked for.
+        :func:`~aqka.insight.with_total_interval`. None until computed.
     unit
         What the values were multiplied by since the head gave them.
     head, table, decided
@@ -78,7 +78,7 @@ class Prediction(Values):
         Whether the class is settled at the error rate; the budget ended before the others were.
     could_flip
         Whether the learner on the exact kernel could give another class; see
-        :func:`~aqka.insight.with_total_interval`. None until asked for.
+        :func:`~aqka.insight.with_total_interval`. None until computed.
     """
 
     labels: NDArray[Any]
@@ -259,7 +259,7 @@ def predict(
     head : FittedHead
         The fitted head.
     backend : Backend
-        Who runs the shots, made for the new points. For pairs it has one row per new point and one
+        What runs the shots, made for the new points. For pairs it has one row per new point and one
         column per training point.
     budget : int
         Shots that may be spent in all.

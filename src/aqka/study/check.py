@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import BUILT_IN_MAPS
-from aqka.core.defaults import DEFAULT_LEARNER
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
+from aqka.learners import DEFAULT_LEARNER
 from aqka.planning.quotes import PREDICTIONS, Quote
 from aqka.planning.split import DEFAULT_TEST_SHOTS
 from aqka.study.data import encode, load_table, split_points

@@ -16,8 +16,7 @@ from aqka.backends.diagonal import (
     estimate_depolarising,
     mitigate_depolarising,
 )
-from aqka.core.problem import Problem
-from aqka.core.target_scale import TargetScale
+from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Design, KernelEstimate, Never, Pairs, PointEstimate, Settle
 from aqka.designs import Points as PointDesign
 from aqka.designs.resolve import Choice, resolve

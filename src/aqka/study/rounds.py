@@ -13,7 +13,7 @@ from aqka.core.plans import Landmarks, ShotPlan
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.estimates.pairs import estimate_kernel
+from aqka.designs import PairEstimate
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
 from aqka.learners import Learner
 from aqka.runs.history import History, RecordedRound
@@ -73,7 +73,7 @@ def make_assess(
         gini = last.gini if last is not None and is_last else diagnose(table, problem).gini
         if labels is None or table.n_points > MAX_ASSESSED_POINTS:
             return gini, None
-        kernel = estimate_kernel(table, problem, landmarks)
+        kernel = PairEstimate(table, problem, landmarks).kernel
         return gini, cross_validated_accuracy(kernel, labels, learner, problem)
 
     return assess

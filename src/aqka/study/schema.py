@@ -16,9 +16,8 @@ from pydantic import (
 
 from aqka._util.files import read_text
 from aqka._util.text import inert
-from aqka.allocators import allocator_names
+from aqka.allocators import DEFAULT_ALLOCATOR, allocator_names
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
-from aqka.core.defaults import DEFAULT_ALLOCATOR
 from aqka.core.settings import MAX_QUBITS
 from aqka.designs import point_kernel_names
 from aqka.errors import InputError

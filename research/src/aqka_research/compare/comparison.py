@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aqka._util.arrays import FloatArray, as_count
-from aqka.allocators import make_allocator
+from aqka.allocators import DEFAULT_ALLOCATOR, make_allocator
 from aqka.backends import MatrixBackend
-from aqka.core.defaults import DEFAULT_ALLOCATOR, DEFAULT_LEARNER
 from aqka.demo.tasks import Task
 from aqka.errors import InputError
+from aqka.learners import DEFAULT_LEARNER
 from aqka.sessions import acquire
 from aqka_research.compare.findings import Comparison
 from aqka_research.compare.tasks import TASKS

@@ -7,9 +7,8 @@ import numpy as np
 
 from aqka._util import colours
 from aqka._util.arrays import FloatArray
-from aqka.allocators.aqka import AqkaOracle
+from aqka.allocators.aqka import AqkaOracle, AqkaSvm, AqkaSvmSoft
 from aqka.allocators.baselines import Random, Uniform
-from aqka.allocators.svm import AqkaSvm, AqkaSvmSoft
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.demo.tasks import Task, plant
