@@ -228,12 +228,15 @@ class TargetScale:
     (13.0, 4.0, [1.0, -1.0])
     """
 
-    centre: float
-    spread: float
+    centre: Any
+    spread: Any
 
     @classmethod
     def of(cls, targets: FloatArray) -> "TargetScale":
-        """Fit the training targets."""
+        """Fit the training targets; several columns have a centre and a spread each."""
+        if targets.ndim == 2:
+            columns = [cls.of(column) for column in targets.T]
+            return cls(*(np.array([getattr(c, n) for c in columns]) for n in ("centre", "spread")))
         two = np.unique(targets).size == 2
         # An exactly rounded sum is the same on any processor, and so are the labels of a run.
         mean = math.fsum(targets.tolist()) / len(targets)
