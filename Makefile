@@ -8,10 +8,16 @@ SECONDS ?= 60
 SEED ?= 0
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,dev
 
-.PHONY: demo test check browser chaos bench prediction-page docs notebooks constraints clean
+.PHONY: demo demo-page test check browser chaos bench prediction-page docs notebooks constraints clean
 
 demo: .venv/.demo
 	@$(BIN)/aqka demo
+
+# The demo's figures and picture, as README and docs show them.
+demo-page: .venv/.demo
+	@{ printf '# The demo\n\nWhat `aqka demo` prints, with five splits of Iris.\n\n```text\n'; \
+		$(BIN)/aqka demo --picture docs/measured/demo.png; \
+		printf '```\n\n![QPU time of each step](demo.png)\n'; } > docs/measured/demo.md
 
 test: .venv/.test check browser
 	@$(BIN)/python -m pytest -n auto

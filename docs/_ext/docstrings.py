@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from numpy.typing import ArrayLike
-from numpydoc.docscrape import NumpyDocString
 from sphinx.application import Sphinx
 from sphinx.util.typing import stringify_annotation
 
@@ -39,18 +38,6 @@ def _escaped(line: str) -> str:
     return "".join(p if k % 2 else p.replace("|", r"\|") for k, p in enumerate(parts))
 
 
-def with_base_parameters(lines: list[str], cls: type) -> list[str]:
-    """Return a class's docstring with the parameters that its base documents once for all."""
-    own = NumpyDocString("\n".join(lines))
-    for base in cls.__mro__[1:]:
-        if base.__module__.startswith("aqka.") and base.__doc__:
-            shared = NumpyDocString(base.__doc__)["Parameters"]
-            if shared:
-                own["Parameters"] = shared + own["Parameters"]
-                return str(own).strip().splitlines()
-    return lines
-
-
 def with_aliases(signature: str | None) -> str | None:
     """Return a signature with the names of types that are long when spelt out."""
     for spelt_out, alias in ALIASES.items() if signature else ():
@@ -59,8 +46,6 @@ def with_aliases(signature: str | None) -> str | None:
 
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    if name.startswith("aqka.") and name.rpartition(".")[2].startswith("Quantum"):
-        lines[:] = with_base_parameters(lines, obj)
     lines[:] = bars_as_text(lines)
 
 

@@ -15,7 +15,7 @@ from aqka.backends._programs import BY_DESIGN, program_of
 from aqka.backends.circuits import zz_feature_map
 from aqka.core import CalibrationPlan
 from aqka.estimates.readout import confusion_matrices
-from aqka.testing.fake_runtime import FakeRuntime
+from tests.fake_runtime import FakeRuntime
 
 POINTS = BY_DESIGN["points"]
 REFERENCES = program_of(CalibrationPlan([0], [1], 1))

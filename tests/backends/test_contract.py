@@ -15,8 +15,8 @@ from aqka.backends import (
 )
 from aqka.backends.sentinel import SentinelBackend, TileSentinelBackend
 from aqka.testing import check_backend
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.backends.aer_sampling import AerSamplingBackend
+from tests.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(7).normal(size=(9, 2))
 KERNEL = StatevectorBackend(X[:4]).kernel()
@@ -59,7 +59,7 @@ def test_aer_backends():
         lambda seed: AerSamplingBackend(X[:4], noise=noise, seed=seed),
         kernel,
         shots=500,
-        rows=2000,
+        rows=500,
     )
 
 
@@ -70,7 +70,7 @@ def exact_sampler(seed):
 def test_sampler_backend():
     kernel = StatevectorBackend(X[:4]).kernel()
     check_backend(
-        lambda seed: SamplerBackend(exact_sampler, X[:4], seed=seed), kernel, shots=400, rows=2000
+        lambda seed: SamplerBackend(exact_sampler, X[:4], seed=seed), kernel, shots=400, rows=300
     )
 
 
@@ -79,9 +79,7 @@ def test_runtime_backend_on_a_fake_device():
     kernel = AerBackend(X[:4], noise=noise).kernel()
     backend = RuntimeBackend(noise, X[:4])
     np.testing.assert_array_equal(backend.shape, kernel.shape)
-    check_backend(
-        lambda seed: RuntimeBackend(noise, X[:4], seed=seed), kernel, shots=400, rows=2000
-    )
+    check_backend(lambda seed: RuntimeBackend(noise, X[:4], seed=seed), kernel, shots=400, rows=300)
 
 
 def test_runtime_backend_on_a_service(tmp_path):
@@ -91,7 +89,7 @@ def test_runtime_backend_on_a_service(tmp_path):
         lambda seed: RuntimeBackend(FakeRuntime(next(directories)), X[:4], seed=seed),
         kernel,
         shots=400,
-        rows=2000,
+        rows=300,
     )
 
 
@@ -106,7 +104,7 @@ def test_tiles_keep_the_contract(tmp_path, watched):
         backend = RuntimeBackend(service, X[:4], tiles="auto", seed=seed)
         return TileSentinelBackend(backend, [0, 2], 20) if watched else backend
 
-    check_backend(make, kernel, shots=400, rows=500)
+    check_backend(make, kernel, shots=400, rows=200)
 
 
 @pytest.mark.parametrize("device", ["default.qubit", "lightning.qubit", "default.mixed"])

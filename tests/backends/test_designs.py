@@ -9,7 +9,7 @@ from aqka import BackendFactory, InputError, StatevectorBackend
 from aqka.backends import AerBackend, RuntimeBackend, SamplerBackend, depolarising_noise
 from aqka.backends._jobs import job_backend
 from aqka.core import PointPlan, ShotPlan
-from aqka.testing.fake_runtime import FakeRuntime
+from tests.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(3).uniform(0, 1, (4, 2))
 PAIRS, POINTS = ShotPlan([0, 1], [1, 1], [30, 30]), PointPlan([0, 1], [0, 0], [30, 30], [[2, 2]])

@@ -88,7 +88,7 @@ def test_bad_arguments(call, message):
 def test_false_alarms_keep_their_rate(q, shots):
     """The second case has expected misses of a half, where chi-square alone would not hold."""
     rng = np.random.default_rng(2)
-    runs = 400
+    runs = 150
     alarms = sum(
         check_drift(
             rng.binomial(shots, q, (5, 3)), np.full((5, 3), shots), false_alarm=0.05

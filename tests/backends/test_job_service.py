@@ -7,7 +7,7 @@ from aqka.backends import RuntimeBackend, job_service
 from aqka.backends._jobs import ibm
 from aqka.backends.job_service import Pace
 from aqka.core import ShotPlan
-from aqka.testing.fake_runtime import FakeRuntime
+from tests.fake_runtime import FakeRuntime
 
 
 def ibm_service(monkeypatch, session_error=None, batch_error=None):

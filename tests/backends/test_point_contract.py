@@ -25,9 +25,9 @@ from aqka.core import OutcomeCounts, PointPlan, ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.testing import check_point_backend
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.backends.aer_sampling import AerSamplingBackend
 from tests.estimates.points import basis_change
+from tests.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(7).normal(size=(3, 3))
 LETTERS = np.array([[0, 1, 2], [2, 2, 2], [1, 0, 0], [1, 1, 1]])

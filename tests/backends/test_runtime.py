@@ -18,7 +18,7 @@ from aqka.backends._jobs.tickets import Ticket
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import PointPlan, ShotPlan
 from aqka.errors import JobError, TransientError
-from aqka.testing.fake_runtime import FakeRuntime
+from tests.fake_runtime import FakeRuntime
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
 Y = [1, 1, 1, -1, -1, -1]
@@ -63,7 +63,7 @@ def test_a_killed_process_is_recovered_by_its_tag(tmp_path):
         import numpy as np
         from aqka.core import PointPlan, ShotPlan
         from aqka.backends.runtime import RuntimeBackend
-        from aqka.testing.fake_runtime import FakeRuntime
+        from tests.fake_runtime import FakeRuntime
         X = np.random.default_rng(7).uniform(0, 1, (6, 2))
         backend = RuntimeBackend(FakeRuntime({str(tmp_path)!r}), X)
         backend.submit(ShotPlan([0, 1, 2], [1, 2, 2], [20, 30, 10]), "t")
@@ -147,7 +147,7 @@ def test_only_a_result_that_is_gone_is_lost(service, backend, monkeypatch, code)
 
     ticket = backend.submit(PLAN, "t")
     with monkeypatch.context() as patch:
-        patch.setattr("aqka.testing.fake_runtime.FakeJob.result", refuses)
+        patch.setattr("tests.fake_runtime.FakeJob.result", refuses)
         with pytest.raises(JobError if code in (404, 410) else TransientError) as caught:
             backend.collect(ticket)
     if code in (404, 410):
@@ -232,7 +232,7 @@ def test_usage_that_cannot_be_asked_loses_no_hits(backend, monkeypatch):
     def fails(self, partial=False):
         raise IBMRuntimeError("Failed to get job metadata")
 
-    monkeypatch.setattr("aqka.testing.fake_runtime.FakeJob.usage", fails)
+    monkeypatch.setattr("tests.fake_runtime.FakeJob.usage", fails)
     ticket = backend.submit(PLAN, "t")
     assert backend.collect(ticket)[2] == 10
     assert backend.usage[ticket] is None
@@ -240,7 +240,7 @@ def test_usage_that_cannot_be_asked_loses_no_hits(backend, monkeypatch):
 
 @pytest.mark.parametrize("said", [float("nan"), float("inf"), -1.0, "soon", [2]])
 def test_usage_that_is_no_number_of_seconds_is_unknown(backend, monkeypatch, said):
-    monkeypatch.setattr("aqka.testing.fake_runtime.FakeJob.usage", lambda self, partial=False: said)
+    monkeypatch.setattr("tests.fake_runtime.FakeJob.usage", lambda self, partial=False: said)
     ticket = backend.submit(PLAN, "t")
     assert backend.collect(ticket)[2] == 10
     assert backend.usage[ticket] is None
@@ -269,12 +269,13 @@ def test_registers_narrower_than_the_circuit_are_not_believed(tmp_path, plan, ti
 def test_all_jobs_of_a_submission_share_the_seconds_that_are_left(service, monkeypatch):
     backend = RuntimeBackend(service, X, jobs=JobShape(quantum=10, max_rows=2))
     allowed = []
-    sampler = service.sampler
-    monkeypatch.setattr(
-        service,
-        "sampler",
-        lambda mode, tags, seed, seconds: (allowed.append(seconds), sampler(mode, tags, seed))[1],
-    )
+    run = service.run
+
+    def seen(*arguments, seconds, **options):
+        allowed.append(seconds)
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(service, "run", seen)
     backend.submit(PLAN, "without a limit")
     assert allowed == [None] * 3
     backend.limit_seconds(60.0)

@@ -8,6 +8,7 @@ from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveResult,
 
 from aqka import InputError, MatrixBackend, StatevectorBackend, acquire
 from aqka.backends import JobShape, RuntimeBackend, SamplerBackend
+from aqka.backends._jobs.local import split_circuit
 from aqka.backends._jobs.tickets import Ticket
 from aqka.backends.diagonal import mitigate_depolarising
 from aqka.backends.sentinel import (
@@ -15,11 +16,10 @@ from aqka.backends.sentinel import (
     SentinelBackend,
     TileSentinelBackend,
 )
-from aqka.backends.split_circuit import split_circuit
 from aqka.core import ShotPlan
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.backends._tiles.chips import line
 from tests.backends.depolarised_kernel import QUBITS, depolarised, true_kernel
+from tests.fake_runtime import FakeRuntime
 
 
 def test_sentinels_ride_along_and_stay_out_of_the_budget():

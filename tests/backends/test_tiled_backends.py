@@ -20,8 +20,8 @@ from aqka.core.point_plans import even_plan
 from aqka.core.settings import choose_settings
 from aqka.errors import JobError
 from aqka.runs import driver
-from aqka.testing.fake_runtime import FakeJob, FakeRuntime
 from tests.backends._tiles.chips import line
+from tests.fake_runtime import FakeJob, FakeRuntime
 
 X = np.random.default_rng(7).uniform(0, 1, (6, 2))
 Y = [1, 1, 1, -1, -1, -1]
@@ -177,7 +177,7 @@ SCRIPT = """
     import os
     import numpy as np
     from aqka.backends import RuntimeBackend
-    from aqka.testing.fake_runtime import FakeRuntime
+    from tests.fake_runtime import FakeRuntime
     from tests.backends.test_tiled_backends import PLAN, X, device
     backend = RuntimeBackend(FakeRuntime({path!r}, device()), X, tiles="auto")
     assert len(backend.tiling) == 3

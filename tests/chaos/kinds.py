@@ -15,18 +15,18 @@ import numpy as np
 from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka.backends._jobs import job_backend
+from aqka.backends._jobs.local import split_circuit
 from aqka.backends._tiles import in_use
 from aqka.backends._tiles.places import shape_of
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
-from aqka.backends.split_circuit import split_circuit
 from aqka.cli import run as cli_run
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import JobError
 from aqka.runs import driver, spend
 from aqka.study import backends as study_backends
 from aqka.study import carry_out
-from aqka.testing.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime, _FakeSampler
+from tests.fake_runtime import NOT_RUN, SPOILT, FakeJob, FakeRuntime
 from tests.runs.test_wrong_answers import WRONG
 
 STUDY = """
@@ -261,17 +261,16 @@ def tiled_service(place, run_id, lies):
             FOUND[key] = find(circuit, device, rule)
         return replace(FOUND[key], shape=shape_of(circuit))
 
-    def run(self, pubs, *, shots, run=_FakeSampler.run):
+    def run(self, circuit, values, shots, *, tags, run=FakeRuntime.run, **options):
         # What the service cannot see: how many tiles of all rows were given something to do.
-        ((circuit, values),) = pubs
         busy = sum(int(np.any(values[:, p.columns], axis=1).sum()) for p in split_circuit(circuit))
         with without_limit():
-            (place.outside / f"{self._tags[1]}.busy").write_text(str(busy * shots))
-        return run(self, pubs, shots=shots)
+            (place.outside / f"{tags[1]}.busy").write_text(str(busy * shots))
+        return run(self, circuit, values, shots, tags=tags, **options)
 
     with (
         mock.patch.object(in_use, "find_tiles", find),
-        mock.patch.object(_FakeSampler, "run", run),
+        mock.patch.object(FakeRuntime, "run", run),
         contextmanager(service)(place, run_id, lies),
     ):
         yield

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from aqka.cli import app as cli
-from aqka.demo import iris
+from aqka.cli import demo_tables
+from aqka.demo import figures, iris
 from aqka.demo import paper as demo
 
 
@@ -21,8 +22,9 @@ def short_demo(monkeypatch):
 
 @pytest.fixture
 def short_iris(monkeypatch):
-    monkeypatch.setattr(iris, "PAIR_SHOTS", (4, 1024))
-    monkeypatch.setattr(iris, "POINT_SHOTS", (16, 256))
+    steps = (iris.Step("4 a pair", 4), iris.Step("16 a point", 16, 20, looks=1))
+    for module in (iris, demo_tables, figures):
+        monkeypatch.setattr(module, "STEPS", steps)
 
 
 def call(monkeypatch, capsys, *arguments):
@@ -91,14 +93,13 @@ def test_the_usual_way_beside_ours_in_shots_time_and_money(
 ):
     picture = tmp_path / "demo.png"
     shown = call(monkeypatch, capsys, "demo", "--seeds", "2", "--picture", str(picture))
-    for words in ("pairs, 1,024 each", "a plain SVM", "59 min", "$5,726", "times fewer shots"):
+    for words in ("4 a pair", "39,800", "a plain SVM", "16 a point", "Less QPU time by step"):
         assert words in shown.out
+    assert max(map(len, shown.out.splitlines()[:9])) <= 80
     assert picture.read_bytes().startswith(b"\x89PNG")
     shown = call(
         *(monkeypatch, capsys, "demo", "--seeds", "1", "--json", "--picture", str(picture)),
     )
     facts = json.loads(shown.out)
-    assert {run["way"] for run in facts["runs"]} == {iris.PAIRS, iris.POINTS}
-    usual = next(run for run in facts["runs"] if run["shots"] == 1024)
-    assert usual["bill"]["shots"] == 1024 * 9950
-    assert usual["bill"]["seconds"] == pytest.approx(3579, abs=2)
+    assert {run["step"] for run in facts["runs"]} == {"4 a pair", "16 a point"}
+    assert facts["runs"][0]["bill"]["shots"] == 4 * 9950

@@ -1,9 +1,9 @@
-"""A finished run and its report, for all tests of the room."""
+"""A finished run and its report, and a run full of markup, for all tests of the room."""
 
 import pytest
 
 from aqka.report.run_report import run_report
-from tests.report.runs import finished_run
+from tests.report.runs import finished_run, hostile_run
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +14,8 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="session")
 def report(run):
     return run_report(run)
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory):
+    return hostile_run(tmp_path_factory.mktemp("hostile"))

@@ -27,10 +27,10 @@ def test_what_is_drawn_lies_between_the_axes(chart):
 def test_a_band_is_closed_and_a_line_through_nothing_is_not_drawn(chart):
     chart.add_line([], [], "c1")
     assert chart.marks == []
-    chart.add_band([0, 10], [0, 0], [1, 1], "c1")
+    chart.add_band([0, 10], [(0, 1), (0, 1)], "c1")
     [band] = chart.marks
     assert band.path == "M48.0,10.0 348.0,10.0 348.0,200.0 48.0,200.0Z"
-    chart.add_band([5], [0.5], [1], "c1")
+    chart.add_band([5], [(0.5, 1)], "c1")
     assert chart.marks[-1] == ("line c1", "M198.0,105.0 198.0,10.0")
 
 

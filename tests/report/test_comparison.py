@@ -78,13 +78,10 @@ def test_the_better_value_is_marked(report):
     assert f'"the better value">{figures["test accuracy, 95 %"].texts[0]}' not in page
 
 
-def test_runs_with_other_feature_maps_have_the_same_points(tmp_path):
+def test_runs_with_other_feature_maps_have_the_same_points(report, tmp_path):
     """What circuits are given differs, what the user's file calls the points does not."""
-    runs = []
-    for name, ends in (("a", "[0.0, 1.0]"), ("b", "[1.0, 2.0]")):
-        text = small().replace("qubits = 2", f"qubits = 2\nrange = {ends}")
-        runs.append(finished_run(tmp_path / name, text))
-    one, two = collect(runs)
+    other = small().replace("qubits = 2", "qubits = 2\nrange = [1.0, 2.0]")
+    one, [two] = report, collect([finished_run(tmp_path / "b", other)])
     assert one.data == two.data
     assert "on different" not in comparison_sentences([one, two])[0]
     moved = finished_run(tmp_path / "c", "seed = 5\n" + small())

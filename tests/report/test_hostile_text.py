@@ -13,7 +13,6 @@ from tests.report.runs import (
     HOSTILE_ID,
     HOSTILE_LABELS,
     HOSTILE_TEXT,
-    hostile_run,
     say_everywhere,
 )
 
@@ -91,9 +90,8 @@ def test_every_template_escapes_and_misses_nothing_silently():
         render("run.html", pairs=None)
 
 
-def test_hostile_names_are_escaped(tmp_path):
-    run = hostile_run(tmp_path)
-    page = run_page(run_report(run))
+def test_hostile_names_are_escaped(hostile):
+    page = run_page(run_report(hostile))
     for name in HOSTILE_LABELS[:1]:
         assert name not in page
     assert "<img" not in page

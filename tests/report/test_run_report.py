@@ -23,7 +23,8 @@ def test_it_agrees_with_the_results(run, report):
     stored = json.loads((run / "results.json").read_text())
     results, found = stored["results"], report.tested
     assert found.score == pytest.approx(results["accuracy"])
-    assert found.standard_error == pytest.approx(results["standard_error"])
+    shown = found.facts()["test_points"]
+    assert shown["standard_error"] == pytest.approx(results["standard_error"])
     assert found.balanced_accuracy == pytest.approx(results["balanced_accuracy"])
     assert found.majority_accuracy == pytest.approx(results["majority_accuracy"])
     assert found.predicted == results["predictions"]

@@ -3,8 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from aqka.backends.feature_maps import built_in_map
 from aqka.report import sections as module
+from aqka.report import usage
 from aqka.report.run_page import run_page
 from aqka.report.sections import Section, confusion_matrix, run_sections
 from aqka.report.usage import bill
@@ -78,6 +81,30 @@ def test_the_circuit_is_drawn_and_described(report):
     assert section.data["facts"]["feature map"].startswith("ZZ map, neighbours coupled")
     assert "P(2*x[0])" in section.data["drawing"]
     assert run_page(report).count("P(2*x[1])") == section.data["drawing"].count("P(2*x[1])")
+
+
+@pytest.mark.parametrize("name", ["z", "zz", "zz-full"])
+def test_a_built_in_map_is_drawn_as_qiskit_builds_it(name):
+    """The gates that are drawn, with their angles filled in, make the same unitary."""
+    from qiskit import QuantumCircuit
+    from qiskit.quantum_info import Operator
+
+    x, circuit = [0.3, 1.1, 2.0], QuantumCircuit(3)
+    for column in usage._columns(name, 3, 2):
+        gates = {k: text for k, text in column.items() if text != "│"}
+        if "X" in gates.values():
+            circuit.cx(*sorted(gates, key=lambda k: gates[k] == "X"))
+            continue
+        for k, text in gates.items():
+            if text == "H":
+                circuit.h(k)
+            else:
+                circuit.p(eval(text.removeprefix("P"), {"x": x, "π": np.pi}), k)
+    built = built_in_map(name, 3, 2).assign_parameters(x)
+    assert np.allclose(Operator(circuit).data, Operator(built).data)
+    lines = usage._draw(usage._columns(name, 3, 2), 3).splitlines()
+    assert max(map(len, lines)) <= usage.FOLD
+    assert {len(line) for line in lines[:3]} == {len(lines[0])}
 
 
 def test_words_of_the_page_are_in_the_glossary(report):

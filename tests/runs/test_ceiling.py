@@ -11,8 +11,8 @@ from aqka.designs import Settle
 from aqka.planning import DeviceModel, make_ceiling
 from aqka.runs import Ceiling, Patience
 from aqka.runs.audit import verify
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
+from tests.fake_runtime import FakeRuntime
 
 KERNEL, Y = make_kernel(8), make_labels(8)
 X = np.random.default_rng(0).uniform(0, 3, (8, 2))

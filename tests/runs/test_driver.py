@@ -22,8 +22,8 @@ from aqka.backends.sentinel import SentinelBackend
 from aqka.runs import Patience
 from aqka.runs.audit import verify
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
+from tests.fake_runtime import FakeRuntime
 
 KERNEL, Y = make_kernel(12), make_labels(12)
 QUICK = Patience(attempts=4, first_wait=0.0, failed_rounds=3)

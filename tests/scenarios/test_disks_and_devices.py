@@ -12,8 +12,8 @@ from aqka.backends import RuntimeBackend
 from aqka.runs import Patience
 from aqka.runs.audit import sound_history, verify
 from aqka.runs.export import measurements
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
+from tests.fake_runtime import FakeRuntime
 
 KERNEL, Y = make_kernel(40), make_labels(40)
 X, LABELS = np.random.default_rng(0).uniform(0, 1, (5, 2)), make_labels(5)

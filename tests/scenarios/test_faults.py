@@ -10,8 +10,8 @@ from aqka import Schedule, StatevectorBackend, acquire
 from aqka.backends import RuntimeBackend
 from aqka.runs import driver as run
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_labels
+from tests.fake_runtime import FakeRuntime
 from tests.scenarios.killing import Killer
 
 X = np.random.default_rng(0).uniform(0, 1, (5, 2))

@@ -13,8 +13,8 @@ from aqka.runs.audit import verify
 from aqka.runs.export import calibration_of, export, outcomes, point_table_of
 from aqka.runs.ledger import Ledger
 from aqka.sessions import Training, predict
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.backends._tiles.chips import line
+from tests.fake_runtime import FakeRuntime
 
 UP, DOWN = 0.05, 0.02  # chance to read 1 at a 0, and 0 at a 1
 CONFUSION = np.array([[[1 - UP, DOWN], [UP, 1 - DOWN]]] * 2)

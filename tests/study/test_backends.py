@@ -18,7 +18,7 @@ from aqka.study.directory import prepare
 from aqka.study.new_points import predict_new_points
 from aqka.study.quoting import study_quote
 from aqka.study.store import RunStore
-from aqka.testing.fake_runtime import FakeRuntime
+from tests.fake_runtime import FakeRuntime
 from tests.study.circuits import encoder, with_map
 from tests.study.helpers import QUICK, small, write_study
 

@@ -16,8 +16,8 @@ from aqka.study.cancel import CANCEL_NAME, cancel_run
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.store import RunStore
-from aqka.testing.fake_runtime import FakeJob, FakeRuntime
 from tests.cli.in_process import call
+from tests.fake_runtime import FakeJob, FakeRuntime
 from tests.study.helpers import QUICK, write_study
 
 HOURS = 36_000.0  # that a job waits, unless it is cancelled
@@ -51,7 +51,7 @@ COMMAND = """
 import sys
 from aqka.cli import main
 from aqka.study import backends
-from aqka.testing.fake_runtime import FakeRuntime
+from tests.fake_runtime import FakeRuntime
 
 service = FakeRuntime(sys.argv[1], delay=float(sys.argv[2]))
 backends.ibm_device = lambda _: service

@@ -14,8 +14,8 @@ from aqka.study.new_points import predict_new_points
 from aqka.study.quoting import study_quote
 from aqka.study.schema import parse_study
 from aqka.study.store import RunStore
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.cli.in_process import call
+from tests.fake_runtime import FakeRuntime
 from tests.study.helpers import QUICK, small, write_study
 
 

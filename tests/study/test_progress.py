@@ -24,8 +24,8 @@ from aqka.study.progress import progress
 from aqka.study.quoting import stored_quote
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection
 from aqka.study.store import RunStore
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.conftest import make_kernel, make_labels
+from tests.fake_runtime import FakeRuntime
 from tests.study.helpers import small, write_study
 
 ROOT = Path(__file__).parents[2]

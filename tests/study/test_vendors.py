@@ -12,8 +12,8 @@ from aqka.runs.export import table_of
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.directory import prepare
 from aqka.study.store import RunStore
-from aqka.testing.fake_runtime import FakeRuntime
 from tests.cli.in_process import call
+from tests.fake_runtime import FakeRuntime
 from tests.study.helpers import QUICK, write_study
 
 LAB = """

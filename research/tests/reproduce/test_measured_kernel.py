@@ -9,7 +9,6 @@ from aqka import InputError
 from aqka.backends import AerBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.cli.app import app
-from aqka.testing.fake_runtime import FakeRuntime
 from aqka_research.reproduce import measured_kernel as module
 from aqka_research.reproduce.measured_kernel import (
     MeasuredKernel,
@@ -19,6 +18,7 @@ from aqka_research.reproduce.measured_kernel import (
     measure_kernel,
     measured_kernel,
 )
+from tests.fake_runtime import FakeRuntime
 
 POINTS = 6
 

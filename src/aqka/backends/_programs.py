@@ -1,6 +1,5 @@
 """How each kind of plan becomes circuits: pairs, points and reference states."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,121 +24,61 @@ if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 
-class Program(ABC):
-    """How the plans of one kind run: one circuit for all rows, and the values of each row.
+Values = Callable[[Any, IntArray, FloatArray, FloatArray], FloatArray]
+"""From a plan, some of its rows and the points it names to the values of the parameters."""
 
-    Attributes
-    ----------
-    name
-        What the kind is called.
-    reads_all_qubits
-        Whether every outcome counts, not only the all-zero one, which is a hit.
-    watched
-        Whether sentinels may be measured beside it.
-    on_all_tiles
-        Whether each row must be measured on nearly all tiles.
-    """
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """How the plans of one kind run: one circuit for all rows, and the values of each row."""
 
     name: str
-    reads_all_qubits = True
-    watched = False
-    on_all_tiles = False
-
-    @abstractmethod
-    def circuit(self, feature_map: "QuantumCircuit") -> "QuantumCircuit":
-        """Return the circuit before it is transpiled."""
-
-    @abstractmethod
-    def values(
-        self, plan: Any, which: IntArray, rows: FloatArray, columns: FloatArray
-    ) -> FloatArray:
-        """Return the values of the circuit's parameters for ``which`` rows of a plan.
-
-        ``rows`` and ``columns`` are the points that the plan names.
-        """
+    circuit: "Callable[[QuantumCircuit], QuantumCircuit]"  # of a feature map, not yet transpiled
+    values: Values
+    stands_like: "Program | None" = None  # whose circuit decides on which qubits this one runs
+    reads_all_qubits: bool = True  # every outcome counts, not only the all-zero one, which is a hit
+    watched: bool = False  # sentinels may be measured beside it
+    on_all_tiles: bool = False  # each row must be measured on nearly all tiles
 
     @property
     def standing(self) -> "Program":
         """The program whose circuit decides on which qubits this one runs."""
-        return self
-
-    def identity(self, plan: Any) -> list[IntArray]:
-        """Return what the rows of a plan measure, as arrays."""
-        return [getattr(plan, name) for name in plan.ROWS]
+        return self.stands_like or self
 
 
-class PairProgram(Program):
-    """U(x)U†(y), whose all-zero outcome is a hit."""
-
-    name = "pairs"
-    reads_all_qubits = False
-    watched = True
-
-    def circuit(self, feature_map: "QuantumCircuit") -> "QuantumCircuit":
-        """Return the fidelity test of a map that has an inverse."""
-        check_feature_map(feature_map)
-        return fidelity_circuit(feature_map)
-
-    def values(
-        self, plan: ShotPlan, which: IntArray, rows: FloatArray, columns: FloatArray
-    ) -> FloatArray:
-        """Return the data of both points."""
-        return np.concatenate([rows[plan.rows[which]], columns[plan.cols[which]]], axis=1)
+def _fidelity_test(feature_map: "QuantumCircuit") -> "QuantumCircuit":
+    check_feature_map(feature_map)  # it must have an inverse
+    return fidelity_circuit(feature_map)
 
 
-class PointProgram(Program):
-    """U(x) and a rotation of each qubit."""
-
-    name = "points"
-
-    def circuit(self, feature_map: "QuantumCircuit") -> "QuantumCircuit":
-        """Return the circuit of a point in any setting."""
-        return point_circuit(feature_map)
-
-    def values(
-        self, plan: PointPlan, which: IntArray, rows: FloatArray, columns: FloatArray
-    ) -> FloatArray:
-        """Return the data of the point, and the angles of its setting."""
-        angles = setting_angles(plan.letters)[plan.settings[which]]
-        return np.concatenate([rows[plan.points[which]], angles], axis=1)
-
-    def identity(self, plan: PointPlan) -> list[IntArray]:
-        """Return points and settings, with what the settings are."""
-        return [*super().identity(plan), plan.letters]
+def _both_points(
+    plan: ShotPlan, which: IntArray, rows: FloatArray, columns: FloatArray
+) -> FloatArray:
+    return np.concatenate([rows[plan.rows[which]], columns[plan.cols[which]]], axis=1)
 
 
-class ReferenceProgram(Program):
-    """All qubits in 0 or all in 1, where points are measured.
-
-    Each tile reads its bits with errors of its own, and points are measured on all tiles.
-    """
-
-    name = "references"
-    on_all_tiles = True
-
-    def circuit(self, feature_map: "QuantumCircuit") -> "QuantumCircuit":
-        """Return the circuit of both reference states."""
-        return reference_circuit(feature_map.num_qubits)
-
-    def values(
-        self, plan: CalibrationPlan, which: IntArray, rows: FloatArray, columns: FloatArray
-    ) -> FloatArray:
-        """Return the angle that prepares each state."""
-        return reference_angles(plan.references[which])
-
-    @property
-    def standing(self) -> Program:
-        """The program of points."""
-        return BY_DESIGN["points"]
+def _point_and_setting(
+    plan: PointPlan, which: IntArray, rows: FloatArray, columns: FloatArray
+) -> FloatArray:
+    angles = setting_angles(plan.letters)[plan.settings[which]]
+    return np.concatenate([rows[plan.points[which]], angles], axis=1)
 
 
-BY_DESIGN: dict[str, Program] = {
-    program.name: program for program in (PairProgram(), PointProgram())
-}
+PAIRS = Program("pairs", _fidelity_test, _both_points, reads_all_qubits=False, watched=True)
+POINTS = Program("points", point_circuit, _point_and_setting)
+# Each tile reads its bits with errors of its own, and points are measured on all tiles.
+REFERENCES = Program(
+    "references",
+    lambda feature_map: reference_circuit(feature_map.num_qubits),
+    lambda plan, which, rows, columns: reference_angles(plan.references[which]),
+    stands_like=POINTS,
+    on_all_tiles=True,
+)
+BY_DESIGN = {"pairs": PAIRS, "points": POINTS}
 _BY_PLAN: dict[type[Plan], Program] = {
-    ShotPlan: BY_DESIGN["pairs"],
-    PointPlan: BY_DESIGN["points"],
-    CalibrationPlan: ReferenceProgram(),
+    ShotPlan: PAIRS,
+    PointPlan: POINTS,
+    CalibrationPlan: REFERENCES,
 }
 
 
@@ -150,18 +89,10 @@ def program_of(plan: Plan) -> Program:
 
 @dataclass(frozen=True, eq=False)
 class SentCircuit:
-    """A transpiled circuit, and what its parameters were before.
-
-    Attributes
-    ----------
-    circuit
-        In the gates and on the qubits of the backend.
-    parameters
-        Those of the plain circuit, in the order of a row of values.
-    """
+    """A transpiled circuit, and what its parameters were before."""
 
     circuit: "QuantumCircuit"
-    parameters: list[Any]
+    parameters: list[Any]  # of the plain circuit, in the order of a row of values
 
     @property
     def order(self) -> list[int]:
@@ -174,15 +105,7 @@ class SentCircuit:
 
 
 class SentCircuits:
-    """The circuits of a feature map on one backend, each transpiled when it is first needed.
-
-    Parameters
-    ----------
-    feature_map
-        The map.
-    transpile
-        Brings a circuit onto the backend.
-    """
+    """The circuits of a feature map on one backend, each transpiled when it is first needed."""
 
     def __init__(
         self,

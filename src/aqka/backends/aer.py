@@ -3,7 +3,6 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
-import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
@@ -18,7 +17,7 @@ from aqka.backends._noisy.models import (
     used_qubits,
 )
 from aqka.backends._noisy.programs import FidelityProgram, OutcomeProgram
-from aqka.backends._programs import BY_DESIGN, Program, SentCircuits, program_of
+from aqka.backends._programs import BY_DESIGN, PAIRS, Program, SentCircuits, program_of
 from aqka.backends.base import check_design
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
 from aqka.backends.simulated import ExactBackend
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AerBackend", "depolarising_noise"]
 
-# Vectors evolved together: small enough to stay in a cache, large enough to keep loops long.
-_CHUNK_BYTES = 2**23
 _LARGEST_BYTES = 2**33
 
 
@@ -107,20 +104,15 @@ class AerBackend(ExactBackend):
             initial_layout=initial_layout,
         )
         self._circuits = SentCircuits(as_feature_map(feature_map, self._rows.shape[1]), transpile)
-        self._noise, self._design = noise, check_design(design)
+        self._noise, self._main = noise, BY_DESIGN[check_design(design)]
         self._kernel: FloatArray | None = None
-        self._compiled: dict[str, OutcomeProgram] = {}
-        self._fidelity: FidelityProgram | None = None
+        self._compiled: dict[str, Any] = {}
         self._check_size(len(used_qubits(self.circuit)))
-        if design == "pairs":
-            self._fidelity = self._compile_pairs()
-        else:
-            self._compile(BY_DESIGN[design])
+        self._compile(self._main)
 
     def _check_size(self, n_qubits: int) -> None:
         """Refuse states that do not fit into memory: a kernel needs all of them at once."""
-        count = len(self._rows) if self._design == "pairs" else 1
-        needed = 8 * 4**n_qubits * count
+        needed = 8 * 4**n_qubits * (len(self._rows) if self._main is PAIRS else 1)
         if needed > _LARGEST_BYTES:
             raise InputError(
                 f"X has {len(self._rows)} points and the transpiled circuit uses {n_qubits} "
@@ -128,19 +120,11 @@ class AerBackend(ExactBackend):
                 f"{_LARGEST_BYTES / 2**30:.0f}; take fewer points or fewer qubits."
             )
 
-    def _compile_pairs(self) -> FidelityProgram:
-        sent, features = self._circuits.of(BY_DESIGN["pairs"]), self._rows.shape[1]
-        halves = sent.parameters[:features], sent.parameters[features:]
-        return FidelityProgram(sent.circuit, noise_on_circuit(self._noise, sent.circuit), halves)
-
     def kernel(self) -> FloatArray:
         """Return the exact noisy kernel; it is computed at the first call."""
         if self._kernel is None:
-            program, self._fidelity = self._fidelity or self._compile_pairs(), None
-            chunk = max(1, _CHUNK_BYTES // (8 * 4 ** len(program.qubits)))
-            states = np.concatenate([program.states(part) for part in _split(self._rows, chunk)])
-            blocks = [states @ program.outcomes(part).T for part in _split(self._columns, chunk)]
-            self._kernel = np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
+            self._kernel = self._compile(PAIRS).kernel(self._rows, self._columns)
+            del self._compiled[PAIRS.name]
         return self._kernel
 
     @property
@@ -155,20 +139,18 @@ class AerBackend(ExactBackend):
     _draw_references = _draw_points
 
     def _probabilities(self, plan: OutcomePlan, which: IntArray) -> FloatArray:
-        """Return the exact noisy probabilities of all outcomes of some rows of a plan."""
         program = program_of(plan)
-        compiled = self._compile(program)
-        chunk = max(1, _CHUNK_BYTES // (8 * 4**compiled.n_used))
         values = program.values(plan, which, self._rows, self._columns)
-        return np.concatenate([compiled.probabilities(part) for part in _split(values, chunk)])
+        found: FloatArray = self._compile(program).probabilities(values)
+        return found
 
-    def _compile(self, program: Program) -> OutcomeProgram:
+    def _compile(self, program: Program) -> Any:
         """Return the circuit of a program with its noise, compiled once."""
         if program.name not in self._compiled:
             sent = self._circuits.of(program)
-            self._compiled[program.name] = OutcomeProgram(
-                sent.circuit, noise_on_circuit(self._noise, sent.circuit), sent.parameters
-            )
+            kind = OutcomeProgram if program.reads_all_qubits else FidelityProgram
+            model = noise_on_circuit(self._noise, sent.circuit)
+            self._compiled[program.name] = kind(sent.circuit, model, sent.parameters)
         return self._compiled[program.name]
 
     def _identity(self) -> list[str]:
@@ -181,20 +163,16 @@ class AerBackend(ExactBackend):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is compiled again, after computing the kernel that pairs need."""
-        if self._design == "pairs":
+        if self._main is PAIRS:
             self.kernel()
-        return {**self.__dict__, "_compiled": {}, "_fidelity": None}
+        return {**self.__dict__, "_compiled": {}}
 
     @property
     def circuit(self) -> "QuantumCircuit":
         """The transpiled circuit of the design that the backend was made for."""
-        return self._circuits.of(BY_DESIGN[self._design]).circuit
+        return self._circuits.of(self._main).circuit
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the kernel."""
         return len(self._rows), len(self._columns)
-
-
-def _split(points: FloatArray, size: int) -> list[FloatArray]:
-    return [points[k : k + size] for k in range(0, len(points), size)]

@@ -18,24 +18,12 @@ NOT_ASKED = "not asked"
 
 @dataclass(frozen=True)
 class JobState:
-    """One job of a submission.
-
-    Attributes
-    ----------
-    job_id
-        Its id at the service.
-    state
-        The service's word, such as ``QUEUED``, ``RUNNING``, ``DONE`` or ``CANCELLED``.
-    queue_position
-        Its place in the queue, where the service tells.
-    seconds
-        QPU seconds that it used, where the service tells.
-    """
+    """One job of a submission, as the service tells."""
 
     job_id: str
-    state: str = NOT_ASKED
+    state: str = NOT_ASKED  # the service's word: QUEUED, RUNNING, DONE, CANCELLED, …
     queue_position: int | None = None
-    seconds: float | None = None
+    seconds: float | None = None  # on the QPU
 
 
 def job_ids_of(ticket: str) -> list[str]:
@@ -55,20 +43,10 @@ def job_ids_of(ticket: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Workload:
-    """What a submission asks of a device.
-
-    Attributes
-    ----------
-    shots
-        Shots of the plan, and whatever is measured beside it.
-    executions
-        Executions that are billed: fewer than shots where several circuits run side by side.
-    jobs
-        Jobs it is sent as.
-    """
+    """What a submission asks of a device, with whatever is measured beside the plan."""
 
     shots: int
-    executions: int
+    executions: int  # billed: fewer than shots where several circuits run side by side
     jobs: int
 
     def part(self, shots: int, of: int) -> "Workload":

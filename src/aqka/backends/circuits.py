@@ -86,23 +86,26 @@ def fidelity_circuit(feature_map: "QuantumCircuit", *, measure: bool = True) -> 
     of the first point followed by that of the second. The barrier keeps a transpiler from
     cancelling gates across the middle: with noise that would be another kernel.
     """
-    circuit_module = require("qiskit.circuit", "qiskit")
-    count = feature_map.num_parameters
-    x = circuit_module.ParameterVector("x", count)
-    y = circuit_module.ParameterVector("y", count)
-    # By way of names that no map has: one whose parameters are called x[0], x[1] would meet
-    # ours of the same names half-way.
-    passing = circuit_module.ParameterVector(uuid.uuid4().hex, count)
-    unnamed = feature_map.assign_parameters(dict(zip(feature_map.parameters, passing, strict=True)))
-    circuit: QuantumCircuit = circuit_module.QuantumCircuit(feature_map.num_qubits)
-    circuit.compose(unnamed.assign_parameters(dict(zip(passing, x, strict=True))), inplace=True)
+    circuit: QuantumCircuit = require("qiskit", "qiskit").QuantumCircuit(feature_map.num_qubits)
+    circuit.compose(_with_parameters(feature_map, "x"), inplace=True)
     circuit.barrier(label=MIDDLE)
-    circuit.compose(
-        unnamed.assign_parameters(dict(zip(passing, y, strict=True))).inverse(), inplace=True
-    )
+    circuit.compose(_with_parameters(feature_map, "y").inverse(), inplace=True)
     if measure:
         circuit.measure_all()
     return circuit
+
+
+def _with_parameters(feature_map: "QuantumCircuit", name: str) -> "QuantumCircuit":
+    """Return the map with parameters called name[0], name[1], …"""
+    # By way of a name that no map has: one whose parameters are called x[0], x[1] would meet
+    # ours of the same names half-way.
+    for new in (uuid.uuid4().hex, name):
+        vector = require("qiskit.circuit", "qiskit").ParameterVector(
+            new, feature_map.num_parameters
+        )
+        renamed = dict(zip(feature_map.parameters, vector, strict=True))
+        feature_map = feature_map.assign_parameters(renamed)
+    return feature_map
 
 
 def circuit_digest(circuit: "QuantumCircuit") -> str:
@@ -142,16 +145,12 @@ def point_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
     barrier, since nothing can cancel across it.
     """
     circuit_module = require("qiskit.circuit", "qiskit")
-    count, n_qubits = feature_map.num_parameters, feature_map.num_qubits
-    x = circuit_module.ParameterVector("x", count)
+    n_qubits = feature_map.num_qubits
     # Qiskit orders parameters by name, and angles must come behind the data.
     about_z = circuit_module.ParameterVector("z0", n_qubits)
     about_y = circuit_module.ParameterVector("z1", n_qubits)
-    # By way of names that no map has; see fidelity_circuit.
-    passing = circuit_module.ParameterVector(uuid.uuid4().hex, count)
-    unnamed = feature_map.assign_parameters(dict(zip(feature_map.parameters, passing, strict=True)))
     circuit: QuantumCircuit = circuit_module.QuantumCircuit(n_qubits)
-    circuit.compose(unnamed.assign_parameters(dict(zip(passing, x, strict=True))), inplace=True)
+    circuit.compose(_with_parameters(feature_map, "x"), inplace=True)
     for qubit in range(n_qubits):
         circuit.rz(about_z[qubit], qubit)
         circuit.ry(about_y[qubit], qubit)

@@ -79,11 +79,7 @@ class BackendFactory:
 def as_factory(backend: Any) -> BackendFactory | None:
     """Return the factory that an estimator's ``backend`` names; None if it is not one.
 
-    Parameters
-    ----------
-    backend
-        A factory; one of ``NAMES`` (``"aer"`` is without noise); or a device of Qiskit's, fake or
-        real, on which IBM's sampler runs.
+    A factory, one of ``NAMES`` (``"aer"`` is without noise), or a Qiskit device, fake or real.
     """
     if isinstance(backend, BackendFactory):
         return backend

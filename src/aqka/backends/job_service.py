@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka.errors import InputError
 
@@ -19,16 +20,9 @@ EXTRA = "ibm"
 
 
 class Pace:
-    """Lets at most so many jobs be created in any span of time; a job beyond them waits.
+    """Lets so many jobs be created in so many seconds; a job beyond them waits.
 
     IBM takes five jobs a minute for each token.
-
-    Parameters
-    ----------
-    jobs, seconds
-        So many jobs in so many seconds.
-    clock, sleep
-        What tells the time and what waits.
     """
 
     def __init__(
@@ -58,40 +52,33 @@ class JobService(ABC):
 
     A subclass writes everything but :meth:`forget`. The errors that it raises are those of
     ``qiskit_ibm_runtime``, from which RuntimeBackend tells what may pass from what is lost.
-
-    Attributes
-    ----------
-    target
-        The backend that circuits are transpiled for.
-    is_local
-        Whether jobs live in this process only: they are not found by their tags, cost nothing,
-        and depend on their seed alone.
-    pace
-        How fast jobs may be created; None without a limit.
     """
 
-    target: Any
+    target: Any  # what circuits are transpiled for
+    # Jobs live in this process: they are not found by tags, cost nothing, and depend on their seed.
     is_local: bool = False
-    pace: Pace | None = None
+    pace: Pace | None = None  # how fast jobs may be created
 
     @abstractmethod
     def open(self, mode: str) -> Any:
         """Open a ``"session"`` or a ``"batch"`` and return it, something with ``close()``."""
 
     @abstractmethod
-    def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
-        """Return a sampler whose jobs carry these tags.
+    def run(
+        self,
+        circuit: Any,
+        values: FloatArray,
+        shots: int,
+        *,
+        tags: list[str],
+        seed: int,
+        mode: Any = None,
+        seconds: float | None = None,
+    ) -> Any:
+        """Send a circuit with rows of values as one job, which :meth:`jobs` finds by its tags.
 
-        Parameters
-        ----------
-        mode
-            What :meth:`open` returned; None runs plain jobs.
-        tags
-            What :meth:`jobs` finds the sampler's jobs by.
-        seed
-            Seed of a simulator; a device ignores it.
-        seconds
-            QPU seconds after which a job is stopped; None leaves it to the options.
+        ``seed`` is for simulators; ``mode`` is what :meth:`open` returned, None for a plain job;
+        the job is stopped after ``seconds`` on the QPU, None leaves that to the options.
         """
 
     @abstractmethod
@@ -115,18 +102,10 @@ OPEN_PLAN = ("1352", "not authorized to run a session")  # IBM's code and words 
 
 @dataclass
 class ExecutionMode:
-    """The mode in use, one object for all backends that share it.
+    """The mode in use, one object for all backends that share it."""
 
-    Attributes
-    ----------
-    name
-        ``"session"``, ``"batch"`` or ``"job"``.
-    handle
-        The open session or batch; None for plain jobs.
-    """
-
-    name: str = PLAIN_JOBS
-    handle: Any = None
+    name: str = PLAIN_JOBS  # or "session" or "batch"
+    handle: Any = None  # the open session or batch
 
     def open(self, service: JobService, wanted: tuple[str, ...]) -> None:
         """Open the best mode that the account may use, unless one is open."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
-from aqka.backends._qml import EXTRA, PointTapes, as_pennylane_function
+from aqka.backends._qml import BATCH_AMPLITUDES, EXTRA, PointTapes, as_pennylane_function
 from aqka.backends.base import check_design
 from aqka.backends.circuits import (
     as_feature_map,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # Devices that run in this process; any other may cost money.
 SIMULATORS = ("default.", "lightning.", "null.", "reference.", "braket.local.")
-
-BATCH_AMPLITUDES = 2**22  # of one batch, which bounds its memory to some 100 MB
 
 
 class PennylaneBackend(SimulatedBackend):
@@ -131,8 +129,7 @@ class PennylaneBackend(SimulatedBackend):
 
     def _identity(self) -> list[str]:
         # A function has no content to compare, but the operations it records have.
-        sides = [self._forward] if self._design == "points" else [self._forward, self._backward]
-        operations = [str(side.operations) for side in sides]
+        operations = [str(side.operations) for side in self._sides]
         device = self._device if isinstance(self._device, str) else self._device.__qualname__
         return [
             f"X={digest(self._rows)}",
@@ -190,7 +187,10 @@ class PennylaneBackend(SimulatedBackend):
             return []
         index = index[np.argsort(shots[index], kind="stable")]
         groups = np.split(index, np.flatnonzero(np.diff(shots[index])) + 1)
-        size = self._batch_size()
+        size = 1
+        if all(side.stacks for side in self._sides):  # rows may share a tape
+            pure = self._device in ("default.qubit", "lightning.qubit")
+            size = max(1, BATCH_AMPLITUDES >> self.n_qubits * (1 if pure else 2))
         return [g[k : k + size] for g in groups for k in range(0, len(g), size)]
 
     def _pair_operations(self, plan: ShotPlan, batch: IntArray) -> list[Any]:
@@ -242,18 +242,13 @@ class PennylaneBackend(SimulatedBackend):
             self._tapes["backward"] = PointTapes(inverse, self._cols)
         return self._tapes["backward"]
 
-    def _wires(self) -> list[Any]:
-        columns = [] if self._design == "points" else self._backward.wires
-        return list(dict.fromkeys(self._forward.wires + columns))
+    @property
+    def _sides(self) -> list[PointTapes]:
+        """What is run of the feature map: for points it is never run backwards."""
+        return [self._forward] if self._design == "points" else [self._forward, self._backward]
 
-    def _batch_size(self) -> int:
-        """Return how many rows may share a tape."""
-        sides = [self._forward] if self._design == "points" else [self._forward, self._backward]
-        if not all(side.stacks for side in sides):
-            return 1
-        pure = self._device in ("default.qubit", "lightning.qubit")
-        exponent = len(self._wires()) * (1 if pure else 2)
-        return max(1, BATCH_AMPLITUDES >> exponent)
+    def _wires(self) -> list[Any]:
+        return list(dict.fromkeys(wire for side in self._sides for wire in side.wires))
 
     def _make_device(self, seed: int) -> Any:
         qml = require("pennylane", EXTRA)

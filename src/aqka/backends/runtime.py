@@ -52,9 +52,8 @@ class RuntimeBackend(JobBackend):
     ----------
     backend
         A backend of a ``QiskitRuntimeService``; or a fake or Aer backend, which runs in this
-        process with its noise; or a :class:`~aqka.backends.job_service.JobService`, such as
-        :class:`~aqka.testing.fake_runtime.FakeRuntime`.
-    X, feature_map, columns
+        process with its noise; or a :class:`~aqka.backends.job_service.JobService`.
+    X, feature_map, columns, optimization_level, initial_layout, design
         See :class:`~aqka.backends.SamplerBackend`.
     mode
         ``"auto"`` tries a session, then a batch, and else sends plain jobs, as ``"job"`` does;
@@ -64,10 +63,8 @@ class RuntimeBackend(JobBackend):
         which IBM cancels a job), ``{"execution": {"rep_delay": 1e-4}}`` (seconds before each
         execution, which quotes follow) or ``{"dynamical_decoupling": {"enable": True}}``. One
         that IBM's sampler does not know is refused on a fake device too, which runs without them.
-    optimization_level, initial_layout
-        Of Qiskit's preset pass manager; None is 1, and the best place it finds.
     pass_manager
-        One of your own in their place.
+        One of your own, in place of ``optimization_level`` and ``initial_layout``.
     jobs
         How plans become jobs. None takes IBM's limits of executions and of instructions, which
         bounds the rows of a job by the depth of the circuit; local backends, whose shots cost
@@ -78,15 +75,6 @@ class RuntimeBackend(JobBackend):
         by itself with its own noise.
     seed
         Hits of local backends depend on it and on the tag, and which tile runs which row.
-    design
-        ``"pairs"`` or ``"points"``: what will be measured. It decides which circuit is transpiled
-        and tiled now and which one ``circuit`` shows; plans of the other kind run as well.
-
-    Attributes
-    ----------
-    usage
-        QPU seconds of each collected ticket, jobs that failed included; IBM may report 0 until it
-        has settled a job, and None says that it could not tell.
 
     Examples
     --------
@@ -151,7 +139,7 @@ class RuntimeBackend(JobBackend):
 
     @property
     def usage(self) -> dict[str, float | None]:
-        """QPU seconds of the tickets that were collected."""
+        """QPU seconds of the tickets that were collected; IBM may say 0 until it settles a job."""
         return self._usage
 
     @property
@@ -298,14 +286,20 @@ class RuntimeBackend(JobBackend):
     def _send(
         self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
     ) -> str:
-        seed = tag_seed(self._seed, f"{tag}/{part}")
         seconds = None
         if self._seconds_left is not None:
             seconds = self._share * expected_seconds(1, len(values) * shots)
-        sampler = self._service.sampler(self._mode.handle, [shorten_tag(tag), part], seed, seconds)
         if self._service.pace is not None:
             self._service.pace.wait()
-        job = sampler.run([(circuit, values)], shots=shots)
+        job = self._service.run(
+            circuit,
+            values,
+            shots,
+            tags=[shorten_tag(tag), part],
+            seed=tag_seed(self._seed, f"{tag}/{part}"),
+            mode=self._mode.handle,
+            seconds=seconds,
+        )
         return str(job.job_id())
 
     def _job(self, job_id: str) -> Any:

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,9 +22,6 @@ from aqka.backends.diagonal import (
 from aqka.core.plans import Plan, ShotPlan
 from aqka.errors import InputError, JobError
 
-if TYPE_CHECKING:
-    from qiskit import QuantumCircuit
-
 __all__ = [
     "Depolarising",
     "Drift",
@@ -35,6 +32,11 @@ __all__ = [
     "estimate_depolarising",
     "mitigate_depolarising",
 ]
+
+
+def _wrapped(name: str) -> Any:
+    """Return a property that the wrapped backend answers."""
+    return property(lambda self: getattr(self.backend, name), doc=f"The wrapped backend's {name}.")
 
 
 @dataclass
@@ -74,6 +76,15 @@ class SentinelBackend(Backend):
     false_alarm: float = 0.01
     hits: list[IntArray] = field(default_factory=list)
 
+    shape = _wrapped("shape")
+    replayable = _wrapped("replayable")
+    is_paid = _wrapped("is_paid")
+    rep_delay = _wrapped("rep_delay")
+    n_tiles = _wrapped("n_tiles")
+    name = _wrapped("name")
+    calibrated_at = _wrapped("calibrated_at")
+    circuit = _wrapped("circuit")
+
     def __post_init__(self) -> None:
         """Check the points against the backend."""
         self._points = as_counts(self.points, "points")
@@ -87,16 +98,6 @@ class SentinelBackend(Backend):
         self._collected: dict[str, int] = {}  # the place of each ticket in ``hits``
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of the wrapped backend."""
-        return self.backend.shape
-
-    @property
-    def replayable(self) -> bool:
-        """Whether the wrapped backend gives a tag's hits again at no cost."""
-        return self.backend.replayable
-
-    @property
     def usage(self) -> dict[str, float | None]:
         """QPU seconds of the wrapped backend's tickets."""
         count = len(self._points)
@@ -105,31 +106,6 @@ class SentinelBackend(Backend):
     def limit_seconds(self, seconds: float | None) -> None:
         """Limit the wrapped backend, whose shots include the sentinels'."""
         self.backend.limit_seconds(seconds)
-
-    @property
-    def rep_delay(self) -> float | None:
-        """The wrapped backend's."""
-        return self.backend.rep_delay
-
-    @property
-    def n_tiles(self) -> int:
-        """The wrapped backend's."""
-        return self.backend.n_tiles
-
-    @property
-    def name(self) -> str:
-        """Name of the wrapped backend."""
-        return self.backend.name
-
-    @property
-    def calibrated_at(self) -> str | None:
-        """When the wrapped backend was calibrated."""
-        return self.backend.calibrated_at
-
-    @property
-    def circuit(self) -> "QuantumCircuit | None":
-        """The wrapped backend's circuit."""
-        return self.backend.circuit
 
     def fingerprint(self) -> str:
         """Return what tells this backend from one of other data or other sentinels."""
@@ -170,11 +146,6 @@ class SentinelBackend(Backend):
         """Cancel the jobs of the wrapped backend."""
         inner = None if ticket is None else _without_count(ticket)[1]
         return self.backend.cancel(self._with_sentinels(plan)[1], tag, inner)
-
-    @property
-    def is_paid(self) -> bool:
-        """Whether the wrapped backend's shots may cost money."""
-        return self.backend.is_paid
 
     def remarks(self, ticket: str) -> dict[str, Any]:
         """Return the sentinels' hits, which the plan's do not show."""

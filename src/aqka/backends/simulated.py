@@ -36,13 +36,7 @@ def tag_seed(seed: int, tag: str) -> int:
 
 
 class SimulatedBackend(Backend):
-    """Keeps submitted plans in memory; a subclass draws their hits.
-
-    Parameters
-    ----------
-    seed
-        The hits depend on it, on the tag and on the plan, and on nothing else.
-    """
+    """Keeps submitted plans in memory; a subclass draws hits that depend on seed, tag and plan."""
 
     def __init__(self, seed: int) -> None:
         self._seed = as_count(seed, "seed", minimum=0)

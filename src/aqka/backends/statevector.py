@@ -28,13 +28,8 @@ TILE = 512
 def fidelities(rows: ComplexArray, columns: ComplexArray | None = None) -> FloatArray:
     """Return the fidelity of every row state with every column state.
 
-    Parameters
-    ----------
-    rows
-        States, one per row.
-    columns
-        The other states; None compares ``rows`` among themselves, at half the work, and makes
-        the result exactly symmetric with ones on the diagonal.
+    Without ``columns`` it compares ``rows`` among themselves, at half the work, and the result is
+    exactly symmetric with ones on the diagonal.
     """
     others = rows if columns is None else columns
     kernel = np.empty((len(rows), len(others)))

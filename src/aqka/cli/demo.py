@@ -38,9 +38,9 @@ def _iris_demo(seeds: int, picture: Path, as_json: bool) -> None:
     from threadpoolctl import threadpool_limits
 
     from aqka.cli.demo_tables import print_iris
-    from aqka.demo.iris import count_runs, run_iris
+    from aqka.demo.iris import STEPS, run_iris
 
-    with threadpool_limits(1), progress_bar("spending shots", count_runs(seeds)) as bar:
+    with threadpool_limits(1), progress_bar("spending shots", seeds * len(STEPS)) as bar:
         finished = run_iris(seeds, on_run=bar.advance)
     saved = _draw(finished, picture, "draw_iris")
     if as_json:

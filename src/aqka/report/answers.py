@@ -15,7 +15,7 @@ TRY_OTHERS = "aqka check tries other maps, ranges and numbers of components with
 
 
 class Answer(NamedTuple):
-    """One question about a run and its answer."""
+    """A question about a run and its answer."""
 
     question: str
     words: str
@@ -34,48 +34,39 @@ def answer_questions(report: RunReport) -> list[Answer]:
 
 
 def _spending(report: RunReport) -> str:
-    measured, total = report.measured, report.table.total
+    """Return shots, QPU time and money, for training and predictions together."""
+    measured, total, calibration = report.measured, report.table.total, report.calibration_shots
     n_points, n_units = report.table.n_points, measured.shots.size
     pairs = "" if n_units == n_points else f"{n_units:,} {measured.unit}s of "
-    text = (
+    text = [
         f"{total:,} of {report.budget:,} shots on {pairs}{n_points} training points, "
         f"{measured.a_unit}, in {count_text(len(report.rounds), 'round')}."
-    )
+    ]
     if measured.seen < 1:
-        text += f" {measured.seen:.0%} of the {measured.unit}s were measured."
+        text.append(f"{measured.seen:.0%} of the {measured.unit}s were measured.")
     lost = sum(r.failed for r in report.rounds)
     if lost:
-        text += f" {count_text(lost, 'round')} failed."
-    calibration = report.calibration_shots
+        text.append(f"{count_text(lost, 'round')} failed.")
     if calibration:
-        text += f" {calibration:,} more calibrated the readout."
+        text.append(f"{calibration:,} more calibrated the readout.")
     if report.tested is not None:
         used = int(report.tested.shots.sum())
-        text += (
-            f" {used:,} more went to {len(report.tested.ids)} test points: "
+        text.append(
+            f"{used:,} more went to {len(report.tested.ids)} test points: "
             f"{total + calibration + used:,} in all."
         )
-    return text + _qpu_time(report) + _cost(report)
-
-
-def _qpu_time(report: RunReport) -> str:
     seconds = next((row for row in report.usage if row["figure"] == "QPU seconds"), None)
-    if seconds is None:
-        return ""
-    if seconds["actual"] is None:
-        return " The backend reported no QPU time."
-    return (
-        f" The backend reported {duration(seconds['actual'])} of QPU time for the training "
-        f"kernel; the quote was {duration(seconds['quoted'])}."
-    )
-
-
-def _cost(report: RunReport) -> str:
-    """Return the money for training and predictions together, where there is a price."""
-    row = next((row for row in report.bill if row.figure.startswith("cost")), None)
-    if row is None or row.total is None:
-        return ""
-    return f" {capital(row.figure)}: {number_text(float(row.total))} in all."
+    if seconds is not None and seconds["actual"] is None:
+        text.append("The backend reported no QPU time.")
+    elif seconds is not None:
+        text.append(
+            f"The backend reported {duration(seconds['actual'])} of QPU time for the training "
+            f"kernel; the quote was {duration(seconds['quoted'])}."
+        )
+    cost = next((row for row in report.bill if row.figure.startswith("cost")), None)
+    if cost is not None and cost.total is not None:
+        text.append(f"{capital(cost.figure)}: {number_text(float(cost.total))} in all.")
+    return " ".join(text)
 
 
 def _kernel_error(report: RunReport) -> str:
@@ -89,30 +80,28 @@ def _kernel_error(report: RunReport) -> str:
 
 
 def _accuracy(report: RunReport) -> str:
-    tested, exact, plain = report.tested, report.rival("exact"), report.best_plain
+    """Return the score beside guessing, the exact kernel and the best plain model."""
+    tested = report.tested
     if tested is None:
-        return _accuracy_so_far(report)
+        known = [r.accuracy for r in report.rounds if r.accuracy is not None]
+        missing = "No test points are predicted"
+        if report.state != "finished":
+            missing = "The test points are not predicted yet"
+        said = f"{missing}; cross-validation on the training points gives"
+        return f"{said} {known[-1]:.3f}." if known else ""
     words = tested.accuracy_words(report.rival("guessing"))
-    if exact is not None:
-        score = tested.shown(exact.score)
-        words.append(f"The exact kernel scores {score} ({exact.compared}).")
-    if plain is not None:
-        score = tested.shown(plain.score)
-        words.append(capital(f"{plain.name} scores {score} without a shot ({plain.compared})."))
+    for rival, name, how in (
+        (report.rival("exact"), "the exact kernel", ""),
+        (report.best_plain, "", " without a shot"),
+    ):
+        if rival is not None:
+            score = f"{name or rival.name} scores {tested.shown(rival.score)}{how}"
+            words.append(capital(f"{score} ({rival.compared})."))
     return " ".join([*words, tested.certainty_words()])
 
 
-def _accuracy_so_far(report: RunReport) -> str:
-    last = next((r.accuracy for r in reversed(report.rounds) if r.accuracy is not None), None)
-    if last is None:
-        return ""
-    missing = "No test points are predicted"
-    if report.state != "finished":
-        missing = "The test points are not predicted yet"
-    return f"{missing}; cross-validation on the training points gives {last:.3f}."
-
-
 def _steering(report: RunReport) -> str:
+    """Return what the allocation brought, against evenly spread shots."""
     found = report.steering
     if found is None:
         return ""
@@ -131,6 +120,7 @@ def _steering(report: RunReport) -> str:
 
 
 def _worth(found: Steering) -> str:
+    """Return whether steering helped, where that stands out from noise."""
     if found.error is None:
         return "How sure the comparison is was not worked out."
     if not found.sure:
@@ -144,14 +134,11 @@ def advice(report: RunReport) -> list[str]:
     """Return what to do next; shots are never advised for a kernel that cannot learn."""
     if report.state != "finished":
         return [_unfinished(report), *_cannot_learn(report)]
-    return (
-        _cannot_learn(report)
-        or _take_the_plain_model(report)
-        or [*_more_shots(report), *_other_allocator(report)]
-    )
+    return _cannot_learn(report) or _take_the_plain_model(report) or _more_shots(report)
 
 
 def _unfinished(report: RunReport) -> str:
+    """Return what is left to do, and how to go on."""
     left = report.budget - report.table.total
     what = f"{left:,} shots are left" if left else "the test points are still to be predicted"
     how = "aqka resume continues it."
@@ -192,6 +179,7 @@ def _take_the_plain_model(report: RunReport) -> list[str]:
 
 
 def _more_shots(report: RunReport) -> list[str]:
+    """Return whether more shots or another allocator would help."""
     tested, exact, sentences = report.tested, report.rival("exact"), []
     half = next((part for part in report.fewer if part.fraction == 0.5), None)
     if half is not None:
@@ -202,17 +190,19 @@ def _more_shots(report: RunReport) -> list[str]:
             sentences.append(f"The run already matches the exact kernel ({score}).")
         else:
             sentences.append(f"More shots could bring it to about the exact kernel's {score}.")
-    settled = getattr(tested, "settled", None)
-    still_open = 0 if settled is None else int((~settled).sum())
-    if settled is not None and still_open > MANY_OPEN * len(settled):
+    still_open = 0 if tested is None else tested.n_open
+    if tested is not None and still_open > MANY_OPEN * len(tested.ids):
         sentences.append(
             f"{still_open} test points are not settled: a larger budget.test_shots would settle "
             "more of them."
         )
+    if report.steering is not None and report.steering.sure and report.steering.ratio > 1:
+        sentences.append("For the same budget, try the allocator uniform.")
     return sentences
 
 
 def _on_more_shots(half: FewerShots, n_points: int) -> str:
+    """Return what the second half of the training shots brought."""
     change = f"{half.gain:+.3f} ± {half.gain_error:.3f}"
     if half.gain > SURE * half.gain_error:
         return (
@@ -226,13 +216,6 @@ def _on_more_shots(half: FewerShots, n_points: int) -> str:
             "likely to help."
         )
     return (
-        f"Whether more shots would help cannot be told from {n_points} training points: the second "
-        f"half of them changed the cross-validated accuracy by {change}."
+        f"{n_points} training points do not show whether more shots would help: the second half of "
+        f"the shots changed the cross-validated accuracy by {change}."
     )
-
-
-def _other_allocator(report: RunReport) -> list[str]:
-    steered = report.steering
-    if steered is not None and steered.sure and steered.ratio > 1:
-        return ["For the same budget, try the allocator uniform."]
-    return []

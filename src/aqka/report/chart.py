@@ -13,6 +13,8 @@ TICKS = 5  # about so many numbers on an axis
 STRIP_WIDTH, STRIP_HEIGHT = 150, 16
 CHARACTER = 6.2  # pixels of a digit of an axis, generously
 
+Interval = tuple[float, float]
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -95,30 +97,16 @@ class Tick(NamedTuple):
 
 @dataclass
 class Chart:
-    """Axes, and what is drawn between them; a look is a class of the style sheet.
-
-    Attributes
-    ----------
-    heading
-        What stands above it, and says what it shows to those who cannot see it.
-    x, y
-        Scales.
-    x_label, y_label
-        Names of the axes.
-    note
-        An explanation below it.
-    legend, marks
-        What is drawn, by name and in the order of drawing.
-    """
+    """Axes, and what is drawn between them; a look is a class of the style sheet."""
 
     heading: str
     x: Scale
     y: Scale
     x_label: str
     y_label: str
-    note: str = ""
+    note: str = ""  # an explanation below it
     legend: list[Key] = field(default_factory=list)
-    marks: list[Curve | Dot] = field(default_factory=list)
+    marks: list[Curve | Dot] = field(default_factory=list)  # in the order of drawing
 
     width, height = WIDTH, HEIGHT
     right, top, bottom = WIDTH - RIGHT, TOP, HEIGHT - BOTTOM
@@ -139,18 +127,19 @@ class Chart:
         """Name a look in the legend."""
         self.legend.append(Key(look, name))
 
-    def add_line(self, xs: Sequence[float], ys: Sequence[float], look: str) -> None:
-        """Draw a line through points; through none there is nothing to draw."""
+    def add_line(self, xs: Sequence[float], ys: Sequence[float], look: str, name: str = "") -> None:
+        """Draw a line through points, where there are any, and name it in the legend."""
         if len(xs):
             self.marks.append(Curve(f"line {look}", self._path(xs, ys)))
+        if name:
+            self.add_key(look, name)
 
-    def add_band(
-        self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], look: str
-    ) -> None:
+    def add_band(self, xs: Sequence[float], ends: Sequence[Interval], look: str) -> None:
         """Fill between two lines; at a single place draw the interval, which has no area."""
         if len(xs) == 1:
-            self.add_interval(xs[0], low[0], high[0], look)
+            self.add_line([xs[0]] * 2, ends[0], look)
             return
+        low, high = zip(*ends, strict=True)
         path = self._path([*xs, *xs[::-1]], [*high, *low[::-1]])
         self.marks.append(Curve(f"band {look}", f"{path}Z"))
 
@@ -160,24 +149,19 @@ class Chart:
         look: str,
         name: str,
         words: Sequence[str],
-        bands: Sequence[tuple[float, float]] = (),
+        bands: Sequence[Interval] = (),
     ) -> None:
         """Draw points with a line through them, and a band around it where one is given."""
         xs = [x for x, _ in points]
         if bands:
-            self.add_band(xs, [low for low, _ in bands], [high for _, high in bands], look)
-        self.add_line(xs, [y for _, y in points], look)
-        self.add_key(look, name)
+            self.add_band(xs, bands, look)
+        self.add_line(xs, [y for _, y in points], look, name)
         for (x, y), said in zip(points, words, strict=True):
             self.add_dot(x, y, look.split()[0], said)
 
     def add_dot(self, x: float, y: float, look: str, words: str, size: float = 3) -> None:
         """Draw a dot that shows words when pointed at."""
         self.marks.append(Dot(f"dot {look}", *self.at(x, y), size, words))
-
-    def add_interval(self, x: float, low: float, high: float, look: str) -> None:
-        """Draw an interval of y."""
-        self.add_line([x, x], [low, high], look)
 
     def add_level(self, y: float, name: str) -> None:
         """Draw a dashed line right across, and name it in the legend where it has a name."""
@@ -201,58 +185,25 @@ class Chart:
 
 @dataclass(frozen=True)
 class Strip:
-    """A value with its intervals, in pixels from the left.
+    """A value with its intervals, on an axis that the rows of a table share."""
 
-    Attributes
-    ----------
-    look
-        A class of the style sheet, for the dot.
-    value
-        Where the dot is.
-    narrow, wide
-        Ends of the thin line and of the thick one behind it; None where there is none.
-    border
-        What the intervals are held against; None where there is nothing.
-    words
-        The same, for those who cannot see it.
-    """
-
-    look: str
+    scale: Scale
+    border: float | None  # what the intervals are held against
+    look: str  # of the dot
     value: float
-    narrow: tuple[float, float]
-    wide: tuple[float, float] | None
-    border: float | None
-    words: str
+    narrow: Interval  # a thin line
+    wide: Interval | None = None  # a thick one behind it
 
     width, height = STRIP_WIDTH, STRIP_HEIGHT
 
+    @property
+    def words(self) -> str:
+        """The same, for those who cannot see it."""
+        words = f"{self.value:.3f}, {self.narrow[0]:.3f} to {self.narrow[1]:.3f}"
+        if self.wide is not None:
+            words += f"; wide {self.wide[0]:.3f} to {self.wide[1]:.3f}"
+        return words
 
-@dataclass(frozen=True)
-class StripAxis:
-    """The axis that the strips of a table share, and the border on it."""
-
-    scale: Scale
-    border: float | None
-
-    def strip(
-        self,
-        look: str,
-        value: float,
-        narrow: tuple[float, float],
-        wide: tuple[float, float] | None = None,
-    ) -> Strip:
-        """Return the drawing of one row."""
-        words = f"{value:.3f}, {narrow[0]:.3f} to {narrow[1]:.3f}"
-        if wide is not None:
-            words += f"; wide {wide[0]:.3f} to {wide[1]:.3f}"
-        return Strip(
-            look,
-            self._at(value),
-            (self._at(narrow[0]), self._at(narrow[1])),
-            None if wide is None else (self._at(wide[0]), self._at(wide[1])),
-            None if self.border is None else self._at(self.border),
-            words,
-        )
-
-    def _at(self, value: float) -> float:
+    def at(self, value: float) -> float:
+        """Return the pixel of a value, from the left."""
         return round(4 + self.scale.place(value) * (STRIP_WIDTH - 8), 1)

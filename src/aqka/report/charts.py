@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.insight.diagnostics import gini
 from aqka.insight.hindsight import FewerShots
 from aqka.maths.metrics import share_interval
-from aqka.report.chart import Chart, Scale
+from aqka.report.chart import Chart, Interval, Scale
 from aqka.report.run_report import RunReport
 from aqka.report.tested import ClassResults, ValueResults
 
@@ -21,21 +20,28 @@ SMALL_EIGENVALUE = 1e-6  # of the largest, below which the axis does not reach
 
 def accuracy_by_round(report: RunReport) -> Chart | None:
     """Draw accuracy by cross-validation, and of the test points at the end."""
-    rounds = accuracies(report)
-    if not rounds:
-        return None
-    axes = accuracy_axes([report])
-    chart = Chart("Accuracy by round", *axes, "training shots", "accuracy")
-    bands = [accuracy_band(a, report.table.n_points) for _, a in rounds]
-    words = [f"{int(s):,} shots: {a:.3f}" for s, a in rounds]
-    chart.add_curve(rounds, "c1", "cross-validated, 95 %", words, bands)
-    if report.tested is not None and report.tested.accuracy_levels:
+    chart = accuracy_chart([report], [("c1", "", "cross-validated, 95 %")], "accuracy")
+    if chart is not None and report.tested is not None and report.tested.accuracy_levels:
         low, high, majority = report.tested.accuracy_levels
-        place, score = rounds[-1][0] * 1.03, report.tested.score
+        place, score = accuracies(report)[-1][0] * 1.03, report.tested.score
         chart.add_level(majority, "majority class, test points")
-        chart.add_interval(place, low, high, "c2")
+        chart.add_line([place] * 2, [low, high], "c2", "test points, 95 % interval")
         chart.add_dot(place, score, "c2", f"test points: {score:.3f}", 4)
-        chart.add_key("c2", "test points, 95 % interval")
+    return chart
+
+
+def accuracy_chart(
+    reports: Sequence[RunReport], looks: Sequence[tuple[str, str, str]], y_label: str
+) -> Chart | None:
+    """Draw cross-validated accuracy by round; each run has a look, a prefix and a name."""
+    if not any(accuracies(report) for report in reports):
+        return None
+    chart = Chart("Accuracy by round", *accuracy_axes(reports), "training shots", y_label)
+    for report, (look, prefix, name) in zip(reports, looks, strict=True):
+        curve = accuracies(report)
+        bands = [accuracy_band(a, report.table.n_points) for _, a in curve]
+        words = [f"{prefix}{int(s):,} shots: {a:.3f}" for s, a in curve]
+        chart.add_curve(curve, look, name, words, bands)
     return chart
 
 
@@ -60,12 +66,12 @@ def accuracy_axes(reports: Sequence[RunReport]) -> tuple[Scale, Scale]:
     return Scale(0, most * 1.08), Scale.around(values)
 
 
-def accuracy_band(accuracy: float, n_points: int) -> tuple[float, float]:
+def accuracy_band(accuracy: float, n_points: int) -> Interval:
     """Return Wilson's 95 % interval of a share of so many points."""
     return share_interval(round(accuracy * n_points), n_points)
 
 
-def fewer_band(part: FewerShots, n_points: int) -> tuple[float, float]:
+def fewer_band(part: FewerShots, n_points: int) -> Interval:
     """Return the same of an accuracy that varies with the shots left out, too."""
     low, high = accuracy_band(part.accuracy, n_points)
     return min(low, part.accuracy - 2 * part.error), max(high, part.accuracy + 2 * part.error)
@@ -111,27 +117,37 @@ def fewer_shots_curve(report: RunReport) -> Chart | None:
 
 def concentration(report: RunReport) -> Chart:
     """Draw how concentrated the sensitivities and the shots are."""
-    axes = Scale(0, 1), Scale(0, 1)
-    chart = Chart(
-        "Concentration",
-        *axes,
-        "share of pairs, least first",
-        "share of the sum",
-        note="The further a curve hangs below the line, the fewer pairs hold most of the sum.",
-    )
+    chart = lorenz_chart("Concentration", "pairs", "sum")
+    chart.note = "The further a curve hangs below the line, the fewer pairs hold most of the sum."
     chart.add_line([0, 1], [0, 1], "even")
-    sensitivity = report.measured.sensitivity
+    shots, sensitivity = report.measured.shots, report.measured.sensitivity
     if sensitivity is not None:
-        _add_lorenz(chart, sensitivity, "c4 dashed", "sensitivity |g|")
-    _add_lorenz(chart, report.measured.shots.astype(np.float64), "c2", "shots")
+        name = f"sensitivity |g|, Gini {gini(sensitivity):.3f}"
+        chart.add_line(*lorenz_curve(sensitivity), "c4 dashed", name)
+    name = f"shots, Gini {gini(shots.astype(np.float64)):.3f}"
+    chart.add_line(*lorenz_curve(shots), "c2", name)
     chart.add_key("even", "all pairs alike")
     return chart
 
 
-def _add_lorenz(chart: Chart, values: FloatArray, look: str, name: str) -> None:
-    x, y = lorenz_curve(values)
-    chart.add_line(list(x), list(y), look)
-    chart.add_key(look, f"{name}, Gini {gini(values):.3f}")
+def lorenz_chart(heading: str, units: str, total: str) -> Chart:
+    """Return an empty chart for Lorenz curves."""
+    axes = Scale(0, 1), Scale(0, 1)
+    return Chart(heading, *axes, f"share of {units}, least first", f"share of the {total}")
+
+
+def lorenz_curve(values: FloatArray | IntArray) -> tuple[list[float], list[float]]:
+    """Return the share of the units, least first, and of the sum they hold.
+
+    Examples
+    --------
+    >>> lorenz_curve(np.array([1.0, 3.0]))
+    ([0.0, 0.5, 1.0], [0.0, 0.25, 1.0])
+    """
+    ordered = np.sort(values.astype(np.float64))
+    share = np.concatenate([[0.0], np.cumsum(ordered) / (ordered.sum() or 1.0)])
+    keep = _spread(ordered.size + 1, CURVE_POINTS + 1)
+    return (keep / ordered.size).tolist(), share[keep].tolist()
 
 
 def spectrum(report: RunReport) -> Chart | None:
@@ -140,37 +156,30 @@ def spectrum(report: RunReport) -> Chart | None:
     if not values.size:
         return None
     size = np.maximum(np.abs(values), 1e-12)
-    chart = Chart(
-        "Spectrum of the kernel estimate",
-        Scale(1, max(values.size, 2)),
-        Scale.around([*size[size > SMALL_EIGENVALUE * size.max()], floor or size.max()], log=True),
-        "rank",
-        "eigenvalue, size",
-        note=_spectrum_note(values, floor),
-    )
-    for k in np.unique(np.linspace(0, values.size - 1, MAX_DRAWN_POINTS).astype(int)):
+    drawn = [*size[size > SMALL_EIGENVALUE * size.max()], floor or size.max()]
+    axes = Scale(1, max(values.size, 2)), Scale.around(drawn, log=True)
+    chart = Chart("Spectrum of the kernel estimate", *axes, "rank", "eigenvalue, size")
+    for k in _spread(values.size, MAX_DRAWN_POINTS):
         look = "c2" if values[k] > 0 else "c1 hollow"
         chart.add_dot(k + 1.0, float(size[k]), look, f"{k + 1}: {values[k]:.4g}", 2.2)
     chart.add_key("c2", "positive")
     chart.add_key("c1 hollow", "negative")
-    if floor > 0:
+    chart.note = f"{values.size} eigenvalues are not 0."
+    if floor > 0:  # the noise of points is no matrix of independent entries
         chart.add_level(floor, f"noise floor {floor:.2g}")
+        above, negative = int(np.sum(values > floor)), int(np.sum(values < 0))
+        chart.note = (
+            f"{above} of {values.size} eigenvalues are above what shot noise alone reaches "
+            f"(2σ√N). {negative} are negative; those of an exact kernel never are."
+        )
     return chart
-
-
-def _spectrum_note(values: FloatArray, floor: float) -> str:
-    if floor == 0:  # of points, whose noise is no matrix of independent entries
-        return f"{values.size} eigenvalues are not 0."
-    above, negative = int(np.sum(values > floor)), int(np.sum(values < 0))
-    return (
-        f"{above} of {values.size} eigenvalues are above what shot noise alone reaches (2σ√N). "
-        f"{negative} are negative; those of an exact kernel never are."
-    )
 
 
 def decision_values(found: ClassResults) -> Chart:
     """Draw the decision values of the test points with their intervals."""
-    order = _drawn_points(found)
+    # Only the closest of many points are drawn: the clearest say least.
+    closest = np.argsort(np.abs(found.value), kind="stable")[:MAX_DRAWN_POINTS]
+    order = closest[np.lexsort((closest, found.value[closest]))]
     left_out = found.value.size - order.size
     binary = len(found.classes) == 2
     chart = Chart(
@@ -188,50 +197,34 @@ def decision_values(found: ClassResults) -> Chart:
         chart.add_key("total", "90 %, training shots too")
     chart.add_level(0.0, f"above: {found.classes[1]}" if binary else "")
     for place, k in enumerate(order):
-        _add_point(chart, found, place, k, size=2.6 if order.size < 120 else 1.6)
+        value, ends, wide = float(found.value[k]), found.narrow(k), found.wide(k)
+        if wide is not None:
+            chart.add_line([place] * 2, wide, "total")
+        chart.add_line([place] * 2, ends, "c5")
+        words = (
+            f"{found.ids[k]}: predicted {found.predicted[k]}, is {found.truth[k]}; "
+            f"{value:+.3f}, {ends[0]:+.3f} to {ends[1]:+.3f}"
+        )
+        look, size = "c2" if found.right[k] else "c1 hollow", 2.6 if order.size < 120 else 1.6
+        chart.add_dot(place, value, look, words, size)
     return chart
-
-
-def _drawn_points(found: ClassResults) -> NDArray[np.int64]:
-    """Return the points by their value; of many the closest, for the clearest say least."""
-    closest = np.argsort(np.abs(found.value), kind="stable")[:MAX_DRAWN_POINTS]
-    return closest[np.lexsort((closest, found.value[closest]))]
-
-
-def _add_point(chart: Chart, found: ClassResults, place: int, k: int, size: float) -> None:
-    value, low, high = float(found.value[k]), float(found.low[k]), float(found.high[k])
-    wide = found.wide(k)
-    if wide is not None:
-        chart.add_interval(place, *wide, "total")
-    chart.add_interval(place, low, high, "c5")
-    words = (
-        f"{found.ids[k]}: predicted {found.predicted[k]}, is {found.truth[k]}; "
-        f"{value:+.3f}, {low:+.3f} to {high:+.3f}"
-    )
-    chart.add_dot(place, value, "c2" if found.right[k] else "c1 hollow", words, size)
 
 
 def predicted_values(found: ValueResults) -> Chart:
     """Draw the values of a regression against their targets, with their intervals."""
     order = np.argsort(found.truth, kind="stable")
-    drawn = order[np.unique(np.linspace(0, len(order) - 1, MAX_DRAWN_POINTS).astype(int))]
+    drawn = order[_spread(len(order), MAX_DRAWN_POINTS)]
     ends = [*found.truth, *found.low[drawn], *found.high[drawn]]
     scale = Scale.around([float(v) for v in ends])
-    chart = Chart(
-        "Predicted values against targets",
-        scale,
-        scale,
-        "target",
-        "predicted",
-        note="On the line a prediction equals its target.",
-    )
-    line = [scale.low, scale.high]
-    chart.add_line(line, line, "c4 dashed")
+    axes = scale, scale
+    chart = Chart("Predicted values against targets", *axes, "target", "predicted")
+    chart.note = "On the line a prediction equals its target."
+    chart.add_line([scale.low, scale.high], [scale.low, scale.high], "c4 dashed")
     chart.add_key("c4 dashed", "predicted = target")
     chart.add_key("c5", "90 %, shot noise of the test shots")
     for k in drawn:
         x, y = float(found.truth[k]), float(found.value[k])
-        chart.add_interval(x, float(found.low[k]), float(found.high[k]), "c5")
+        chart.add_line([x, x], found.narrow(k), "c5")
         chart.add_dot(x, y, "c2", f"{found.ids[k]}: {y:.4g}, target {x:.4g}", 2.6)
     return chart
 
@@ -239,32 +232,33 @@ def predicted_values(found: ValueResults) -> Chart:
 def shots_by_point(report: RunReport) -> Chart:
     """Draw the shots of every point, the fewest first."""
     shots = np.sort(report.measured.shots)
-    chart = _counts(
-        "Shots per point",
-        shots,
-        "points, fewest first",
-        note=f"{shots[0]:,} shots each."
-        if shots[0] == shots[-1]
-        else f"From {shots[0]:,} to {shots[-1]:,} shots, {shots.mean():,.0f} on average.",
-    )
-    for k in np.unique(np.linspace(0, shots.size - 1, MAX_DRAWN_POINTS).astype(int)):
-        chart.add_dot(k + 1.0, float(shots[k]), "c2", f"{shots[k]:,} shots", 2.2)
+    words = [f"{count:,} shots" for count in shots]
+    chart = _counts("Shots per point", "points, fewest first", shots, "c2", words)
+    chart.note = f"From {shots[0]:,} to {shots[-1]:,} shots, {shots.mean():,.0f} on average."
+    if shots[0] == shots[-1]:
+        chart.note = f"{shots[0]:,} shots each."
     return chart
 
 
 def shots_by_setting(report: RunReport) -> Chart:
     """Draw the shots of every Pauli setting, all points together."""
     by_setting = report.measured.by_setting
-    n_qubits = len(by_setting[0][0])
-    chart = _counts(
-        "Shots per setting",
-        np.array([count for _, count in by_setting]),
-        "Pauli settings",
-        note=f"All points share {len(by_setting)} settings of {n_qubits} qubits; point at one for "
-        "its letters, qubit 0 first.",
+    shots = np.array([count for _, count in by_setting])
+    words = [f"{letters}: {count:,} shots" for letters, count in by_setting]
+    chart = _counts("Shots per setting", "Pauli settings", shots, "c3", words)
+    chart.note = (
+        f"All points share {len(by_setting)} settings of {len(by_setting[0][0])} qubits; point at "
+        "one for its letters, qubit 0 first."
     )
-    for k, (letters, count) in enumerate(by_setting):
-        chart.add_dot(k + 1.0, float(count), "c3", f"{letters}: {count:,} shots", 2.2)
+    return chart
+
+
+def _counts(heading: str, x_label: str, shots: IntArray, look: str, words: list[str]) -> Chart:
+    """Draw a dot for each count."""
+    axes = Scale(0, shots.size + 1.0), Scale(0, 1.08 * float(max(shots.max(initial=0), 1)))
+    chart = Chart(heading, *axes, x_label, "shots")
+    for k in _spread(shots.size, MAX_DRAWN_POINTS):
+        chart.add_dot(k + 1.0, float(shots[k]), look, words[k], 2.2)
     return chart
 
 
@@ -276,41 +270,18 @@ def errors_by_entry(report: RunReport) -> Chart | None:
     worth, line = report.measured.equivalent_shots, np.linspace(0, 1, 41)
     by_pairs = np.zeros(41) if worth is None else np.sqrt(line * (1 - line) / worth)
     highest = float(max(errors.max(initial=0), by_pairs.max()))
-    chart = Chart(
-        "How well K̂ is known",
-        Scale(0, 1),
-        Scale(0, 1.05 * highest or 1.0),
-        "kernel estimate K̂",
-        "standard error",
-    )
-    for k in np.unique(np.linspace(0, entries.size - 1, MAX_DRAWN_ENTRIES).astype(int)):
+    axes = Scale(0, 1), Scale(0, 1.05 * highest or 1.0)
+    chart = Chart("How well K̂ is known", *axes, "kernel estimate K̂", "standard error")
+    for k in _spread(entries.size, MAX_DRAWN_ENTRIES):
         words = f"K̂ = {entries[k]:.3f} ± {errors[k]:.3f}"
         chart.add_dot(float(entries[k]), float(errors[k]), "c2", words, 1.6)
     chart.add_key("c2", "entries")
     if worth is not None:
-        chart.add_line(list(line), list(by_pairs), "c1")
-        chart.add_key("c1", f"{worth:,.0f} shots on every pair")
+        chart.add_line(list(line), list(by_pairs), "c1", f"{worth:,.0f} shots on every pair")
         chart.note = "That many shots on every pair would give the same mean variance."
     return chart
 
 
-def _counts(heading: str, shots: IntArray, x_label: str, note: str) -> Chart:
-    most = float(max(shots.max(initial=0), 1))
-    axes = Scale(0, shots.size + 1.0), Scale(0, 1.08 * most)
-    return Chart(heading, *axes, x_label, "shots", note=note)
-
-
-def lorenz_curve(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the share of the pairs, least first, and of the sum they hold.
-
-    Examples
-    --------
-    >>> x, y = lorenz_curve(np.array([1.0, 3.0]))
-    >>> x.tolist(), y.tolist()
-    ([0.0, 0.5, 1.0], [0.0, 0.25, 1.0])
-    """
-    ordered = np.sort(values)
-    total = ordered.sum() or 1.0
-    share = np.concatenate([[0.0], np.cumsum(ordered) / total])
-    keep = np.unique(np.linspace(0, ordered.size, min(ordered.size, CURVE_POINTS) + 1).astype(int))
-    return keep / ordered.size, share[keep]
+def _spread(count: int, most: int) -> IntArray:
+    """Return at most so many numbers below a count, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))

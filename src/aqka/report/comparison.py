@@ -1,17 +1,16 @@
 """Several runs against the first of them: in words, figure by figure, and as a page."""
 
 from collections.abc import Sequence
-from itertools import cycle
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from aqka.maths.metrics import compare_shares
-from aqka.report.chart import Chart, Scale
-from aqka.report.charts import accuracies, accuracy_axes, accuracy_band, lorenz_curve
-from aqka.report.rivals import LEVEL, Rival
+from aqka.report.charts import accuracy_chart, lorenz_chart, lorenz_curve
+from aqka.report.rivals import LEVEL
 from aqka.report.run_page import LOOKS, render
 from aqka.report.run_report import RunReport
+from aqka.report.tested import ClassResults
 from aqka.report.verdict import decide
 from aqka.report.words import capital, number_text, p_text
 
@@ -19,25 +18,27 @@ MISSING = "–"
 
 
 class Figure(NamedTuple):
-    """A figure of every run.
-
-    Attributes
-    ----------
-    texts
-        What it is in each run.
-    best
-        Numbers of the runs that have the better value; empty where none is better.
-    """
+    """A figure of every run."""
 
     name: str
-    texts: list[str]
-    best: list[int]
+    texts: list[str]  # what it is in each run
+    best: list[int]  # numbers of the runs that have the better value
 
 
 def comparison_page(reports: Sequence[RunReport]) -> str:
     """Return a page that compares runs with the first of them."""
     names = letter_names(reports)
-    charts = (_accuracies(reports, names), _concentrations(reports, names))
+    looks = [(look, f"{name}, ", name) for look, name in zip(LOOKS, names, strict=False)]
+    accuracy = accuracy_chart(reports, looks, "accuracy, cross-validated")
+    if accuracy is not None:
+        accuracy.note = (
+            "Bands are 95 % intervals over the training points; runs on the same points move "
+            "together more than their bands show."
+        )
+    units = sorted({f"{report.measured.unit}s" for report in reports})
+    shots = lorenz_chart("How concentrated the shots are", " or ".join(units), "shots")
+    for report, (look, _, name) in zip(reports, looks, strict=True):
+        shots.add_line(*lorenz_curve(report.measured.shots), look, name)
     figures = compare_figures(reports)
     return render(
         "comparison.html",
@@ -46,7 +47,7 @@ def comparison_page(reports: Sequence[RunReport]) -> str:
         sentences=comparison_sentences(reports),
         figures=[(figure.name, *figure.texts) for figure in figures],
         best=[(row, k + 1) for row, figure in enumerate(figures) for k in figure.best],
-        charts=[chart for chart in charts if chart is not None],
+        charts=[shots] if accuracy is None else [accuracy, shots],
         settings=differing_settings(reports),
         pairs=None,
     )
@@ -67,8 +68,8 @@ def compare_figures(reports: Sequence[RunReport]) -> list[Figure]:
     """Return each figure with what it is in every run, and which run has the better value."""
     read = [_figures(report) for report in reports]
     found = []
-    for name in read[0]:
-        texts, merits = zip(*(figures[name] for figures in read), strict=True)
+    for name in dict.fromkeys(name for figures in read for name in figures):
+        texts, merits = zip(*(figures.get(name, (MISSING, None)) for figures in read), strict=True)
         if any(text != MISSING for text in texts):
             found.append(Figure(name, list(texts), _best(merits)))
     return found
@@ -82,6 +83,7 @@ def differing_settings(reports: Sequence[RunReport]) -> list[tuple[str, ...]]:
 
 
 def _best(merits: Sequence[float | None]) -> list[int]:
+    """Return the numbers of the runs with the most merit; none where all are alike."""
     known = [merit for merit in merits if merit is not None]
     if len(known) < 2 or min(known) == max(known):
         return []
@@ -89,10 +91,12 @@ def _best(merits: Sequence[float | None]) -> list[int]:
 
 
 def _letter(k: int) -> str:
+    """Return what a run is called."""
     return chr(ord("A") + k)
 
 
 def _sentence(first: RunReport, other: RunReport, letter: str) -> str:
+    """Say how a run differs from the first, by a paired test where the points are the same."""
     spent = f"{letter} spent {other.table.total:,} training shots, A {first.table.total:,}."
     one, two = first.tested, other.tested
     if one is None or two is None:
@@ -100,96 +104,35 @@ def _sentence(first: RunReport, other: RunReport, letter: str) -> str:
     if one.metric != two.metric:
         return f"{spent} One predicts classes and the other values, so they are not compared."
     scores = f"{spent} {capital(one.metric)} {two.shown(two.score)} against {one.shown(one.score)}"
-    right, others_right = (getattr(run, "right", None) for run in (one, two))
-    if right is None or others_right is None:
+    if not isinstance(one, ClassResults) or not isinstance(two, ClassResults):
         return f"{scores}."
     if first.data != other.data:
-        return f"{scores}, {_on_different_points(right, others_right, letter)}"
-    if np.array_equal(right, others_right):
-        return f"{scores}; both are right on the same of the {right.size} test points."
-    return f"{scores}, {_on_the_same_points(right, others_right, letter)}"
+        from scipy.stats import fisher_exact
 
-
-def _on_the_same_points(one: Any, two: Any, letter: str) -> str:
-    """Say what the exact McNemar test makes of two runs on the same points."""
-    found = compare_shares(two, one)
-    return (
-        f"on the same {found.n_points} test points: only {letter} is right on {found.only_first}, "
-        f"only A on {found.only_second} (difference {found.difference:+.3f}, exact McNemar test "
-        f"{p_text(found.p_value)}): {_conclusion(found.p_value, found.difference, letter)}."
-    )
-
-
-def _on_different_points(one: Any, two: Any, letter: str) -> str:
-    """Say what Fisher's exact test makes of two runs on points that are not the same."""
-    from scipy.stats import fisher_exact
-
-    counts = [[int(right.sum()), int((~right).sum())] for right in (two, one)]
-    p_value = float(fisher_exact(counts).pvalue)
-    gain = float(two.mean() - one.mean())
-    return (
-        f"on different test points (difference {gain:+.3f}, Fisher's exact test "
-        f"{p_text(p_value)}): {_conclusion(p_value, gain, letter)}."
-    )
-
-
-def _conclusion(p_value: float, gain: float, letter: str) -> str:
+        counts = [[int(run.right.sum()), int((~run.right).sum())] for run in (two, one)]
+        gain, p_value = two.score - one.score, float(fisher_exact(counts).pvalue)
+        where, test = "on different test points", "Fisher's exact test"
+    elif np.array_equal(one.right, two.right):
+        return f"{scores}; both are right on the same of the {one.right.size} test points."
+    else:
+        found = compare_shares(two.right, one.right)
+        gain, p_value = found.difference, found.p_value
+        where = (
+            f"on the same {found.n_points} test points: only {letter} is right on "
+            f"{found.only_first}, only A on {found.only_second}"
+        )
+        test = "exact McNemar test"
+    conclusion = f"{letter} is {'more' if gain > 0 else 'less'} accurate"
     if p_value >= LEVEL:
-        return "the difference is not significant"
-    return f"{letter} is {'more' if gain > 0 else 'less'} accurate"
-
-
-def _accuracies(reports: Sequence[RunReport], names: Sequence[str]) -> Chart | None:
-    curves = [accuracies(report) for report in reports]
-    if not any(curves):
-        return None
-    chart = Chart(
-        "Accuracy by round",
-        *accuracy_axes(reports),
-        "training shots",
-        "accuracy, cross-validated",
-        note="Bands are 95 % intervals over the training points; runs on the same points move "
-        "together more than their bands show.",
-    )
-    for report, curve, name, look in zip(reports, curves, names, cycle(LOOKS), strict=False):
-        bands = [accuracy_band(a, report.table.n_points) for _, a in curve]
-        words = [f"{name}, {int(s):,} shots: {a:.3f}" for s, a in curve]
-        chart.add_curve(curve, look, name, words, bands)
-    return chart
-
-
-def _concentrations(reports: Sequence[RunReport], names: Sequence[str]) -> Chart:
-    units = {f"{report.measured.unit}s" for report in reports}
-    chart = Chart(
-        "How concentrated the shots are",
-        Scale(0, 1),
-        Scale(0, 1),
-        f"share of {' or '.join(sorted(units))}, least first",
-        "share of the shots",
-    )
-    for report, name, look in zip(reports, names, cycle(LOOKS), strict=False):
-        x, y = lorenz_curve(report.measured.shots.astype(np.float64))
-        chart.add_line(list(x), list(y), look)
-        chart.add_key(look, name)
-    return chart
+        conclusion = "the difference is not significant"
+    tested = f"(difference {gain:+.3f}, {test} {p_text(p_value)})"
+    return f"{scores}, {where} {tested}: {conclusion}."
 
 
 def _figures(run: RunReport) -> dict[str, tuple[str, float | None]]:
-    """Return each figure of a run as text, and how good it is; None where none is better."""
+    """Return each known figure as text, and how good it is; None where none is better."""
     tested, measured, steered = run.tested, run.measured, run.steering
-    settled, flips = (getattr(tested, name, None) for name in ("settled", "could_flip"))
-    balanced, majority = (
-        getattr(tested, name, None) for name in ("balanced_accuracy", "majority_accuracy")
-    )
-
-    def score(metric: str) -> tuple[str, float | None]:
-        if tested is None or tested.metric != metric:
-            return MISSING, None
-        text = f"{tested.shown(tested.score)}, {tested.shown(*tested.interval)}"
-        return text, tested.sign * tested.score
-
-    def rival(one: Rival | None, name: str = "") -> tuple[str, float | None]:
-        return MISSING if one is None or tested is None else tested.shown(one.score) + name, None
+    used = {row["figure"]: row["actual"] for row in run.usage}
 
     def cost(value: float | None) -> tuple[str, float | None]:
         return number_text(value), None if value is None else -value
@@ -197,34 +140,40 @@ def _figures(run: RunReport) -> dict[str, tuple[str, float | None]]:
     def billed(figure: str) -> tuple[str, float | None]:
         return cost(next((row.total for row in run.bill if row.figure.startswith(figure)), None))
 
-    plain, used = run.best_plain, {row["figure"]: row["actual"] for row in run.usage}
-    ratio = MISSING
-    if steered is not None:
-        ratio = f"{steered.ratio:.2f}{'' if steered.error is None else f' ± {steered.error:.2f}'}"
-    return {
+    found: dict[str, tuple[str, float | None]] = {
         "verdict": (decide(run).headline, None),
         "state": (run.state, None),
-        "test accuracy, 95 %": score("accuracy"),
-        "balanced accuracy": (MISSING if balanced is None else f"{balanced:.3f}", balanced),
-        "majority class": (MISSING if majority is None else f"{majority:.3f}", None),
-        "root mean square error, 95 %": score("root mean square error"),
-        "exact kernel": rival(run.rival("exact")),
-        "best plain model": rival(plain, "" if plain is None else f" ({plain.name})"),
+    }
+    if tested is not None:
+        name = (
+            "test accuracy, 95 %" if isinstance(tested, ClassResults) else f"{tested.metric}, 95 %"
+        )
+        text = f"{tested.shown(tested.score)}, {tested.shown(*tested.interval)}"
+        found[name] = text, tested.sign * tested.score
+    if isinstance(tested, ClassResults):
+        found["balanced accuracy"] = f"{tested.balanced_accuracy:.3f}", tested.balanced_accuracy
+        found["majority class"] = f"{tested.majority_accuracy:.3f}", None
+        found["test points settled"] = tested.settled_words, float(tested.settled.mean())
+        flips = tested.could_flip
+        found["could flip"] = cost(None if flips is None else int(flips.sum()))
+    for name, rival in (("exact kernel", run.rival("exact")), ("best plain model", run.best_plain)):
+        if tested is not None and rival is not None:
+            which = "" if rival.kind == "exact" else f" ({rival.name})"
+            found[name] = f"{tested.shown(rival.score)}{which}", None
+    found |= {
         "training points": (f"{run.table.n_points:,}", None),
         "training shots": cost(run.table.total),
         "shots with predictions": billed("shots"),
         "shots per pair or point": (measured.a_unit, None),
         "pairs or points measured": (f"{measured.seen:.0%}", None),
         "rounds": (str(len(run.rounds)), None),
-        "test points settled": (MISSING, None)
-        if settled is None
-        else (f"{settled.sum()} of {settled.size}", float(settled.mean())),
-        "could flip": cost(None if flips is None else int(flips.sum())),
-        "variance over that of even shots": (ratio, None if steered is None else -steered.ratio),
-        "Gini of the sensitivities": (
-            MISSING if run.diagnostics is None else f"{run.diagnostics.gini:.3f}",
-            None,
-        ),
+    }
+    if steered is not None:
+        error = "" if steered.error is None else f" ± {steered.error:.2f}"
+        found["variance over that of even shots"] = f"{steered.ratio:.2f}{error}", -steered.ratio
+    if run.diagnostics is not None:
+        found["Gini of the sensitivities"] = f"{run.diagnostics.gini:.3f}", None
+    return found | {
         "QPU seconds with predictions": billed("QPU seconds, as"),
         "cost with predictions": billed("cost"),
         "seconds": cost(used.get("seconds")),

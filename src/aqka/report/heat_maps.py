@@ -78,5 +78,6 @@ def _pack_counts(values: FloatArray) -> dict[str, Any]:
 
 
 def _pack(values: NDArray[Any]) -> dict[str, Any]:
+    """Return numbers as the page's script unpacks them."""
     kind = f"{values.dtype.kind}{values.dtype.itemsize}"
     return {"type": kind, "base64": base64.b64encode(values.tobytes()).decode()}

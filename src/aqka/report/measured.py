@@ -10,9 +10,9 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.settings import LETTERS
-from aqka.designs import PointEstimate
 from aqka.errors import InputError
 from aqka.insight.hindsight import noise_floor
+from aqka.learners import Estimate
 from aqka.study.rounds import MAX_ASSESSED_POINTS
 
 ZERO = 1e-9  # of the largest eigenvalue
@@ -20,39 +20,19 @@ ZERO = 1e-9  # of the largest eigenvalue
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The counts of a run, and the kernel that they give.
-
-    Attributes
-    ----------
-    table, unit, shots
-        The counts, what a shot is spent on (``pair`` or ``point``), and the shots of each.
-    eigenvalues, noise_floor
-        Of the kernel estimate, falling, empty where it is not known; and the largest that shot
-        noise alone can reach, 0 where that is not known.
-    sensitivity
-        |g| of each pair; None without labels.
-    kernel, errors
-        Of points, K̂ of all with each other, and the standard errors of its entries; None where
-        they are not worked out.
-    by_setting
-        Of points, the letters of each Pauli setting and its shots.
-    is_fidelity
-        Whether it is the fidelity kernel, which pairs measure, and not a projected one.
-    sentences
-        Which kernel it is, and whether the states are pure.
-    """
+    """The counts of a run, and the kernel that they give."""
 
     table: Any
-    unit: str
-    shots: IntArray
-    eigenvalues: FloatArray = field(default_factory=lambda: np.zeros(0))
-    noise_floor: float = 0.0
-    sensitivity: FloatArray | None = None
-    kernel: FloatArray | None = None
-    errors: FloatArray | None = None
-    by_setting: list[tuple[str, int]] = field(default_factory=list)
-    is_fidelity: bool = True
-    sentences: list[str] = field(default_factory=list)
+    unit: str  # what a shot is spent on, a pair or a point
+    shots: IntArray  # of each
+    eigenvalues: FloatArray = field(default_factory=lambda: np.zeros(0))  # of K̂, falling
+    noise_floor: float = 0.0  # the largest that shot noise alone can reach; 0 if it is not known
+    sensitivity: FloatArray | None = None  # |g| of each pair; None without labels
+    kernel: FloatArray | None = None  # K̂ of points, where it is worked out
+    errors: FloatArray | None = None  # standard errors of its entries
+    by_setting: list[tuple[str, int]] = field(default_factory=list)  # letters and shots, of points
+    is_fidelity: bool = True  # and not a projected kernel
+    sentences: list[str] = field(default_factory=list)  # which kernel, and are the states pure?
 
     @property
     def seen(self) -> float:
@@ -102,38 +82,39 @@ class Measured:
         return float(np.mean(entries * (1 - entries))) / max(float(np.mean(errors**2)), 1e-300)
 
 
+def falling_eigenvalues(kernel: FloatArray) -> FloatArray:
+    """Return the eigenvalues of a kernel, the largest first."""
+    return np.asarray(np.linalg.eigvalsh(kernel)[::-1])
+
+
 def measured_pairs(
     table: PairTable, eigenvalues: FloatArray, sensitivity: FloatArray | None = None
 ) -> Measured:
     """Return what the counts of pairs say."""
-    floor = noise_floor(table)
-    return Measured(table, "pair", table.shots, np.asarray(eigenvalues), floor, sensitivity)
+    return Measured(table, "pair", table.shots, eigenvalues, noise_floor(table), sensitivity)
 
 
-def measured_points(table: PointTable, read: Callable[[], PointEstimate]) -> Measured:
+def measured_points(table: PointTable, read: Callable[[], Estimate]) -> Measured:
     """Return what the counts say, without a kernel while it cannot be read."""
+    letters = ("".join(LETTERS[letter] for letter in row) for row in table.settings)
+    by_setting = list(zip(letters, map(int, table.shots.sum(axis=0)), strict=True))
+
+    def found(*sentences: str, **more: Any) -> Measured:
+        shots, words = table.unit_shots, list(sentences)
+        return Measured(table, "point", shots, by_setting=by_setting, sentences=words, **more)
+
     if table.n_points > MAX_ASSESSED_POINTS:
-        why = f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here."
-        return _measured(table, [why])
+        return found(f"Above {MAX_ASSESSED_POINTS} points the kernel is not worked out here.")
     try:
         estimate = read()
     except InputError:
-        why = "Some points have no shots yet, or too few, so there is no kernel to show."
-        return _measured(table, [why])
-    variance = estimate.variance
-    values = np.linalg.eigvalsh(estimate.kernel)[::-1]
-    return _measured(
-        table,
-        [estimate.meaning, *(test.sentence for test in estimate.tests)],
+        return found("Some points have no shots yet, or too few, so there is no kernel to show.")
+    values, variance = falling_eigenvalues(estimate.kernel), estimate.variance
+    return found(
+        estimate.meaning,
+        *(test.sentence for test in estimate.tests),
         eigenvalues=values[np.abs(values) > ZERO * values[0]],  # states have at most 4ⁿ others
         kernel=estimate.kernel,
         errors=None if variance is None else np.sqrt(variance),
         is_fidelity=estimate.is_fidelity,
     )
-
-
-def _measured(table: PointTable, words: list[str], **found: Any) -> Measured:
-    letters = ("".join(LETTERS[letter] for letter in row) for row in table.settings)
-    by_setting = list(zip(letters, map(int, table.shots.sum(axis=0)), strict=True))
-    shots = table.shots_per_point
-    return Measured(table, "point", shots, by_setting=by_setting, sentences=words, **found)

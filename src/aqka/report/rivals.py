@@ -25,6 +25,7 @@ from aqka.insight.fold_scores import (
 )
 from aqka.learners import make_learner
 from aqka.maths.metrics import Fold, PairedShares, compare_shares, share_interval
+from aqka.report.chart import Interval
 from aqka.report.words import p_text
 from aqka.study.results import ValueScores
 
@@ -41,23 +42,15 @@ Kind = Literal["exact", "plain", "guessing"]
 
 @dataclass(frozen=True)
 class PairedErrors:
-    """The squared errors of two models on the same points.
-
-    Attributes
-    ----------
-    n_points
-        All points.
-    difference, error
-        By how much those of the first are smaller, and its standard error.
-    """
+    """The squared errors of two models on the same points."""
 
     n_points: int
-    difference: float
-    error: float
+    difference: float  # by how much those of the first are smaller
+    error: float  # standard error of the difference
 
     @property
     def p_value(self) -> float:
-        """Of no difference, by Student's paired test."""
+        """p-value of no difference, by Student's paired test."""
         from scipy.special import stdtr
 
         if self.n_points < 2 or not self.difference:
@@ -71,39 +64,21 @@ class PairedErrors:
 
 @dataclass(frozen=True)
 class Rival:
-    """How another model did on a run's test points.
-
-    Attributes
-    ----------
-    name, kind
-        What it is; ``exact`` is the run's own kernel without noise.
-    score, interval
-        Its accuracy, or the root mean square error of its values, with the 95 % interval.
-    against
-        The run against it, point by point.
-    n_trained
-        Training points it learnt from; 0 if it needs none.
-    learnt
-        Whether it is clearly better than guessing itself.
-    trials
-        Rivals of its kind: the best of several by luck must not count as better.
-    detail
-        One figure more: the points that each alone has right, or R².
-    """
+    """How another model did on a run's test points; ``exact`` is its own kernel without noise."""
 
     name: str
     kind: Kind
-    score: float
-    interval: tuple[float, float]
-    against: PairedShares | PairedErrors
-    n_trained: int
-    learnt: bool
-    trials: int = 1
-    detail: str = ""
+    score: float  # accuracy, or the root mean square error of its values
+    interval: Interval  # 95 %
+    against: PairedShares | PairedErrors  # the run against it, point by point
+    n_trained: int  # training points it learnt from; 0 if it needs none
+    learnt: bool  # whether it is clearly better than guessing itself
+    trials: int = 1  # rivals of its kind: the best of several by luck must not count as better
+    detail: str = ""  # one figure more: the points that each alone has right, or R²
 
     @property
     def p_value(self) -> float:
-        """Of no difference to the run, by the paired test times the trials (Bonferroni)."""
+        """p-value of no difference to the run, times the trials (Bonferroni)."""
         return min(1.0, self.against.p_value * self.trials)
 
     @property
@@ -125,36 +100,19 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class ExactKernel:
-    """What a feature map gives without noise.
+    """What a feature map gives without noise, and how it does among the training points."""
 
-    Attributes
-    ----------
-    unknown
-        Why it is not known; empty where it is.
-    predicted
-        Of the test points; None where they are too many to simulate.
-    n_trained
-        Training points it learnt from.
-    scores, guessing
-        Of the kernel and of guessing, by cross-validation among the training points; None where
-        a class has too few.
-    n_judged
-        Points of the cross-validation.
-    metric
-        Name of the score that decides there.
-    """
-
-    unknown: str = ""
-    predicted: NDArray[Any] | None = None
+    unknown: str = ""  # why it is not known
+    predicted: NDArray[Any] | None = None  # of the test points; None where they are too many
     n_trained: int = 0
-    scores: FoldScores | None = None
+    scores: FoldScores | None = None  # by cross-validation; None where a class has too few points
     guessing: FoldScores | None = None
-    n_judged: int = 0
-    metric: str = ""
+    n_judged: int = 0  # points of the cross-validation
+    metric: str = ""  # the score that decides there
 
     @property
     def learns(self) -> bool | None:
-        """Whether it is better than guessing by two standard errors; None: cannot be told."""
+        """Whether it is better than guessing by two standard errors; None: unknown."""
         if self.scores is None or self.guessing is None:
             return None
         return difference(self.scores, self.guessing).clear
@@ -188,8 +146,9 @@ def exact_kernel(
     """
     n_qubits: int = getattr(feature_map, "num_qubits", None) or train.shape[1]
     if n_qubits > MAX_QUBITS:
-        why = f"{n_qubits} qubits are too many to simulate here; the most is {MAX_QUBITS}"
-        return ExactKernel(why)
+        return ExactKernel(
+            f"{n_qubits} qubits are too many to simulate here; the most is {MAX_QUBITS}"
+        )
     room = MAX_AMPLITUDES // 2**n_qubits
     chosen = subsample(labels, min(MAX_EXACT, room), 0)
     try:
@@ -210,6 +169,7 @@ def exact_kernel(
 def _judged(
     kernel: FloatArray, labels: NDArray[Any], predicted: NDArray[Any] | None, svm: bool, C: float
 ) -> ExactKernel:
+    """Return the exact kernel with its scores by cross-validation, where folds have all classes."""
     judged = subsample(labels, MAX_JUDGED, 0)
     inner, y = kernel[np.ix_(judged, judged)], labels[judged]
     head, scores, guess = KernelHead(y, svm, C), None, None
@@ -248,28 +208,19 @@ def class_rivals(
 ) -> list[Rival]:
     """Return all rivals of a run that was ``right`` on some of its test points."""
 
-    def rival(
-        name: str, kind: Kind, other: BoolArray, n_trained: int = 0, trials: int = 1
-    ) -> Rival:
+    def rival(name: str, kind: Kind, other: BoolArray, n_trained: int, trials: int = 1) -> Rival:
         over_guessing, against = compare_shares(other, guess_right), compare_shares(right, other)
-        return Rival(
-            name,
-            kind,
-            score=float(other.mean()),
-            interval=share_interval(int(other.sum()), other.size),
-            against=against,
-            n_trained=n_trained,
-            learnt=over_guessing.difference > 0 and over_guessing.p_value < LEVEL,
-            trials=trials,
-            detail=f"{against.only_second} : {against.only_first}",
-        )
+        learnt = over_guessing.difference > 0 and over_guessing.p_value < LEVEL
+        score, ends = float(other.mean()), share_interval(int(other.sum()), other.size)
+        detail = f"{against.only_second} : {against.only_first}"
+        return Rival(name, kind, score, ends, against, n_trained, learnt, trials, detail)
 
     found = []
     if exact.predicted is not None:
         found.append(rival("exact kernel", "exact", exact.predicted == truth, exact.n_trained))
     for name, predicted in plain.items():
         found.append(rival(name, "plain", predicted == truth, n_plain, len(plain)))
-    return [*found, rival("majority class", "guessing", guess_right)]
+    return [*found, rival("majority class", "guessing", guess_right, 0)]
 
 
 def value_rivals(
@@ -293,25 +244,18 @@ def value_rivals(
     def rival(name: str, kind: Kind, other: FloatArray, n_trained: int, trials: int = 1) -> Rival:
         more = (other - truth) ** 2 - (value - truth) ** 2
         error = float(np.std(more) / np.sqrt(len(truth)))
+        against = PairedErrors(len(truth), float(more.mean()), error)
         scores = ValueScores.of(truth, other, training_mean)
-        return Rival(
-            name,
-            kind,
-            score=scores.rmse,
-            interval=rmse_interval(scores),
-            against=PairedErrors(len(truth), float(more.mean()), error),
-            n_trained=n_trained,
-            learnt=scores.gain > 2 * scores.gain_error,
-            trials=trials,
-            detail=f"{scores.r2:.3f}",
-        )
+        learnt, ends = scores.gain > 2 * scores.gain_error, rmse_interval(scores)
+        detail = f"{scores.r2:.3f}"
+        return Rival(name, kind, scores.rmse, ends, against, n_trained, learnt, trials, detail)
 
     found = [rival(name, "plain", other, n_plain, len(plain)) for name, other in plain.items()]
     mean = np.full(len(truth), training_mean)
     return [*found, rival("the training points' mean", "guessing", mean, n_train)]
 
 
-def rmse_interval(scores: ValueScores) -> tuple[float, float]:
+def rmse_interval(scores: ValueScores) -> Interval:
     """Return the 95 % interval of a root mean square error."""
     reach = 1.96 * scores.rmse_error
     return max(0.0, scores.rmse - reach), scores.rmse + reach

@@ -173,12 +173,18 @@ def _own_file(name: str) -> Markup:
     return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
+def own_colours() -> str:
+    """Return the colours of all pages as a style."""
+    return ENVIRONMENT.get_template("colours.css").render(colours=colours)
+
+
 def content_hash(text: str) -> str:
     """Return how a policy names a script or a style."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _policy(script: str) -> str:
+    """Return the policy that allows the page's own script."""
     return (
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{content_hash(script)}'; "

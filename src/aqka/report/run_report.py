@@ -4,21 +4,18 @@ Only this module and `measured` know how runs, sessions and heads are kept; the 
 what they show.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aqka._util.arrays import text_digest
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.core.pairs import PairTable
-from aqka.core.points import PointTable
 from aqka.core.reading import FAIR, PAPER
-from aqka.designs import PairEstimate
 from aqka.designs import Points as PointDesign
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
@@ -26,10 +23,14 @@ from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_se
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
-from aqka.learners import FittedHead
 from aqka.learners.ridge_noise import RidgeNoise
 from aqka.maths.metrics import balanced_accuracy, normal_quantile
-from aqka.report.measured import Measured, measured_pairs, measured_points
+from aqka.report.measured import (
+    Measured,
+    falling_eigenvalues,
+    measured_pairs,
+    measured_points,
+)
 from aqka.report.rivals import (
     ExactKernel,
     Rival,
@@ -43,10 +44,10 @@ from aqka.report.usage import BillRow, RunCircuit, bill, quoted_and_used, run_ci
 from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in
 from aqka.runs.history import History
+from aqka.sessions import Prediction
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
 from aqka.study.method import class_labels_of, learner_of, sentinel_shots
-from aqka.study.points import Points
 from aqka.study.progress import check_extent, empty_point_table, run_state
 from aqka.study.quoting import stored_quote
 from aqka.study.results import ValueScores, measured_spectrum, training_use, wall_seconds
@@ -68,67 +69,37 @@ REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16
 
 @dataclass(frozen=True, eq=False)
 class RunReport:
-    """A run as its report shows it; what cannot be known is None or empty.
+    """A run as its report shows it; what cannot be known is None or empty."""
 
-    Attributes
-    ----------
-    name, state, backend, version
-        Its directory, where it stands, what ran the shots, the aqka that started it.
-    measured, budget, rounds
-        What the shots say, how many may be spent, and what happened round by round.
-    calibration_shots
-        Shots beside these that calibrated the readout.
-    ledgers, bill
-        What the check of each ledger says, and what training and predictions cost together.
-    notes
-        What was left out, and why.
-    ids, labels, data
-        What the user's file calls the training points; their classes, as text; and a digest of
-        the test points, which shows whether two runs have the same.
-    study_text, settings
-        The study file, and its settings by name.
-    diagnostics, steering, fewer
-        What the sensitivities say; looking back, see :mod:`aqka.insight.hindsight`.
-    tested, rivals
-        The test points, and other models on them; before they are predicted None and empty.
-    exact
-        The kernel without noise, or why it is not known.
-    usage
-        Quoted against used, a row per figure.
-    circuit
-        The feature map, and what became of it on the device.
-    """
-
-    name: str
+    name: str  # its directory
     state: str
-    backend: str
-    version: str
+    backend: str  # what ran the shots
+    version: str  # of the aqka that started it
     measured: Measured
     budget: int
-    calibration_shots: int
+    calibration_shots: int  # besides these, for the readout
     rounds: list[RoundSummary]
     ledgers: dict[str, Audit]
-    bill: list[BillRow]
-    notes: list[str]
-    ids: list[str]
-    labels: list[str] = field(default_factory=list)
-    data: str = ""
+    bill: list[BillRow]  # what training and predictions cost together
+    notes: list[str]  # what was left out, and why
+    ids: list[str]  # what the user's file calls the training points
+    labels: list[str] = field(default_factory=list)  # of the training points
+    data: str = ""  # a digest of the test points: do two runs have the same?
     study_text: str = ""
     settings: dict[str, str] = field(default_factory=dict)
     diagnostics: Diagnostics | None = None
     steering: Steering | None = None
     fewer: list[FewerShots] = field(default_factory=list)
-    tested: Tested | None = None
+    tested: Tested | None = None  # before the test points are predicted
     rivals: list[Rival] = field(default_factory=list)
     exact: ExactKernel = field(default_factory=ExactKernel)
-    usage: list[dict[str, Any]] = field(default_factory=list)
+    usage: list[dict[str, Any]] = field(default_factory=list)  # quoted against used, by figure
     circuit: RunCircuit = field(default_factory=lambda: RunCircuit({}))
 
     @property
-    def table(self) -> PairTable | PointTable:
+    def table(self) -> Any:
         """The counts."""
-        table: PairTable | PointTable = self.measured.table
-        return table
+        return self.measured.table
 
     def rival(self, kind: str) -> Rival | None:
         """Return the first rival of a kind."""
@@ -142,27 +113,6 @@ class RunReport:
             return None
         sign = self.tested.sign
         return max(plain, key=lambda one: sign * one.score)
-
-
-class Training(NamedTuple):
-    """What the training says, and how its predictions are read.
-
-    Attributes
-    ----------
-    widen
-        From a prediction to the same with the interval that counts the training shots too.
-    no_total
-        Why that interval is not worked out; empty where it is.
-    """
-
-    measured: Measured
-    rounds: list[RoundSummary]
-    notes: list[str]
-    no_total: str
-    widen: Callable[[Any], Any] = lambda found: found
-    diagnostics: Diagnostics | None = None
-    steering: Steering | None = None
-    fewer: list[FewerShots] = []  # noqa: RUF012
 
 
 def run_report(directory: Path) -> RunReport:
@@ -180,13 +130,12 @@ def run_report(directory: Path) -> RunReport:
         state = "finished"  # all that a report shows is there
     if store.has_study:
         return study_report(load_study_run(store), state)
-    measured, rounds = _read_without_labels(history)
-    audit = Audit.of(history)
+    training, audit = _trained(history, None), Audit.of(history)
     return RunReport(
         **_common(directory, history, state, history.backend or ""),
-        measured=measured,
-        rounds=rounds,
-        ids=[f"point {k}" for k in range(measured.table.n_points)],
+        measured=training.measured,
+        rounds=training.rounds,
+        ids=[f"point {k}" for k in range(training.measured.table.n_points)],
         bill=bill(audit),
         ledgers={"training": audit},
         notes=[
@@ -199,11 +148,10 @@ def run_report(directory: Path) -> RunReport:
 
 def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
-    points, on_points = run.points, isinstance(run.session.design, PointDesign)
-    training = _trained_on_points(run) if on_points else _trained_on_pairs(run)
+    points, training = run.points, _trained(run.history, run)
     feature_map = _feature_map(run)
     exact = _exact_kernel(run, feature_map)
-    tested = _class_results(run, training) or _value_results(run, training)
+    tested = _tested(run, training.no_total)
     predictions, quoted = run.audits.get("predictions"), stored_quote(run.results)
     sentinels, rate = sentinel_shots(run.history), run.study.budget.rate
     actual = training_use(run.history) | {
@@ -219,10 +167,10 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
         steering=training.steering,
         fewer=training.fewer,
         tested=tested,
-        rivals=_rivals(run, tested, exact),
+        rivals=[] if tested is None else _rivals(run, tested, exact),
         exact=exact,
         ids=_names(points.origin.train_ids),
-        labels=[inert(label) for label in points.train_labels],
+        labels=_names(points.train_labels),
         data=_test_digest(run),
         study_text=run.text,
         settings=_settings(run.study.model_dump()),
@@ -237,6 +185,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
 
 
 def _common(directory: Path, history: History, state: str, backend: str) -> dict[str, Any]:
+    """Return what the reports of all runs have."""
     return {
         "name": inert("/".join(directory.resolve().parts[-2:]), 100),
         "state": state,
@@ -248,67 +197,95 @@ def _common(directory: Path, history: History, state: str, backend: str) -> dict
     }
 
 
-def _read_without_labels(history: History) -> tuple[Measured, list[RoundSummary]]:
-    """Return what the counts of a ledger say by themselves."""
-    if history.extent.pauli is not None:
-        points = empty_point_table(history)
-        rounds = summarise_point_rounds(history, points)
+class Training(NamedTuple):
+    """What the training says."""
+
+    measured: Measured
+    rounds: list[RoundSummary]
+    notes: list[str]
+    no_total: str  # why intervals do not count the training shots; empty where they do
+    diagnostics: Diagnostics | None = None
+    steering: Steering | None = None
+    fewer: list[FewerShots] = []  # noqa: RUF012
+
+
+def _trained(history: History, run: StudyRun | None) -> Training:
+    """Return what the counts of a ledger say, and with a study's labels what those add."""
+    extent = history.extent
+    if extent.pauli is not None:
+        counts = empty_point_table(history)
+        rounds = summarise_point_rounds(history, counts)
         confusion = known_confusion(calibration_in(history))
-        design = PointDesign()
-        return measured_points(points, lambda: design.read(points, None, None, confusion)), rounds
-    assert history.extent.points is not None
-    assert history.extent.diagonal is not None
-    pairs = PairTable(history.extent.points, history.extent.diagonal)
-    rounds = summarise_rounds(history, pairs, None, 1)
-    reading = FAIR if pairs.diagonal == "known" else PAPER
-    values = np.asarray(np.linalg.eigvalsh(reading.kernel(pairs))[::-1])
-    return measured_pairs(pairs, values), rounds
+
+        def read() -> Any:
+            if run is None:
+                return PointDesign().read(counts, None, None, confusion)
+            return run.session.estimate() if run.head is None else run.head.estimate
+
+        no_total = "they are not known where points are measured"
+        return Training(measured_points(counts, read), rounds, _about_points(history), no_total)
+    if run is not None:
+        return _trained_with_labels(run)
+    assert extent.points is not None
+    assert extent.diagonal is not None
+    table = PairTable(extent.points, extent.diagonal)
+    rounds = summarise_rounds(history, table, None, 1)
+    reading = FAIR if table.diagonal == "known" else PAPER
+    values = falling_eigenvalues(reading.kernel(table))
+    return Training(measured_pairs(table, values), rounds, [], "")
 
 
-def _trained_on_pairs(run: StudyRun) -> Training:
-    session: Any = run.session
+def _about_points(history: History) -> list[str]:
+    """Return what a run of points does not show, and how its readout was calibrated."""
+    notes = [
+        "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
+        "intervals count the new points' own shots."
+    ]
+    calibration = calibration_in(history)
+    confusion = known_confusion(calibration)
+    if calibration is not None and confusion is not None:
+        notes.append(
+            f"{calibration.total:,} more shots, on reference states, calibrated the readout: on "
+            f"average over the qubits a 0 is read as 1 in {confusion[:, 1, 0].mean():.2%} of cases "
+            f"and a 1 as 0 in {confusion[:, 0, 1].mean():.2%}. These errors are corrected."
+        )
+    return notes
+
+
+def _trained_with_labels(run: StudyRun) -> Training:
+    """Return what a study's counts of pairs say, looking back on them with its labels."""
+    session, head = run.session, run.head
     table, problem, landmarks = session.table, session.problem, session.landmarks
     labels, learner = class_labels_of(run.study, run.points), learner_of(run.study)
     is_small, fewer, steered = table.n_points <= MAX_ASSESSED_POINTS, [], None
-    head: Any = run.head
-    noise_head: FittedHead | None = None  # what the ridge-noise fit makes of all rows
     if table.total and landmarks is None:
-        noise_head = head if head and type(learner) is RidgeNoise else session.fit(RidgeNoise())
+        if head is None or type(learner) is not RidgeNoise:
+            head = session.fit(RidgeNoise())  # to all rows
         redraws = max(5, min(10, 1000 // table.n_points)) if is_small else 0
-        steered = steering(table, problem, repetitions=redraws, head=noise_head)
+        steered = steering(table, problem, repetitions=redraws, head=head)
     if table.total and labels is not None and is_small:
         fewer = fewer_shots(table, problem, labels, learner, landmarks)
-    spectrum = measured_spectrum(session, noise_head or head)
+    spectrum = measured_spectrum(session, head)
     values = spectrum.measured[::-1]
     if landmarks is not None:
-        completed = PairEstimate(table, problem, landmarks).kernel
-        values = np.asarray(np.linalg.eigvalsh(completed)[::-1])
+        values = falling_eigenvalues(session.estimate().kernel)
     sensitivity = count_sensitivity(table, problem, spectrum)
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = make_assess(problem, labels, learner, diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
-
-    def widen(found: Any) -> Any:
-        return with_total_interval(found, session, learner, repetitions=REDRAWN_TRAININGS)
-
+    rounds = summarise_rounds(run.history, problem.new_table(), assess, assessed)
     no_total = ""
     if not is_small:
         no_total = f"above {MAX_ASSESSED_POINTS} training points they take minutes"
     elif run.study.sentinels.mitigate:
         no_total = "they are known for a kernel as it was measured, and this one is mitigated"
-    return Training(
-        measured_pairs(table, values, sensitivity),
-        summarise_rounds(run.history, problem.new_table(), assess, assessed),
-        _left_out_of_pairs(table, landmarks is not None),
-        no_total,
-        (lambda found: found) if no_total else widen,
-        diagnostics,
-        steered,
-        fewer,
-    )
+    notes = _left_out(table, landmarks is not None)
+    measured = measured_pairs(table, values, sensitivity)
+    return Training(measured, rounds, notes, no_total, diagnostics, steered, fewer)
 
 
-def _left_out_of_pairs(table: PairTable, completes_rows: bool) -> list[str]:
+def _left_out(table: PairTable, completes_rows: bool) -> list[str]:
+    """Return what a run of pairs does not show, and why."""
     notes = []
     if table.n_points > MAX_ASSESSED_POINTS:
         notes.append(
@@ -329,102 +306,59 @@ def _left_out_of_pairs(table: PairTable, completes_rows: bool) -> list[str]:
     return notes
 
 
-def _trained_on_points(run: StudyRun) -> Training:
-    session: Any = run.session
-    table, confusion = session.table, session.confusion
-    head: Any = run.head
-    notes = [
-        "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
-        "intervals count the new points' own shots."
-    ]
-    if confusion is not None:
-        notes.append(
-            f"{session.calibration.total:,} more shots, on reference states, calibrated the "
-            f"learner: on average over the qubits a 0 is read as 1 in "
-            f"{confusion[:, 1, 0].mean():.2%} of cases and a 1 as 0 in "
-            f"{confusion[:, 0, 1].mean():.2%}. These errors are corrected."
-        )
-    return Training(
-        measured_points(table, session.estimate if head is None else lambda: head.estimate),
-        summarise_point_rounds(run.history, PointTable(table.n_points, table.settings)),
-        notes,
-        "they are not known where points are measured",
-    )
-
-
-def _class_results(run: StudyRun, training: Training) -> ClassResults | None:
-    """Return the predicted classes of the test points; None where there are none."""
-    if run.prediction is None:
+def _tested(run: StudyRun, no_total: str) -> Tested | None:
+    """Return the predicted test points; None where there are none."""
+    found, points = run.found, run.points
+    if found is None:
         return None
-    points, found = run.points, training.widen(run.prediction)
+    if not no_total:
+        learner = learner_of(run.study)
+        found = with_total_interval(found, run.session, learner, repetitions=REDRAWN_TRAININGS)
+    several = found.f.ndim > 1
+    common: dict[str, Any] = {
+        "ids": _names(points.origin.test_ids),
+        "total_low": None if several else found.total_low,
+        "total_high": None if several else found.total_high,
+        "no_total": no_total or ("there are more than two classes" if several else ""),
+        "shots": found.shots,
+    }
+    if not isinstance(found, Prediction):
+        scores = ValueScores.of(points.test_labels, found.f, float(points.train_labels.mean()))
+        common |= {"value": found.f, "low": found.low, "high": found.high}
+        return ValueResults(**common, truth=points.test_labels, scores=scores)
     value, deviation = found.decided.lead()
     reach = normal_quantile(found.level) * deviation
-    several = found.f.ndim > 1
     truth = np.array([str(label) for label in points.test_labels])
     labels = np.array([str(label) for label in found.labels])
     classes, counts = np.unique(points.train_labels, return_counts=True)
-    low, high = found.total_low, found.total_high
     return ClassResults(
-        ids=_names(points.origin.test_ids),
-        truth=[inert(label) for label in truth],
-        predicted=[inert(label) for label in labels],
-        right=truth == labels,
-        guess_right=np.asarray(points.test_labels == classes[np.argmax(counts)]),
+        **common,
         value=value,
         low=value - reach,
         high=value + reach,
-        total_low=None if several else low,
-        total_high=None if several else high,
-        no_total=training.no_total or ("there are more than two classes" if several else ""),
+        truth=_names(truth),
+        predicted=_names(labels),
+        classes=_names(found.head.classes),
+        right=truth == labels,
+        guess_right=np.asarray(points.test_labels == classes[np.argmax(counts)]),
         settled=found.settled,
         could_flip=found.could_flip,
-        shots=found.shots,
-        classes=[inert(label) for label in found.head.classes],
         balanced_accuracy=balanced_accuracy(truth, labels),
     )
 
 
-def _value_results(run: StudyRun, training: Training) -> ValueResults | None:
-    """Return the predicted values of the test points; None where there are none."""
-    if run.values is None:
-        return None
-    points, found = run.points, training.widen(run.values)
-    mean = float(points.train_labels.mean())
-    return ValueResults(
-        ids=_names(points.origin.test_ids),
-        truth=points.test_labels,
-        value=found.f,
-        low=found.low,
-        high=found.high,
-        total_low=found.total_low,
-        total_high=found.total_high,
-        no_total=training.no_total,
-        shots=found.shots,
-        scores=ValueScores.of(points.test_labels, found.f, mean),
-    )
-
-
-def _rivals(run: StudyRun, tested: Tested | None, exact: ExactKernel) -> list[Rival]:
+def _rivals(run: StudyRun, tested: Tested, exact: ExactKernel) -> list[Rival]:
     """Return other models on the test points; plain ones see the user's own columns."""
-    if tested is None:
-        return []
-    points, (train, test) = run.points, _columns(run.points)
-    plain, n_plain = plain_predictions(train, test, points.train_labels)
-    if run.values is not None:
-        labels = points.train_labels
-        return value_rivals(
-            points.test_labels, run.values.f, plain, n_plain, float(labels.mean()), len(labels)
-        )
-    found: Any = tested
-    return class_rivals(found.right, found.guess_right, points.test_labels, exact, plain, n_plain)
-
-
-def _columns(points: Points) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the user's own columns, or the features where a run does not keep these."""
-    origin = points.origin
-    if origin.train_columns is None or origin.test_columns is None:
-        return points.train, points.test
-    return origin.train_columns, origin.test_columns
+    points, origin = run.points, run.points.origin
+    train, test, labels = points.train, points.test, points.train_labels
+    if origin.train_columns is not None and origin.test_columns is not None:
+        train, test = origin.train_columns, origin.test_columns
+    plain, n_plain = plain_predictions(train, test, labels)
+    truth = points.test_labels
+    if isinstance(tested, ValueResults):
+        mean = float(labels.mean())
+        return value_rivals(truth, tested.value, plain, n_plain, mean, len(labels))
+    return class_rivals(tested.right, tested.guess_right, truth, exact, plain, n_plain)
 
 
 def _feature_map(run: StudyRun) -> "FeatureMap | None":
@@ -439,6 +373,7 @@ def _feature_map(run: StudyRun) -> "FeatureMap | None":
 
 
 def _exact_kernel(run: StudyRun, feature_map: "FeatureMap | None") -> ExactKernel:
+    """Return the kernel without noise, with the head of the study."""
     if feature_map is None:
         return ExactKernel("its feature map cannot be read here")
     points, method = run.points, run.study.method
@@ -483,11 +418,12 @@ def _test_digest(run: StudyRun) -> str:
 
     What circuits are given differs with the feature map, which runs are compared by.
     """
-    points, labels = run.points, repr(run.points.test_labels.tolist())
-    return text_digest(f"{run.study.data.source} {points.origin.test_ids} {labels}")
+    labels = repr(run.points.test_labels.tolist())
+    return text_digest(f"{run.study.data.source} {run.points.origin.test_ids} {labels}")
 
 
-def _names(ids: list[str]) -> list[str]:
+def _names(ids: Iterable[Any]) -> list[str]:
+    """Return names or labels as texts that a page can show."""
     return [inert(name) for name in ids]
 
 

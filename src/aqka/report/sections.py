@@ -1,13 +1,13 @@
 """The sections of a run's page, in their order; each is built by itself and may be absent."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from aqka._util.arrays import BoolArray
 from aqka._util.text import inert
-from aqka.report.chart import Chart, Scale, Strip, StripAxis
+from aqka.report.chart import Chart, Scale, Strip
 from aqka.report.charts import (
     accuracy_by_round,
     concentration,
@@ -35,24 +35,12 @@ WORST = ("point", "target", "predicted", "90 %, test shots", "90 %, training sho
 
 
 class Section(NamedTuple):
-    """A section of a page.
+    """A section of a page."""
 
-    Attributes
-    ----------
-    name
-        ``section_<name>.html`` is its template.
-    heading
-        What stands above it.
-    data
-        What its template shows.
-    pairs
-        Data of the heat maps, where it has any.
-    """
-
-    name: str
+    name: str  # section_<name>.html is its template
     heading: str
-    data: dict[str, Any]
-    pairs: dict[str, Any] | None = None
+    data: dict[str, Any]  # what its template shows
+    pairs: dict[str, Any] | None = None  # data of the heat maps, where it has any
 
 
 Builder = Callable[[RunReport], Section | None]
@@ -63,7 +51,6 @@ class UnitPage(NamedTuple):
     """How the page shows a run by what its shots are spent on."""
 
     maps_heading: str
-    maps_note: str
     charts_heading: str
     charts: tuple[ChartOf, ...]
     by_round: tuple[ChartOf, ...]
@@ -72,18 +59,12 @@ class UnitPage(NamedTuple):
 UNITS = {
     "pair": UnitPage(
         "Where the shots went",
-        "Each cell is a pair of training points, sorted by class. Point at one for its numbers, or "
-        "use the arrow keys; hatched pairs were not measured. K̂ is shown with its standard error, "
-        "for which half a hit and half a miss are added.",
         "Concentration and spectrum",
         (concentration, spectrum),
         (accuracy_by_round, fewer_shots_curve, diagnostics_by_round),
     ),
     "point": UnitPage(
         "The kernel that the points give",
-        "Each cell is a pair of points, sorted by class where that is known. No pair was measured "
-        "by itself: its entry follows from the counts of its two points. Point at one for its "
-        "numbers, or use the arrow keys.",
         "What was measured, and how well",
         (shots_by_point, shots_by_setting, errors_by_entry, spectrum),
         (accuracy_by_round,),
@@ -98,13 +79,14 @@ def run_sections(report: RunReport) -> list[Section]:
 
 
 def _rivals(report: RunReport) -> Section | None:
+    """Return the table of the run and its rivals."""
     tested, n_train = report.tested, report.table.n_points
     if tested is None or not report.rivals:
         return None
     guess = report.rival("guessing")
     most = max([tested.interval[1], *(one.interval[1] for one in report.rivals)])
     scale = Scale(0, 1 if tested.sign > 0 else most)
-    axis = StripAxis(scale, None if guess is None else guess.score)
+    strip = partial(Strip, scale, None if guess is None else guess.score)
     own = ("this run", "c2", tested.score, tested.interval, tested.detail, "–", n_train)
     models = [own] + [
         (one.name, look, one.score, one.interval, one.detail, one.compared, one.n_trained)
@@ -112,17 +94,14 @@ def _rivals(report: RunReport) -> Section | None:
         for look in ["c4" if one.kind == "exact" else "grey"]
     ]
     rows = [
-        (name, tested.shown(score), axis.strip(look, score, ends), tested.shown(*ends), *more)
-        for name, look, score, ends, *more in models
+        (name, tested.shown(score), strip(look, score, ends), tested.shown(*ends), *more, f"{n:,}")
+        for name, look, score, ends, *more, n in models
     ]
     fewest = min((one.n_trained for one in report.rivals if one.n_trained), default=n_train)
     sampled = f"Some learn from a sample of {fewest:,} of the {n_train:,} training points."
     data = {
-        "rows": [(*row[:-1], f"{row[-1]:,}") for row in rows],
-        "metric": tested.metric,
-        "guess": tested.guess,
-        "detail": tested.detail_heading,
-        "test": tested.test_words,
+        "rows": rows,
+        "tested": tested,
         "exact": any(one.kind == "exact" for one in report.rivals),
         "sampled": sampled if fewest < n_train else "",
     }
@@ -130,22 +109,36 @@ def _rivals(report: RunReport) -> Section | None:
 
 
 def _test_points(report: RunReport) -> Section | None:
+    """Return the predicted classes or values."""
     build: dict[Any, Any] = {ClassResults: _class_section, ValueResults: _value_section}
     return None if report.tested is None else build[type(report.tested)](report.tested)
 
 
 def _class_section(found: ClassResults) -> Section:
+    """Return decision values, the confusion matrix and the points in doubt."""
+    example = partial(Strip, Scale(-1.0, 1.0), 0.0, "c2")
+    intervals = {  # made up, to explain them
+        "clear": (0.6, (0.45, 0.75), (0.3, 0.9)),
+        "close": (0.2, (-0.1, 0.5), (-0.2, 0.6)),
+        "flip": (0.4, (0.25, 0.55), (-0.15, 0.95)),
+    }
+    with_wide = found.total_low is not None
     data = {
         "confusion": confusion_matrix(found),
         "decisions": decision_values(found),
         "doubtful": doubtful_points(found),
-        "examples": interval_examples(found.total_low is not None),
+        "examples": {
+            name: example(value, narrow, wide if with_wide else None)
+            for name, (value, narrow, wide) in intervals.items()
+        },
+        "with_wide": with_wide,
         "no_total": found.no_total,
     }
     return Section("test_points", "Test points", data)
 
 
 def _value_section(found: ValueResults) -> Section:
+    """Return the values against their targets, and those that are farthest off."""
     worst = np.argsort(-np.abs(found.value - found.truth), kind="stable")[:WORST_POINTS]
     rows = [_value_row(found, int(k)) for k in worst]
     data = {
@@ -159,41 +152,47 @@ def _value_section(found: ValueResults) -> Section:
 
 
 def _value_row(found: ValueResults, k: int) -> tuple[str, ...]:
+    """Return a line of the table of values."""
     wide = found.wide(k)
     return (
         found.ids[k],
-        f"{found.truth[k]:.4g}",
-        f"{found.value[k]:.4g}",
-        f"{found.low[k]:.4g} to {found.high[k]:.4g}",
-        "–" if wide is None else f"{wide[0]:.4g} to {wide[1]:.4g}",
+        found.shown(found.truth[k]),
+        found.shown(found.value[k]),
+        found.shown(*found.narrow(k)),
+        "–" if wide is None else found.shown(*wide),
         f"{found.shots[k]:,}",
     )
 
 
 def _maps(report: RunReport) -> Section | None:
-    maps, unit = heat_maps(report), UNITS[report.measured.unit]
+    """Return the heat maps."""
+    maps, unit = heat_maps(report), report.measured.unit
     if maps is None:
         return None
-    data = {"panels": maps.panels, "note": unit.maps_note}
-    return Section("maps", unit.maps_heading, data, maps.data)
+    data = {"panels": maps.panels, "unit": unit}
+    return Section("maps", UNITS[unit].maps_heading, data, maps.data)
 
 
 def _rounds(report: RunReport) -> Section | None:
+    """Return what changed from round to round."""
     return _charts(report, "Round by round", UNITS[report.measured.unit].by_round)
 
 
 def _measured(report: RunReport) -> Section | None:
+    """Return charts of what was measured."""
     unit = UNITS[report.measured.unit]
     return _charts(report, unit.charts_heading, unit.charts)
 
 
 def _charts(report: RunReport, heading: str, charts: tuple[ChartOf, ...]) -> Section | None:
+    """Return a section of charts, without those that a run has nothing to draw in."""
     made = [chart(report) for chart in charts]
     drawn = [chart for chart in made if chart is not None]
     return Section("charts", heading, {"charts": drawn}) if drawn else None
 
 
 def _costs(report: RunReport) -> Section:
+    """Return the bill, and quoted against used."""
     guarded = any(row.sentinels for row in report.bill)
     header = ["figure", "training", "predictions", *(["sentinels"] if guarded else []), "in all"]
     bill = []
@@ -209,6 +208,7 @@ def _costs(report: RunReport) -> Section:
 
 
 def _circuit(report: RunReport) -> Section | None:
+    """Return the feature map, and what became of it on the device."""
     circuit = report.circuit
     if not circuit.facts:
         return None
@@ -218,6 +218,7 @@ def _circuit(report: RunReport) -> Section | None:
 
 
 def _ledgers(report: RunReport) -> Section:
+    """Return what the check of each ledger says."""
     rows = [
         (name, "sound" if audit.sound else "NOT sound", inert(audit.summary, 300))
         for name, audit in report.ledgers.items()
@@ -226,6 +227,7 @@ def _ledgers(report: RunReport) -> Section:
 
 
 def _settings(report: RunReport) -> Section | None:
+    """Return the study file."""
     if not report.study_text:
         return None
     lines = [inert(line, MAX_LINE) for line in report.study_text.splitlines()]
@@ -233,6 +235,7 @@ def _settings(report: RunReport) -> Section | None:
 
 
 def _glossary(_: RunReport) -> Section:
+    """Return what the words of the page mean."""
     return Section("glossary", "Glossary", {"terms": GLOSSARY})
 
 
@@ -297,71 +300,29 @@ class DoubtfulPoints(NamedTuple):
 
 def doubtful_points(found: ClassResults) -> DoubtfulPoints | None:
     """Return the points that are wrong, not settled or could flip; None where there are none."""
-    flips = _flips(found)
-    doubtful = np.flatnonzero(~found.right | ~found.settled | flips)
+    remarks = {"wrong": ~found.right, "not settled": ~found.settled}
+    if found.could_flip is not None:
+        remarks["could flip"] = found.could_flip
+    doubtful = np.flatnonzero(np.any(list(remarks.values()), axis=0))
     if not doubtful.size:
         return None
     closest = doubtful[np.argsort(np.abs(found.value[doubtful]), kind="stable")]
-    axis = StripAxis(Scale(-found.reach, found.reach), 0.0)
-    rows = [_doubtful_row(found, int(k), axis) for k in closest[:MAX_LISTED_POINTS]]
-    wrong, not_settled = int((~found.right).sum()), int((~found.settled).sum())
-    could_flip = "" if found.could_flip is None else f", {int(flips.sum())} could flip"
-    of_all = f" of {doubtful.size}" if doubtful.size > len(rows) else ""
-    summary = (
-        f"{wrong} wrong, {not_settled} not settled{could_flip}; the {len(rows)}{of_all} closest to "
-        "the border"
-    )
-    return DoubtfulPoints(summary, DOUBTFUL, rows)
-
-
-def interval_examples(with_wide: bool) -> list[tuple[Strip, str]]:
-    """Return made-up intervals, each with what it means."""
-    axis = StripAxis(Scale(-1.0, 1.0), 0.0)
-
-    def drawn(value: float, narrow: tuple[float, float], wide: tuple[float, float]) -> Strip:
-        return axis.strip("c2", value, narrow, wide if with_wide else None)
-
-    examples = [
+    strip = partial(Strip, Scale(-found.reach, found.reach), 0.0)
+    rows: list[tuple[str | Strip, ...]] = [
         (
-            drawn(0.6, (0.45, 0.75), (0.3, 0.9)),
-            "Clear: the interval stays away from the border, the dashed line.",
-        ),
-        (
-            drawn(0.2, (-0.1, 0.5), (-0.2, 0.6)),
-            "Close: the thin interval, from the test shots alone, reaches the border. Unless the "
-            "point is settled, more test shots would help.",
-        ),
-    ]
-    if with_wide:
-        words = (
-            "Could flip: only the wide interval, which also counts the training shots, reaches the "
-            "border. The exact kernel could give another class; more training shots would help, "
-            "more test shots would not."
+            found.ids[k],
+            ", ".join(words for words, marked in remarks.items() if marked[k]),
+            found.predicted[k],
+            found.truth[k],
+            strip(look, float(found.value[k]), found.narrow(k), found.wide(k)),
+            f"{found.value[k]:+.3f}",
+            f"{found.low[k]:+.3f} to {found.high[k]:+.3f}",
+            f"{found.shots[k]:,}",
         )
-        examples.append((drawn(0.4, (0.25, 0.55), (-0.15, 0.95)), words))
-    return examples
-
-
-def _flips(found: ClassResults) -> BoolArray:
-    return np.zeros_like(found.settled) if found.could_flip is None else found.could_flip
-
-
-def _doubtful_row(found: ClassResults, k: int, axis: StripAxis) -> tuple[str | Strip, ...]:
-    narrow, look = (float(found.low[k]), float(found.high[k])), "c2"
-    if not found.right[k]:
-        look = "c1 hollow"
-    remarks = {
-        "wrong": not found.right[k],
-        "not settled": not found.settled[k],
-        "could flip": _flips(found)[k],
-    }
-    return (
-        found.ids[k],
-        ", ".join(words for words, is_so in remarks.items() if is_so),
-        found.predicted[k],
-        found.truth[k],
-        axis.strip(look, float(found.value[k]), narrow, found.wide(k)),
-        f"{found.value[k]:+.3f}",
-        f"{found.low[k]:+.3f} to {found.high[k]:+.3f}",
-        f"{found.shots[k]:,}",
-    )
+        for k in closest[:MAX_LISTED_POINTS]
+        for look in ["c2" if found.right[k] else "c1 hollow"]
+    ]
+    counts = [f"{int(marked.sum())} {words}" for words, marked in remarks.items()]
+    of_all = f" of {doubtful.size}" if doubtful.size > len(rows) else ""
+    summary = f"{', '.join(counts)}; the {len(rows)}{of_all} closest to the border"
+    return DoubtfulPoints(summary, DOUBTFUL, rows)

@@ -7,6 +7,7 @@ import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.maths.metrics import PairedShares, compare_shares, share_interval
+from aqka.report.chart import Interval
 from aqka.report.rivals import LEVEL, Rival, rmse_interval
 from aqka.report.words import capital, p_text, range_text
 from aqka.study.results import ValueScores
@@ -16,33 +17,22 @@ MOST_WIDER = 2.0  # times the narrow intervals' reach, that a drawing makes room
 
 @dataclass(frozen=True, eq=False)
 class PointResults:
-    """What test points of classes and of values share, in their order.
+    """What test points of classes and of values share, in their order."""
 
-    Attributes
-    ----------
-    ids
-        What the user's file calls them.
-    value
-        The predicted number: the decision value f, with more than two classes the lead of the
-        first; of a regression the value in the target's units.
-    low, high
-        90 % interval of the value from the test shots, the head taken as given.
-    total_low, total_high, no_total
-        Interval that counts the training shots too; None where it is not known, and why.
-    shots
-        Shots spent on each point.
-    """
-
-    ids: list[str]
-    value: FloatArray
-    low: FloatArray
+    ids: list[str]  # what the user's file calls them
+    value: FloatArray  # f, or the lead of the first of several classes; of a regression the value
+    low: FloatArray  # 90 % interval of the value from the test shots, the head taken as given
     high: FloatArray
-    total_low: FloatArray | None
+    total_low: FloatArray | None  # the same with the training shots; None where it is not known
     total_high: FloatArray | None
-    no_total: str
+    no_total: str  # why it is not known
     shots: IntArray
 
-    def wide(self, k: int) -> tuple[float, float] | None:
+    def narrow(self, k: int) -> Interval:
+        """Return the interval of a point from its test shots."""
+        return float(self.low[k]), float(self.high[k])
+
+    def wide(self, k: int) -> Interval | None:
         """Return the interval of a point that counts the training shots too."""
         if self.total_low is None or self.total_high is None:
             return None
@@ -51,29 +41,15 @@ class PointResults:
 
 @dataclass(frozen=True, eq=False)
 class ClassResults(PointResults):
-    """Test points of a classifier.
-
-    Attributes
-    ----------
-    truth, predicted, classes
-        Their classes and those predicted, as text, and all that there are.
-    right, guess_right
-        Where these agree, and where always answering the training majority class is right.
-    settled
-        Whether more test shots could hardly change the class.
-    could_flip
-        Whether the same fit on the exact kernel could give another class; None: unknown.
-    balanced_accuracy
-        Over all test points.
-    """
+    """Test points of a classifier; classes are texts."""
 
     truth: list[str]
     predicted: list[str]
     classes: list[str]
     right: BoolArray
-    guess_right: BoolArray
-    settled: BoolArray
-    could_flip: BoolArray | None
+    guess_right: BoolArray  # where always answering the training majority class is right
+    settled: BoolArray  # where more test shots could hardly change the class
+    could_flip: BoolArray | None  # where the same fit on the exact kernel could give another class
     balanced_accuracy: float
 
     metric: ClassVar = "accuracy"
@@ -84,19 +60,19 @@ class ClassResults(PointResults):
     sign: ClassVar = 1  # of a better score
 
     @property
+    def n_open(self) -> int:
+        """Points whose class is not settled."""
+        return int((~self.settled).sum())
+
+    @property
     def score(self) -> float:
-        """Accuracy: the share of test points that are predicted correctly."""
+        """The accuracy."""
         return float(self.right.mean())
 
     @property
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> Interval:
         """95 % interval of the accuracy by Wilson's formula."""
         return share_interval(int(self.right.sum()), self.right.size)
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the accuracy."""
-        return float(np.sqrt(self.score * (1 - self.score) / self.right.size))
 
     @property
     def majority_accuracy(self) -> float:
@@ -127,6 +103,11 @@ class ClassResults(PointResults):
         return range_text(*scores) if len(scores) == 2 else f"{scores[0]:.3f}"
 
     @property
+    def settled_words(self) -> str:
+        """How many points are settled."""
+        return f"{self.settled.sum()} of {len(self.truth)}"
+
+    @property
     def score_words(self) -> str:
         """The accuracy, and on how many points."""
         return f"{self.score:.3f} on {len(self.truth)} test points"
@@ -148,8 +129,7 @@ class ClassResults(PointResults):
     def certainty_words(self) -> str:
         """Return how many classes are settled, and how many could flip."""
         text = (
-            f"{self.settled.sum()} of {len(self.truth)} classes are settled: more test shots would "
-            "hardly change them."
+            f"{self.settled_words} classes are settled: more test shots would hardly change them."
         )
         if self.could_flip is None:
             return text
@@ -161,14 +141,14 @@ class ClassResults(PointResults):
             (f"{self.score:.3f}", f"test accuracy, 95\u00a0%: {range_text(*self.interval)}"),
             (f"{self.majority_accuracy:.3f}", "majority class"),
             (f"{self.balanced_accuracy:.3f}", "balanced accuracy"),
-            (f"{self.settled.sum()} of {len(self.truth)}", "test points settled"),
+            (self.settled_words, "test points settled"),
         ]
 
     def facts(self) -> dict[str, Any]:
         """Return the figures for a program."""
         found = {
             "accuracy": self.score,
-            "standard_error": self.standard_error,
+            "standard_error": float(np.sqrt(self.score * (1 - self.score) / self.right.size)),
             "interval": list(self.interval),
             "balanced_accuracy": self.balanced_accuracy,
             "majority_accuracy": self.majority_accuracy,
@@ -197,6 +177,7 @@ class ValueResults(PointResults):
     test_words: ClassVar = "by their squared errors, with Student's paired test"
     accuracy_levels: ClassVar[list[float]] = []
     sign: ClassVar = -1  # of a better score
+    n_open: ClassVar = 0  # no value is ever settled
 
     @property
     def score(self) -> float:
@@ -204,7 +185,7 @@ class ValueResults(PointResults):
         return self.scores.rmse
 
     @property
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> Interval:
         """95 % interval of the root mean square error."""
         return rmse_interval(self.scores)
 

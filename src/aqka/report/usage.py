@@ -3,11 +3,10 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from aqka._util.text import inert
-from aqka.backends.feature_maps import built_in_map
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.planning.budget import price
 from aqka.planning.device import HERON
@@ -69,11 +68,12 @@ def bill(
         estimated.append(-(-sentinels // quoted.tiles) * quoted.execution_seconds)
         rows.append(BillRow("QPU seconds, estimated for the quoted device", *estimated))
     if rate is not None:
-        told = any(seconds is not None for seconds in used)
-        name = "cost" if told else "cost, estimated"
+        reports_time = any(s is not None for s in used)
+        name = "cost" if reports_time else "cost, estimated"
         if quoted is not None and quoted.currency:
             name = f"{name}, {quoted.currency}"
-        costs = [None if s is None else price(s, rate) for s in (used if told else estimated)]
+        seconds = used if reports_time else estimated
+        costs = [None if s is None else price(s, rate) for s in seconds]
         rows.append(BillRow(name, *costs))
     return rows
 
@@ -84,6 +84,7 @@ def reported(seconds: float | None) -> float | None:
 
 
 def _estimate(part: Audit | None, quoted: Quote | None) -> float | None:
+    """Return the QPU time of the same shots on the quoted device."""
     if quoted is None:
         return None
     if part is None:
@@ -122,15 +123,7 @@ def _prediction_seconds(results: dict[str, Any]) -> float:
 
 @dataclass(frozen=True)
 class RunCircuit:
-    """What the page says about a circuit.
-
-    Attributes
-    ----------
-    facts
-        By name, in words.
-    drawing
-        The feature map in characters; empty where it cannot be drawn.
-    """
+    """What the page says about a circuit, by name and in words, and a drawing in characters."""
 
     facts: Mapping[str, str]
     drawing: str = ""
@@ -181,13 +174,39 @@ def _transpiled(stored: Any) -> dict[str, str]:
 
 
 def _drawing(feature_map: "FeatureMap | None", width: int, repetitions: int) -> str:
-    """Return the map as Qiskit draws it in characters, where Qiskit is installed."""
-    if feature_map is None or find_spec("qiskit") is None:
-        return ""
+    """Return the map in characters; Qiskit draws those that are not built in."""
     circuit: Any = feature_map
     if isinstance(feature_map, str):
-        circuit = built_in_map(feature_map, width, repetitions)
-    if circuit.num_qubits > MAX_DRAWN_QUBITS:
+        drawing = _draw(_columns(feature_map, width, repetitions), width)
+    elif circuit is None or circuit.num_qubits > MAX_DRAWN_QUBITS:
         return ""
-    drawing = str(circuit.draw("text", fold=FOLD, idle_wires=False))
-    return drawing if len(drawing) <= MAX_DRAWING else ""
+    else:
+        drawing = str(circuit.draw("text", fold=FOLD, idle_wires=False))
+    return drawing if width <= MAX_DRAWN_QUBITS and len(drawing) <= MAX_DRAWING else ""
+
+
+def _columns(name: str, width: int, repetitions: int) -> list[dict[int, str]]:
+    """Return the gates of a built-in map, column by column and by their qubits."""
+    qubits = range(width)
+    apart = {"z": 0, "zz": 1, "zz-full": width}[name]
+    layer = [dict.fromkeys(qubits, "H"), {k: f"P(2*x[{k}])" for k in qubits}]
+    for a, b in combinations(qubits, 2):
+        if b - a <= apart:
+            between = dict.fromkeys(range(a + 1, b), "│")
+            phase = {b: f"P(2*(π-x[{a}])*(π-x[{b}]))"}
+            layer += [{a: "●", **between, b: "X"}, phase, {a: "●", **between, b: "X"}]
+    return layer * repetitions
+
+
+def _draw(columns: list[dict[int, str]], width: int) -> str:
+    """Return a circuit as lines, one for each qubit, that go on below where they are long."""
+    names = [f"q{k}: " for k in range(width)]
+    size = max(map(len, names))
+    blocks, lines = [], [name.ljust(size) for name in names]
+    for column in columns:
+        wide = 2 + max(map(len, column.values()))
+        if len(lines[0]) + wide > FOLD:
+            blocks.append(lines)
+            lines = [" " * size] * width
+        lines = [line + column.get(k, "").center(wide, "─") for k, line in enumerate(lines)]
+    return "\n\n".join("\n".join(block) for block in [*blocks, lines])

@@ -8,19 +8,11 @@ from aqka.report.tested import Tested
 from aqka.report.words import capital, p_text
 
 Outcome = Literal["learnt", "guessing", "plain", "open"]
+"""``guessing``: not shown to be better; ``plain``: a model without shots is; ``open``: unknown."""
 
 
 class Verdict(NamedTuple):
-    """What became of a run.
-
-    Attributes
-    ----------
-    outcome
-        ``learnt``; ``guessing``: not shown to be better than that; ``plain``: a model without
-        shots is better; ``open``: not known yet.
-    headline, reason
-        The verdict in a few words, and what it rests on.
-    """
+    """What became of a run: the verdict in a few words, and what it rests on."""
 
     outcome: Outcome
     headline: str
@@ -76,11 +68,13 @@ def can_learn(report: RunReport) -> bool | None:
 
 
 def _scores(tested: Tested, rival: Rival) -> str:
+    """Return a rival with its score."""
     name = f"the {tested.guess}" if rival.kind == "guessing" else rival.name
     return f"{name} scores {tested.shown(rival.score)}"
 
 
 def _what_is_missing(report: RunReport) -> str:
+    """Return why nothing is known yet."""
     text = f"the run is {report.state} and its test points are not predicted yet"
     if report.state == "finished":
         text = "the run has only trained and has predicted no test points"

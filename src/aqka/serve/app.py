@@ -13,10 +13,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from aqka._util import colours
 from aqka._util.text import inert
 from aqka.report.run_page import TEMPLATES as REPORT_TEMPLATES
-from aqka.report.run_page import content_hash, new_environment
+from aqka.report.run_page import content_hash, new_environment, own_colours
 from aqka.serve.folder_watch import CANNOT_BE_READ, FolderWatch
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -100,7 +99,7 @@ def _guarded(token: str, answer: Answer) -> Answer:
 def _page(page_name: str, /, **values: Any) -> Response:
     """Return a page around the reports, whose policy allows its own script, style and server."""
     files = (REPORT_TEMPLATES / "page.css", TEMPLATES / "serve.css")
-    style = _colours() + "".join(path.read_text(encoding="utf-8") for path in files)
+    style = own_colours() + "".join(path.read_text(encoding="utf-8") for path in files)
     scripts = (TEMPLATES / "live.js", TEMPLATES / f"{page_name}.js")
     script = "".join(path.read_text(encoding="utf-8") for path in scripts)
     page = ENVIRONMENT.get_template(f"{page_name}.html").render(
@@ -114,18 +113,11 @@ def _page(page_name: str, /, **values: Any) -> Response:
     return HTMLResponse(page, headers=_with(policy))
 
 
-def _colours() -> str:
-    def rule(page: dict[str, str]) -> str:
-        inside = "".join(f"--{name}: {value}; " for name, value in page.items())
-        return f":root {{ color-scheme: light dark; {inside}}}\n"
-
-    dark = rule(colours.DARK_PAGE)
-    return f"{rule(colours.LIGHT_PAGE)}@media (prefers-color-scheme: dark) {{ {dark}}}\n"
-
-
 def _with(policy: str) -> dict[str, str]:
+    """Return the headers of an answer with its policy."""
     return HEADERS | {"Content-Security-Policy": policy}
 
 
 def _absent() -> Response:
+    """Return that nothing is there."""
     return PlainTextResponse("not found", status_code=404, headers=_with(NOTHING_ELSE))

@@ -14,13 +14,7 @@ CANNOT_BE_READ = (InputError, LedgerError, OSError)  # raised for a damaged run,
 
 
 class FolderWatch:
-    """The runs of a folder; what was read is kept until the run's files change.
-
-    Parameters
-    ----------
-    folder
-        Where the runs are.
-    """
+    """The runs of a folder; what was read is kept until the run's files change."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -67,6 +61,7 @@ class FolderWatch:
             return kept[1]
 
     def _look(self, key: str, place: Path) -> tuple[Version, RunLook]:
+        """Return a run as it is now, read anew if its files have changed."""
         version = version_of(place)
         kept = self._looks.get(key)
         if kept is not None and kept[0] == version:

@@ -14,13 +14,7 @@ from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
-from aqka.study.directory import (
-    PREDICTIONS_NAME,
-    REPORT_NAME,
-    RESULTS_NAME,
-    STUDY_NAME,
-    is_held,
-)
+from aqka.study.directory import PREDICTIONS_NAME, REPORT_NAME, RESULTS_NAME, STUDY_NAME, is_held
 from aqka.study.progress import Progress, ProgressReader, run_state
 from aqka.study.quoting import stored_quote
 from aqka.study.store import RunStore
@@ -81,6 +75,7 @@ def _directories(folder: Path) -> Iterator[Path]:
 
 
 def _children(directory: Path) -> list[Path]:
+    """Return the directories in one; links and hidden ones are left out."""
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError:
@@ -94,29 +89,15 @@ def _children(directory: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class JobState:
-    """One submission of a run.
+    """One submission of a run."""
 
-    Attributes
-    ----------
-    purpose, round
-        ``training`` or ``predictions``, and its number, from 0.
-    state
-        ``collected``, ``failed``, ``sent`` or ``planned``.
-    shots
-        Shots it asks for; once it ended, those that were run.
-    seconds, qpu_seconds
-        From its plan to its end, or to now; and what the backend reported.
-    ticket
-        Its jobs, as the backend calls them, while they are out.
-    """
-
-    purpose: str
+    purpose: str  # training or predictions
     round: int
-    state: str
-    shots: int
-    seconds: float | None
-    qpu_seconds: float | None = None
-    ticket: str = ""
+    state: str  # collected, failed, sent or planned
+    shots: int  # that it asks for; once it ended, those that were run
+    seconds: float | None  # from its plan to its end, or to now
+    qpu_seconds: float | None = None  # as the backend reported
+    ticket: str = ""  # its jobs, as the backend calls them, while they are out
 
 
 def job_states(directory: Path) -> list[JobState]:
@@ -128,13 +109,14 @@ def job_states(directory: Path) -> list[JobState]:
         try:
             history = begun_history(path) if path.is_file() else None
         except LedgerError:
-            history = None  # the run's state says what is wrong
+            continue  # the run's state says what is wrong
         if history is not None:
             found += _states_of(purpose, history)
     return found[::-1]
 
 
 def _states_of(purpose: str, history: History) -> list[JobState]:
+    """Return the submissions of a ledger, the last of those that ended and the one that is out."""
     states = [
         JobState(
             purpose,
@@ -148,40 +130,22 @@ def _states_of(purpose: str, history: History) -> list[JobState]:
     ]
     if history.open_plan is not None:
         since = None if history.updated_at is None else time.time() - history.updated_at
-        state, ticket = "planned", inert(history.ticket or "", MAX_TICKET)
-        if history.ticket is not None:
-            state = "sent"
-        shots = history.open_plan.total
+        state = "planned" if history.ticket is None else "sent"
+        ticket, shots = inert(history.ticket or "", MAX_TICKET), history.open_plan.total
         states.append(JobState(purpose, history.ended, state, shots, since, ticket=ticket))
     return states
 
 
 @dataclass(frozen=True, eq=False)
 class RunLook:
-    """A run as it was found.
+    """A run as it was found."""
 
-    Attributes
-    ----------
-    name
-        Its place in the folder.
-    progress
-        Where it stands; None if it cannot be read.
-    words
-        What is wrong with it, or the command that continues it or knows more.
-    jobs
-        Its submissions, the last first.
-    results
-        What its results say, which may be anything.
-    predicts
-        Whether it is a ledger of predictions alone, which has no training points.
-    """
-
-    name: str
-    progress: Progress | None
-    words: str = ""
-    jobs: list[JobState] = field(default_factory=list)
-    results: dict[str, Any] = field(default_factory=dict)
-    predicts: bool = False
+    name: str  # its place in the folder
+    progress: Progress | None  # None if it cannot be read
+    words: str = ""  # what is wrong with it, or the command that continues it or knows more
+    jobs: list[JobState] = field(default_factory=list)  # the last first
+    results: dict[str, Any] = field(default_factory=dict)  # which may say anything
+    predicts: bool = False  # whether it is a ledger of predictions, without training points
 
     @property
     def state(self) -> str:
@@ -221,8 +185,10 @@ def _known(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else None
 
 
-def _prediction_progress(store: RunStore, history: History, held: bool | None) -> Progress:
+def _prediction_progress(store: RunStore, held: bool | None) -> Progress:
     """Return where a ledger of predictions stands, which has no training points to assess."""
+    history = store.training
+    assert history is not None
     return Progress(
         state=run_state(store, held),
         backend=inert(history.backend or ""),
@@ -263,12 +229,8 @@ def look_at(directory: Path, name: str) -> RunLook:
     try:
         store, held = RunStore(directory), is_held(directory)
         history = store.training
-        extent = None if history is None else history.extent
-        predicts = extent is not None and (extent.block or extent.new_points) is not None
-        if history is not None and predicts:
-            now = _prediction_progress(store, history, held)
-        else:
-            now = ProgressReader(directory).look()
+        predicts = history is not None and history.predicts
+        now = _prediction_progress(store, held) if predicts else ProgressReader(directory).look()
         results, jobs = store.results, job_states(directory)
     except (InputError, LedgerError, OSError) as error:
         return RunLook(name, None, inert(error, 300))

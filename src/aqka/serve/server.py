@@ -39,26 +39,21 @@ class ImpatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _wait_for_request(self) -> None:
+        """Set the deadline for a request that has begun, unless there is one."""
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop_waiting()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 
     def _stop_waiting(self) -> None:
+        """Forget the deadline."""
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
 
 class RunServer:
-    """Shows the runs of a folder until it is stopped.
-
-    Parameters
-    ----------
-    folder
-        Where the runs are.
-    port
-        Of this machine; 0 takes a free one.
+    """Shows the runs of a folder until it is stopped; port 0 takes a free one.
 
     Attributes
     ----------
@@ -100,6 +95,7 @@ class RunServer:
 
 
 def _listening(port: int) -> socket.socket:
+    """Return a socket on a port of this machine's own address."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -48,7 +48,7 @@ def acquire(
     design : str or Design, default="auto"
         What a shot is spent on: ``"pairs"``, ``"points"``, an object with options such as
         ``Points("projected")``, or ``"auto"``, which takes the one that promises better labels
-        (:func:`~aqka.designs.resolve`); ``reason`` of the session says why.
+        (:func:`~aqka.designs.resolve.resolve`); ``reason`` of the session says why.
     new_points : int, optional
         Points to be predicted later on with as many shots each; ``"auto"`` counts them. By default
         as many as there are for training.

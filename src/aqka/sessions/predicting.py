@@ -208,7 +208,7 @@ class Predicting(Session[Plan]):
         self.new.take(self.round, planned, measured, answer)
 
     def result(self, level: float = 0.9) -> Any:
-        """Return what is known so far: a :class:`Prediction`, or :class:`Values` of real targets.
+        """Return what is known so far, as a :class:`~aqka.Prediction` or :class:`~aqka.Values`.
 
         Points that are not settled are flagged.
         """

@@ -15,8 +15,7 @@ from aqka.core.point_plans import PointPlan
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 from aqka.estimates.readout import confusion_matrices
-from aqka.testing.backend_parts import MakeBackend
-from aqka.testing.backends import FALSE_ALARM
+from aqka.testing.backends import FALSE_ALARM, MakeBackend
 
 TAGS = 4  # runs that are compared with each other
 CALIBRATION_ERRORS = 5.0  # standard errors that an entry of the confusion may be off

@@ -23,7 +23,7 @@ def test_ibm_sampler_carries_tags_and_options():
         device, {"max_execution_time": 300, "environment": {"job_tags": ["lab"]}}
     )
     for _ in range(2):
-        options = runtime.sampler(None, ["t", "part"], 1).options
+        options = runtime.sampler(None, ["t", "part"]).options
         assert options.environment.job_tags == ["lab", "t", "part"]
         assert options.max_execution_time == 300
 
@@ -35,9 +35,9 @@ def test_ibm_sampler_stops_jobs_after_the_seconds_that_are_left():
         ({}, 0.2, 1),
         ({}, 5e9, 10_800),
     ]:
-        sampler = ibm.IbmService(device, options).sampler(None, ["t"], 1, left)
+        sampler = ibm.IbmService(device, options).sampler(None, ["t"], left)
         assert sampler.options.max_execution_time == most
-    again = ibm.IbmService(device, {"max_execution_time": 300}).sampler(None, ["t"], 1, 1000.0)
+    again = ibm.IbmService(device, {"max_execution_time": 300}).sampler(None, ["t"], 1000.0)
     assert again.options.max_execution_time == 300
 
 
@@ -45,8 +45,8 @@ def test_ibm_sampler_runs_our_pub():
     """IBM's client-side sampler in its local mode, as RuntimeBackend calls it on hardware."""
     device = fake_provider.FakeManilaV2()
     backend = RuntimeBackend(device, X)
-    sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
-    job = sampler.run([(backend.circuit, np.tile(X[0], (3, 2)))], shots=200)
+    service, values = ibm.IbmService(device, {}), np.tile(X[0], (3, 2))
+    job = service.run(backend.circuit, values, 200, tags=["t"], seed=1)
     zeros = all_zero(packed_bits(job.result(), 2, job.job_id()))
     assert zeros.shape == (3, 200)
     assert 0.5 < zeros.mean() < 1
@@ -59,21 +59,20 @@ def test_ibm_sampler_runs_our_pub_on_tiles():
     plan = ShotPlan([0, 1, 2], [0, 1, 2], [200, 200, 200])
     deal, (chunk,) = Deal.of(2, 0, "t"), backend._layout(plan, 2).chunks()
     circuit, values = backend._laid_out(plan, chunk, deal, 0)
-    job = ibm.IbmService(device, {}).sampler(None, ["t"], 1).run([(circuit, values)], shots=100)
+    job = ibm.IbmService(device, {}).run(circuit, values, 100, tags=["t"], seed=1)
     bits, _ = DealtRows.of(chunk, 0, deal, None).read(job.result(), 2, job.job_id())
     assert (len(values), chunk.shots) == (3, 100)
     hits = chunk.per_plan_row(chunk.hits(all_zero(bits)), 3)
     assert np.all((hits > 100) & (hits <= 200))
 
 
-def test_ibm_local_mode_on_a_heron_agrees_with_the_exact_noisy_kernel():
+def test_ibm_local_mode_agrees_with_the_exact_noisy_kernel():
     """IBM's own sampler and noise, our circuit: hits must follow the kernel computed exactly."""
-    device = fake_provider.FakeTorino()
+    device = fake_provider.FakeManilaV2()
     exact = AerBackend(X[:3], noise=device)
     rows, cols = np.triu_indices(3)
     values = np.concatenate([X[rows], X[cols]], axis=1)
-    sampler = ibm.IbmService(device, {}).sampler(None, ["t"], 1)
-    job = sampler.run([(exact.circuit, values)], shots=2000)
+    job = ibm.IbmService(device, {}).run(exact.circuit, values, 2000, tags=["t"], seed=1)
     hits = all_zero(packed_bits(job.result(), 2, job.job_id())).sum(axis=1)
     k = exact.kernel()[rows, cols]
     # Six binomials, each at a false-alarm rate of 10^-6.

@@ -12,7 +12,7 @@ from aqka.backends._jobs.ibm_errors import tell_passing_errors, wait_for_result
 from aqka.cli.stopping import leaving_resumable
 from aqka.runs import Patience
 from aqka.runs.ledger import LEDGER_NAME, Ledger
-from aqka.testing.fake_runtime import FakeJob, FakeRuntime
+from tests.fake_runtime import FakeJob, FakeRuntime
 
 KEY = "fAkE0key-aQ9_zT4bN7mX2cV6wL8rJ1sD5hG3kP0yU9i"  # as long as IBM's
 SAID = f"1234: job refused for apikey {KEY} (Authorization: Bearer {KEY[:20]})"

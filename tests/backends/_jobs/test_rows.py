@@ -13,7 +13,7 @@ def executions(chunk):
     return len(chunk.plan_rows) * chunk.shots
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(SHOTS, st.one_of(st.none(), st.integers(1, 40)), st.integers(40, 2000), st.integers(1, 500))
 def test_rows_of_each_pair_sum_to_its_shots(shots, quantum, max_executions, max_rows):
     layout = JobShape(quantum, max_executions, max_rows).layout(shots)
@@ -26,7 +26,7 @@ def test_rows_of_each_pair_sum_to_its_shots(shots, quantum, max_executions, max_
     assert total.tolist() == shots
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(SHOTS, st.one_of(st.none(), st.integers(1, 40)), st.integers(0, 2**32 - 1))
 def test_row_hits_come_back_as_pair_hits(shots, quantum, seed):
     """Hits drawn shot by shot and summed per pair equal what the rows give."""

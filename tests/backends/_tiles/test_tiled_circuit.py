@@ -5,10 +5,10 @@ from qiskit.primitives import StatevectorSampler
 from qiskit.quantum_info import Operator
 
 from aqka import InputError
+from aqka.backends._jobs.local import sample_part, split_circuit
 from aqka.backends._tiles.choice import choose_places
 from aqka.backends._tiles.in_use import tile_circuit
 from aqka.backends._tiles.places import find_places, read_calibration, shape_of
-from aqka.backends.split_circuit import sample_part, split_circuit
 from tests.backends._tiles.chips import line, pairs_circuit
 
 
@@ -71,11 +71,11 @@ def test_copies_are_simulated_once_and_each_gets_shots_of_its_own(tiled):
     values[2, part.columns] = 90.0
     asked = []
 
-    def sampler(part, rows, shots):
+    def sampler(rows, shots):
         asked.append((rows.tolist(), shots))
         return np.arange(len(rows) * shots, dtype=np.uint8).reshape(len(rows), shots, 1)
 
-    found = sample_part(part, values, 3, sampler)[..., 0]
+    found = sample_part(values[:, part.columns], 3, sampler)[..., 0]
     ((rows, shots),) = asked
     assert rows == [part.columns.tolist(), [90.0] * 4]
     assert shots == 12

@@ -171,7 +171,7 @@ def measure_kernel(backend: Any, points: int, *, seed: int = 0) -> MeasuredKerne
 def _readout_success(circuit: Any, backend: Any) -> float:
     """Return the probability that no qubit in use is misread."""
     measured = [step.qubits[0] for step in circuit.data if step.name == "measure"]
-    # The target of a FakeRuntime is the device behind it.
+    # The target of a job service is the device behind it.
     errors = getattr(backend.target, "target", backend.target)["measure"]
     return float(np.prod([1 - errors[(circuit.find_bit(q).index,)].error for q in measured]))
 

@@ -214,16 +214,9 @@ def monomial(matrix: ComplexArray) -> tuple[IntArray, FloatArray] | None:
 
 
 def evaluate(angles: Sequence[Angle], parameters: Sequence[Any], X: FloatArray) -> FloatArray:
-    """Return the angles' values, one row per angle and one column per point.
+    """Return the angles' values, one row per angle and one column per point of ``X``.
 
-    Parameters
-    ----------
-    angles
-        Numbers or Qiskit ParameterExpressions.
-    parameters
-        The parameters that the columns of ``X`` stand for, in this order.
-    X
-        Data, one row per point.
+    ``parameters`` are those that the columns of ``X`` stand for, in this order.
     """
     columns = dict(zip(parameters, np.ascontiguousarray(X.T), strict=True))
     values = np.empty((len(angles), len(X)))

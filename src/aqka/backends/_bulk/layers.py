@@ -46,14 +46,8 @@ class Angles:
 class MonomialLayer:
     """Output z is exp(i φ(source[z])) times input source[z]; φ is affine in the angles.
 
-    Attributes
-    ----------
-    source
-        The permutation.
-    constant
-        The part of φ that is the same for every point, by input state.
-    weights
-        For the number of each angle, its weight in φ by input state.
+    By input state: ``constant``, the part of φ that is the same for every point, and ``weights``,
+    for the number of each angle its weight in φ.
     """
 
     def __init__(self, n_qubits: int) -> None:

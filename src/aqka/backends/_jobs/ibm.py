@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.job_service import EXTRA, JobService, Pace
@@ -15,15 +16,9 @@ INIT = 50
 
 
 class IbmService(JobService):
-    """IBM's service, reached through one of its backends.
+    """IBM's service, reached through a backend of it, which holds the credentials.
 
-    Parameters
-    ----------
-    backend
-        A backend of a ``QiskitRuntimeService``, which holds the credentials; nothing of them
-        is read or kept here.
-    options
-        Sampler options.
+    Nothing of them is read or kept here. ``options`` are the sampler's.
     """
 
     pace = Pace()  # one for all of this process, which seldom has more than one token
@@ -45,7 +40,21 @@ class IbmService(JobService):
         make = {"session": client.Session, "batch": client.Batch}[mode]
         return make(backend=self.target)
 
-    def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
+    def run(
+        self,
+        circuit: Any,
+        values: FloatArray,
+        shots: int,
+        *,
+        tags: list[str],
+        seed: int,
+        mode: Any = None,
+        seconds: float | None = None,
+    ) -> Any:
+        """Send a job."""
+        return self.sampler(mode, tags, seconds).run([(circuit, values)], shots=shots)
+
+    def sampler(self, mode: Any, tags: list[str], seconds: float | None = None) -> Any:
         """Return a sampler with the job's tags, and its QPU time limited to ``seconds``."""
         options = dict(self._options)
         if seconds is not None:

@@ -23,6 +23,7 @@ from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.tiles import TileRule, Tiling
 from aqka.core.plans import Answer, Plan, ShotPlan
+from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
@@ -329,7 +330,9 @@ class JobBackend(Backend):
     def _submission_key(self, plan: Plan, tag: str) -> str:
         """Return a short name of this plan under this tag for these points."""
         key = hashlib.sha256(tag.encode())
-        for array in (self._rows, self._cols, *program_of(plan).identity(plan)):
+        measured = [getattr(plan, name) for name in plan.ROWS]
+        letters = [plan.letters] if isinstance(plan, PointPlan) else []
+        for array in (self._rows, self._cols, *measured, *letters):
             key.update(array.tobytes())
         if self._tiles is None:
             key.update(self._layout(plan).encode().encode())

@@ -1,80 +1,91 @@
-"""Jobs run in this process, on a fake or simulated backend with its noise."""
+"""Jobs run in this process, on a fake or simulated backend with its noise.
+
+A circuit with tiles falls into parts that share no qubit. Without crosstalk they are independent,
+so simulating each on its own is exact, and a chip full of small circuits costs what these cost.
+"""
 
 import logging
 import uuid
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from aqka._util.arrays import FloatArray
+import numpy as np
+
+from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.backends._jobs.outcomes import Bits
-from aqka.backends._noisy.models import noisy_simulator
+from aqka.backends._noisy.models import noise_on_circuit, noisy_simulator, used_qubits
+from aqka.backends._noisy.programs import OutcomeProgram
 from aqka.backends.job_service import EXTRA, JobService
 from aqka.backends.simulated import tag_seed
-from aqka.backends.split_circuit import CircuitPart, sample_part, split_circuit, tiled_result
 from aqka.errors import InputError, JobError
 
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
 logger = logging.getLogger(__name__)
+
+EXACT_QUBITS = 8  # up to here the exact noisy probabilities take milliseconds a row
+BATCH_SHOTS = 2**20  # drawn together, which bounds their memory; draws depend on it
+
+
+@dataclass(frozen=True)
+class CircuitPart:
+    """What is measured into one classical register; its qubits keep their numbers."""
+
+    name: str  # the register's
+    circuit: "QuantumCircuit"
+    columns: IntArray  # for each of its parameters, the number among those of the whole circuit
+
+
+Draw = Callable[[FloatArray, int, int], Bits]
+"""From rows of values, shots and a seed to the bits of one part of a circuit."""
 
 
 class LocalService(JobService):
     """A fake or simulated backend run in this process, as IBM's local testing mode does.
 
-    IBM's own local mode builds the noise of the whole device anew in every run (7 to 9 s for a
-    fake Heron); here it is built once, for the qubits in use. Without qiskit-aer a fake backend
-    runs without noise.
+    The outcomes of a fake device are drawn from their exact noisy probabilities, with the noise of
+    the qubits in use, which is read once; above eight qubits Aer simulates them. Without
+    qiskit-aer a fake backend runs without noise.
     """
 
     is_local = True
 
     def __init__(self, backend: Any) -> None:
         self.target = backend
-        self._simulators: dict[int, tuple[Any, Any]] = {}  # by the circuit they were made for
-        self._parts: dict[int, tuple[Any, list[CircuitPart]]] = {}  # of circuits with tiles
-        self._pending_jobs: dict[str, Any] = {}
+        # By the circuit, kept with it so that no other can take its place in memory.
+        self._draws: dict[int, tuple[Any, list[tuple[CircuitPart, Draw]]]] = {}
+        self._pending_jobs: dict[str, LocalJob] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the simulator, which is built again, and the jobs of this process."""
-        return {**self.__dict__, "_simulators": {}, "_parts": {}, "_pending_jobs": {}}
+        """Leave out what is compiled again, and the jobs of this process."""
+        return {**self.__dict__, "_draws": {}, "_pending_jobs": {}}
 
     def open(self, mode: str) -> Any:
         """Refuse: there is nothing to open."""
         raise InputError(f"mode {mode!r} is for IBM's service; a local backend has none.")
 
-    def sampler(self, mode: Any, tags: list[str], seed: int, seconds: float | None = None) -> Any:
-        """Return a sampler with a seed of its own, for a repeated seed repeats its outcomes."""
-        return _LocalSampler(self, seed)
-
-    def run(self, circuit: Any, values: Any, shots: int, seed: int) -> Any:
-        """Run a circuit, and keep the job."""
-        if len(circuit.cregs) > 1:
-            job = TiledJob(lambda: self._run_parts(circuit, values, shots, seed))
-        else:
-            job = self._sampler(circuit, seed).run([(circuit, values)], shots=shots)
+    def run(
+        self,
+        circuit: Any,
+        values: FloatArray,
+        shots: int,
+        *,
+        tags: list[str],
+        seed: int,
+        mode: Any = None,
+        seconds: float | None = None,
+    ) -> Any:
+        """Return a job that depends on its seed alone."""
+        if id(circuit) not in self._draws:
+            draws = [(part, draw_for(part, self.target)) for part in split_circuit(circuit)]
+            self._draws[id(circuit)] = circuit, draws
+        job = LocalJob(partial(_drawn, self._draws[id(circuit)][1], values, shots, seed))
         self._pending_jobs[job.job_id()] = job
         return job
-
-    def _sampler(self, circuit: Any, seed: int) -> Any:
-        """Return a sampler for a circuit, whose simulator is made once."""
-        if id(circuit) not in self._simulators:
-            # With the circuit, so that no other can take its place in memory.
-            self._simulators[id(circuit)] = circuit, simulator_for(circuit, self.target)
-        return _sampler_of(self._simulators[id(circuit)][1], seed)
-
-    def _run_parts(self, circuit: Any, values: Any, shots: int, seed: int) -> Any:
-        """Return the outcomes of a circuit with tiles, each simulated by itself."""
-
-        def sampler(part: CircuitPart, rows: FloatArray, shots: int) -> Bits:
-            run = self._sampler(part.circuit, tag_seed(seed, part.name)).run
-            found: Bits = run([(part.circuit, rows)], shots=shots).result()[0].data[part.name].array
-            return found
-
-        if id(circuit) not in self._parts:
-            self._parts[id(circuit)] = circuit, split_circuit(circuit)
-        parts = self._parts[id(circuit)][1]
-        return tiled_result(
-            {part.name: sample_part(part, values, shots, sampler) for part in parts}, parts
-        )
 
     def job(self, job_id: str) -> Any:
         """Return a job of this process."""
@@ -95,7 +106,7 @@ class LocalService(JobService):
         self._pending_jobs.pop(job_id, None)
 
 
-class TiledJob:
+class LocalJob:
     """A job that runs when its result is first read."""
 
     def __init__(self, run: Callable[[], Any]) -> None:
@@ -113,35 +124,154 @@ class TiledJob:
         return self._result
 
 
-class _LocalSampler:
-    """A sampler of one seed, on a local backend."""
-
-    def __init__(self, service: LocalService, seed: int) -> None:
-        self._service = service
-        self._seed = seed
-
-    def run(self, pubs: list[Any], *, shots: int) -> Any:
-        ((circuit, values),) = pubs
-        return self._service.run(circuit, values, shots, self._seed)
+def _drawn(draws: list[tuple[CircuitPart, Draw]], values: FloatArray, shots: int, seed: int) -> Any:
+    """Return the outcomes of all parts, each drawn by itself."""
+    bits = {
+        part.name: draw(values[:, part.columns], shots, tag_seed(seed, part.name))
+        for part, draw in draws
+    }
+    return tiled_result(bits, [part for part, _ in draws])
 
 
-def simulator_for(circuit: Any, backend: Any) -> Any:
-    """Return what runs a circuit as the backend does: with its noise where Aer is there."""
+def draw_for(part: CircuitPart, device: Any) -> Draw:
+    """Return what draws the outcomes of a circuit as the device does."""
     try:
         aer = require("qiskit_aer", EXTRA)
     except InputError:
-        logger.warning("%s runs without noise: pip install 'aqka[ibm]'.", backend.name)
-        return backend
-    return backend if isinstance(backend, aer.AerSimulator) else noisy_simulator(backend, circuit)
+        logger.warning("%s runs without noise: pip install 'aqka[ibm]'.", device.name)
+        sampler = require("qiskit.primitives", "qiskit").BackendSamplerV2
+        return partial(
+            _by_sampler,
+            part,
+            lambda seed: sampler(backend=device, options={"seed_simulator": seed}),
+        )
+    simulator = device
+    if not isinstance(device, aer.AerSimulator):
+        if len(used_qubits(part.circuit)) <= EXACT_QUBITS:
+            model, parameters = noise_on_circuit(device, part.circuit), part.circuit.parameters
+            return partial(_exactly, OutcomeProgram(part.circuit, model, list(parameters)))
+        simulator = noisy_simulator(device, part.circuit)
+    # Aer's own sampler binds rows inside Aer and is several times faster than Qiskit's.
+    return partial(_by_sampler, part, partial(aer.primitives.SamplerV2.from_backend, simulator))
 
 
-def _sampler_of(simulator: Any, seed: int) -> Any:
-    """Return Aer's own sampler, which binds rows inside Aer and is several times faster."""
-    try:
-        aer = require("qiskit_aer", EXTRA)
-    except InputError:
-        aer = None
-    if aer is not None and isinstance(simulator, aer.AerSimulator):
-        return aer.primitives.SamplerV2.from_backend(simulator, seed=seed)
-    primitives = require("qiskit.primitives", "qiskit")
-    return primitives.BackendSamplerV2(backend=simulator, options={"seed_simulator": seed})
+def _exactly(program: OutcomeProgram, values: FloatArray, shots: int, seed: int) -> Bits:
+    """Draw from the exact noisy probabilities."""
+    distinct, which = np.unique(values, axis=0, return_inverse=True)
+    p = program.probabilities(distinct).cumsum(axis=1)
+    p /= p[:, -1:]
+    random, drawn = np.random.default_rng(seed), []
+    size = max(1, BATCH_SHOTS // shots)
+    for start in range(0, len(values), size):
+        rows = which.reshape(-1)[start : start + size]
+        number = np.arange(len(rows))[:, None]  # one search for all rows: row k lies in [k, k + 1)
+        found = np.searchsorted(
+            (p[rows] + number).ravel(), random.random((len(rows), shots)) + number, side="right"
+        )
+        drawn.append(np.minimum(found - number * p.shape[1], p.shape[1] - 1).astype(np.uint8))
+    return np.concatenate(drawn)[:, :, None]
+
+
+def _by_sampler(
+    part: CircuitPart, make: Callable[..., Any], values: FloatArray, shots: int, seed: int
+) -> Bits:
+    """Run a sampler made for the seed."""
+
+    def run(rows: FloatArray, shots: int) -> Bits:
+        job = make(seed=seed).run([(part.circuit, rows)], shots=shots)
+        return np.asarray(job.result()[0].data[part.name].array)
+
+    return sample_part(values, shots, run)
+
+
+Sampler = Callable[[FloatArray, int], Bits]
+"""From rows of values and shots to packed bits: rows by shots by bytes."""
+
+
+def sample_part(values: FloatArray, shots: int, sampler: Sampler) -> Bits:
+    """Return the outcomes of a part for its rows of values.
+
+    Equal rows are copies of one request: they are simulated once with all their shots, which costs
+    one row, and the shots are dealt out to them.
+    """
+    distinct, which, copies = np.unique(values, axis=0, return_inverse=True, return_counts=True)
+    which = which.reshape(-1)
+    order = np.argsort(which, kind="stable")
+    first = np.cumsum(copies) - copies
+    number = np.empty(len(values), dtype=np.int64)  # of each row among its copies
+    number[order] = np.arange(len(values)) - first[which[order]]
+    outcomes = sampler(distinct, shots * int(copies.max()))
+    return np.asarray(outcomes[which[:, None], number[:, None] * shots + np.arange(shots)])
+
+
+def tiled_result(outcomes: dict[str, Bits], parts: list[CircuitPart]) -> Any:
+    """Return the outcomes of all parts as a sampler's result, a register for each."""
+    containers = require("qiskit.primitives.containers", "qiskit")
+    bits = {
+        part.name: containers.BitArray(outcomes[part.name], part.circuit.num_clbits)
+        for part in parts
+    }
+    rows = next(iter(outcomes.values())).shape[:1]
+    data = containers.DataBin(**bits, shape=rows)
+    return containers.PrimitiveResult([containers.SamplerPubResult(data)])
+
+
+def split_circuit(circuit: "QuantumCircuit") -> list[CircuitPart]:
+    """Return the parts of a circuit, one for each classical register.
+
+    Two registers that are read from qubits with gates between them are refused: they are not
+    independent.
+    """
+    qiskit = require("qiskit", "qiskit")
+    if len(circuit.cregs) == 1:
+        whole = np.arange(circuit.num_parameters)
+        return [CircuitPart(circuit.cregs[0].name, circuit, whole)]
+    piece = _pieces(circuit)
+    owner = _owners(circuit, piece)
+    parts = {
+        register.name: qiskit.QuantumCircuit(circuit.qubits, register) for register in circuit.cregs
+    }
+    for step in circuit.data:
+        for name in {owner[piece[qubit]] for qubit in step.qubits if piece[qubit] in owner}:
+            # Only a barrier can reach over several parts, and it is a barrier in each of them.
+            own = [qubit for qubit in step.qubits if owner.get(piece[qubit]) == name]
+            operation = step.operation
+            if step.name == "barrier" and len(own) < len(step.qubits):
+                operation = require("qiskit.circuit.library", "qiskit").Barrier(len(own))
+            parts[name].append(operation, own, step.clbits)
+    number = {parameter: k for k, parameter in enumerate(circuit.parameters)}
+    return [
+        CircuitPart(name, part, np.array([number[p] for p in part.parameters], dtype=np.int64))
+        for name, part in parts.items()
+    ]
+
+
+def _pieces(circuit: "QuantumCircuit") -> dict[Any, int]:
+    """Return for each qubit the connected piece of the circuit that it is in."""
+    rustworkx = require("rustworkx", "qiskit")
+    graph = rustworkx.PyGraph()
+    graph.add_nodes_from(range(circuit.num_qubits))
+    for step in circuit.data:
+        if step.name != "barrier" and len(step.qubits) > 1:
+            first, *others = (circuit.find_bit(qubit).index for qubit in step.qubits)
+            graph.add_edges_from_no_data([(first, other) for other in others])
+    return {
+        circuit.qubits[qubit]: k
+        for k, piece in enumerate(rustworkx.connected_components(graph))
+        for qubit in piece
+    }
+
+
+def _owners(circuit: "QuantumCircuit", piece: dict[Any, int]) -> dict[int, str]:
+    """Return the register that each piece is measured into."""
+    owner: dict[int, str] = {}
+    for step in circuit.data:
+        for bit in step.clbits:
+            name = circuit.find_bit(bit).registers[0][0].name
+            known = owner.setdefault(piece[step.qubits[0]], name)
+            if known != name:
+                raise InputError(
+                    f"circuit must have no gates between qubits of two registers, got {known!r} "
+                    f"and {name!r}; measure them into one."
+                )
+    return owner

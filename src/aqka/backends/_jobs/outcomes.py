@@ -68,26 +68,14 @@ def all_zero(bits: Bits) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class DealtRows:
-    """The slots of a job's rows and of its sentinels.
-
-    Attributes
-    ----------
-    n_tiles, shots
-        Tiles of the job, and shots of every row.
-    slots
-        The slot of each row of the chunk.
-    sentinels
-        What every tile measures beside the plan; None without, and in all jobs but the first.
-    sentinel_slots, which
-        The slots of the sentinels, and which of their points each measures.
-    """
+    """The slots of a job's rows and of its sentinels."""
 
     n_tiles: int
-    shots: int
-    slots: IntArray
-    sentinels: Sentinels | None
+    shots: int  # of every row
+    slots: IntArray  # of each row of the chunk
+    sentinels: Sentinels | None  # in the first job alone
     sentinel_slots: IntArray
-    which: IntArray
+    which: IntArray  # of the sentinels' points is measured in each of their slots
 
     @classmethod
     def of(cls, chunk: Chunk, k: int, deal: Deal, sentinels: Sentinels | None) -> "DealtRows":

@@ -23,21 +23,11 @@ MAX_SHOTS = 1_000_000  # of a row: what Aer accepts
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """One job: rows of a common shot count.
+    """One job: rows of a common shot count."""
 
-    Attributes
-    ----------
-    plan_rows
-        For each row, the row of the plan that it measures.
-    shots
-        Shots of every row.
-    counted
-        How many of a row's shots count; None counts all.
-    """
-
-    plan_rows: IntArray
-    shots: int
-    counted: IntArray | None = None
+    plan_rows: IntArray  # for each row, the row of the plan that it measures
+    shots: int  # of every row
+    counted: IntArray | None = None  # how many of a row's shots count; None counts all
 
     def hits(self, zeros: BoolArray) -> IntArray:
         """Count each row's all-zero outcomes, given as a matrix of rows by shots.
@@ -174,17 +164,6 @@ class JobShape:
 class Layout:
     """How one plan's shots are laid out as rows of jobs; made by :meth:`JobShape.layout`.
 
-    Attributes
-    ----------
-    shots
-        The plan's shots, which the rows of a pair sum up to exactly.
-    quantum
-        Shots of a row; 0 stands for one row per pair, whose first shots are counted.
-    max_executions, max_rows
-        Limits of one job.
-    tiles
-        Rows that run side by side and count as one for the limits; not part of the text.
-
     Examples
     --------
     >>> layout = JobShape().layout([10, 0, 25])
@@ -194,11 +173,11 @@ class Layout:
     array([9, 0, 2])
     """
 
-    shots: IntArray
-    quantum: int
+    shots: IntArray  # of the plan, which the rows of a pair sum up to exactly
+    quantum: int  # shots of a row; 0: one row per pair, whose first shots are counted
     max_executions: int = MAX_EXECUTIONS
     max_rows: int = MAX_ROWS
-    tiles: int = 1
+    tiles: int = 1  # rows side by side, which count as one for the limits; not part of the text
 
     def chunks(self) -> list[Chunk]:
         """Return the jobs: as few as the limits allow, and none for a plan without shots."""

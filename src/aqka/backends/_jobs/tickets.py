@@ -15,26 +15,12 @@ POINTS, TILES, SENTINELS = "points", "tiles", "sentinels"
 
 @dataclass(frozen=True, eq=False)
 class Ticket:
-    """What is needed to collect a submission, in any process that can reach its jobs.
+    """What is needed to collect a submission, in any process that can reach its jobs."""
 
-    Attributes
-    ----------
-    job_ids
-        Its jobs, one per chunk of the layout.
-    layout
-        How to read their rows.
-    points
-        Whether the rows read all qubits, as those of points do, not hits of pairs.
-    deal
-        Which tile ran which row; None without tiles.
-    sentinels
-        What every tile measured beside the plan.
-    """
-
-    job_ids: list[str]
+    job_ids: list[str]  # one per chunk of the layout
     layout: Layout
-    points: bool
-    deal: Deal | None = None
+    points: bool  # whether the rows read all qubits, as those of points do, not hits of pairs
+    deal: Deal | None = None  # which tile ran which row; None without tiles
     sentinels: Sentinels | None = None
 
     def write(self) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.optional import require
-from aqka.backends._noisy.pauli import transfer_matrix, zero_outcome
+from aqka.backends._noisy.pauli import Block, GateMatrices, PauliStep, constant_step, zero_outcome
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,15 +69,10 @@ def used_qubits(circuit: "QuantumCircuit") -> list[int]:
 
 
 def noise_on_circuit(noise: Any, circuit: "QuantumCircuit") -> "NoiseModel":
-    """Return a noise model of the qubits that a circuit uses.
+    """Return a noise model of what a circuit uses, which was transpiled for it.
 
-    Parameters
-    ----------
-    noise
-        A ``NoiseModel``, an ``AerSimulator`` that carries one, or a device, whose noise Aer
-        derives from its calibration.
-    circuit
-        The circuit as transpiled for it.
+    ``noise`` is a ``NoiseModel``, an ``AerSimulator`` that carries one, or a device, whose noise
+    Aer derives from its calibration.
     """
     aer = require("qiskit_aer", "aer")
     noise_module = require("qiskit_aer.noise", "aer")
@@ -87,7 +82,7 @@ def noise_on_circuit(noise: Any, circuit: "QuantumCircuit") -> "NoiseModel":
     if isinstance(noise, aer.AerSimulator):
         # It carries its own model; reading its target as a device's would lose the noise.
         return _cut_model(noise.options.noise_model or noise_module.NoiseModel(), used)
-    target = _cut_target(noise.target, used)
+    target = _cut_target(noise.target, circuit)
     # What Aer reads of a backend, and no more.
     device = SimpleNamespace(
         version=2, target=target, operation_names=list(target.operation_names), dt=target.dt
@@ -124,9 +119,13 @@ def _cut_model(model: "NoiseModel", used: set[int]) -> "NoiseModel":
     return part
 
 
-def _cut_target(target: "Target", used: set[int]) -> "Target":
-    """Return a device's target without the instructions of other qubits."""
+def _cut_target(target: "Target", circuit: "QuantumCircuit") -> "Target":
+    """Return a device's target with the instructions of a circuit, each where it stands."""
     transpiler = require("qiskit.transpiler", "qiskit")
+    used = {("measure", (qubit,)) for qubit in used_qubits(circuit)} | {
+        (step.name, tuple(circuit.find_bit(qubit).index for qubit in step.qubits))
+        for step in circuit.data
+    }
     part: Target = transpiler.Target(
         num_qubits=target.num_qubits, dt=target.dt, qubit_properties=target.qubit_properties
     )
@@ -135,7 +134,7 @@ def _cut_target(target: "Target", used: set[int]) -> "Target":
         kept = {
             qubits: properties
             for qubits, properties in (target[name] or {}).items()
-            if qubits is not None and used.issuperset(qubits)
+            if (name, qubits) in used
         }
         if kept and not isclass(operation):  # classes stand for control flow
             part.add_instruction(operation, kept, name=name)
@@ -170,8 +169,8 @@ class NoiseTable:
     qubits replaces the one for all qubits.
     """
 
-    def __init__(self, model: "NoiseModel") -> None:
-        self._superop = require("qiskit.quantum_info", "aer").SuperOp
+    def __init__(self, model: "NoiseModel", gates: GateMatrices) -> None:
+        self._gates = gates
         # The model has no public reader of single errors.
         self._everywhere = model._default_quantum_errors
         self._local = model._local_quantum_errors
@@ -197,12 +196,19 @@ class NoiseTable:
         return self._known[id(error)]
 
     def _matrix(self, error: "QuantumError") -> FloatArray:
-        size = 4**error.num_qubits
-        total = np.zeros((size, size), dtype=np.complex128)
+        none, lead = np.zeros((0, 0)), tuple(reversed(range(error.num_qubits)))
+        total = np.zeros((4**error.num_qubits,) * 2)
         for circuit, chance in zip(error.circuits, error.probabilities, strict=True):
             if chance > _RAREST:
-                total += chance * self._superop(circuit).data
-        return transfer_matrix(total)
+                steps = [
+                    PauliStep(
+                        tuple(circuit.find_bit(q).index for q in reversed(step.qubits)),
+                        constant_step(self._gates.constant(step)),
+                    )
+                    for step in circuit.data
+                ]
+                total += chance * Block(lead, steps).matrix(none)
+        return total
 
     def zero_outcome(self, qubit: int, measured: set[int]) -> FloatArray:
         """Return the operator of reading 0 from a qubit, readout error included."""

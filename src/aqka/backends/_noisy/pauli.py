@@ -62,18 +62,10 @@ StepMatrix = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class PauliStep:
-    """A gate or channel of the compiled circuit.
+    """A gate or channel of the compiled circuit."""
 
-    Attributes
-    ----------
-    qubits
-        The qubits it acts on, in the order of the matrix: the leading one first.
-    matrix
-        Its matrix for a table of angles, one row per point.
-    """
-
-    qubits: tuple[int, ...]
-    matrix: StepMatrix
+    qubits: tuple[int, ...]  # in the order of the matrix: the leading one first
+    matrix: StepMatrix  # for a table of angles, one row per point
 
 
 @dataclass
@@ -152,22 +144,9 @@ def gather_blocks(steps: Iterable[PauliStep]) -> list[Block]:
 def evolve_paulis(
     start: FloatArray, blocks: Sequence[Block], angles: FloatArray, *, adjoint: bool = False
 ) -> FloatArray:
-    """Send one start vector through the blocks for every row of angles at once.
+    """Send one vector of 4^n numbers through the blocks for every row of angles; return all.
 
-    Parameters
-    ----------
-    start
-        Pauli vector of 4^n numbers.
-    blocks
-        The compiled circuit.
-    angles
-        One row per point.
-    adjoint
-        Go through the circuit backwards with the adjoint channels, as measurement operators do.
-
-    Returns
-    -------
-    ndarray of shape (points, 4^n)
+    ``adjoint`` goes backwards with the adjoint channels, as measurement operators do.
     """
     count, n_qubits = len(angles), (start.size.bit_length() - 1) // 2
     states = np.broadcast_to(start, (count, start.size))
@@ -200,7 +179,7 @@ class GateMatrices:
     def __init__(self) -> None:
         self._superop = require("qiskit.quantum_info", "aer").SuperOp
         self._rotations: dict[tuple[str, int], FloatArray] = {}
-        self._constants: dict[tuple[str | float, ...], FloatArray] = {}
+        self._constants: dict[tuple[Any, ...], FloatArray] = {}
 
     def step_matrix(
         self, instruction: "CircuitInstruction", expressions: dict[Any, int]
@@ -216,12 +195,17 @@ class GateMatrices:
         if any(is_varying(parameter) for parameter in operation.params):
             columns = [expressions.setdefault(p, len(expressions)) for p in operation.params]
             return _by_angles(self._coefficients(operation), columns)
-        if not instruction.is_standard_gate():
-            return constant_step(transfer_matrix(self._superop(operation).data))
-        key = (operation.name, *map(float, operation.params))
+        return constant_step(self.constant(instruction))
+
+    def constant(self, instruction: "CircuitInstruction") -> FloatArray:
+        """Return the matrix of an instruction without varying angles."""
+        operation = instruction.operation
+        if not instruction.is_standard_gate() and operation.name not in ("pauli", "reset"):
+            return transfer_matrix(self._superop(operation).data)
+        key = (operation.name, *operation.params)
         if key not in self._constants:
             self._constants[key] = transfer_matrix(self._superop(operation).data)
-        return constant_step(self._constants[key])
+        return self._constants[key]
 
     def _coefficients(self, operation: "Instruction") -> FloatArray:
         """Return a gate's transfer matrix as coefficients of its angles' harmonics.

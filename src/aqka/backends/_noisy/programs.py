@@ -28,8 +28,17 @@ if TYPE_CHECKING:
     from qiskit.circuit import CircuitInstruction, Parameter
     from qiskit_aer.noise import NoiseModel
 
+# Vectors evolved together: small enough to stay in a cache, large enough to keep loops long.
+_CHUNK_BYTES = 2**23
+
 # An instruction and the numbers of the qubits that it acts on.
 PlacedInstruction = tuple[tuple[int, ...], "CircuitInstruction"]
+
+
+def split_rows(points: FloatArray, n_qubits: int) -> list[FloatArray]:
+    """Return the points in parts that are evolved together."""
+    size = max(1, _CHUNK_BYTES // (8 * 4**n_qubits))
+    return [points[k : k + size] for k in range(0, len(points), size)] or [points]
 
 
 class CompiledPart:
@@ -46,23 +55,9 @@ class CompiledPart:
 
 
 class Compiler:
-    """Compiles parts of one transpiled circuit.
+    """Compiles parts of one transpiled circuit; its noise names qubits as the circuit does.
 
-    Parameters
-    ----------
-    circuit
-        Transpiled, with free parameters.
-    model
-        The noise, with qubits named as in ``circuit``.
-
-    Attributes
-    ----------
-    qubits
-        Those that the circuit uses, in the order of Pauli vectors.
-    instructions
-        All of them with their qubits.
-    noise
-        What the model does at each.
+    ``qubits`` are those that the circuit uses, in the order of Pauli vectors.
     """
 
     def __init__(self, circuit: "QuantumCircuit", model: "NoiseModel") -> None:
@@ -75,9 +70,9 @@ class Compiler:
             (tuple(circuit.find_bit(q).index for q in instruction.qubits), instruction)
             for instruction in circuit.data
         ]
-        self.noise = NoiseTable(model)
-        self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
         self._gates = GateMatrices()
+        self.noise = NoiseTable(model, self._gates)
+        self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
 
     def compile(
         self,
@@ -130,63 +125,47 @@ def _halves(
 
 
 class FidelityProgram:
-    """A transpiled fidelity circuit with its noise, ready for any number of points.
+    """U(x) — barrier — U†(y) — measurements with noise, ready for any number of points.
 
-    Parameters
-    ----------
-    circuit
-        U(x) — barrier — U†(y) — measurements, transpiled once, with free parameters.
-    model
-        The noise, with qubits named as in ``circuit``.
-    parameters
-        The parameters of the first half and those of the second, in the data's column order.
+    ``parameters`` are those of the first half, then of the second, in the data's column order.
     """
 
     def __init__(
-        self,
-        circuit: "QuantumCircuit",
-        model: "NoiseModel",
-        parameters: tuple[list["Parameter"], list["Parameter"]],
+        self, circuit: "QuantumCircuit", model: "NoiseModel", parameters: list["Parameter"]
     ) -> None:
         compiler = Compiler(circuit, model)
-        self.qubits = compiler.qubits
+        self.n_used = len(compiler.qubits)
         first, second = _halves(compiler.instructions)
-        start = tensor_product([ZERO_STATE] * len(self.qubits))
-        self._forward = compiler.compile(first, parameters[0], start)
-        zero = _zero_outcome(second, compiler)
-        self._backward = compiler.compile(second, parameters[1], zero)
-
-    def states(self, points: FloatArray) -> FloatArray:
-        """Return ρ(x) for each point as a row: the noisy U(x) applied to the zero state."""
-        return self._forward.run(points, adjoint=False)
-
-    def outcomes(self, points: FloatArray) -> FloatArray:
-        """Return M(y) for each point as a row: the zero outcome pulled back through U†(y)."""
-        return self._backward.run(points, adjoint=True)
-
-
-def _zero_outcome(second: list[PlacedInstruction], compiler: Compiler) -> FloatArray:
-    """Return the operator of reading 0 from every measured qubit."""
-    measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
-    return tensor_product(
-        [
+        start, half = tensor_product([ZERO_STATE] * self.n_used), len(parameters) // 2
+        self._forward = compiler.compile(first, parameters[:half], start)
+        measured = {q for qubits, ins in second if ins.operation.name == "measure" for q in qubits}
+        zero = [  # reading 0 from every measured qubit
             compiler.noise.zero_outcome(q, measured) if q in measured else IDENTITY
             for q in compiler.qubits
         ]
-    )
+        self._backward = compiler.compile(second, parameters[half:], tensor_product(zero))
+
+    def kernel(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
+        """Return Tr(M(y) ρ(x)) of all points.
+
+        ρ(x) is the noisy U(x) applied to the zero state, M(y) the zero outcome pulled back through
+        U†(y).
+        """
+        states = np.concatenate(
+            [self._forward.run(part, adjoint=False) for part in split_rows(rows, self.n_used)]
+        )
+        blocks = [
+            states @ self._backward.run(part, adjoint=True).T
+            for part in split_rows(columns, self.n_used)
+        ]
+        return np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
 
 
 class OutcomeProgram:
-    """A circuit that reads all qubits with its noise, ready for any number of rows.
+    """A circuit that reads qubits with its noise, ready for any number of rows.
 
-    Parameters
-    ----------
-    circuit
-        Transpiled once, with free parameters; its bit q is that of qubit q of the feature map.
-    model
-        The noise, with qubits named as in ``circuit``.
-    parameters
-        In the order of the rows of values: the data, then the angles of the setting.
+    ``parameters`` are in the order of the rows of values. Outcomes are numbered by the circuit's
+    bits, bit 0 being the least significant.
     """
 
     def __init__(
@@ -214,6 +193,11 @@ class OutcomeProgram:
 
     def probabilities(self, values: FloatArray) -> FloatArray:
         """Return the probabilities of all outcomes, one row for each row of values."""
+        return np.concatenate(
+            [self._probabilities(part) for part in split_rows(values, self.n_used)]
+        )
+
+    def _probabilities(self, values: FloatArray) -> FloatArray:
         vectors = self._program.run(values, adjoint=False)
         tensor = vectors.reshape(len(values), *[4] * self.n_used)
         for axis, effect in enumerate(self._effects, start=1):

@@ -20,17 +20,7 @@ def choose_places(
     """Return places that do not disturb each other, with a large sum of successes.
 
     A heavy independent set of the graph of conflicts: greedily at first, then by local search.
-
-    Parameters
-    ----------
-    candidates
-        Places, the best first.
-    calibration
-        The chip's calibration.
-    idle_neighbours
-        Whether the neighbours of every qubit in use stay idle.
-    count
-        How many; None takes as many as fit. Fewer are returned where no more fit.
+    ``candidates`` begin with the best. There are ``count`` of them, or as many as fit.
     """
     candidates = candidates[:MAX_CANDIDATES]
     weights = np.array([place.success for place in candidates])

@@ -22,13 +22,6 @@ class Deal:
     over the tiles in a shuffled order. So every tile runs in every row, the copies of one request
     are on different tiles, and which tile meets which request is random.
 
-    Attributes
-    ----------
-    n_tiles
-        Tiles n.
-    entropy
-        What the deal is drawn from: the seed and a digest of the tag.
-
     Examples
     --------
     >>> deal = Deal.of(3, seed=0, tag="first")
@@ -40,7 +33,7 @@ class Deal:
     """
 
     n_tiles: int
-    entropy: tuple[int, int]
+    entropy: tuple[int, int]  # the seed and a digest of the tag
 
     @classmethod
     def of(cls, n_tiles: int, seed: int, tag: str) -> "Deal":
@@ -100,19 +93,10 @@ def spread_quantum(divisor: int, n_tiles: int, spread: int = SPREAD) -> int:
 
 @dataclass(frozen=True)
 class Sentinels:
-    """Diagonal entries that every tile measures, in the first job of a submission.
-
-    Attributes
-    ----------
-    points
-        Points whose K_ii is measured.
-    shots
-        Shots of each on every tile, at least: rows have the plan's quantum of shots, and a sentinel
-        takes as many rows as it needs.
-    """
+    """Diagonal entries K_ii that every tile measures, in the first job of a submission."""
 
     points: tuple[int, ...]
-    shots: int
+    shots: int  # of each on every tile, at least: rows have the plan's quantum of shots
 
     def rows(self, quantum: int) -> int:
         """Return the rows of the tiled circuit that they take."""

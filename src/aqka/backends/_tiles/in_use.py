@@ -18,18 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TiledCircuit:
-    """A circuit whose tiles have parameters and a classical register of their own.
+    """A circuit whose tiles have parameters and a classical register of their own."""
 
-    Attributes
-    ----------
-    circuit
-        The circuit on the device's qubits; its registers are called as their places are.
-    columns
-        For each of ``circuit.parameters``, its number among those of all tiles, tile by tile.
-    """
-
-    circuit: "QuantumCircuit"
-    columns: IntArray
+    circuit: "QuantumCircuit"  # on the device's qubits; registers are called as their places are
+    columns: IntArray  # for each of its parameters, the number among those of all tiles
 
     def flat(self, values: FloatArray) -> FloatArray:
         """Return values of rows by tiles by parameters in the order of ``circuit.parameters``."""
@@ -61,13 +53,6 @@ class TilesInUse:
     """Finds tiles for each circuit once, and leaves out those that were dropped.
 
     One object for all backends that share a device, so that what one drops is dropped for all.
-
-    Parameters
-    ----------
-    device
-        What the circuits are transpiled for.
-    rule
-        Which places are used.
     """
 
     def __init__(self, device: Any, rule: TileRule) -> None:

@@ -18,24 +18,12 @@ DEAD = 1.0  # IBM's error of a coupler that is not calibrated
 
 @dataclass(frozen=True)
 class Calibration:
-    """The couplers of a device, and the error of every gate where it was measured.
-
-    Attributes
-    ----------
-    name
-        The device's name.
-    n_qubits
-        Qubits of the device.
-    couplers
-        Pairs of neighbours, each once and with the lower number first.
-    errors
-        Error of a gate on qubits, in the gate's direction; what is dead or was not measured is
-        left out. A readout error is that of ``measure``.
-    """
+    """The couplers of a device, and the error of every gate where it was measured."""
 
     name: str
     n_qubits: int
-    couplers: tuple[tuple[int, int], ...]
+    couplers: tuple[tuple[int, int], ...]  # each once and with the lower number first
+    # Of a gate, or of ``measure``, on qubits in the gate's direction; without what is dead.
     errors: dict[tuple[str, tuple[int, ...]], float]
 
     def neighbours(self) -> list[set[int]]:
@@ -91,18 +79,10 @@ Use = tuple[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Shape:
-    """A transpiled circuit without its place: qubits 0 to m - 1 and what is done on them.
-
-    Attributes
-    ----------
-    circuit
-        The circuit in the device's gates, on as many qubits as it uses.
-    uses
-        How often each gate acts on which qubits, measurements included.
-    """
+    """A transpiled circuit without its place: qubits 0 to m - 1 and what is done on them."""
 
     circuit: "QuantumCircuit"
-    uses: dict[Use, int]
+    uses: dict[Use, int]  # how often each gate acts on which qubits, measurements included
 
     @property
     def n_qubits(self) -> int:

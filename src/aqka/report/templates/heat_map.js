@@ -13,7 +13,7 @@
     return new types[packed.type](bytes.buffer);
   };
   const unpackIfAny = (packed) => (packed ? unpack(packed) : null);
-  // Of pairs shots and hits; of points the kernel itself, with its errors where they are known.
+  // Pairs have shots and hits, points the kernel itself, with its errors where they are known.
   const shots = unpackIfAny(data.shots);
   const hits = unpackIfAny(data.hits);
   const kernel = unpackIfAny(data.kernel);

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka._util.files import write_atomically
 from aqka._util.optional import require
+from aqka.backends._jobs.local import CircuitPart, sample_part, split_circuit, tiled_result
 from aqka.backends.job_service import JobService, Pace
-from aqka.backends.split_circuit import CircuitPart, sample_part, split_circuit, tiled_result
 
 REFUSALS = ("refused", "reply lost")
 NOT_RUN = ("ERROR", "CANCELLED")
@@ -106,11 +105,35 @@ class FakeRuntime(JobService):
         self.modes.append(FakeMode(mode))
         return self.modes[-1]
 
-    def sampler(
-        self, mode: Any, tags: list[str], seed: int, seconds: float | None = None
-    ) -> "_FakeSampler":
-        """Return a sampler that stores its jobs."""
-        return _FakeSampler(self, mode, tags, seed, seconds)
+    def run(
+        self,
+        circuit: Any,
+        values: FloatArray,
+        shots: int,
+        *,
+        tags: list[str],
+        seed: int,
+        mode: Any = None,
+        seconds: float | None = None,
+    ) -> "FakeJob":
+        """Sample exactly and store the job."""
+        if mode is not None and mode.closed:
+            exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
+            raise exceptions.IBMRuntimeError("The session is closed.")
+        primitives = require("qiskit.primitives", "qiskit")
+        sampler = primitives.StatevectorSampler(seed=np.random.default_rng(seed))
+        parts = split_circuit(circuit)  # the tiles, each of them small
+        outcomes = {}
+        for part in parts:
+
+            def sample(rows: FloatArray, shots: int, part: CircuitPart = part) -> Any:
+                found = sampler.run([(part.circuit, rows)], shots=shots).result()
+                return np.asarray(found[0].data[part.name].array)
+
+            own = values[:, part.columns]
+            copied = len(parts) > 1
+            outcomes[part.name] = sample_part(own, shots, sample) if copied else sample(own, shots)
+        return self.accept(tags, tiled_result(outcomes, parts)[0].data, seconds)
 
     def job(self, job_id: str) -> "FakeJob":
         """Return a job by its id."""
@@ -257,33 +280,3 @@ class FakeJob:
         bits = {name: containers.BitArray(part, size - fewer) for part, (name, size) in named}
         data = containers.DataBin(**bits, shape=array.shape[:-2])
         return containers.PrimitiveResult([containers.SamplerPubResult(data)])
-
-
-class _FakeSampler:
-    """Samples exactly and hands the outcomes to the service."""
-
-    def __init__(
-        self, service: FakeRuntime, mode: Any, tags: list[str], seed: int, seconds: float | None
-    ) -> None:
-        self._service, self._mode, self._tags = service, mode, tags
-        self._seed, self._seconds = seed, seconds
-
-    def run(self, pubs: list[Any], *, shots: int) -> FakeJob:
-        if self._mode is not None and self._mode.closed:
-            exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
-            raise exceptions.IBMRuntimeError("The session is closed.")
-        primitives = require("qiskit.primitives", "qiskit")
-        sampler = primitives.StatevectorSampler(seed=np.random.default_rng(self._seed))
-        ((circuit, values),) = pubs
-
-        def sample(part: CircuitPart, rows: FloatArray, shots: int) -> NDArray[np.uint8]:
-            result = sampler.run([(part.circuit, rows)], shots=shots).result()
-            return np.asarray(result[0].data[part.name].array)
-
-        if len(circuit.cregs) == 1:
-            found = sampler.run(pubs, shots=shots).result()[0].data
-            return self._service.accept(self._tags, found, self._seconds)
-        parts = split_circuit(circuit)  # the tiles, each of them small
-        outcomes = {part.name: sample_part(part, values, shots, sample) for part in parts}
-        found = tiled_result(outcomes, parts)[0].data
-        return self._service.accept(self._tags, found, self._seconds)
