@@ -49,9 +49,9 @@ def test_the_published_example_runs_with_one_line_changed(ad_hoc):
     before = FidelityStatevectorKernel(feature_map=MAP)
     after = make(budget=78_000, test_budget=40_000)
     assert tutorial(before, X, y, *test) == tutorial(after, X, y, *test) == [1.0, 1.0, 1.0]
-    assert diagnose(after.kernel.session_.table, after.kernel.session_.problem).advice
+    assert diagnose(after.measured.session_.table, after.measured.session_.problem).advice
     assert (
-        after.kernel.shots_used_ == 78_000 + 360 * 100
+        after.measured.shots_used_ == 78_000 + 360 * 100
     )  # for all three; a test point stands twice
 
 
@@ -60,7 +60,7 @@ def test_many_shots_give_the_exact_classifier(ad_hoc, allocator):
     X, y, X_test, _ = ad_hoc
     exact = QSVC(quantum_kernel=FidelityStatevectorKernel(feature_map=MAP)).fit(X, y)
     kernel = make(budget=MANY, test_budget=MANY, allocator=allocator, seed=1)
-    kernel.kernel.fit(X, y)  # whose labels steer
+    kernel.measured.fit(X, y)  # whose labels steer
     found = QSVC(quantum_kernel=kernel).fit(X, y)
     wanted = exact.decision_function(X_test)
     assert np.abs(found.decision_function(X_test) - wanted).max() < 0.02
@@ -80,7 +80,7 @@ def test_shots_run_on_any_sampler(ad_hoc):
     exact = FidelityStatevectorKernel(feature_map=MAP)
     model = QSVC(quantum_kernel=kernel).fit(X[16:24], y[16:24])
     model.predict(X_test[:2])
-    assert kernel.kernel.shots_used_ == 28 * 50 + 2 * 8 * 50
+    assert kernel.measured.shots_used_ == 28 * 50 + 2 * 8 * 50
     found = kernel.evaluate(X_test[:2], X[16:24])
     wanted = exact.evaluate(X_test[:2], X[16:24])
     assert np.abs(found - wanted).max() < 0.5 / np.sqrt(50) * 4.5
@@ -89,16 +89,16 @@ def test_shots_run_on_any_sampler(ad_hoc):
 def test_a_noisy_training_kernel_is_projected_if_wanted(ad_hoc):
     X, _, X_test, _ = ad_hoc
     kernel = make(budget=7_800, test_budget=4_000)
-    raw = kernel.kernel.matrix(X)
+    raw = kernel.measured.matrix(X)
     assert np.linalg.eigvalsh(raw)[0] < -0.1
     projected = kernel.evaluate(X)
     values, vectors = np.linalg.eigh(raw)
     nearest = (vectors * np.maximum(values, 0)) @ vectors.T
     assert np.abs(projected - nearest).max() < 1e-5
     assert np.array_equal(kernel.evaluate(X, X), projected)
-    assert np.array_equal(kernel.evaluate(X_test, X), kernel.kernel.matrix(X_test, X))
+    assert np.array_equal(kernel.evaluate(X_test, X), kernel.measured.matrix(X_test, X))
     unforced = make(budget=7_800, test_budget=4_000, enforce_psd=False)
-    assert np.array_equal(unforced.evaluate(X), unforced.kernel.matrix(X))
+    assert np.array_equal(unforced.evaluate(X), unforced.measured.matrix(X))
     assert not unforced.enforce_psd
     assert kernel.feature_map is MAP
     assert kernel.num_features == 2
@@ -114,7 +114,7 @@ def test_clones_copies_and_saved_models_share_the_budget(ad_hoc, tmp_path):
     assert pickle.loads(pickle.dumps(model)).score(X_test, y_test) == score
     model.to_dill(tmp_path / "model.dill")
     assert QSVC.from_dill(tmp_path / "model.dill").score(X_test, y_test) == score
-    assert Counting.total() == kernel.kernel.shots_used_ == 11_400
+    assert Counting.total() == kernel.measured.shots_used_ == 11_400
     with pytest.raises(InputError, match="3600 of 3700"):
         copy.deepcopy(kernel).evaluate(X_test)
 
@@ -122,20 +122,20 @@ def test_clones_copies_and_saved_models_share_the_budget(ad_hoc, tmp_path):
 def test_a_grid_search_over_c_costs_one_training_kernel(ad_hoc):
     X, y, *_ = ad_hoc
     kernel = make(budget=78_000, test_budget=0, backend=counted())
-    kernel.kernel.fit(X, y)
+    kernel.measured.fit(X, y)
     search = GridSearchCV(QSVC(quantum_kernel=kernel), {"C": [0.1, 1, 10]}, cv=4).fit(X, y)
     assert search.best_score_ > 0.9
-    assert Counting.total() == kernel.kernel.shots_used_ == 78_000
+    assert Counting.total() == kernel.measured.shots_used_ == 78_000
 
 
 def test_one_object_serves_both_libraries(ad_hoc):
     X, _, X_test, _ = ad_hoc
     kernel = make(budget=7_800, test_budget=4_000)
     kernel.evaluate(X)
-    block = kernel_matrix(X_test, X, kernel.kernel)
+    block = kernel_matrix(X_test, X, kernel.measured)
     assert np.array_equal(block, kernel.evaluate(X_test, X))
-    assert kernel.kernel(X_test[3], X[5]) == block[3, 5]
-    assert kernel.kernel.shots_used_ == 11_400
+    assert kernel.measured(X_test[3], X[5]) == block[3, 5]
+    assert kernel.measured.shots_used_ == 11_400
 
 
 def test_regression_and_single_points(ad_hoc):
@@ -151,7 +151,7 @@ def test_regression_and_single_points(ad_hoc):
 def test_pegasos_asks_for_a_block_without_columns(ad_hoc, design):
     X, y, X_test, y_test = ad_hoc
     kernel = make(budget=780 * 50, test_budget=40_000, design=design)
-    kernel.kernel.fit(X)
+    kernel.measured.fit(X)
     model = PegasosQSVC(quantum_kernel=kernel, C=1000, num_steps=100).fit(X, y)
     assert model.score(X_test, y_test) > 0.8
     assert kernel.evaluate(np.empty((0, 2))).shape == (0, 0)
@@ -175,4 +175,4 @@ def test_wrong_input_is_refused_as_qiskit_refuses_it():
     kernel = make(budget=7_800, test_budget=0)
     with pytest.raises(ValueError, match="incompatible dimensions"):
         kernel.evaluate(np.ones((4, 3)))
-    assert kernel.kernel.shots_used_ == 0
+    assert kernel.measured.shots_used_ == 0

@@ -298,7 +298,7 @@ def test_qsvc_of_qiskit_machine_learning_runs_unchanged():
     found, exact = model.decision_function(TEST), wanted.decision_function(EXACT[20:, :20])
     assert np.abs(found - exact).max() < 0.2
     assert np.array_equal(model.predict(TEST), wanted.predict(EXACT[20:, :20]))
-    assert kernel.kernel.shots_used_ == 26 * 4096
+    assert kernel.measured.shots_used_ == 26 * 4096
 
 
 def embedding(x):

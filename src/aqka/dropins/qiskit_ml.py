@@ -37,7 +37,7 @@ class AqkaKernel(BaseKernel):
 
     Attributes
     ----------
-    kernel
+    measured
         The :class:`~aqka.QuantumKernel` that measures; copies share what it has measured.
 
     Examples
@@ -50,7 +50,7 @@ class AqkaKernel(BaseKernel):
     ...     feature_map=zz_feature_map(2), budget=4500, test_budget=2000, design="pairs"
     ... )
     >>> classes = QSVC(quantum_kernel=kernel).fit(X[:10], y[:10]).predict(X[10:])
-    >>> kernel.kernel.shots_used_  # 2 × 10 test pairs at 100
+    >>> kernel.measured.shots_used_  # 2 × 10 test pairs at 100
     6500
     """
 
@@ -74,7 +74,7 @@ class AqkaKernel(BaseKernel):
                 "backend=…, for example BackendFactory(SamplerBackend, sampler=make)."
             )
         super().__init__(feature_map=feature_map, enforce_psd=enforce_psd)
-        self.kernel = QuantumKernel(feature_map, **settings)
+        self.measured = QuantumKernel(feature_map, **settings)
 
     def evaluate(self, x_vec: NDArray[Any], y_vec: NDArray[Any] | None = None) -> FloatArray:
         """Return the kernel of ``x_vec`` with ``y_vec``, or with itself if that is None.
@@ -82,7 +82,7 @@ class AqkaKernel(BaseKernel):
         A one-dimensional array is one point.
         """
         rows, columns = self._validate_input(x_vec, y_vec)
-        kernel = self.kernel.matrix(rows, columns)
+        kernel = self.measured.matrix(rows, columns)
         among_themselves = columns is None or np.array_equal(rows, columns)
         wanted = among_themselves and self._enforce_psd and kernel.size
         return project_psd(kernel) if wanted else kernel
