@@ -23,8 +23,7 @@ extensions = [
     "docstrings",
     "generated_pages",
 ]
-exclude_patterns = ["_ext", "_templates", "**/conftest.py"]
-templates_path = ["_templates"]
+exclude_patterns = ["_ext", "**/conftest.py"]
 
 html_theme = "furo"
 # Not every system has a font for formulas; ziamath brings STIX Two Math (SIL Open Font License).
@@ -38,8 +37,7 @@ html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3
 
-autosummary_ignore_module_all = False
-autosummary_imported_members = True
+autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 numpydoc_show_class_members = False

@@ -1,5 +1,8 @@
-"""Writes the pages that are lists of what the code offers: commands, experiments, words."""
+"""Writes the pages that say what the code offers: its names, commands, experiments, words."""
 
+import inspect
+import pkgutil
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,40 @@ from aqka.cli.app import app as cli
 from aqka.cli.research import COMMANDS, research_command
 from aqka.report.words import GLOSSARY
 from aqka_research.reproduce.experiments import experiment_names, make_experiment
+
+# What estimators have from scikit-learn, and errors from Python, is not repeated.
+INHERITED = ":inherited-members: BaseEstimator, ClassifierMixin, RegressorMixin, Exception"
+
+
+def reference_pages(index: str) -> dict[str, str]:
+    """Return a page for each section of the index of Python names, in reStructuredText.
+
+    One page for each name would make the site's build twice as long.
+    """
+    pages = {}
+    for section in index.split("\n## ")[1:]:
+        title = section.splitlines()[0]
+        parts = [title, "=" * len(title), ""]
+        parts += [line for name in public_names(section) for line in _documented(name)]
+        if len(parts) > 3:
+            pages[title.partition(":")[0]] = "\n".join(parts)
+    return pages
+
+
+def public_names(index: str) -> list[str]:
+    """Return the full names that the index of Python names lists."""
+    blocks = re.findall(r"currentmodule:: (\S+)\n.*?\n\n(.*?)```", index, re.DOTALL)
+    return [f"{module}.{name}" for module, names in blocks for name in names.split()]
+
+
+def _documented(full_name: str) -> list[str]:
+    module, _, name = full_name.rpartition(".")
+    found = pkgutil.resolve_name(full_name)
+    kind, options = "function" if callable(found) else "data", []
+    if inspect.isclass(found):
+        kind = "exception" if issubclass(found, Exception) else "class"
+        options = ["   :members:", f"   {INHERITED}"]
+    return [f".. currentmodule:: {module}", "", f".. auto{kind}:: {name}", *options, ""]
 
 
 def commands() -> dict[str, Any]:
@@ -86,6 +123,9 @@ def _folded(item: tuple[str, str]) -> str:
 def _write(app: Sphinx) -> None:
     directory = Path(app.srcdir) / "reference" / "generated"
     directory.mkdir(parents=True, exist_ok=True)
+    index = (Path(app.srcdir) / "reference" / "api.md").read_text(encoding="utf-8")
+    for name, page in reference_pages(index).items():
+        (directory / f"{name}.rst").write_text(page, encoding="utf-8")
     (directory / "cli.md").write_text(cli_page(), encoding="utf-8")
     (directory / "experiments.md").write_text(experiments_page(), encoding="utf-8")
     (directory / "glossary.md").write_text(glossary_page(), encoding="utf-8")

@@ -35,6 +35,8 @@ def test_data_that_are_refused():
         StatevectorBackend([[0.1, 0.2]], columns=[[np.inf, 0.2]])
     with pytest.raises(InputError, match="as many features as X, 2, got 1"):
         StatevectorBackend([[0.1, 0.2]], columns=[[0.1]])
+    with pytest.raises(InputError, match=r"X holds an angle of 1e\+300; beyond 1e\+15"):
+        StatevectorBackend([[0.1, -1e300]])
     with pytest.raises(InputError, match="two-dimensional"):
         StatevectorBackend([0.1, 0.2])
     with pytest.raises(InputError, match="seed"):

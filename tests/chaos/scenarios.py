@@ -14,6 +14,8 @@ from tests.chaos.commands import Command, call, go_on, predicting, reading
 from tests.chaos.damage import damage, replace_group, swap
 from tests.chaos.file_faults import MODES, interposer
 from tests.chaos.kinds import Place, RunKind
+from tests.chaos.processors import MOST_SHOTS
+from tests.chaos.processors import go_on as go_on_with
 
 MAX_TRIES = 60  # to bring a run to its end
 CEILING = 9  # seconds of QPU time, of which a job takes two
@@ -301,6 +303,29 @@ def failing_jobs(stage):
     stage.settle(as_reference=False)
 
 
+def processors(stage):
+    """Each process of a run has another processor, and the device is taken away now and then."""
+    home, name = stage.place.home / "processors", str(stage.rng.choice(list(MOST_SHOTS)))
+    home.mkdir()
+    ends = []
+    for tries in range(MAX_TRIES):
+        said, error = go_on_with(home, tries % 2, int(stage.rng.integers(1, 9)), name)
+        if error:
+            message = f"{stage.name}: {name} cannot go on: {error.strip()[-500:]}"
+            stage.tally.fail("refused_though_sound", 1, message)
+            return
+        run = said[name]
+        stage.tally.paid += run["shots"] if len(ends) == 1 else 0
+        ends += [[run["found"][0], run["shots"]]] if run["found"] else []
+        if len(ends) == 2:
+            break
+    if ends[0] != ends[1]:
+        stage.tally.fail("different", 1, f"{stage.name}: {name} gave {ends[0]}, then {ends[1]}")
+    extra = ends[1][1] - MOST_SHOTS[name]
+    if extra > 0:
+        stage.tally.fail("bought_twice", extra, f"{stage.name}: {name} bought {extra} too many")
+
+
 def crowd(stage):
     """Others look at the run, and try to go on with it, while it goes on."""
     for make in (go_on, predicting):
@@ -335,6 +360,6 @@ SCENARIOS = {
     scenario.__name__.replace("_", " "): scenario
     for scenario in (
         *(kills, damage_on_the_way, damage_at_the_end, swap_on_the_way, swap_at_the_end),
-        *(full_disk, lies, file_operations, failing_jobs, crowd),
+        *(full_disk, lies, file_operations, failing_jobs, processors, crowd),
     )
 }

@@ -142,3 +142,12 @@ def test_bad_parameters_are_named(moons, change, message):
     X, y, *_ = moons
     with pytest.raises(InputError, match=message):
         QuantumRidgeClassifier(**change).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [(["a", None], "y holds missing values"), ([1, "b"], "y mixes labels of several types")],
+)
+def test_labels_that_cannot_be_sorted_are_refused_in_words(labels, words):
+    with pytest.raises(InputError, match=words):
+        QuantumRidgeClassifier(budget=100).fit([[0.1, 0.2], [0.3, 0.4]], np.array(labels, object))

@@ -6,7 +6,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from aqka import InputError, QuantumRidge, QuantumRidgeClassifier
 from aqka.backends.statevector import zz_kernel
-from aqka.maths.spectrum import FeatureSpectrum, Spectrum
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum, left_out
 from tests.estimators.counting import Counting
 
 
@@ -139,5 +139,5 @@ def test_weighted_features_give_what_their_kernel_gives():
     rest = np.arange(1, 30)
     small = KernelRidge(kernel="precomputed", alpha=0.3)
     small.fit((features @ features.T)[np.ix_(rest, rest)], y[rest], weights[rest])
-    left_out = small.predict((features @ features.T)[:1, rest])
-    np.testing.assert_allclose(by_features.left_out(y[:, None], 0.3)[0], left_out, atol=1e-6)
+    held_out = small.predict((features @ features.T)[:1, rest])
+    np.testing.assert_allclose(left_out(by_features, y[:, None], 0.3)[0], held_out, atol=1e-6)

@@ -2,7 +2,7 @@
 
 import warnings
 
-from aqka.study import progress
+from aqka.study import store
 from tests.chaos.scenarios import SCENARIOS
 from tests.chaos.soak import repeat, soak
 
@@ -23,7 +23,7 @@ def test_a_minute_of_chaos(record_property):
 
 def test_the_soak_finds_what_it_is_for(monkeypatch):
     """Processes are forked, so that what is broken here is broken in them."""
-    monkeypatch.setattr(progress, "check_seal", lambda directory, history: None)
+    monkeypatch.setattr(store, "check_seal", lambda directory, history: None)
     tally = repeat(list(SCENARIOS).index("swap at the end"))
     assert tally.unnoticed > 0
     assert not tally.clean

@@ -174,3 +174,21 @@ def test_tables_refuse_what_their_ledger_could_not_be_read_back_with():
         PairTable(MAX_POINTS + 1)
     with pytest.raises(InputError, match="take fewer test points at a time"):
         BlockTable(MAX_PAIRS // 1000 + 1, 1000)
+
+
+def test_states_beyond_the_memory_of_a_process_are_refused_in_words():
+    """24 qubits where a process may use 2 GB."""
+    code = """
+import resource
+import numpy as np
+from aqka import StatevectorBackend
+from aqka.errors import InputError
+backend = StatevectorBackend(np.ones((12, 24)))
+resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
+try:
+    backend.states()
+except InputError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("the states of 12 points of 24 features do not fit into the mem")

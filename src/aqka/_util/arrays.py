@@ -149,9 +149,10 @@ def rounded(values: NDArray[Any]) -> NDArray[np.float32]:
     """Return fractions to 24 bits, without -0.0: the names of points and of other numbers.
 
     The last bits of what was computed differ between processors, and what costs shots must be
-    found again on another one.
+    found again on another one. What is 0 but for rounding is 0.
     """
-    return np.asarray(values.astype(np.float32) + np.float32(0.0))
+    kept = np.where(np.abs(values) < 1e-12, 0.0, values)
+    return np.asarray(kept.astype(np.float32) + np.float32(0.0))
 
 
 def digest(array: NDArray[Any]) -> str:

@@ -18,7 +18,15 @@ from aqka.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """Shots per unit of the table, and the landmarks where the others are reconstructed."""
+    """What an allocator answers.
+
+    Attributes
+    ----------
+    shots
+        Shots for each unit of the table.
+    landmarks
+        The rows that are measured, where the others are reconstructed.
+    """
 
     shots: IntArray
     landmarks: Landmarks | None = None

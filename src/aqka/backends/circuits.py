@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Label of the barrier between the two halves of the fidelity test.
 MIDDLE = "middle"
+MAX_ANGLE = 1e15
 
 
 def as_data(X: ArrayLike, name: str = "X") -> FloatArray:
@@ -32,6 +33,12 @@ def as_data(X: ArrayLike, name: str = "X") -> FloatArray:
     if bad:
         raise InputError(
             f"{name} holds NaN or infinite values in {bad} rows; drop or impute them first."
+        )
+    largest = np.abs(points).max()
+    if largest > MAX_ANGLE:
+        raise InputError(
+            f"{name} holds an angle of {largest:.3g}; beyond {MAX_ANGLE:.0e} a float cannot tell "
+            "where on the circle it lies. Scale the features first."
         )
     return points
 

@@ -210,14 +210,23 @@ class StatevectorBackend(ExactBackend):
 
     def _all_states(self) -> ComplexArray:
         if self._states is None:
-            if self._is_zz:
-                self._states = zz_states(self._points)
-            elif self._circuit is not None:
-                self._states = simulate(self._circuit, self._points)
-            else:
-                assert self._function is not None
-                self._states = simulate_qfunc(self._function, self._points)
+            try:
+                self._states = self._simulate()
+            except MemoryError as error:
+                raise InputError(
+                    f"the states of {len(self._points)} points of {self._points.shape[1]} features "
+                    "do not fit into the memory that this process may use; take fewer points, or "
+                    f"reduce X to fewer columns. {MORE_QUBITS}"
+                ) from error
         return self._states
+
+    def _simulate(self) -> ComplexArray:
+        if self._is_zz:
+            return zz_states(self._points)
+        if self._circuit is not None:
+            return simulate(self._circuit, self._points)
+        assert self._function is not None
+        return simulate_qfunc(self._function, self._points)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what to pickle: a PennyLane function is replaced by the states it prepares."""

@@ -35,7 +35,7 @@ def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
     >>> as_targets([0.5, 2.0, -1.0])
     (array([ 0.5,  2. , -1. ]), array([-1.,  1.]))
     """
-    labels = _as_labels(y)
+    labels = as_labels(y)
     values = np.unique(labels)
     if labels.ndim == 2:
         return labels.astype(np.float64), np.array([-1.0, 1.0])
@@ -56,7 +56,7 @@ def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
     return np.where(labels[:, None] == values, 1.0, -1.0), values
 
 
-def _as_labels(y: ArrayLike) -> NDArray[Any]:
+def as_labels(y: ArrayLike) -> NDArray[Any]:
     """Return at least two labels or real targets of one type, none of them missing."""
     if isinstance(y, np.ma.MaskedArray) and np.any(y.mask):
         raise InputError("y has masked entries; drop or impute those points first.")

@@ -101,7 +101,15 @@ def row_prior(head: FittedHead) -> RowPrior:
 
 
 class PairEstimate(KernelEstimate):
-    """The kernel from counts of pairs, completed where the allocator left rows to reconstruct."""
+    """The kernel from counts of pairs, completed where the allocator left rows to reconstruct.
+
+    Parameters
+    ----------
+    table, problem
+        The counts, and the problem whose reading says how they are read.
+    landmarks : Landmarks, optional
+        The rows that were measured, where the others are reconstructed.
+    """
 
     def __init__(
         self, table: PairTable, problem: Problem, landmarks: Landmarks | None = None

@@ -91,6 +91,11 @@ def better_design(
 
     Pairs are taken as measured evenly, training and test pairs alike. S shots a point label as well
     as F²S/4 shots on *every* pair (``aqka.maths.point_law``), however many pairs there are.
+
+    Parameters
+    ----------
+    n_points, n_qubits, budget, new_points, measures_pairs
+        See :func:`~aqka.designs.resolve.resolve`.
     """
     n_points = as_count(n_points, "n_points")
     new = n_points if new_points is None else as_count(new_points, "new_points", minimum=0)

@@ -22,6 +22,15 @@ def square_kernel_matrix(
     and costs nothing, whatever ``assume_normalized_kernel`` says. PennyLane's
     ``threshold_matrix`` and its like make it positive semi-definite.
 
+    Parameters
+    ----------
+    X : array of shape (points, features)
+        The points.
+    kernel : ShotKernel
+        What measures the entries.
+    assume_normalized_kernel : bool, default=False
+        As in PennyLane; it changes nothing.
+
     Examples
     --------
     >>> import pennylane as qml
@@ -37,6 +46,13 @@ def square_kernel_matrix(
 
 def kernel_matrix(X1: ArrayLike, X2: ArrayLike, kernel: QuantumKernel) -> FloatArray:
     """Return the kernel of X1 with X2, as measured.
+
+    Parameters
+    ----------
+    X1, X2 : array of shape (points, features)
+        The points of rows and columns.
+    kernel : ShotKernel
+        What measures the entries.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.backends.factory import STATEVECTOR
-from aqka.core.problem import Problem
+from aqka.core.problem import Problem, as_labels
 from aqka.designs import Settle
 from aqka.errors import InputError
 from aqka.estimators._source import OnRound, Purchase, is_precomputed, kernel_source
@@ -216,6 +216,8 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
         ``on_round`` is called with the session after every round that is bought.
         """
         points, labels = validate_data(self, X, y, ensure_min_samples=2)
+        if labels.dtype.kind == "O":
+            labels = as_labels(labels)  # None and mixed types cannot be sorted
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:

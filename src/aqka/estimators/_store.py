@@ -52,7 +52,7 @@ class Living:
     def __init__(self) -> None:
         self._name = uuid.uuid4().hex
         self._pid: int | None = os.getpid()
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         _alive[self._name] = self
 
     @property
@@ -60,17 +60,13 @@ class Living:
         """Whether it is the original, in the process that made it."""
         return self._pid == os.getpid()
 
-    def disown(self) -> None:
-        """Take away the right to buy."""
-        self._pid = None
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return itself."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what to pickle; a lock belongs to its process."""
-        state = {name: value for name, value in vars(self).items() if name != "_lock"}
+        state = {name: value for name, value in vars(self).items() if name != "lock"}
         return _revive, (type(self), state)
 
 
@@ -79,7 +75,7 @@ def _revive(kind: type[Living], state: dict[str, Any]) -> Living:
     living = _alive.get(state["_name"])
     if living is None:
         living = kind.__new__(kind)
-        vars(living).update(state, _lock=threading.RLock(), _pid=None)
+        vars(living).update(state, lock=threading.RLock(), _pid=None)
         _alive[living._name] = living
     return living
 
@@ -152,7 +148,7 @@ class Store(Living):
 
     def is_about_others(self, rows: FloatArray) -> bool:
         """Return whether a training kernel was measured, and nothing of these points."""
-        with self._lock:
+        with self.lock:
             trained = self.session is not None and self._directory is None
             return trained and self.known.is_new(rows)
 
@@ -168,7 +164,7 @@ class Store(Living):
         The first request for points with themselves, as long as nothing is known of them, is the
         training kernel, for which the ``labels`` are.
         """
-        with self._lock:
+        with self.lock:
             if self.known.unknown(rows, cols).any():
                 with self._alone(limits):
                     itself = rows is cols or (rows.shape == cols.shape and (rows == cols).all())
@@ -186,7 +182,7 @@ class Store(Living):
 
     def matrix(self, rows: FloatArray, cols: FloatArray, limits: Limits) -> FloatArray:
         """Return the kernel, measured where it was not known."""
-        with self._lock:
+        with self.lock:
             self.measure(rows, cols, limits)
             return self.known.entries(rows, cols)
 
@@ -304,16 +300,9 @@ class Shared(Living):
         super().__init__()
         self.stores: list[tuple[dict[str, Any], Store]] = []
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Let no other thread look for a store: those that ask at once settle on one design."""
-        with self._lock:
-            yield
-
     def add(self, settings: dict[str, Any], store: Store) -> None:
         """Keep what is measured with some settings."""
-        if not self.may_buy:
-            store.disown()
+        store._pid = self._pid  # of a copy elsewhere no part may buy
         self.stores.insert(0, (settings, store))
 
 

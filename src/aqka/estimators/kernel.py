@@ -14,12 +14,11 @@ from aqka.allocators import make_allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.designs import Design, Pairs, Points, Projected, as_design
-from aqka.designs.resolve import resolve
 from aqka.errors import InputError
 from aqka.estimates.projected import Locality, ReducedStates, operator_names
 from aqka.estimators._known import KnownPoints
 from aqka.estimators._requests import Settings, design_of
-from aqka.estimators._source import training_shots
+from aqka.estimators._source import choose, training_shots
 from aqka.estimators._store import Limits, Shared, Store
 from aqka.sessions import Training
 
@@ -121,7 +120,7 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         A fit with new points alone begins anew, with a budget of its own.
         """
         shared = self._sharing()
-        with shared.alone():
+        with shared.lock:  # threads that ask at once settle on one design
             store = self._matching(rows if fitting else None)
             if store is None:
                 store = self._new_store(rows)
@@ -138,17 +137,8 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         reason = ""
         if design is None:
             # The better one for the labels of as many new points, with the same shots each.
-            probe = factory(
-                rows[:2], given["feature_map"], columns=None, seed=seed, design="points"
-            )
-            shots = training_shots(budget, len(rows), probe.n_qubits, Pairs())
-            choice = resolve(
-                allocator=allocator,
-                n_points=max(2, len(rows)),
-                n_qubits=probe.n_qubits,
-                budget=2 * shots,
-                measures_pairs=probe.measures_pairs,
-            )
+            shots = training_shots(budget, len(rows), rows.shape[1], Pairs())
+            choice = choose(factory, rows, self, 2 * shots, None)
             design, reason = choice.design, choice.reason
         allocator.over(design.unit)  # refused here if it is not for this design
         settings = Settings(budget, allocator, seed, design, reason)

@@ -16,6 +16,7 @@ from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator, as_
 from aqka.estimators._source import OnRound
 from aqka.estimators.probabilities import fit_temperature, probabilities, score_per_class
 from aqka.learners.balanced import Balanced
+from aqka.maths.spectrum import left_out
 from aqka.sessions import Values
 
 
@@ -43,8 +44,8 @@ class QuantumRidgeClassifier(QuantumClassifier):
         """Scale decision values to probabilities, by points left out of the fit."""
         head = self.head_
         assert head.spectrum is not None, "a ridge keeps its decomposition"
-        left_out = head.spectrum.left_out(self.problem_.outputs, head.regularisation)
-        self.temperature_ = fit_temperature(score_per_class(left_out), numbers)
+        held_out = left_out(head.spectrum, self.problem_.outputs, head.regularisation)
+        self.temperature_ = fit_temperature(score_per_class(held_out), numbers)
 
     def predict_proba(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return the probability of each class, calibrated on held-out training points."""

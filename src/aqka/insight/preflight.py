@@ -172,7 +172,9 @@ def preflight(
         Settings to try; the first is the user's own, with ``X`` and ``feature_map``. By default
         some ranges of angles and, for a built-in map, the other maps and some repetitions.
     head : {"ridge", "svm"}
-        Ridge regression tuned by leave-one-out, or an SVM with ``C``.
+        Ridge regression tuned by leave-one-out, or an SVM.
+    C : float
+        Regularisation of the SVM.
     seed : int, default=0
         Seed of the folds and of the sample.
     on_step : callable, optional

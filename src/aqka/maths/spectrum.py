@@ -56,10 +56,6 @@ class Spectrum:
         alpha = self.vectors @ ((self.vectors.T @ _times(self.root, y))[:, None] * shrunk)
         return np.asarray(alpha / (self.vectors**2 @ shrunk))
 
-    def left_out(self, outputs: FloatArray, ridge: float) -> FloatArray:
-        """Return f of every point by a ridge that has not seen it, outputs as columns."""
-        return _left_out(self, outputs, ridge)
-
     @property
     def n_points(self) -> int:
         """Number of points."""
@@ -79,9 +75,10 @@ def _times(root: FloatArray | None, b: FloatArray) -> FloatArray:
     return b if root is None else np.asarray((root * b.T).T)
 
 
-def _left_out(
+def left_out(
     spectrum: "Spectrum | FeatureSpectrum", outputs: FloatArray, ridge: float
 ) -> FloatArray:
+    """Return f of every point by a ridge that has not seen it, outputs as columns."""
     ridges = np.array([ridge])
     residuals = np.hstack([spectrum.loo_residuals(y, ridges) for y in outputs.T])
     return outputs - (residuals if spectrum.root is None else residuals / spectrum.root[:, None])
@@ -146,10 +143,6 @@ class FeatureSpectrum:
         """Return α = (K + λI)^{-1} y = (y - Φw)/λ, for one column or several."""
         fitted = self.rotated @ (self.vectors.T @ self.weights(y, ridge))
         return _times(self.root, (_times(self.root, y) - fitted) / ridge)
-
-    def left_out(self, outputs: FloatArray, ridge: float) -> FloatArray:
-        """Return f of every point by a ridge that has not seen it, outputs as columns."""
-        return _left_out(self, outputs, ridge)
 
     def loo_residuals(self, y: FloatArray, ridges: FloatArray) -> FloatArray:
         """Return (y - Hy)_i / (1 - H_ii), H = Φ(ΦᵀΦ + λI)^{-1}Φᵀ, one column per ridge."""

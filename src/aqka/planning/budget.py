@@ -30,7 +30,13 @@ Prices change and contracts differ, so no price is assumed: errors only suggest 
 
 @dataclass(frozen=True)
 class Shots:
-    """So many shots."""
+    """A budget in shots.
+
+    Parameters
+    ----------
+    count : int
+        Shots.
+    """
 
     count: int
 
@@ -46,7 +52,13 @@ class Shots:
 
 @dataclass(frozen=True)
 class QpuTime:
-    """So many seconds of QPU time, as the provider bills them."""
+    """A budget in QPU time, as the provider bills it.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds.
+    """
 
     seconds: float
 
@@ -57,7 +69,17 @@ class QpuTime:
 
 @dataclass(frozen=True)
 class Money:
-    """An amount of money, spent on QPU time at a rate: the price of a QPU minute."""
+    """A budget in money, spent on QPU time.
+
+    Parameters
+    ----------
+    amount : float
+        How much.
+    currency : str, default="USD"
+        Its code.
+    rate : float, optional
+        Price of a QPU minute.
+    """
 
     amount: float
     currency: str = "USD"

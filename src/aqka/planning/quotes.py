@@ -25,7 +25,15 @@ PREDICTIONS, SENTINELS, CALIBRATION = "predictions", "sentinels", "calibration"
 
 @dataclass(frozen=True)
 class QuotePart:
-    """A part of the bill, at most; sentinels ride along with training and need no jobs."""
+    """A part of the cost, at most; sentinels ride along with training and need no jobs.
+
+    Attributes
+    ----------
+    name
+        ``"predictions"``, ``"sentinels"`` or ``"calibration"``.
+    shots, submissions, jobs, qpu_seconds
+        What it takes.
+    """
 
     name: str
     shots: int
@@ -145,6 +153,8 @@ class Quote(Shown):
         Limits of the device that would be hit; what rounds cost and whether they are worth it.
     parts, split
         Predictions, sentinels and calibration; why training and predictions share as they do.
+    design
+        What a shot is spent on: ``"pairs"`` or ``"points"``.
     """
 
     n_points: int

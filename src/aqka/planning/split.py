@@ -129,7 +129,15 @@ def costs_of(design: str) -> PairCosts:
 
 
 class Split(NamedTuple):
-    """Shots for the training kernel, at most for predictions, and why, in a sentence."""
+    """How a budget is split.
+
+    Attributes
+    ----------
+    train, predict
+        Shots for training, and at most for predictions.
+    reason
+        Why, in a sentence.
+    """
 
     train: int
     predict: int

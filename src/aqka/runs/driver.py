@@ -33,7 +33,13 @@ MAX_EVIDENCE_CHARACTERS = 2000
 
 
 def drive(session: Session[Any], backend: Backend, spend: Spend | None = None) -> None:
-    """Run a session on a backend until it is done."""
+    """Run a session on a backend until it is done.
+
+    Parameters
+    ----------
+    session, backend, spend
+        See :class:`~aqka.runs.Run`.
+    """
     with Run(session, backend, spend) as run:
         run.spend()
 

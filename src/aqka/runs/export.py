@@ -68,7 +68,15 @@ Counts = Measurements | Outcomes
 
 
 class Replayed(NamedTuple):
-    """What a learner needs besides the problem: ``learner.fit(table, problem, landmarks)``."""
+    """What :class:`~aqka.designs.PairEstimate` needs besides the problem.
+
+    Attributes
+    ----------
+    table
+        The counts.
+    landmarks
+        The rows that were measured, where the others are reconstructed.
+    """
 
     table: PairTable
     landmarks: Landmarks | None

@@ -87,8 +87,8 @@ test_shots = 100              # for predictions, on top of train: at most so man
 # mitigate = false            # whether to correct for the depolarising noise that they show
 
 [method]
-design = "pairs"              # what a shot is spent on; "points" measures each point once, "auto"
-                              # takes the one with the smaller error
+design = "auto"               # what a shot is spent on: "pairs" of points, each of the "points"
+                              # once, or the one of the two that promises better labels
 allocator = "uniform"         # even shots, in one round; "aqka" is the paper's; see the docs
 # learner = "ridge-noise"     # or balanced (for rare classes), ridge, ridge-kfold, ridge-loo; svm
 ridge = 0.01                  # ridge of the loss that the allocator follows

@@ -430,6 +430,8 @@ def parse_study(text: str, name: str = "study") -> Study:
         content: dict[str, Any] = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a TOMLDecodeError is a ValueError
         reason = "it is nested too deep" if isinstance(error, RecursionError) else inert(error, 200)
+        end = f"at its end, line {len(text.splitlines())}"
+        reason = reason.replace("at end of document", end)
         raise InputError(
             f"{name} is not complete TOML: {reason}. Correct it; aqka init writes an example."
         ) from None

@@ -48,6 +48,13 @@ def check_allocator(
 
     The budget is never exceeded and exactly spent, shots are whole and positive, hits stay
     within shots, and the same seed gives the same run bit for bit.
+
+    Parameters
+    ----------
+    allocator, problem, budget, schedule, seed
+        See :class:`~aqka.Training`.
+    kernel : array of shape (points, points)
+        The exact kernel that hits are drawn from.
     """
     session, plans = _run(allocator, problem, kernel, budget, schedule, seed)
     table = session.table
@@ -67,7 +74,14 @@ def check_relabelling(
 ) -> None:
     """Assert that relabelling the points permutes the plan of a deterministic allocator.
 
-    The table must be free of ties, since ties are broken at random.
+    Parameters
+    ----------
+    allocator, problem, shots
+        As in :meth:`aqka.allocators.Allocator.ask`.
+    table : PairTable
+        Counts without ties, since ties are broken at random.
+    order : array of shape (points,)
+        The points in their new order.
     """
     oracle = problem.true_kernel
     renamed = Problem(
