@@ -32,10 +32,10 @@ browser:
 	@.ci/chromium
 
 # Kills, damage, swaps, full disks, lying backends: make chaos SECONDS=3600 SEED=1
-# Then every file operation of short runs, killed, torn or failing.
+# Then file operations of short runs, killed, torn or failing, for as long again.
 chaos: .venv/.test
 	@$(BIN)/python -m tests.chaos --seconds $(SECONDS) --seed $(SEED)
-	@$(BIN)/python -m tests.chaos.file_faults
+	@$(BIN)/python -m tests.chaos.file_faults --seconds $(SECONDS) --seed $(SEED)
 
 bench: .venv/.bench
 	@$(BIN)/python -m aqka_research.benchmarks

@@ -14,6 +14,7 @@ from aqka.cli.research import COMMANDS, research_command
 from aqka.report.words import GLOSSARY
 from aqka_research.reproduce.experiments import experiment_names, make_experiment
 
+TEN = "[Ten words to begin with](../../howto/words.md) explain the most important ones."
 # What estimators have from scikit-learn, and errors from Python, is not repeated.
 INHERITED = ":inherited-members: BaseEstimator, ClassifierMixin, RegressorMixin, Exception"
 
@@ -25,11 +26,11 @@ def reference_pages(index: str) -> dict[str, str]:
     """
     pages = {}
     for section in index.split("\n## ")[1:]:
-        title = section.splitlines()[0]
-        parts = [title, "=" * len(title), ""]
-        parts += [line for name in public_names(section) for line in _documented(name)]
-        if len(parts) > 3:
-            pages[title.partition(":")[0]] = "\n".join(parts)
+        room, _, what = section.splitlines()[0].partition(": ")
+        lines = [line for name in public_names(section) for line in _documented(name)]
+        if lines:
+            heading = [room, "=" * len(room), "", f"{what.capitalize()}.", ""]
+            pages[room] = "\n".join(heading + lines)
     return pages
 
 
@@ -113,7 +114,7 @@ def experiments_page() -> str:
 def glossary_page() -> str:
     """Return the words of the report, each with its meaning."""
     words = [f"{term}\n: {meaning}\n" for term, meaning in sorted(GLOSSARY.items(), key=_folded)]
-    return "\n".join(["# Glossary\n", "The words of the report and of these pages.\n", *words])
+    return "\n".join(["# Glossary\n", f"The words of the report. {TEN}\n", *words])
 
 
 def _folded(item: tuple[str, str]) -> str:

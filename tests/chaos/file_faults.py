@@ -1,18 +1,20 @@
 """Every file operation of a short run in turn is killed, torn or fails; then the run is resumed.
 
-``python -m tests.chaos.file_faults`` tries them all and prints an account. Nothing may be lost,
-bought twice, or refused though it is sound.
+``python -m tests.chaos.file_faults`` tries them all, or as many as there is time for, and prints an
+account. Nothing may be lost, bought twice, or refused though it is sound.
 """
 
 import argparse
 import ctypes
 import json
+import math
 import os
 import pickle
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections import Counter
 from contextlib import contextmanager
@@ -99,8 +101,10 @@ def in_a_child(work):
     return json.loads(said) if said else None
 
 
-def sweep(name, play, home, sample=None, seed=0):
+def sweep(name, play, home, sample=None, seed=0, seconds=math.inf):
     """Try the operations of one kind of run; return an account of what was found.
+
+    After so many seconds the rest is left, in an order by chance.
 
     ``play(place)`` begins a run in ``place / "run"`` or goes on with it, and returns what it found;
     what was paid stands in ``place / "outside"``.
@@ -125,15 +129,18 @@ def sweep(name, play, home, sample=None, seed=0):
         for number, kind in enumerate(kinds, 1)
         if mode not in ("tear", "full") or kind in ("w" if mode == "tear" else "cwtm")
     ]
-    if sample is not None and sample < len(cases):
-        # Half of them while files are made, which has the most windows.
-        early = np.array([number <= MAKING for _, number in cases])
-        chance = np.where(early, 0.5 / early.sum(), 0.5 / (~early).sum())
-        chosen = np.random.default_rng(seed).choice(len(cases), sample, replace=False, p=chance)
-        cases = [cases[k] for k in sorted(chosen)]
-    account = Counter(operations=len(kinds), cases=len(cases))
+    # Half of a sample while files are made, which has the most windows.
+    early = np.array([number <= MAKING for _, number in cases])
+    chance = np.where(early, 0.5 / early.sum(), 0.5 / (~early).sum())
+    sample = min(sample or len(cases), len(cases))
+    chosen = np.random.default_rng(seed).choice(len(cases), sample, replace=False, p=chance)
+    account = Counter(operations=len(kinds), possible=len(cases), cases=0)
     failures = []
-    for mode, number in cases:
+    end = time.monotonic() + seconds
+    for mode, number in (cases[k] for k in chosen):
+        if time.monotonic() > end:
+            break
+        account["cases"] += 1
         label = f"{name}: {mode} at operation {number} ({kinds[number - 1]})"
         place = fresh(f"{mode}-{number}")
 
@@ -276,6 +283,7 @@ def main():
         "--sample", type=int, help="so many operations of each kind of run but studies"
     )
     parser.add_argument("--study-sample", type=int, help="so many of studies, which take longer")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="how long to go on")
     parser.add_argument("--kind", action="append", help="only this kind of run")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     chosen = parser.parse_args()
@@ -290,11 +298,11 @@ def main():
     clean = True
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with threadpool_limits(1), tempfile.TemporaryDirectory(dir=memory) as scratch:
-        for name, play in world().items():
-            if chosen.kind and name not in chosen.kind:
-                continue
+        runs = {name: play for name, play in world().items() if name in (chosen.kind or world())}
+        for name, play in runs.items():
             sample = chosen.study_sample if name.startswith("study") else chosen.sample
-            account, failures = sweep(name, play, Path(scratch) / name, sample, chosen.seed)
+            place, seconds = Path(scratch) / name, chosen.seconds / len(runs)
+            account, failures = sweep(name, play, place, sample, chosen.seed, seconds)
             shown = ", ".join(f"{count} {what}" for what, count in account.items())
             print(f"{name}: {shown}, {len(failures)} failures", flush=True)
             for failure in failures:

@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from aqka.cli import app as cli
-from aqka.cli import demo_tables
 from aqka.demo import figures, iris
 from aqka.demo import paper as demo
 
@@ -23,7 +22,7 @@ def short_demo(monkeypatch):
 @pytest.fixture
 def short_iris(monkeypatch):
     steps = (iris.Step("4 a pair", 4), iris.Step("16 a point", 16, 20, looks=1))
-    for module in (iris, demo_tables, figures):
+    for module in (iris, figures):
         monkeypatch.setattr(module, "STEPS", steps)
 
 

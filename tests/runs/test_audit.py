@@ -420,10 +420,10 @@ def test_many_problems_are_cut_short(path):
 
 
 def test_random_changes_of_a_run_end_in_an_answer(path):
-    """Entries dropped, doubled, swapped and with other numbers, 300 times."""
+    """Entries dropped, doubled, swapped and with other numbers, 100 times."""
     rng = np.random.default_rng(0)
     unsound = 0
-    for _ in range(300):
+    for _ in range(100):
         steps = honest()
         for _ in range(rng.integers(1, 4)):
             k, other = rng.integers(0, len(steps), size=2)
@@ -448,7 +448,7 @@ def test_random_changes_of_a_run_end_in_an_answer(path):
         else:
             with pytest.raises(LedgerError):
                 table_of(path)
-    assert unsound > 200
+    assert unsound > 66
 
 
 def test_random_damage_ends_in_an_error_or_not_sound_or_has_no_effect(finished):
@@ -457,7 +457,7 @@ def test_random_damage_ends_in_an_error_or_not_sound_or_has_no_effect(finished):
     original, sound = file.read_bytes(), verify(run)
     rng = np.random.default_rng(1)
     noticed = 0
-    for k in range(400):
+    for k in range(160):
         damaged = bytearray(original)
         if k % 4 == 0:
             del damaged[rng.integers(len(original)) :]
@@ -475,7 +475,7 @@ def test_random_damage_ends_in_an_error_or_not_sound_or_has_no_effect(finished):
         assert len(lines) <= 17
         noticed += not found.sound
         assert not found.sound or found == sound
-    assert noticed > 200
+    assert noticed > 80
 
 
 NOTHING = zlib.compress(b"")

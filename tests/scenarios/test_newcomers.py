@@ -237,7 +237,7 @@ def test_the_example_shows_every_key_with_its_true_default():
     default = type(given.feature_map)(qubits=4)
     assert given.feature_map.model_copy(update={"range": default.range}) == default
     assert f"# {default.range}." in text
-    assert given.budget.test_shots == 100
+    assert given.budget.test_shots is None
     on = "\n".join(
         line[2:] if line.startswith(("# target", "# features", "# learner", "# rate")) else line
         for line in text.splitlines()

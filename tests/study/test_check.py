@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from aqka.errors import InputError
+from aqka.maths.point_law import label_shots
 from aqka.study.check import StudyCheck
 from aqka.study.directory import prepare
 from aqka.study.new_study import example, study_of_data, with_settings, write_settings
@@ -89,7 +90,10 @@ def test_a_circuit_of_ones_own_is_tried_with_other_ranges_only(tmp_path):
 def test_a_study_that_leaves_the_design_and_the_split_open_can_be_checked(tmp_path):
     text = TEXT.replace('train = "900 shots"', 'total = "9000 shots"')
     check = StudyCheck.of(parse_study(text + '[method]\ndesign = "auto"\n'), tmp_path)
-    assert 0 < check.spending.budget < 9000
+    # Points are simulated as the shots on pairs that label as well.
+    assert check.shots == "45 shots on every point, worth 9.89 on every pair,"
+    n_pairs = check.spending.n_train * (check.spending.n_train - 1) // 2
+    assert check.spending.budget == round(label_shots(2, 45) * n_pairs)
 
 
 def test_the_example_learns_with_its_budget(tmp_path):
@@ -183,7 +187,7 @@ def test_few_columns_have_few_qubits(tmp_path, columns):
         raise Enough
 
     with pytest.raises(Enough):
-        study_of_data(tmp_path / "s.toml", write_csv(tmp_path, n_columns=columns), "y", run)
+        study_of_data(tmp_path / "s.toml", write_csv(tmp_path, n_columns=columns), run, target="y")
     assert started[0].qubits == columns
 
 
@@ -191,8 +195,8 @@ def test_data_elsewhere_or_of_another_kind_is_refused(tmp_path):
     (tmp_path / "here").mkdir()
     data = write_csv(tmp_path)
     with pytest.raises(InputError, match="does not lie beside the study file"):
-        study_of_data(tmp_path / "here" / "s.toml", data, "y", StudyCheck.run)
+        study_of_data(tmp_path / "here" / "s.toml", data, StudyCheck.run, target="y")
     with pytest.raises(InputError, match=r"--data must end in \.csv"):
-        study_of_data(tmp_path / "s.toml", tmp_path / "x.xlsx", "y", StudyCheck.run)
+        study_of_data(tmp_path / "s.toml", tmp_path / "x.xlsx", StudyCheck.run)
     with pytest.raises(InputError, match=r"data\.target is missing"):
-        study_of_data(tmp_path / "s.toml", data, None, StudyCheck.run)
+        study_of_data(tmp_path / "s.toml", data, StudyCheck.run)

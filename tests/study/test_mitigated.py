@@ -48,7 +48,7 @@ def test_the_head_is_that_of_the_kernel_without_the_noise(run):
     kernel = mitigate_depolarising(table.square(table.estimate()), found["survival"], 2, clip=False)
     np.fill_diagonal(kernel, 1.0)
     w, v = np.linalg.eigh(kernel)
-    projected = (v * np.maximum(w, 0)) @ v.T
+    projected = (v * np.maximum(w, 1e-6)) @ v.T  # the floor of eigenvalues
     y = np.where(points.train_labels == run.session.problem.classes[1], 1.0, -1.0)
     alpha = np.linalg.solve(projected + 0.01 * np.eye(12), y)
     rows = np.random.default_rng(0).uniform(0.1, 0.9, (5, 12))

@@ -11,6 +11,7 @@ from aqka import InputError
 from aqka._util.text import spreadsheet_cell
 from aqka.backends.statevector import zz_kernel
 from aqka.cli import app as cli
+from aqka.designs import PairEstimate
 from aqka.errors import JobError
 from aqka.runs.export import table_of
 from aqka.study.carry_out import carry_out
@@ -87,7 +88,7 @@ def test_with_many_shots_labels_are_those_of_the_exact_kernel(run, moons):
     prepared = RunStore(run).prepared()
     problem = problem_of(prepared.study, prepared.points)
     table, landmarks = table_of(run)
-    head = learner_of(prepared.study).fit(table, problem, landmarks)
+    head = learner_of(prepared.study).fit(PairEstimate(table, problem, landmarks), problem)
     features = prepared.points.encoding.features(
         np.loadtxt(moons, delimiter=",", skiprows=1, usecols=(0, 1))
     )

@@ -8,7 +8,7 @@ from qiskit import QuantumCircuit, qpy
 from qiskit.circuit import ParameterVector
 
 from aqka import QuantumRidgeClassifier
-from aqka.designs.point_kernels import point_kernel_names
+from aqka.designs import Points, point_kernel_names
 from aqka.errors import InputError
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
@@ -204,7 +204,7 @@ def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):
     assert used["submissions"] == (1, 1)
     confusion = np.array(results["confusion"])
     assert 0 < confusion[:, 1, 0].max() < 0.15  # of manila's readout, two to four per cent
-    np.testing.assert_array_equal(run.head.states.confusion, confusion)
+    np.testing.assert_array_equal(run.head.estimate.states.confusion, confusion)
     np.savez(tmp_path / "new.npz", X=np.random.default_rng(0).normal(size=(3, 2)))
     found = predict_new_points(directory, tmp_path / "new.npz")
     assert found.budget == 3 * (2000 // 24)
@@ -219,8 +219,7 @@ def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ('allocator = "aqka"', "is for pairs"),
-        ('design = "pairs"\nallocator = "even"', "is for design = 'points'"),
+        ('allocator = "nystrom"', "to pairs, not points"),
         ("[sentinels]\npoints = 2", "diagonal entries"),
         ('design = "pairs"\ncalibration_shots = 20', "for design = 'points'"),
         ("calibration_shots = 21", "method.calibration_shots: input should be a multiple of 2"),
@@ -266,11 +265,11 @@ def test_a_study_names_its_kernel_of_points(tmp_path, name):
     extra = f'point_kernel = "{name}"'
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     run = carry_out(prepare(write(tmp_path, extra=extra)), whole)
-    assert run.head.meaning == run.session.fit(kernel=name).meaning
-    assert run.results["results"]["kernel"] == run.head.meaning
+    assert run.head.estimate.meaning == run.session.estimate(Points(name)).meaning
+    assert run.results["results"]["kernel"] == run.head.estimate.meaning
     assert run.results["results"]["settings"] == len(run.session.table.settings)
     report = run_report(whole)
-    assert report.measured.sentences[0] == run.head.meaning
+    assert report.measured.sentences[0] == run.head.estimate.meaning
     assert report.measured.is_fidelity == (name in ("purified", "device"))
     assert "point_kernel" in run_page(report)
     with pytest.raises(Stopped):
@@ -282,7 +281,7 @@ def test_a_study_names_its_kernel_of_points(tmp_path, name):
     data = tmp_path / "new.csv"
     data.write_text("x,y\n0.2,0.4\n1.0,-0.3\n")
     found = predict_new_points(whole, data)
-    assert found.prediction.head.meaning == run.head.meaning
+    assert found.prediction.head.estimate.meaning == run.head.estimate.meaning
     assert found.prediction.table.n_settings == run.session.table.n_settings
 
 

@@ -134,13 +134,7 @@ _ANGLES = np.array([[0.0, -np.pi / 2], [-np.pi / 2, -np.pi / 2], [0.0, 0.0]])
 
 
 def setting_angles(letters: IntArray) -> FloatArray:
-    """Return the angles of each row of letters: those of RZ of all qubits, then those of RY.
-
-    Examples
-    --------
-    >>> setting_angles(np.array([[2, 0]])).round(2) + 0.0
-    array([[ 0.  ,  0.  ,  0.  , -1.57]])
-    """
+    """Return the angles of each row of letters: those of RZ of all qubits, then those of RY."""
     return np.concatenate([_ANGLES[letters, 0], _ANGLES[letters, 1]], axis=1)
 
 
@@ -166,14 +160,7 @@ def point_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
 
 
 def reference_angles(references: IntArray) -> FloatArray:
-    """Return the value of the circuit's parameter for each reference state, a row each.
-
-    Examples
-    --------
-    >>> reference_angles(np.array([0, 1])).round(2)
-    array([[0.  ],
-           [3.14]])
-    """
+    """Return the value of the circuit's parameter for each reference state, a row each."""
     return np.pi * references[:, None].astype(np.float64)
 
 

@@ -141,27 +141,19 @@ class PennylaneBackend(SimulatedBackend):
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         hits = np.zeros(len(plan), dtype=np.int64)
-        for batch, counts in self._counts(plan, self._pair_operations, rng):
+        for batch, counts in self._counts(plan, rng):
             hits[batch] = counts[:, 0]
         return hits
 
-    def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
-        return self._outcomes(plan, self._point_operations, rng)
-
-    def _draw_references(self, plan: CalibrationPlan, rng: Generator) -> OutcomeCounts:
-        return self._outcomes(plan, self._reference_operations, rng)
-
-    def _outcomes(
-        self, plan: OutcomePlan, operations: Callable[[Any, IntArray], list[Any]], rng: Generator
-    ) -> OutcomeCounts:
+    def _draw_points(self, plan: OutcomePlan, rng: Generator) -> OutcomeCounts:
         dense = np.zeros((len(plan), 2**self.n_qubits), dtype=np.int64)
-        for batch, counts in self._counts(plan, operations, rng):
+        for batch, counts in self._counts(plan, rng):
             dense[batch] = counts
         return OutcomeCounts.of_dense(dense)
 
-    def _counts(
-        self, plan: Plan, operations: Callable[[Any, IntArray], list[Any]], rng: Generator
-    ) -> list[tuple[IntArray, IntArray]]:
+    _draw_references = _draw_points
+
+    def _counts(self, plan: Plan, rng: Generator) -> list[tuple[IntArray, IntArray]]:
         """Run a plan, and return batches of its rows with how often they saw each outcome."""
         batches = self._batches(plan.shots)
         if not batches:
@@ -169,7 +161,8 @@ class PennylaneBackend(SimulatedBackend):
         qml = require("pennylane", EXTRA)
         device = self._make_device(int(rng.integers(1, SEED_LIMIT)))
         tapes = [
-            self._measured(operations(plan, batch), int(plan.shots[batch[0]])) for batch in batches
+            self._measured(self._operations(plan, batch), int(plan.shots[batch[0]]))
+            for batch in batches
         ]
         # With its cache the device would give equal tapes one outcome.
         results = qml.execute(tapes, device, diff_method=None, cache=False)
@@ -193,12 +186,16 @@ class PennylaneBackend(SimulatedBackend):
             size = max(1, BATCH_AMPLITUDES >> self.n_qubits * (1 if pure else 2))
         return [g[k : k + size] for g in groups for k in range(0, len(g), size)]
 
-    def _pair_operations(self, plan: ShotPlan, batch: IntArray) -> list[Any]:
-        rows, columns = plan.rows[batch], plan.cols[batch]
-        return self._forward.operations_of(rows) + self._backward.operations_of(columns)
-
-    def _point_operations(self, plan: PointPlan, batch: IntArray) -> list[Any]:
+    def _operations(self, plan: Plan, batch: IntArray) -> list[Any]:
+        """Return what is applied before the measurement of some rows of a plan."""
         qml = require("pennylane", EXTRA)
+        if isinstance(plan, ShotPlan):
+            columns = self._backward.operations_of(plan.cols[batch])
+            return self._forward.operations_of(plan.rows[batch]) + columns
+        if isinstance(plan, CalibrationPlan):
+            angles = _of_batch(reference_angles(plan.references[batch])[:, 0])
+            return [qml.RX(angles, wires=wire) for wire in self._wires()]
+        assert isinstance(plan, PointPlan)
         operations = list(self._forward.operations_of(plan.points[batch]))
         angles = setting_angles(plan.letters[plan.settings[batch]])
         # The first wire is the most significant bit, and column 0 of the letters the least.
@@ -206,11 +203,6 @@ class PennylaneBackend(SimulatedBackend):
             operations.append(qml.RZ(_of_batch(angles[:, column]), wires=wire))
             operations.append(qml.RY(_of_batch(angles[:, self.n_qubits + column]), wires=wire))
         return operations
-
-    def _reference_operations(self, plan: CalibrationPlan, batch: IntArray) -> list[Any]:
-        qml = require("pennylane", EXTRA)
-        angles = _of_batch(reference_angles(plan.references[batch])[:, 0])
-        return [qml.RX(angles, wires=wire) for wire in self._wires()]
 
     def _measured(self, operations: list[Any], shots: int) -> Any:
         """Return a tape that measures all wires after the operations, with the noise."""

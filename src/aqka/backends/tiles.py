@@ -4,7 +4,7 @@ An execution costs the same however many qubits are in it, so twenty small circu
 cost what one does.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,15 +147,7 @@ class Tiling:
         left = tuple(place for place in self.places if place.name not in names)
         if not left:
             raise InputError("every tile was dropped; calibrate the device, or pass tiles=1.")
-        return Tiling(
-            left,
-            self.best,
-            self.median,
-            self.n_places,
-            self.rule,
-            self.calibration,
-            self.shape,
-        )
+        return replace(self, places=left)
 
 
 def as_tile_rule(tiles: Any) -> TileRule:

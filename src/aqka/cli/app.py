@@ -9,13 +9,12 @@ from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from aqka._util.text import inert
 from aqka.cli import ledger, research, run
 from aqka.cli.demo import demo
 from aqka.cli.init import check, init
-from aqka.cli.options import AsJson
+from aqka.cli.options import AsJson, make_table
 from aqka.cli.plan import plan, tiles
 from aqka.cli.predict import predict
 from aqka.cli.report import report, serve
@@ -42,13 +41,17 @@ def doctor(as_json: AsJson = False) -> None:
         return
     console = Console()
     console.print(", ".join(f"{name} {version}" for name, version in facts.items()))
-    table = Table()
-    for heading in ("extra", "for", "installed", "to install"):
-        table.add_column(heading)
-    for extra in extras:
-        there = ", ".join(f"{name} {version}" for name, version in extra.installed.items())
-        table.add_row(extra.name, extra.purpose, there, extra.command.replace("[", "\\["))
-    console.print(table)
+    headings = ["extra", "for", "installed", "to install"]
+    rows = [
+        (
+            extra.name,
+            extra.purpose,
+            ", ".join(f"{name} {version}" for name, version in extra.installed.items()),
+            extra.command,
+        )
+        for extra in extras
+    ]
+    console.print(make_table(None, headings, rows, left=headings))
 
 
 COMMANDS: dict[Callable[..., None], str] = {

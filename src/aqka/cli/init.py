@@ -1,23 +1,30 @@
 """The commands ``aqka init`` and ``aqka check``: parse, call, print."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from aqka._util.progress_bar import progress_bar
 from aqka._util.text import inert
-from aqka.cli.options import AllowCode, AsJson, StudyFile, quoted, say
+from aqka.cli.options import AllowCode, AsJson, StudyFile, make_table, quoted, say
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
+    from aqka.insight.fold_scores import FoldScores
     from aqka.insight.preflight import Preflight
     from aqka.study.check import StudyCheck
 
 SHOWN = 5  # settings of the scan
+
+
+class Task(StrEnum):
+    """What a target holds."""
+
+    classification = "classification"
+    regression = "regression"
 
 
 def init(
@@ -29,23 +36,40 @@ def init(
     target: Annotated[
         str | None, typer.Option(help="With --data: the column of the labels.")
     ] = None,
+    task: Annotated[Task | None, typer.Option(help="What the target holds.")] = None,
+    id: Annotated[str | None, typer.Option(help="The column that names the points.")] = None,
+    features: Annotated[str | None, typer.Option(help="The columns to use: a,b,c.")] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns that are not used: a,b,c.")] = None,
 ) -> None:
     """Write a commented study file: an example, or one for your data with settings that learn.
 
-    With --data, maps, ranges and numbers of qubits are tried by simulation, without a shot. An
-    existing file is not touched.
+    With --data, maps, ranges and numbers of qubits are tried by simulation, without a shot. What
+    you do not say about columns is found from their values, and printed. An existing file is not
+    touched.
     """
     from aqka.study.new_study import example, study_of_data
 
-    if target is not None and data is None:
-        raise InputError("--target names a column of a file; name the file with --data.")
+    given = {"target": target, "task": task, "id": id, "features": features, "drop": drop}
+    named = [name for name, value in given.items() if value is not None]
+    if data is None and named:
+        raise InputError(f"--{named[0]} is about columns of a file; name the file with --data.")
     if study.exists():
         raise _exists(study)
-    found = None
+    found: Preflight | None = None
+    said: list[str] = []
     if data is None:
         text = example(study.name)
     else:
-        text, found = study_of_data(study, data, target, run_with_bar)
+        text, found, said = study_of_data(
+            study,
+            data,
+            run_with_bar,
+            target=target,
+            task=None if task is None else task.value,
+            id=id,
+            features=None if features is None else features.split(","),
+            drop=[] if drop is None else drop.split(","),
+        )
     try:
         with study.open("x", encoding="utf-8") as stream:
             stream.write(text)
@@ -55,15 +79,17 @@ def init(
         raise InputError(f"{inert(study, 300)} cannot be written: {error.strerror}.") from None
     if found is not None:
         nested = found.scan.nested
-        typer.echo(
+        said.append(
             f"The best of {len(found.scan.candidates)} settings are in it; expect a "
             f"{found.metrics[0]} of about {nested.means[0]:.2f} ± {nested.errors[0]:.2f} "
             f"(guessing: {found.evidence.guessing.means[0]:.2f})."
         )
-    typer.echo(
+    said.append(
         f"{inert(study, 300)} is written; edit it, then: aqka check {quoted(study)} && "
         f"aqka run {quoted(study)}"
     )
+    for sentence in said:
+        say(sentence)
 
 
 def _exists(study: Path) -> InputError:
@@ -94,7 +120,7 @@ def check(
         written = {"written": changes if write else {}}
         typer.echo(as_json_bytes(found.facts() | written), nl=False)
         return
-    print_check(found, Console())
+    print_check(found, Console(), planned.shots)
     if write:
         name = inert(study, 300)
         typer.echo(f"{name} has the best settings now." if changes else f"{name} stays as it is.")
@@ -106,10 +132,8 @@ def run_with_bar(check: "StudyCheck") -> "Preflight":
 
     from aqka.insight.preflight import count_steps
 
-    with (
-        threadpool_limits(1),
-        progress_bar("simulating", count_steps(len(check.candidates))) as bar,
-    ):
+    steps = count_steps(len(check.candidates))
+    with threadpool_limits(1), progress_bar("simulating", steps) as bar:
 
         def step(words: str) -> None:
             bar.describe(words)
@@ -118,48 +142,44 @@ def run_with_bar(check: "StudyCheck") -> "Preflight":
         return check.run(step)
 
 
-def print_check(found: "Preflight", console: Console) -> None:
+def print_check(
+    found: "Preflight", console: Console, shots: str = "the same shots on every pair"
+) -> None:
     """Print scores, what the kernel is like, the best settings, and the one sentence."""
+    from aqka.insight.recommendation import settings_text
+
+    def scores(model: "FoldScores", count: int | None = None) -> list[str]:
+        pairs = list(zip(model.means, model.errors, strict=True))[:count]
+        return [f"{mean:.3f} ± {error:.3f}" for mean, error in pairs]
+
     sample = f", a sample of {found.n_given:,}" if found.n_given > found.n_points else ""
-    console.print(_scores(found, f"{found.n_points} points{sample}: no shot was spent"))
-    console.print(_settings(found))
-    for sentence in _sentences(found):
+    rows = [[model.name, *scores(model)] for model in found.models]
+    title = f"{found.n_points} points{sample}: no shot was spent"
+    console.print(make_table(title, ["model", *found.metrics], rows))
+    scan = found.scan
+    rows = []
+    for number in scan.order[:SHOWN] + ([0] if scan.order.index(0) >= SHOWN else []):
+        settings = settings_text(scan.candidates[number].settings).replace("feature_map.", "")
+        name = inert(settings, 100) + (" (yours)" if not number else "")
+        rows.append([name, *scores(scan.scores[number], 1)])
+    title = f"the best of {len(scan.candidates)} settings"
+    console.print(make_table(title, ["settings", found.metrics[0]], rows))
+    for sentence in _sentences(found, shots):
         say(sentence)
 
 
-def _scores(found: "Preflight", title: str) -> Table:
-    table = Table(title=title)
-    table.add_column("model", no_wrap=True)
-    for name in found.metrics:
-        table.add_column(name, justify="right", no_wrap=True)
-    for model in found.models:
-        pairs = zip(model.means, model.errors, strict=True)
-        table.add_row(Text(model.name), *(f"{mean:.3f} ± {error:.3f}" for mean, error in pairs))
-    return table
-
-
-def _settings(found: "Preflight") -> Table:
-    from aqka.insight.recommendation import settings_text
-
-    table = Table(title=f"the best of {len(found.scan.candidates)} settings")
-    table.add_column("settings")
-    table.add_column(found.metrics[0], justify="right", no_wrap=True)
-    own = found.scan.order.index(0)
-    shown = found.scan.order[:SHOWN] + ([0] if own >= SHOWN else [])
-    for number in shown:
-        score = found.scan.scores[number]
-        settings = settings_text(found.scan.candidates[number].settings)
-        name = inert(settings.replace("feature_map.", ""), 100) + (" (yours)" if not number else "")
-        table.add_row(Text(name), f"{score.means[0]:.3f} ± {score.errors[0]:.3f}")
-    return table
-
-
-def _sentences(found: "Preflight") -> list[str]:
+def _sentences(found: "Preflight", shots: str) -> list[str]:
     kernel, geometric = found.concentration, found.geometric
-    shots = "" if found.evidence.forecast is None else ", as the same shots on every pair show them"
-    sentences = [
-        f"Models learn from {found.n_train} points each time{_fewer(found)}.",
-        f"Settings are scored on the same folds{shots}; the best of many is flattered, here by "
+    seen = "" if found.evidence.forecast is None else f", as {shots} show them"
+    fewer = ""
+    if found.n_train < found.n_train_given:  # a sample is too small to train on as many points
+        fewer = (
+            f", not from the study's {found.n_train_given:,}, with as many shots each: with all "
+            "of them every model, plain ones too, may score better"
+        )
+    return [
+        f"Models learn from {found.n_train} points each time{fewer}.",
+        f"Settings are scored on the same folds{seen}; the best of many is flattered, here by "
         f"{max(found.scan.flattery, 0):.3f}: '{found.scan.nested.name}' is not.",
         f"{kernel.words} Entries: {kernel.mean:.3f} on average, spread {kernel.spread:.3f}"
         + ("" if kernel.shot_error is None else f", shot error {kernel.shot_error:.3f}")
@@ -170,14 +190,3 @@ def _sentences(found: "Preflight") -> list[str]:
         "",
         inert(found.recommendation.sentence, limit=None),
     ]
-    return sentences
-
-
-def _fewer(found: "Preflight") -> str:
-    """Say that a sample is too small to train on as many points as the study does."""
-    if found.n_train >= found.n_train_given:
-        return ""
-    return (
-        f", not from the study's {found.n_train_given:,}, with as many shots a pair: with all of "
-        "them every model, plain ones too, may score better"
-    )

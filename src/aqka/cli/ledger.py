@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from aqka._util.text import inert
-from aqka.cli.options import AsJson
+from aqka.cli.options import AsJson, make_table
 from aqka.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
@@ -53,7 +51,18 @@ def show(run: RunOrLedger, as_json: AsJson = False) -> None:
         entries = [asdict(line) for line in lines]
         typer.echo(json.dumps({"entries": entries, "summary": found.summary}, indent=2))
     else:
-        print_lines(lines, Console())
+        rows = [
+            (
+                line.number,
+                line.time,
+                line.kind,
+                "" if line.round is None else line.round,
+                ", ".join(f"{name} {value}" for name, value in line.facts.items()),
+            )
+            for line in lines
+        ]
+        headings = ["entry", "time (UTC)", "kind", "round", "facts"]
+        Console().print(make_table(None, headings, rows, left=headings))
         typer.echo(found.summary)
     _exit_by(found)
 
@@ -115,31 +124,14 @@ def list_entries(path: str | Path) -> tuple[list[LedgerLine], "Audit"]:
 
     def note_lines(entries: Iterator["Entry"]) -> Iterator["Entry"]:
         for entry in entries:
-            lines.append(_ledger_line(entry))
+            facts = _facts(entry)
+            lines.append(
+                LedgerLine(entry.number, _time(entry.at), inert(entry.kind), entry.round, facts)
+            )
             yield entry
 
     with Ledger(ledger_path(path)) as ledger:
         return lines, Audit.of(fold(note_lines(ledger.entries()), keep_rounds=False))
-
-
-def print_lines(lines: list[LedgerLine], console: Console) -> None:
-    """Print one row per entry; nothing in it is taken for markup."""
-    table = Table()
-    table.add_column("entry", justify="right", no_wrap=True)
-    table.add_column("time (UTC)", no_wrap=True)
-    table.add_column("kind", no_wrap=True)
-    table.add_column("round", justify="right", no_wrap=True)
-    table.add_column("facts")
-    for line in lines:
-        facts = ", ".join(f"{name} {value}" for name, value in line.facts.items())
-        round = "" if line.round is None else str(line.round)
-        cells = (str(line.number), line.time, line.kind, round, facts)
-        table.add_row(*(Text(cell) for cell in cells))
-    console.print(table)
-
-
-def _ledger_line(entry: "Entry") -> LedgerLine:
-    return LedgerLine(entry.number, _time(entry.at), inert(entry.kind), entry.round, _facts(entry))
 
 
 def _facts(entry: "Entry") -> dict[str, str]:

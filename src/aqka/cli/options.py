@@ -2,11 +2,14 @@
 
 import shlex
 import sys
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from aqka._util.text import inert
 from aqka.errors import InputError
@@ -23,6 +26,27 @@ AllowCode = Annotated[
 ]
 
 
+def make_table(
+    title: str | None,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    left: Container[str] = (),
+    header: bool = True,
+) -> Table:
+    """Return a table whose first column, and those named ``left``, hold words, the others figures.
+
+    Nothing in it is taken for markup, and cells wrap where the terminal is too narrow.
+    """
+    table = Table(title=None if title is None else Text(title), show_header=header)
+    for k, heading in enumerate(headings):
+        is_word = k == 0 or heading in left
+        table.add_column(Text(heading), justify="left" if is_word else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    return table
+
+
 def say(words: str, *, err: bool = False) -> None:
     """Print a sentence as it is, on one line however long."""
     Console(stderr=err).print(words, highlight=False, markup=False, soft_wrap=True)
@@ -33,28 +57,27 @@ def quoted(path: Path) -> str:
     return shlex.quote(inert(path, 300))
 
 
-def describe_quote(quote: "Quote") -> str:
-    """Return all that a quote comes to, in a sentence."""
-    from aqka.planning.budget import duration
-
-    cost = ""
-    if quote.total_cost is not None:
-        cost = f", {quote.total_cost:,.2f} {quote.currency}".rstrip()
-    parts = "".join(f", {part.shots:,} for {part.name}" for part in quote.parts)
-    return (
-        f"at most {quote.total.shots:,} shots ({quote.shots:,} for training{parts}) in "
-        f"{quote.total.jobs:,} jobs, about {duration(quote.total.qpu_seconds)} of QPU time{cost}"
-    )
-
-
-def describe_part(part: "QuotePart") -> str:
+def describe_part(part: "QuotePart", of_them: str = "") -> str:
     """Return what a part of a quote comes to, in a sentence."""
     from aqka.planning.budget import duration
 
-    return (
-        f"at most {part.shots:,} shots in {part.jobs:,} jobs, about {duration(part.qpu_seconds)} "
-        "of QPU time"
-    )
+    jobs = counted(part.jobs, "job")
+    seconds = duration(part.qpu_seconds)
+    return f"at most {part.shots:,} shots{of_them} in {jobs}, about {seconds} of QPU time"
+
+
+def describe_quote(quote: "Quote") -> str:
+    """Return all that a quote comes to, in a sentence."""
+    parts = "".join(f", {part.shots:,} for {part.name}" for part in quote.parts)
+    words = describe_part(quote.total, f" ({quote.shots:,} for training{parts})")
+    if quote.total_cost is not None:
+        words += f", {quote.total_cost:,.2f} {quote.currency}".rstrip()
+    return words
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things: "1 job", "2 jobs"."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def ask_to_spend(words: str, device: str, yes: bool) -> None:

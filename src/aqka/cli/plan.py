@@ -79,23 +79,21 @@ def show_quote(
 
     if as_json:
         names = ("submissions", "jobs", "executions")
-        total = asdict(quote.total)
-        total |= {"wall_seconds": quote.total_wall_seconds, "cost": quote.total_cost}
-        derived = {name: getattr(quote, name) for name in names} | {"total": total}
-        model = {"device": asdict(device), "sources": device.sources}
-        better = {} if found is None else {"design": found.design.name, "reason": found.reason}
-        designs = {"better": better} if better else {}
-        typer.echo(json.dumps(asdict(quote) | derived | designs | model, indent=2))
+        facts = asdict(quote) | {name: getattr(quote, name) for name in names}
+        facts["total"] = asdict(quote.total) | {
+            "wall_seconds": quote.total_wall_seconds,
+            "cost": quote.total_cost,
+        }
+        if found is not None:
+            facts["better"] = {"design": found.design.name, "reason": found.reason}
+        facts |= {"device": asdict(device), "sources": device.sources}
+        typer.echo(json.dumps(facts, indent=2))
         return
     print_quote(quote, device, rate, Console())
-    if found is not None:
-        say(_advice(quote, found))
-
-
-def _advice(quote: "Quote", found: "Choice") -> str:
-    if found.design.name == quote.design:
-        return f"Design: {found.reason}"
-    return f'Advice: set method.design = "{found.design.name}". {found.reason}'
+    if found is not None and found.design.name == quote.design:
+        say(f"Design: {found.reason}")
+    elif found is not None:
+        say(f'Advice: set method.design = "{found.design.name}". {found.reason}')
 
 
 def _device(constants: list[str]) -> "DeviceModel":
@@ -137,12 +135,13 @@ def tiles(
     from aqka.backends.tiles import find_tiles
     from aqka.study.backends import find_chip, ibm_device
     from aqka.study.directory import prepare
+    from aqka.study.quoting import settle_design
     from aqka.study.schema import BackendSection
 
     if (study is None) == (device is None):
         raise InputError("give a study file, or --device with --qubits.")
     if study is not None:
-        chip, circuit = find_chip(prepare(study))
+        chip, circuit = find_chip(settle_design(prepare(study)))
     else:
         chip = ibm_device(BackendSection(name="ibm", device=device))
         circuit = RuntimeBackend(chip, np.zeros((1, qubits))).circuit

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from aqka._util.text import inert, spreadsheet_cell
-from aqka.cli.options import AllowCode, AsJson, Run, Yes, ask_to_spend, describe_part, say
+from aqka.cli.options import (
+    AllowCode,
+    AsJson,
+    Run,
+    Yes,
+    ask_to_spend,
+    counted,
+    describe_part,
+    make_table,
+    say,
+)
 from aqka.cli.stopping import leaving_resumable, this_command
 from aqka.errors import InputError
 
@@ -86,7 +94,12 @@ def _write_predictions(found: "NewPoints", output: Path) -> None:
     if output.suffix.lower() == ".json":
         content = as_json(_prediction_facts(found))
     else:
-        content = _as_csv(found).encode()
+        rows = [one_column_per_class(row, found.classes) for row in found.records()]
+        stream = io.StringIO(newline="")
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(map(spreadsheet_cell, rows[0]))
+        writer.writerows([spreadsheet_cell(cell_text(v)) for v in row.values()] for row in rows)
+        content = stream.getvalue().encode()
     try:
         write_atomically(output, content)
     except OSError as error:
@@ -94,16 +107,6 @@ def _write_predictions(found: "NewPoints", output: Path) -> None:
             f"--output {inert(output, 300)} cannot be written: {error.strerror}; no shot is lost, "
             "give the command again with another name."
         ) from None
-
-
-def _as_csv(found: "NewPoints") -> str:
-    rows = [one_column_per_class(row, found.classes) for row in found.records()]
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(map(spreadsheet_cell, rows[0]))
-    for row in rows:
-        writer.writerow([spreadsheet_cell(cell_text(value)) for value in row.values()])
-    return stream.getvalue()
 
 
 def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
@@ -126,47 +129,40 @@ def print_predictions(found: "NewPoints", output: Path | None, console: Console)
     records = found.records()
     left_out = list(found.others)[SHOWN_OTHERS:]
     columns = [name for name in records[0] if name not in left_out]
-    table = Table()
-    for name in columns:
-        words = name in ("label", "truth") or name in found.others
-        table.add_column(Text(inert(name)), justify="left" if words else "right")
-    for row in records[:SHOWN_POINTS]:
-        table.add_row(*(Text(inert(cell_text(row[name]))) for name in columns))
-    console.print(table)
-    for sentence in [*_score_sentences(found), *_sentences(found, output)]:
+    rows = [[inert(cell_text(row[c])) for c in columns] for row in records[:SHOWN_POINTS]]
+    words = {"label", "truth", *found.others}
+    left = [inert(name) for name in columns if name in words]
+    console.print(make_table(None, [inert(name) for name in columns], rows, left=left))
+    for sentence in _sentences(found, output):
         say(sentence)
-
-
-def _score_sentences(found: "NewPoints") -> list[str]:
-    scores = found.scores()
-    if scores is None:
-        return []
-    if "accuracy" in scores:
-        low, high = scores["interval"]
-        return [
-            f"accuracy {scores['accuracy']:.3f} on {scores['points']} points with a label (95 % "
-            f"interval {low:.2f} to {high:.2f}), balanced {scores['balanced_accuracy']:.3f}"
-        ]
-    return [
-        f"root mean square error {scores['rmse']:.4g} ± {scores['rmse_error']:.2g} on "
-        f"{scores['points']} points with a target, R² {scores['r2']:.3f}; always answering the "
-        f"training points' mean gives {scores['mean_rmse']:.4g}"
-    ]
 
 
 def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
     from aqka.sessions import Prediction
 
-    prediction, count = found.prediction, len(found.prediction.f)
+    prediction, count, scores = found.prediction, len(found.prediction.f), found.scores()
     said = []
+    if scores is not None and "accuracy" in scores:
+        low, high = scores["interval"]
+        said.append(
+            f"accuracy {scores['accuracy']:.3f} on {scores['points']} points with a label (95 % "
+            f"interval {low:.2f} to {high:.2f}), balanced {scores['balanced_accuracy']:.3f}"
+        )
+    elif scores is not None:
+        said.append(
+            f"root mean square error {scores['rmse']:.4g} ± {scores['rmse_error']:.2g} on "
+            f"{scores['points']} points with a target, R² {scores['r2']:.3f}; always answering the "
+            f"training points' mean gives {scores['mean_rmse']:.4g}"
+        )
     if count > SHOWN_POINTS and output is None:
         said.append(f"… and {count - SHOWN_POINTS} more; --output or --json gives all")
-    spent = f"{int(prediction.shots.sum()):,} of {found.budget:,} shots; low and high are "
-    spent += f"{prediction.level:.0%} intervals of the shot noise"
+    what = counted(count, "value")
     if isinstance(prediction, Prediction):
-        said.append(f"{int(prediction.settled.sum())} of {count} settled with {spent}")
-    else:
-        said.append(f"{count} values with {spent}")
+        what = f"{int(prediction.settled.sum())} of {count} settled"
+    said.append(
+        f"{what} with {int(prediction.shots.sum()):,} of {found.budget:,} shots; low and high are "
+        f"{prediction.level:.0%} intervals of the shot noise"
+    )
     if found.clipped:
         said.append(
             f"{found.clipped} points lie outside the training points' range and were clipped to it"

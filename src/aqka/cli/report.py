@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,7 +30,7 @@ def report(
     from threadpoolctl import threadpool_limits
 
     from aqka._util.files import as_json as written
-    from aqka.report.run_page import collect, write_report
+    from aqka.report.run_page import collect, summary, write_report
     from aqka.study.directory import REPORT_NAME
 
     default = Path(COMPARISON_NAME) if len(runs) > 1 else runs[0] / REPORT_NAME
@@ -38,10 +38,12 @@ def report(
     with threadpool_limits(1):
         reports = collect(runs)
         write_report(reports, target)
+    words = _sentences(reports)
     if as_json:
-        typer.echo(written(_report_facts(reports, target)), nl=False)
+        facts = {"words": words, "runs": [summary(one) for one in reports]}
+        typer.echo(written({"file": str(target)} | facts), nl=False)
         return
-    for sentence in _sentences(reports):
+    for sentence in words:
         typer.echo(sentence)
     typer.echo(f"\nThe report is in {inert(target, 300)}")
 
@@ -55,16 +57,6 @@ def _sentences(reports: "Sequence[RunReport]") -> list[str]:
         return [*letter_names(reports), *comparison_sentences(reports)]
     answers = answer_questions(reports[0])
     return [decide(reports[0]).words, *(f"{one.question} {one.words}" for one in answers)]
-
-
-def _report_facts(reports: "Sequence[RunReport]", target: Path) -> dict[str, Any]:
-    from aqka.report.run_page import summary
-
-    return {
-        "file": str(target),
-        "words": _sentences(reports),
-        "runs": [summary(one) for one in reports],
-    }
 
 
 def serve(

@@ -20,6 +20,7 @@ from aqka.cli.options import (
     StudyFile,
     Yes,
     ask_to_spend,
+    counted,
     describe_quote,
     quoted,
     say,
@@ -56,12 +57,18 @@ def run(
     Exit code 2: bad input; 3: interrupted or cancelled, 4: failed and 7: the ceiling is reached,
     all resumable; 5: another process is at work on the run; 6: the disk is full.
     """
+    from aqka.cli.plan import show_quote
+    from aqka.planning.device import HERON
     from aqka.study.carry_out import carry_out
     from aqka.study.directory import check_unused, output_directory, prepare
+    from aqka.study.quoting import make_offer
 
     prepared = prepare(study, allow_code=allow_code)
     if dry_run:
-        _show_dry_run(prepared, as_json)
+        offer = make_offer(prepared)
+        show_quote(offer.quoted, prepared.study.budget.rate, HERON, as_json)
+        if not as_json:
+            typer.echo(f"On {inert(offer.backends.train.name)}; nothing was submitted.")
         return
     directory = output_directory(prepared.study, study, output)
     check_unused(directory)
@@ -109,7 +116,7 @@ def status(run: Run, as_json: AsJson = False) -> None:
 
     now = ask_jobs(run, progress(run))
     if as_json:
-        typer.echo(json.dumps(_progress_facts(now), indent=2))
+        typer.echo(_as_line(now, indent=2))
         return
     Console().print(progress_table(str(run), now))
     if now.resumable:
@@ -139,7 +146,7 @@ def watch(
         with Live(progress_table(str(run), now), console=Console(quiet=as_json)) as live:
             while True:
                 if as_json:
-                    typer.echo(json.dumps(_progress_facts(now)))
+                    typer.echo(_as_line(now))
                 if now.state not in AT_REST:
                     waits_until = -math.inf  # seen at work: when it rests again, the watch ends
                 if now.state == "finished" or (
@@ -175,18 +182,6 @@ def cancel(run: Run, allow_code: AllowCode = False, as_json: AsJson = False) -> 
     typer.echo(f"Go on with: aqka resume {quoted(run)}")
 
 
-def _show_dry_run(prepared: "Prepared", as_json: bool) -> None:
-    """Show what a study would buy on its device; nothing is submitted or written."""
-    from aqka.cli.plan import show_quote
-    from aqka.planning.device import HERON
-    from aqka.study.quoting import make_offer
-
-    offer = make_offer(prepared)
-    show_quote(offer.quoted, prepared.study.budget.rate, HERON, as_json)
-    if not as_json:
-        typer.echo(f"On {inert(offer.backends.train.name)}; nothing was submitted.")
-
-
 def _spend(
     spend: "Callable[[Watcher], StudyRun]", directory: Path, as_json: bool, yes: bool
 ) -> None:
@@ -211,24 +206,19 @@ def _spend(
             on_results=lambda done: made.append(_write_report(done)),
         )
         done = spend(watcher)
-    report = made[0]
-    page = None if report is None else directory / REPORT_NAME
+    report, page = made[0], directory / REPORT_NAME
     if as_json:
-        places = {"directory": str(directory), "report": None if page is None else str(page)}
-        typer.echo(json.dumps(done.results | places | _verdict_facts(report), indent=2))
+        from aqka.report.verdict import decide
+
+        facts: dict[str, Any] = {"directory": str(directory), "report": None, "verdict": None}
+        if report is not None:
+            facts |= {"report": str(page), "verdict": decide(report)._asdict()}
+        typer.echo(json.dumps(done.results | facts, indent=2))
         return
     print_results(done.results, report, Console())
     typer.echo(f"Everything is in {inert(directory, 300)}")
-    if page is not None:
+    if report is not None:
         typer.echo(f"The report is in {inert(page, 300)}")
-
-
-def _verdict_facts(report: "RunReport | None") -> dict[str, Any]:
-    if report is None:
-        return {"verdict": None}
-    from aqka.report.verdict import decide
-
-    return {"verdict": decide(report)._asdict()}
 
 
 def _write_report(done: "StudyRun") -> "RunReport | None":
@@ -250,11 +240,11 @@ def _write_report(done: "StudyRun") -> "RunReport | None":
 
 
 def _announce(directory: Path, prepared: "Prepared", quote: "Quote", test_shots: int) -> None:
-    pairs = f"{quote.n_pairs:,} pairs of " if quote.design == "pairs" else ""
-    times = f"{quote.submissions} submission{'' if quote.submissions == 1 else 's'}"
+    unit, count, _ = quote.units
     say(
-        f"{inert(directory, 300)}: {quote.shots:,} shots for {pairs}{quote.n_points} points in "
-        f"{times}, then at most {test_shots:,} for predictions. {quote.split}".rstrip(),
+        f"{inert(directory, 300)}: {quote.shots:,} shots for {counted(count, unit)} in "
+        f"{counted(quote.submissions, 'submission')}, then at most {test_shots:,} for "
+        f"predictions. {quote.split}".rstrip(),
         err=True,
     )
     if prepared.design_reason is not None:
@@ -301,6 +291,6 @@ def _live(directory: Path) -> Iterator[Callable[[], None]]:
         yield look
 
 
-def _progress_facts(now: "Progress") -> dict[str, Any]:
-    derived = {"shots_left": now.shots_left, "resumable": now.resumable}
-    return asdict(now) | derived
+def _as_line(now: "Progress", indent: int | None = None) -> str:
+    facts = {"shots_left": now.shots_left, "resumable": now.resumable}
+    return json.dumps(asdict(now) | facts, indent=indent)

@@ -136,6 +136,8 @@ class Design(ABC):
     default_learner: ClassVar[str]
     runs_inverse: ClassVar[bool]
     """Whether a shot runs the feature map's inverse too, so that it must have one."""
+    counts_entries: ClassVar[bool]
+    """Whether each kernel entry has counts of its own."""
     calibration_shots: int = 0
     """Shots of the budget for a calibration of the readout errors."""
 
@@ -198,6 +200,10 @@ class Design(ABC):
     @abstractmethod
     def extent(self, table: Any) -> dict[str, str]:
         """Return what training plans may name, as texts."""
+
+    @abstractmethod
+    def results(self, table: Any, estimate: Any) -> dict[str, Any]:
+        """Return what a finished run says of what it measured, as plain values."""
 
     @abstractmethod
     def figures(self, table: Any) -> dict[str, object]:

@@ -151,6 +151,7 @@ class Pairs(Design):
     unit: ClassVar[str] = "pair"
     default_learner: ClassVar[str] = "ridge-noise"
     runs_inverse: ClassVar[bool] = True
+    counts_entries: ClassVar[bool] = True
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend of points alone, or of another number of points."""
@@ -218,6 +219,10 @@ class Pairs(Design):
     def extent(self, table: PairTable) -> dict[str, str]:
         """Return the points that plans may name, and whether a point with itself."""
         return {"points": str(table.n_points), "diagonal": table.diagonal}
+
+    def results(self, table: PairTable, estimate: Any) -> dict[str, Any]:
+        """Return how many pairs there are, and how many have shots."""
+        return {"pairs": table.n_pairs, "pairs_seen": int(np.sum(~table.unseen))}
 
     def figures(self, table: PairTable) -> dict[str, object]:
         """Return how many pairs have been measured."""

@@ -61,6 +61,7 @@ class Points(Design):
     unit: ClassVar[str] = "point"
     default_learner: ClassVar[str] = "ridge-loo"
     runs_inverse: ClassVar[bool] = False
+    counts_entries: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the kernel's name and the calibration's shots."""
@@ -179,6 +180,17 @@ class Points(Design):
     def extent(self, table: PointTable) -> dict[str, str]:
         """Return which points and settings plans may name."""
         return {"points": str(table.n_points), **_pauli_extent(table)}
+
+    def results(self, table: PointTable, estimate: PointEstimate) -> dict[str, Any]:
+        """Return the settings, a point's shots, and which kernel was read how well."""
+        confusion = estimate.kernel_of_points.confusion
+        return {
+            "settings": table.n_settings,
+            "shots_per_point": table.total / table.n_points,
+            "kernel": estimate.meaning,
+            "states": [test.sentence for test in estimate.tests],
+            "confusion": None if confusion is None else confusion.tolist(),
+        }
 
     def figures(self, table: PointTable) -> dict[str, object]:
         """Return the number of settings."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from aqka._util.arrays import as_count
 from aqka.designs import Pairs, Points, Settle
 from aqka.errors import InputError
+from aqka.maths.point_law import label_shots
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -62,6 +63,10 @@ class PairCosts:
         """Return how many units new points add."""
         return n_train * n_new
 
+    def worth(self, shots: float, n_qubits: int) -> float:
+        """Return the shots on every pair that label as well as these on every unit."""
+        return shots
+
     def shots_on_top(self, shots: int, n_train: int, n_new: int) -> int:
         """Return what predictions get on top of a training budget, unless the user says."""
         return DEFAULT_TEST_SHOTS * n_train * n_new
@@ -104,6 +109,10 @@ class PointCosts(PairCosts):
     def new_units(self, n_train: int, n_new: int) -> int:
         """Return the number of new points."""
         return n_new
+
+    def worth(self, shots: float, n_qubits: int) -> float:
+        """Return what shots on a point are worth (``aqka.maths.point_law``)."""
+        return label_shots(n_qubits, shots)
 
     def shots_on_top(self, shots: int, n_train: int, n_new: int) -> int:
         """Return as many shots for a new point as a training point gets."""

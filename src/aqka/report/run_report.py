@@ -42,20 +42,20 @@ from aqka.report.rivals import (
 from aqka.report.tested import ClassResults, Tested, ValueResults
 from aqka.report.usage import BillRow, RunCircuit, bill, quoted_and_used, run_circuit
 from aqka.runs.audit import Audit
-from aqka.runs.export import calibration_in
+from aqka.runs.export import calibration_in, empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
 from aqka.study.method import class_labels_of, learner_of, sentinel_shots
-from aqka.study.progress import check_extent, empty_point_table, run_state
+from aqka.study.progress import check_extent, run_state
 from aqka.study.quoting import stored_quote
 from aqka.study.results import ValueScores, measured_spectrum, training_use, wall_seconds
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     RoundSummary,
     make_assess,
-    summarise_point_rounds,
+    recorded_design,
     summarise_rounds,
 )
 from aqka.study.store import RunStore
@@ -211,10 +211,9 @@ class Training(NamedTuple):
 
 def _trained(history: History, run: StudyRun | None) -> Training:
     """Return what the counts of a ledger say, and with a study's labels what those add."""
-    extent = history.extent
-    if extent.pauli is not None:
-        counts = empty_point_table(history)
-        rounds = summarise_point_rounds(history, counts)
+    if not recorded_design(history).counts_entries:
+        counts: Any = empty_table(history)
+        rounds = summarise_rounds(history, counts)
         confusion = known_confusion(calibration_in(history))
 
         def read() -> Any:
@@ -226,10 +225,8 @@ def _trained(history: History, run: StudyRun | None) -> Training:
         return Training(measured_points(counts, read), rounds, _about_points(history), no_total)
     if run is not None:
         return _trained_with_labels(run)
-    assert extent.points is not None
-    assert extent.diagonal is not None
-    table = PairTable(extent.points, extent.diagonal)
-    rounds = summarise_rounds(history, table, None, 1)
+    table: Any = empty_table(history)
+    rounds = summarise_rounds(history, table)
     reading = FAIR if table.diagonal == "known" else PAPER
     values = falling_eigenvalues(reading.kernel(table))
     return Training(measured_pairs(table, values), rounds, [], "")

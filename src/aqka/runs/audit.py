@@ -11,47 +11,28 @@ from aqka.runs.ledger import Ledger, is_there, ledger_path
 
 @dataclass(frozen=True)
 class Audit:
-    """What a ledger says of its run, and whether it can be believed.
+    """What a ledger says of its run, and whether it can be believed."""
 
-    Attributes
-    ----------
-    sound
-        Whether every invariant holds.
-    problems
-        What is wrong, by entry; at most the first 20.
-    budget
-        The run's budget in shots; None where the ledger does not say.
-    shots
-        Shots collected, those of failed rounds included.
-    rounds
-        Rounds that ended, collected or failed.
-    finished
-        Whether the run says that it is finished.
-    qpu_seconds
-        QPU time the backend reported; None if it never did.
-    """
-
-    sound: bool
-    problems: list[str]
-    budget: int | None
-    shots: int
-    rounds: int
-    finished: bool
-    qpu_seconds: float | None
+    sound: bool  # every invariant holds
+    problems: list[str]  # what is wrong, by entry; at most the first 20
+    budget: int | None  # in shots; None where the ledger does not say
+    shots: int  # collected, those of failed rounds included
+    rounds: int  # that ended, collected or failed
+    finished: bool  # by what the run says
+    qpu_seconds: float | None  # that the backend reported; None if it never did
 
     @classmethod
     def of(cls, history: History) -> "Audit":
         """Return the audit of entries that were folded."""
+        nothing = ["the ledger has no entry that can be read"] if history.empty else []
         return cls(
-            sound=history.sound,
-            problems=["the ledger has no entry that can be read"]
-            if history.empty
-            else history.problems,
-            budget=history.budget,
-            shots=history.shots,
-            rounds=history.ended,
-            finished=history.finished,
-            qpu_seconds=history.qpu_seconds,
+            history.sound,
+            nothing or history.problems,
+            history.budget,
+            history.shots,
+            history.ended,
+            history.finished,
+            history.qpu_seconds,
         )
 
     @classmethod

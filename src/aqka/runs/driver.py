@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from aqka._util.arrays import IntArray, text_digest
@@ -101,12 +100,7 @@ class Run:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the ledger, whatever ended the block."""
         if self._ledger is not None:
             self._ledger.close()

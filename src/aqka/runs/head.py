@@ -23,22 +23,12 @@ SLOT_BYTES = LAYOUT.size + 32  # with the digest of the rest
 
 @dataclass(frozen=True)
 class Head:
-    """How far a chain goes.
+    """How far a chain goes."""
 
-    Attributes
-    ----------
-    entries
-        Number of the entry that was written last, or was about to be written.
-    digest, previous
-        Its digest, and that of the entry before it.
-    confirmed
-        Whether the entry is known to have been written.
-    """
-
-    entries: int
+    entries: int  # number of the one that was written last, or was about to be written
     digest: bytes
-    previous: bytes
-    confirmed: bool = False
+    previous: bytes  # digest of the entry before
+    confirmed: bool = False  # whether the entry is known to have been written
 
     @property
     def certain(self) -> int:

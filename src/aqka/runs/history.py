@@ -25,38 +25,18 @@ MAX_PROBLEM_CHARACTERS = 300
 
 @dataclass(frozen=True, eq=False)
 class RecordedRound:
-    """One round that ended.
+    """One round that ended."""
 
-    Attributes
-    ----------
-    number
-        From 0.
-    planned, measured
-        What was asked for, and what was run of it: less in a round that failed.
-    answer
-        What came back: the hits of each pair, or the outcomes of points.
-    failed
-        Whether its job was lost.
-    lost
-        Shots that were run, but whose hits cannot be had.
-    qpu_seconds
-        What the backend reported for it.
-    planned_at, ended_at
-        Seconds since 1970, UTC.
-    remarks
-        What else the backend had to say of it, by name.
-    """
-
-    number: int
+    number: int  # from 0
     planned: Plan
-    measured: Plan
-    answer: Answer
-    failed: bool
-    lost: int
-    qpu_seconds: float | None
-    planned_at: float
+    measured: Plan  # what was run of it: less in a round that failed
+    answer: Answer  # the hits of each pair, or the outcomes of points
+    failed: bool  # its job was lost
+    lost: int  # shots that were run, but whose hits cannot be had
+    qpu_seconds: float | None  # as the backend reported
+    planned_at: float  # since 1970, UTC
     ended_at: float
-    remarks: dict[str, Any] = field(default_factory=dict)
+    remarks: dict[str, Any] = field(default_factory=dict)  # what else the backend had to say
 
     def add_to(self, table: UnitTable | CalibrationTable) -> None:
         """Count the round in a table, unless that has another kind of counts."""
@@ -66,67 +46,32 @@ class RecordedRound:
 
 @dataclass(eq=False)
 class History:
-    """All that the entries of a ledger say.
+    """All that the entries of a ledger say; None where it does not."""
 
-    Attributes
-    ----------
-    problems
-        What is wrong, by entry; at most the first 20.
-    entries
-        How many could be read.
-    facts
-        The fingerprint that the run began with.
-    version, run_id, parent, backend
-        The aqka that began it, its name, the name of the run that it belongs to if it is not one
-        of its own, and who ran the shots last.
-    files, sealed
-        Digests of the files beside the ledger: those that the run began with, and those that came
-        after training. None where it does not say.
-    budget, extent
-        As the fingerprint says: shots in all, and what plans may name. None where it does not.
-    rounds
-        Those that ended, unless they were not to be kept.
-    ended
-        How many rounds ended.
-    shots, lost, qpu_seconds
-        Of all rounds together: shots with their hits, shots that were run for nothing, and QPU
-        time; no seconds if the backend never told.
-    open_plan, open_tag, ticket
-        The plan that waits for its hits, its tag, and its ticket if it was submitted.
-    last_kind, started_at, updated_at
-        Kind of the last entry; times of the first and the last.
-    idle_seconds
-        Time before each process that took the run up again, in which none was at work.
-    calibrations
-        When the device was calibrated, in the order in which the backend told.
-    finished
-        Whether the run says so.
-    """
-
-    problems: list[str] = field(default_factory=list)
-    entries: int = 0
-    facts: dict[str, Any] = field(default_factory=dict)
-    version: str = "unknown"
+    problems: list[str] = field(default_factory=list)  # what is wrong; at most the first 20
+    entries: int = 0  # that could be read
+    facts: dict[str, Any] = field(default_factory=dict)  # the fingerprint that the run began with
+    version: str = "unknown"  # of the aqka that began it
     run_id: str = ""
-    parent: str | None = None
-    backend: str | None = None
-    files: dict[str, str] | None = None
-    sealed: dict[str, str] | None = None
-    budget: int | None = None
+    parent: str | None = None  # name of the run that it is a part of
+    backend: str | None = None  # that ran the last shots
+    files: dict[str, str] | None = None  # digests of the files that it began with
+    sealed: dict[str, str] | None = None  # and of those that came after training
+    budget: int | None = None  # shots in all
     extent: Extent = field(default_factory=Extent)
-    rounds: list[RecordedRound] = field(default_factory=list)
-    ended: int = 0
-    shots: int = 0
-    lost: int = 0
+    rounds: list[RecordedRound] = field(default_factory=list)  # unless they were not to be kept
+    ended: int = 0  # rounds
+    shots: int = 0  # with their hits
+    lost: int = 0  # shots that were run for nothing
     qpu_seconds: float | None = None
-    open_plan: Plan | None = None
+    open_plan: Plan | None = None  # waits for its hits
     open_tag: str = ""
-    ticket: str | None = None
-    last_kind: str | None = None
+    ticket: str | None = None  # of the open plan, if it was submitted
+    last_kind: str | None = None  # of entry
     started_at: float | None = None
     updated_at: float | None = None
-    idle_seconds: float = 0.0
-    calibrations: list[str] = field(default_factory=list)
+    idle_seconds: float = 0.0  # in which no process was at work
+    calibrations: list[str] = field(default_factory=list)  # moments of the device's
     finished: bool = False
 
     @property

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -62,30 +61,14 @@ PRAGMA user_version = {SCHEMA_VERSION};
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One line of the ledger.
+    """One line of the ledger."""
 
-    Attributes
-    ----------
-    number
-        Position, from 1.
-    at
-        Seconds since 1970, UTC.
-    kind
-        What happened: ``started``, ``planned``, ``submitted``, ``collected``, ``failed``, ...
-    round
-        The round it belongs to, or None. Each kind stands at most once for a round.
-    body
-        Small facts, as JSON.
-    arrays
-        Counts, by name.
-    """
-
-    number: int
-    at: float
-    kind: str
-    round: int | None
-    body: dict[str, Any]
-    arrays: dict[str, IntArray]
+    number: int  # from 1
+    at: float  # seconds since 1970, UTC
+    kind: str  # what happened: started, planned, submitted, collected, failed, ...
+    round: int | None  # each kind stands at most once for a round
+    body: dict[str, Any]  # small facts, as JSON
+    arrays: dict[str, IntArray]  # counts, by name
 
 
 class Ledger:
@@ -113,9 +96,7 @@ class Ledger:
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
         self.path = path
-        self._lock: FileLock | None = None
-        if write:
-            self._lock = _hold_lock(path)
+        self._lock = _hold_lock(path) if write else None
         try:
             self._connection = self._connect(write)
         except BaseException:
@@ -205,12 +186,7 @@ class Ledger:
         """Return the ledger itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the ledger, whatever ended the block."""
         self.close()
 

@@ -233,6 +233,13 @@ class Training(Session[Plan]):
     def fit(self, learner: str | Learner | None = None, design: Design | None = None) -> FittedHead:
         """Fit a head to what was measured; by default with the learner of the design."""
         chosen = make_learner(self.design.default_learner if learner is None else learner)
+        if self.table.total < self.problem.n_points:
+            warnings.warn(
+                f"{self.table.total} shots on {len(self.table.unit_shots):,} {self.design.name} "
+                "are far too few to learn from; spend at least one for each point.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         return chosen.fit(self.estimate(design), self.problem)
 
     def _next_plan(self) -> Plan:

@@ -20,6 +20,7 @@ from aqka._util.arrays import (
     MAX_UNPACKED_BYTES,
 )
 from aqka._util.files import check_file, read_text
+from aqka._util.optional import require
 from aqka._util.text import inert
 from aqka.errors import InputError
 
@@ -133,7 +134,8 @@ class ParquetFile:
 @contextmanager
 def _clear_errors(path: Path) -> Iterator[Any]:
     """Give pyarrow's reader, and turn what it says of a bad file into one clear error."""
-    parquet = _parquet_reader()
+    require("pyarrow", "parquet")
+    parquet = require("pyarrow.parquet", "parquet")
     check_file(path, MAX_FILE_BYTES, "data file")
     try:
         yield parquet
@@ -142,17 +144,6 @@ def _clear_errors(path: Path) -> Iterator[Any]:
     except Exception as error:  # pyarrow raises many kinds, and the file may be anyone's
         name = inert(path.name)
         raise InputError(f"{name} is not a readable Parquet file: {inert(error, 100)}.") from None
-
-
-def _parquet_reader() -> Any:
-    """Return pyarrow's reader, or say how to get it."""
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise InputError(
-            "a .parquet file needs pyarrow: pip install 'aqka[parquet]', or save it as CSV."
-        ) from error
-    return parquet
 
 
 def _declared_rows(about: Any, name: str) -> int:

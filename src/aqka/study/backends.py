@@ -4,7 +4,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from inspect import signature
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from aqka._util.arrays import FloatArray
@@ -28,6 +27,8 @@ from aqka.backends.statevector import MAX_STATE_BYTES, MAX_STATE_QUBITS, MORE_QU
 from aqka.backends.tiles import find_tiles
 from aqka.errors import InputError
 from aqka.study.directory import Prepared
+from aqka.study.feature_maps import call_own
+from aqka.study.method import runs_inverse
 from aqka.study.points import Points
 from aqka.study.schema import BackendSection, SentinelSection
 
@@ -36,41 +37,40 @@ if TYPE_CHECKING:
 
 
 class StudyBackends(AbstractContextManager["StudyBackends"]):
-    """Who measures pairs of training points, and pairs of a test and a training point.
+    """What measures the training points, and the test points; None where there are none.
 
     Nothing is billed before it is entered; at the end a session is closed, whatever ended it.
-    ``test`` is None where there are no test points.
     """
 
     def __init__(self, train: Backend, test: Backend | None) -> None:
-        self.train = train
-        self.test = test
+        self.train, self.test = train, test
+        self._device = train
 
     @property
     def n_tiles(self) -> int:
         """How many circuits run side by side."""
-        return self.device.n_tiles
+        return self._device.n_tiles
+
+    def watch(self, section: SentinelSection, n_points: int) -> None:
+        """Measure the diagonal of some training points, evenly spread, in every round."""
+        if section.points > n_points:
+            raise InputError(
+                f"sentinels.points is {section.points}, but there are {n_points} training points."
+            )
+        chosen = [k * n_points // section.points for k in range(section.points)]
+        kind = SentinelBackend if self.n_tiles == 1 else TileSentinelBackend
+        self.train = kind(self.train, chosen, section.shots)
 
     def __enter__(self) -> "StudyBackends":
         """Open a session on the device, where there is one."""
-        if isinstance(self.device, RuntimeBackend):
-            self.device.__enter__()
+        if isinstance(self._device, RuntimeBackend):
+            self._device.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the session, which is billed while open."""
-        if isinstance(self.device, RuntimeBackend):
-            self.device.close()
-
-    @property
-    def device(self) -> Backend:
-        """Who runs the training shots, without the sentinels around it."""
-        return self.train.backend if isinstance(self.train, SentinelBackend) else self.train
+        if isinstance(self._device, RuntimeBackend):
+            self._device.close()
 
 
 def make_backends(prepared: Prepared, test: FloatArray | None = None) -> StudyBackends:
@@ -78,45 +78,38 @@ def make_backends(prepared: Prepared, test: FloatArray | None = None) -> StudyBa
 
     ``test`` takes their place: new points, which are measured without sentinels.
     """
-    study, sentinels = prepared.study, prepared.study.sentinels
     points = prepared.points if test is None else replace(prepared.points, test=test)
     made = _plain_backends(prepared, points)
-    if test is None and sentinels.points and study.method.design == "pairs":
-        chosen = sentinel_points(sentinels, len(points.train))
-        kind = SentinelBackend if made.n_tiles == 1 else TileSentinelBackend
-        made.train = kind(made.train, chosen, sentinels.shots)
+    if test is None and prepared.study.sentinels.points:
+        made.watch(prepared.study.sentinels, len(points.train))
     return made
-
-
-def sentinel_points(section: SentinelSection, n_points: int) -> list[int]:
-    """Return the training points whose diagonal is measured, evenly spread."""
-    if section.points > n_points:
-        raise InputError(
-            f"sentinels.points is {section.points}, but there are {n_points} training points."
-        )
-    return [k * n_points // section.points for k in range(section.points)]
 
 
 def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     study, circuit, code = prepared.study, prepared.circuit, prepared.code
-    section, seed, design = study.backend, study.seed, study.method.design
+    section, design = study.backend, study.method.design
     train, test = points.train, points.test if len(points.test) else None
-    columns = train if design == "pairs" else None
+    columns = train if runs_inverse(study) else None
+    options: dict[str, Any] = {"seed": study.seed}
+
+    def simulated(kind: Any, **more: Any) -> StudyBackends:
+        given = options | more
+        block = None if test is None else kind(test, circuit, columns=columns, **given)
+        return StudyBackends(kind(train, circuit, **given), block)
+
     if section.name == "statevector":
         _check_states(points, circuit)
-        return _pair_of(StatevectorBackend, train, test, columns, circuit, seed=seed)
+        return simulated(StatevectorBackend)
     if section.name == "matrix-product":
-        return _pair_of(MatrixProductBackend, train, test, columns, circuit, seed=seed)
+        return simulated(MatrixProductBackend)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
-        options: dict[str, Any] = {"noise": noise, "seed": seed, "design": design}
-        return _pair_of(AerBackend, train, test, columns, circuit, **options)
+        return simulated(AerBackend, noise=noise, design=design)
     if section.name == "pennylane":
         device = code.get("device", section.device)
-        options = {"device": device, "seed": seed, "design": design}
-        return _pair_of(PennylaneBackend, train, test, columns, circuit, **options)
-    transpiling: dict[str, Any] = {
+        return simulated(PennylaneBackend, device=device, design=design)
+    options |= {
         "optimization_level": section.optimization_level,
         "initial_layout": section.initial_layout,
         "design": design,
@@ -124,68 +117,29 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     manager = made_pass_manager(code["pass_manager"]) if "pass_manager" in code else None
     backend: SamplerBackend | RuntimeBackend
     if section.name == "sampler":
-        sampler, takes_seed = made_sampler(code["device"])
-        # A simulator's cost is per row and not per shot.
+        # A function that takes a seed makes a simulator, whose cost is per row and not per shot.
+        takes_seed = bool(signature(code["device"]).parameters)
+        sampler = code["device"] if takes_seed else call_own("backend.device", code["device"])
         shape = JobShape(free_shots=takes_seed or runs_here(sampler))
         backend = SamplerBackend(
-            sampler, train, circuit, target_backend=manager, jobs=shape, seed=seed, **transpiling
+            sampler, train, circuit, target_backend=manager, jobs=shape, **options
         )
     else:
+        options |= {"mode": section.mode, "tiles": section.tiles, "options": section.options}
         backend = RuntimeBackend(
-            ibm_device(section),
-            train,
-            circuit,
-            mode=section.mode,
-            tiles=section.tiles,
-            options=section.options,
-            pass_manager=manager,
-            seed=seed,
-            **transpiling,
+            ibm_device(section), train, circuit, pass_manager=manager, **options
         )
     return StudyBackends(backend, None if test is None else backend.with_points(test, columns))
 
 
-def _pair_of(
-    kind: Any,
-    train: FloatArray,
-    test: FloatArray | None,
-    columns: FloatArray | None,
-    circuit: Any,
-    **options: Any,
-) -> StudyBackends:
-    """Return a simulator for the training kernel, and one for the test points."""
-    block = None if test is None else kind(test, circuit, columns=columns, **options)
-    return StudyBackends(kind(train, circuit, **options), block)
-
-
-def made_sampler(function: Callable[..., Any]) -> tuple[Any, bool]:
-    """Return what a function makes, or itself if it takes a seed, and whether it does.
-
-    A function that takes a seed makes a simulator.
-    """
-    takes_seed = bool(signature(function).parameters)
-    return (function if takes_seed else call_own("device", function)), takes_seed
-
-
 def made_pass_manager(function: Callable[..., Any]) -> Any:
     """Return the pass manager that a function makes."""
-    made = call_own("pass_manager", function)
+    made = call_own("backend.pass_manager", function)
     if not isinstance(made, require("qiskit.transpiler", "qiskit").PassManager):
         raise InputError(
             f"backend.pass_manager must make a qiskit PassManager, got {type(made).__name__}."
         )
     return made
-
-
-def call_own(key: str, function: Callable[..., Any]) -> Any:
-    """Call a user's function without arguments; and say so if it fails."""
-    try:
-        return function()
-    except Exception as error:
-        raise InputError(
-            f"backend.{key} failed: {type(error).__name__}: {inert(error, 200)}. Its function is "
-            "called without arguments."
-        ) from error
 
 
 def _check_states(points: Points, circuit: "QuantumCircuit | None") -> None:
@@ -233,8 +187,7 @@ def find_chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
             "example with device = 'fake_fez'."
         )
     chip = ibm_device(section)
-    design = "points" if prepared.study.method.design == "points" else "pairs"
-    points = prepared.points.train[:1]
+    points, design = prepared.points.train[:1], prepared.study.method.design
     return chip, RuntimeBackend(chip, points, prepared.circuit, design=design).circuit
 
 
@@ -248,13 +201,9 @@ def count_tiles(prepared: Prepared) -> int:
 
 
 def circuit_facts(circuit: "QuantumCircuit | None") -> dict[str, Any]:
-    """Return depth, gates and places on the device of a transpiled circuit, for the results.
-
-    ``places`` are the device's qubits that the circuit's own qubits lie on, in their order.
-    """
+    """Return depth, gates and places on the device's qubits of a transpiled circuit, in order."""
     if circuit is None:
         return {}
-    gates = {str(name): int(count) for name, count in circuit.count_ops().items()}
     layout = circuit.layout
     places = [] if layout is None else layout.initial_index_layout(filter_ancillas=True)
     return {
@@ -262,7 +211,7 @@ def circuit_facts(circuit: "QuantumCircuit | None") -> dict[str, Any]:
             "device_qubits": circuit.num_qubits,
             "depth": int(circuit.depth()),
             "two_qubit_gates": sum(1 for step in circuit.data if len(step.qubits) == 2),
-            "gates": gates,
+            "gates": {str(name): int(count) for name, count in circuit.count_ops().items()},
             "places": [int(place) for place in places],
         }
     }

@@ -7,7 +7,7 @@ submission. The jobs that wait are then cancelled at the service, and the ledger
 import json
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from aqka._util.files import as_json, read_bytes, write_atomically
@@ -18,7 +18,7 @@ from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.backends import StudyBackends, make_backends
 from aqka.study.directory import NEW_POINTS_NAME, PREDICTIONS_NAME, hold_run, is_held
-from aqka.study.method import with_design
+from aqka.study.quoting import settle_design
 from aqka.study.store import RunStore
 
 CANCEL_NAME = "cancel.json"
@@ -29,18 +29,10 @@ LOOK = 0.2
 
 @dataclass(frozen=True)
 class Cancellation:
-    """What came of a cancellation.
+    """What came of a cancellation."""
 
-    Attributes
-    ----------
-    jobs
-        The jobs that were open, as they stand now.
-    stopped
-        Whether no process works on the run any more; else it stops before its next submission.
-    """
-
-    jobs: list[JobState]
-    stopped: bool
+    jobs: list[JobState]  # that were open, as they stand now
+    stopped: bool  # no process works on the run any more; else it stops at its next submission
 
 
 def cancelled_jobs(directory: Path) -> list[str] | None:
@@ -72,14 +64,13 @@ def cancel_run(
     if not _open_rounds(directory) and not is_held(directory):
         return Cancellation([], stopped=True)
     _ask_to_stop(directory, [])
-    design = "points" if store.results.get("design") == "points" else "pairs"
-    backends = make_backends(replace(prepared, study=with_design(prepared.study, design)))
+    backends = make_backends(settle_design(prepared, store.results))
     found: dict[str, JobState] = {}
     end = time.monotonic() + patience
     while True:
         # Again at every look: the process at work may just have been submitting.
         for place, history in _open_rounds(directory):
-            for state in _cancel_round(place, history, directory, backends):
+            for state in _cancel_round(place, history, backends):
                 found[state.job_id] = state
         _ask_to_stop(directory, list(found))
         with suppress(LedgerError), hold_run(directory):
@@ -98,40 +89,25 @@ def _ask_to_stop(directory: Path, jobs: list[str]) -> None:
         raise InputError(f"cannot write in {directory}: {error.strerror}.") from None
 
 
-def _ledgers(directory: Path) -> list[Path]:
-    """Return the ledgers of a run: training, predictions, and those of new points."""
-    new = directory / NEW_POINTS_NAME
-    places = [
-        directory,
-        directory / PREDICTIONS_NAME,
-        *(sorted(new.iterdir()) if new.is_dir() else ()),
-    ]
-    return [place / LEDGER_NAME for place in places if (place / LEDGER_NAME).exists()]
-
-
 def _open_rounds(directory: Path) -> list[tuple[Path, History]]:
     """Return the ledgers with a round that waits for its answer, and what they say."""
-    found = []
-    for path in _ledgers(directory):
-        history = begun_history(path)
-        if history is not None and history.open_plan is not None:
-            found.append((path, history))
-    return found
+    new = directory / NEW_POINTS_NAME
+    runs = sorted(new.iterdir()) if new.is_dir() else []
+    places = [place / LEDGER_NAME for place in (directory, directory / PREDICTIONS_NAME, *runs)]
+    found = [(path, begun_history(path)) for path in places if path.exists()]
+    return [(path, one) for path, one in found if one is not None and one.open_plan is not None]
 
 
-def _cancel_round(
-    path: Path, history: History, directory: Path, backends: StudyBackends
-) -> list[JobState]:
+def _cancel_round(path: Path, history: History, backends: StudyBackends) -> list[JobState]:
     assert history.open_plan is not None
-    backend = backends.train
-    if path.parent.name == PREDICTIONS_NAME and backends.test is not None:
-        backend = backends.test
-    of_new_points = path.parent.parent.name == NEW_POINTS_NAME
-    if history.ticket is None and of_new_points:
-        return []  # without its points, its jobs cannot be found
     ticket = history.ticket
+    if ticket is None and path.parent.parent.name == NEW_POINTS_NAME:
+        return []  # without its points, its jobs cannot be found
     if ticket is not None and not job_ids_of(ticket):
         return []  # a simulator's
+    predicts = path.parent.name == PREDICTIONS_NAME and backends.test is not None
+    backend = backends.test if predicts else backends.train
+    assert backend is not None
     return backend.cancel(history.open_plan, history.open_tag, ticket)
 
 

@@ -17,12 +17,7 @@ from aqka.sessions import Training
 from aqka.study.backends import circuit_facts
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import PREDICTIONS_NAME, Prepared, hold_run, write_run
-from aqka.study.method import (
-    answers_of,
-    fit_head,
-    new_session,
-    prediction_session,
-)
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session
 from aqka.study.quoting import (
     Offer,
     check_ceiling,
@@ -44,25 +39,15 @@ from aqka.version import __version__
 
 @dataclass(frozen=True)
 class Watcher:
-    """What is called while a study is carried out.
+    """What is called while a study is carried out."""
 
-    Attributes
-    ----------
-    confirm
-        Called with the quote and the device's name before anything is opened or written, if shots
-        cost money; it stops the run by raising.
-    on_start
-        Called with the study, its quote and the shots for predictions before the first shot.
-    on_round
-        Called after every training round.
-    on_results
-        Called with the run when its results are written, while it is still held.
-    """
-
+    # With the quote and the device before anything is opened or written, if shots cost money; it
+    # stops the run by raising.
     confirm: Callable[[Quote, str], None] = lambda quoted, device: None
+    # With the study, its quote and the shots for predictions, before the first shot.
     on_start: Callable[[Prepared, Quote, int], None] = lambda prepared, quoted, test_shots: None
-    on_round: Callable[[], None] = lambda: None
-    on_results: Callable[[StudyRun], None] = lambda done: None
+    on_round: Callable[[], None] = lambda: None  # after every training round
+    on_results: Callable[[StudyRun], None] = lambda done: None  # while the run is still held
 
 
 SILENT = Watcher()
@@ -73,16 +58,7 @@ def carry_out(
 ) -> StudyRun:
     """Run a study in a directory that holds nothing yet; its results are written at the end.
 
-    Parameters
-    ----------
-    prepared
-        From :func:`~aqka.study.directory.prepare`.
-    directory
-        Where the run is kept.
-    watcher
-        What is called on the way.
-    ceiling
-        Takes the place of the study's own.
+    ``ceiling`` takes the place of the study's own.
     """
     spending = _Spending(make_offer(prepared), ceiling, new=True)
     spending.confirm(watcher)

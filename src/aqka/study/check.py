@@ -16,12 +16,12 @@ from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
 from aqka.learners import DEFAULT_LEARNER
 from aqka.planning.quotes import PREDICTIONS, Quote
-from aqka.planning.split import DEFAULT_TEST_SHOTS
+from aqka.planning.split import DEFAULT_TEST_SHOTS, costs_of
 from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
 from aqka.study.feature_maps import feature_map, n_features
 from aqka.study.method import schedule_of
-from aqka.study.points import Encoding, Points
+from aqka.study.points import Encoding
 from aqka.study.quoting import settle_design, study_quote
 from aqka.study.schema import Study
 from aqka.study.tables import DataTable
@@ -34,25 +34,14 @@ QUBITS = (2, 4, 8)  # of built-in maps that are tried, where the data have as ma
 
 @dataclass(frozen=True, eq=False)
 class StudyCheck:
-    """A study's check, ready to run.
-
-    Attributes
-    ----------
-    study
-        The study.
-    X, y
-        Its points but those for testing, which choosing settings must not see.
-    candidates
-        Its own settings, then those to try.
-    spending
-        Its budget and method.
-    """
+    """A study's check, ready to run."""
 
     study: Study
-    X: FloatArray
+    X: FloatArray  # its points but those for testing, which choosing settings must not see
     y: NDArray[Any]
-    candidates: list[Candidate]
+    candidates: list[Candidate]  # its own settings, then those to try
     spending: Spending
+    shots: str  # what is spent on what
 
     @classmethod
     def of(cls, study: Study, base: Path, *, allow_code: bool = False) -> "StudyCheck":
@@ -61,14 +50,15 @@ class StudyCheck:
         table = load_table(study.data, base)
         width = n_features(study, circuit)
         points = encode(table, study.split, study.feature_map, width, study.seed)
-        quoted = study_quote(settle_design(Prepared(study, "", points, circuit)))
+        prepared = settle_design(Prepared(study, "", points, circuit))
+        spending, words = _spending(prepared, study_quote(prepared))
         train, test = split_points(table, study.split, study.seed)
         pool = np.setdiff1d(np.arange(len(table.y)), test)
         # As in the study: fitted on its training points, and the others clipped to their range.
         fitted = table._replace(X=table.X[train])
         candidates = _candidates(study, circuit, fitted, table.X[pool], width)
         columns = points.encoding.filled(table.X[pool])
-        return cls(study, columns, table.y[pool], candidates, _spending(study, quoted, points))
+        return cls(study, columns, table.y[pool], candidates, spending, words)
 
     def run(self, on_step: Step | None = None) -> Preflight:
         """Simulate and score; see :func:`~aqka.insight.preflight.preflight`."""
@@ -93,22 +83,32 @@ class StudyCheck:
         return changes
 
 
-def _spending(study: Study, quoted: Quote, points: Points) -> Spending:
-    method, predictions = study.method, quoted.part(PREDICTIONS)
+def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
+    """Return the shots of a study as simulated shots on pairs, and what they stand for."""
+    method, costs = prepared.study.method, costs_of(quoted.design)
+    predictions, n_qubits = quoted.part(PREDICTIONS), prepared.n_qubits
+    n_train, n_test = len(prepared.points.train), len(prepared.points.test)
+    unit, n_units, _ = quoted.units
+    each = quoted.shots / n_units
+    worth = costs.worth(each, n_qubits)
     test_shots = DEFAULT_TEST_SHOTS  # for a study that only trains, whose points come later
     if predictions is not None:
-        pairs = len(points.train) * len(points.test)
-        test_shots = max(1, round(predictions.shots / pairs))
-    return Spending(
-        budget=quoted.shots,
-        n_train=len(points.train),
+        new = predictions.shots / costs.new_units(n_train, n_test)
+        test_shots = max(1, round(costs.worth(new, n_qubits)))
+    words = f"{each:,.3g} shots on every {unit}"
+    if worth != each:
+        words += f", worth {worth:,.3g} on every pair,"
+    spending = Spending(
+        budget=max(1, round(worth * quoted.n_pairs)),
+        n_train=n_train,
         test_shots=test_shots,
         allocator=method.allocator,
-        schedule=schedule_of(study),
+        schedule=schedule_of(prepared.study),
         learner=method.learner or DEFAULT_LEARNER,
         ridge=method.ridge,
         C=method.C,
     )
+    return spending, words
 
 
 def _candidates(
@@ -121,44 +121,28 @@ def _candidates(
     """Return the study's own settings, then other ranges and, for a built-in map, other maps."""
     section = study.feature_map
 
-    def angles(n_features: int, ends: list[float]) -> FloatArray:
-        return Encoding.fit(fitted.X, fitted.columns, n_features, ends).features(pool)
+    def candidate(name: str, qubits: int | None, reps: int | None, ends: list[float]) -> Candidate:
+        size = width if reps is None or qubits is None else qubits
+        angles = Encoding.fit(fitted.X, fitted.columns, size, ends).features(pool)
+        settings = {"map": name, "qubits": qubits, "range": ends, "reps": reps}
+        if reps is None:  # a circuit of one's own has no repetitions
+            del settings["reps"]
+            assert circuit is not None
+            return Candidate(_full_names(settings), angles, circuit)
+        return Candidate(_full_names(settings), angles, name, reps)
 
-    if section.map not in BUILT_IN_MAPS:
-        assert circuit is not None  # what is not built in was read
-        tried = [list(section.range), *_other_ranges(section.range)]
-        return [
-            Candidate(_settings(section.map, section.qubits, ends), angles(width, ends), circuit)
-            for ends in tried
-        ]
-    assert section.qubits is not None  # by the section's own check
-    own = (section.map, section.qubits, section.reps)
-    settings = _settings(section.map, section.qubits, list(section.range), section.reps)
-    candidates = [
-        Candidate(settings, angles(width, section.range), section.map, section.reps),
-    ]
-    for name, qubits, reps in _forms(study, fitted):
-        ranges = _other_ranges(section.range if (name, qubits, reps) == own else None)
-        for ends in ranges:
-            settings = _settings(name, qubits, ends, reps)
-            candidates.append(Candidate(settings, angles(qubits, ends), name, reps))
+    is_built_in = section.map in BUILT_IN_MAPS
+    own = (section.map, section.qubits, section.reps if is_built_in else None)
+    candidates = [candidate(*own, list(section.range))]
+    for form in _forms(study, fitted) if is_built_in else [own]:
+        for ends in RANGES:
+            if form != own or not np.allclose(ends, section.range, atol=1e-3):
+                candidates.append(candidate(*form, list(ends)))
     return candidates
 
 
-def _settings(
-    name: str, qubits: int | None, ends: list[float], reps: int | None = None
-) -> dict[str, Any]:
-    """Return settings by their names in a study; a circuit of one's own has no repetitions."""
-    given = {
-        "feature_map.map": name,
-        "feature_map.qubits": qubits,
-        "feature_map.range": ends,
-    }
-    return given if reps is None else given | {"feature_map.reps": reps}
-
-
-def _other_ranges(own: list[float] | None) -> list[list[float]]:
-    return [list(ends) for ends in RANGES if own is None or not np.allclose(ends, own, atol=1e-3)]
+def _full_names(settings: dict[str, Any]) -> dict[str, Any]:
+    return {f"feature_map.{name}": value for name, value in settings.items()}
 
 
 def _forms(study: Study, fitted: DataTable) -> list[tuple[str, int, int]]:

@@ -35,28 +35,15 @@ LOCK_NAME = "run.lock"
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """All that a run needs, read and checked; nothing has been spent.
-
-    Attributes
-    ----------
-    study, text
-        The study, and the file it was read from.
-    points
-        Its points, encoded.
-    circuit
-        Its feature map; None where the backend has the map itself.
-    code
-        Functions that its backend is made with, by their keys; only if the user allowed it.
-    design_reason
-        Why pairs or points are measured, once ``method.design = "auto"`` is settled.
-    """
+    """All that a run needs, read and checked; nothing has been spent."""
 
     study: Study
-    text: str
-    points: Points
-    circuit: "QuantumCircuit | None"
+    text: str  # of the study file
+    points: Points  # encoded
+    circuit: "QuantumCircuit | None"  # None where the backend has the feature map itself
+    # Functions that the backend is made with, by their keys; only if the user allowed it.
     code: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    design_reason: str | None = None
+    design_reason: str | None = None  # once method.design = "auto" is settled
 
     @property
     def n_qubits(self) -> int:

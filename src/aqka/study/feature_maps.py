@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,12 @@ from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map, check_feature_map
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
+from aqka.study.method import runs_inverse
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-    from aqka.study.schema import FeatureMapSection, Study
+    from aqka.study.schema import Study
 
 MAX_BYTES = 2**20
 MAX_GATES = 200_000
@@ -50,10 +51,16 @@ def feature_map(study: "Study", base: Path, *, allow_code: bool) -> "QuantumCirc
         return built_in_map(section.map, section.qubits, section.reps)
     if section.map.endswith((".qpy", ".qasm")):
         place = inside(base, section.map, "feature_map.map")
-        circuit = load_circuit(place, backwards=study.method.design != "points")
+        circuit = load_circuit(place, backwards=runs_inverse(study))
     else:
-        circuit = _from_code(section, base, allow_code)
-        check_feature_map(circuit, backwards=study.method.design != "points")
+        make = load_function("feature_map.map", section.map, base, allow_code=allow_code)
+        circuit = call_own("feature_map.map", make)
+        if not isinstance(circuit, require("qiskit", "qiskit").QuantumCircuit):
+            raise InputError(
+                f"feature_map.map {inert(section.map)!r} must return a QuantumCircuit, got "
+                f"{type(circuit).__name__}."
+            )
+        check_feature_map(circuit, backwards=runs_inverse(study))
     if section.qubits not in (None, circuit.num_qubits):
         raise InputError(
             f"feature_map.qubits is {section.qubits} but {inert(section.map)} has "
@@ -77,38 +84,10 @@ def as_qpy(circuit: "QuantumCircuit") -> bytes:
     return stream.getvalue()
 
 
-def _from_code(section: "FeatureMapSection", base: Path, allow_code: bool) -> "QuantumCircuit":
-    """Return what ``module:function`` returns; only if the user allowed it."""
-    name = inert(section.map)
-    make = load_function("feature_map.map", section.map, base, allow_code=allow_code)
-    qiskit = require("qiskit", "qiskit")
-    try:
-        circuit = make()
-    except Exception as error:
-        raise InputError(
-            f"feature_map.map {name!r} failed: {type(error).__name__}: {inert(error, 200)}. It "
-            "must name a function that takes nothing and returns a QuantumCircuit."
-        ) from error
-    if not isinstance(circuit, qiskit.QuantumCircuit):
-        raise InputError(
-            f"feature_map.map {name!r} must return a QuantumCircuit, got {type(circuit).__name__}."
-        )
-    return circuit
-
-
 def load_function(key: str, name: str, base: Path, *, allow_code: bool) -> Callable[..., Any]:
-    """Return the function that a key of a study file names.
+    """Return the function that a key of a study file names as ``module:function``.
 
-    Parameters
-    ----------
-    key
-        Such as ``backend.sampler``, for messages.
-    name
-        ``module:function``.
-    base
-        Where modules are looked for first: the study file's directory, then the current one.
-    allow_code
-        Whether the user said ``--allow-code``.
+    Modules are looked for in the study file's directory first, then in the current one.
     """
     shown = inert(name)
     if not allow_code:
@@ -116,73 +95,65 @@ def load_function(key: str, name: str, base: Path, *, allow_code: bool) -> Calla
             f"{key} {shown!r} would run code of that module. If you trust it, add --allow-code."
         )
     module, _, function = name.partition(":")
-    with _importing_from(base):
-        try:
-            found = getattr(import_module(module), function)
-        except Exception as error:
-            raise InputError(
-                f"{key} {shown!r} failed: {type(error).__name__}: {inert(error, 200)}. It must "
-                "name a function of a module that is installed, or lies beside the study file or "
-                "in the current directory."
-            ) from error
+    places = list(dict.fromkeys([str(base.resolve()), os.getcwd()]))
+    sys.path[:0] = places
+    try:
+        found = getattr(import_module(module), function)
+    except Exception as error:
+        raise InputError(
+            f"{key} {shown!r} failed: {type(error).__name__}: {inert(error, 200)}. It must name a "
+            "function of a module that is installed, or lies beside the study file or in the "
+            "current directory."
+        ) from error
+    finally:
+        for place in places:
+            sys.path.remove(place)
     if not callable(found):
         raise InputError(f"{key} {shown!r} must name a function, got {type(found).__name__}.")
     return found  # type: ignore[no-any-return]
 
 
-@contextlib.contextmanager
-def _importing_from(base: Path) -> Iterator[None]:
-    places = list(dict.fromkeys([str(base.resolve()), os.getcwd()]))
-    sys.path[:0] = places
+def call_own(key: str, function: Callable[..., Any]) -> Any:
+    """Call a user's function without arguments; and say so if it fails."""
     try:
-        yield
-    finally:
-        for place in places:
-            sys.path.remove(place)
+        return function()
+    except Exception as error:
+        raise InputError(
+            f"{key} failed: {type(error).__name__}: {inert(error, 200)}. Its function is called "
+            "without arguments."
+        ) from error
 
 
 def load_circuit(path: Path, *, backwards: bool = True) -> "QuantumCircuit":
     """Return the circuit of a .qpy or .qasm (OpenQASM 3) file, or say why it cannot be used."""
     content = read_bytes(path, MAX_BYTES, "feature_map.map")
-    name = inert(path.name)
-    if path.suffix == ".qpy":
-        require("qiskit", "qiskit")
-        try:
-            _check_header(content)
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from None
-    else:
-        require("qiskit_qasm3_import", "qasm")
-    _try_in_a_process(content, path.suffix, name)
     try:
+        if path.suffix == ".qpy":
+            require("qiskit", "qiskit")
+            _check_header(content)
+        else:
+            require("qiskit_qasm3_import", "qasm")
+        _try_in_a_process(content, path.suffix)
         return read_circuit(content, path.suffix, backwards=backwards)
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise InputError(f"{inert(path.name)}: {error}") from None
 
 
-def _try_in_a_process(content: bytes, suffix: str, name: str) -> None:
+def _try_in_a_process(content: bytes, suffix: str) -> None:
     """Read a circuit in a process under limits, and say what went wrong there."""
     command = [sys.executable, "-P", "-m", "aqka.study.feature_maps", suffix, str(CPU_SECONDS)]
     source = str(Path(__file__).resolve().parents[2])
     found = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found}
+    options: Any = {"env": environment, "capture_output": True, "check": False}
     try:
-        ended = subprocess.run(
-            command,
-            input=content,
-            env=environment,
-            capture_output=True,
-            timeout=WALL_SECONDS,
-            check=False,
-        )
+        ended = subprocess.run(command, input=content, timeout=WALL_SECONDS, **options)
     except subprocess.TimeoutExpired:
-        raise InputError(f"{name} takes too long to read; it is not used.") from None
+        raise InputError("takes too long to read; it is not used.") from None
     if ended.returncode == 1:
-        raise InputError(f"{name}: {inert(ended.stdout.decode(errors='replace'), 300)}")
+        raise InputError(inert(ended.stdout.decode(errors="replace"), 300))
     if ended.returncode:
-        raise InputError(
-            f"{name} cannot be read within the limits of time and memory; it is not used."
-        )
+        raise InputError("cannot be read within the limits of time and memory; it is not used.")
 
 
 def read_circuit(content: bytes, suffix: str, *, backwards: bool = True) -> "QuantumCircuit":
@@ -190,17 +161,31 @@ def read_circuit(content: bytes, suffix: str, *, backwards: bool = True) -> "Qua
 
     A map of points alone need not run ``backwards``.
     """
+    is_qpy = suffix == ".qpy"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            circuit = _qpy(content) if suffix == ".qpy" else _qasm(content)
-            _check(circuit, backwards)
+            if is_qpy:
+                _check_header(content)
+                programs = require("qiskit.qpy", "qiskit").load(io.BytesIO(content))
+            else:
+                require("qiskit_qasm3_import", "qasm")
+                programs = [require("qiskit.qasm3", "qiskit").loads(content.decode())]
+            if len(programs) != 1:
+                raise InputError(f"holds {len(programs)} circuits; a feature map is one.")
+            circuit: QuantumCircuit = programs[0]
+            n_qubits = circuit.num_qubits
+            if not 1 <= n_qubits <= MAX_QUBITS:
+                raise InputError(f"has {n_qubits} qubits; from 1 to {MAX_QUBITS} are possible.")
+            if _count_gates(circuit, {}) > MAX_GATES:
+                raise InputError(f"unfolds to more than {MAX_GATES:,} gates.")
+            check_feature_map(circuit, backwards=backwards)
+            return circuit
     except InputError:
         raise
     except Exception as error:  # the readers raise many kinds
-        kind = "QPY" if suffix == ".qpy" else "OpenQASM 3"
+        kind = "QPY" if is_qpy else "OpenQASM 3"
         raise InputError(f"not a usable {kind} file: {inert(error, 150)}.") from None
-    return circuit
 
 
 def _check_header(content: bytes) -> None:
@@ -210,30 +195,6 @@ def _check_header(content: bytes) -> None:
         raise InputError(
             f"QPY version {content[6]} is too old to be read safely; write it anew with Qiskit 2."
         )
-
-
-def _qpy(content: bytes) -> "QuantumCircuit":
-    _check_header(content)
-    programs = require("qiskit.qpy", "qiskit").load(io.BytesIO(content))
-    if len(programs) != 1:
-        raise InputError(f"holds {len(programs)} circuits; a feature map is one.")
-    circuit: QuantumCircuit = programs[0]
-    return circuit
-
-
-def _qasm(content: bytes) -> "QuantumCircuit":
-    require("qiskit_qasm3_import", "qasm")
-    loader = require("qiskit.qasm3", "qiskit")
-    circuit: QuantumCircuit = loader.loads(content.decode())
-    return circuit
-
-
-def _check(circuit: "QuantumCircuit", backwards: bool) -> None:
-    if not 1 <= circuit.num_qubits <= MAX_QUBITS:
-        raise InputError(f"has {circuit.num_qubits} qubits; from 1 to {MAX_QUBITS} are possible.")
-    if _count_gates(circuit, {}) > MAX_GATES:
-        raise InputError(f"unfolds to more than {MAX_GATES:,} gates.")
-    check_feature_map(circuit, backwards=backwards)
 
 
 def _count_gates(circuit: Any, known: dict[Any, int]) -> int:

@@ -17,7 +17,7 @@ from aqka.backends.diagonal import (
     mitigate_depolarising,
 )
 from aqka.core.problem import Problem, TargetScale
-from aqka.designs import Design, KernelEstimate, Never, Pairs, PointEstimate, Settle
+from aqka.designs import Design, KernelEstimate, Never, Settle, as_design
 from aqka.designs import Points as PointDesign
 from aqka.designs.resolve import Choice, resolve
 from aqka.errors import InputError
@@ -34,16 +34,22 @@ SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by
 
 def design_of(method: "MethodSection") -> "str | Design":
     """Return the design of a method with its options; refuse options of another one."""
+    kernel, calibration = method.point_kernel, method.calibration_shots
     if method.design == "points":
-        return PointDesign(method.point_kernel, method.calibration_shots)
-    if method.calibration_shots:
+        return PointDesign(kernel, calibration)
+    if calibration:
         raise ValueError("calibration_shots are for design = 'points'")
-    if method.point_kernel is not None:
+    if kernel is not None:
         raise ValueError(
-            f"point_kernel {method.point_kernel!r} is for design = 'points', design is "
-            f"{method.design!r}"
+            f"point_kernel {kernel!r} is for design = 'points', design is {method.design!r}"
         )
-    return Pairs() if method.design == "pairs" else method.design
+    return method.design
+
+
+def runs_inverse(study: "Study") -> bool:
+    """Return whether the inverse of the feature map may be run."""
+    design = as_design(study.method.design)
+    return design is None or design.runs_inverse
 
 
 def chosen(method: "MethodSection") -> Choice:
@@ -56,15 +62,8 @@ def chosen(method: "MethodSection") -> Choice:
 
 def with_design(study: "Study", design: str) -> "Study":
     """Return a study whose design is settled."""
-    if study.method.design == design:
-        return study
     method = study.method.model_copy(update={"design": design})
     return study.model_copy(update={"method": method})
-
-
-def with_begun_design(study: "Study", history: History) -> "Study":
-    """Return the study of a begun run with the design that its ledger has."""
-    return with_design(study, "pairs" if history.extent.pauli is None else "points")
 
 
 def problem_of(study: "Study", points: Points) -> Problem:
@@ -129,10 +128,8 @@ def fit_head(
     study: "Study", session: Training, history: History, n_qubits: int
 ) -> "tuple[FittedHead, Mitigation | None]":
     """Train the study's head on what was measured, and say what the sentinels saw."""
-    learner, estimate = learner_of(study), session.estimate()
-    found = None
-    if not isinstance(estimate, PointEstimate):
-        found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
+    learner, estimate = chosen(study.method).learner, session.estimate()
+    found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
     if found is None or not found.applied:
         return learner.fit(estimate, session.problem), found
     kernel = mitigate_depolarising(estimate.kernel, found.survival, n_qubits, clip=False)
@@ -147,26 +144,13 @@ def fit_head(
 
 @dataclass(frozen=True)
 class Mitigation:
-    """What the sentinels of a run say, and what was done about it.
+    """What the sentinels of a run say, and what was done about it."""
 
-    Attributes
-    ----------
-    shots
-        Sentinel shots in all.
-    survival, standard_error
-        Probability that the state is kept, and its error; see
-        :class:`~aqka.backends.diagonal.Depolarising`.
-    drift
-        P-value of the test that all rounds saw the same noise; small if it drifts.
-    applied
-        Whether the noise was taken out of the kernel and of the predictions.
-    """
-
-    shots: int
-    survival: float
+    shots: int  # of sentinels, in all
+    survival: float  # probability that the state is kept, as of Depolarising
     standard_error: float
-    drift: float
-    applied: bool
+    drift: float  # p-value of the test that all rounds saw the same noise
+    applied: bool  # whether the noise was taken out of the kernel and of the predictions
 
 
 def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitigation | None:

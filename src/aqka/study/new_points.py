@@ -14,7 +14,7 @@ from aqka.errors import InputError
 from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.device import Usage, make_ceiling
 from aqka.planning.quotes import QuotePart, prediction_part
-from aqka.planning.split import DEFAULT_TEST_SHOTS
+from aqka.planning.split import costs_of
 from aqka.runs.driver import Run, part_of, replay
 from aqka.runs.history import History
 from aqka.runs.spend import Spend
@@ -22,13 +22,7 @@ from aqka.sessions import Prediction, Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
-from aqka.study.method import (
-    answers_of,
-    fit_head,
-    new_session,
-    prediction_session,
-    with_begun_design,
-)
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session, with_design
 from aqka.study.points import Encoding
 from aqka.study.results import ValueScores
 from aqka.study.schema import Study
@@ -40,50 +34,31 @@ MAX_NEW_POINTS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class NewPoints:
-    """What a run says about new points.
+    """What a run says about new points."""
 
-    Attributes
-    ----------
-    prediction
-        Labels, decision values, intervals and what is settled; or values in the target's units.
-    directory
-        Where their ledger is.
-    budget
-        Shots that could have been spent.
-    qpu_seconds
-        QPU time they took, all in all; None if the backend does not say.
-    clipped
-        Points with a feature outside the training points' range, which is clipped to it.
-    others
-        Columns of the file besides the features and the target, such as names of the points.
-    truth
-        Labels or numbers of the file's target column, None for a point without one; None
-        if the file has no such column.
-    training_mean
-        Mean of a regression's training targets.
-    """
-
-    prediction: Values
-    directory: Path
-    budget: int
-    qpu_seconds: float | None
-    clipped: int
-    others: Columns = field(default_factory=dict)
-    truth: list[Any] | None = None
-    training_mean: float = 0.0
+    prediction: Values  # classes, or values in the target's units
+    directory: Path  # where their ledger is
+    budget: int  # shots that could have been spent
+    qpu_seconds: float | None  # None if the backend does not say
+    clipped: int  # points with a feature outside the training points' range
+    others: Columns = field(default_factory=dict)  # columns besides features and target
+    truth: list[Any] | None = None  # of the file's target column, None for a point without one
+    training_mean: float = 0.0  # of a regression's targets
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per point, of plain values."""
         found = self.prediction
-        return [self._answer(k) | {"shots": int(found.shots[k])} for k in range(len(found.f))]
-
-    def _answer(self, k: int) -> dict[str, Any]:
-        found = self.prediction
-        interval = {"low": found.low[k].tolist(), "high": found.high[k].tolist()}
-        if not isinstance(found, Prediction):
-            return {"point": k, "value": float(found.f[k])} | interval
-        answer = {"point": k, "label": found.labels[k].item(), "decision": found.f[k].tolist()}
-        return answer | interval | {"settled": bool(found.settled[k])}
+        rows = []
+        for k in range(len(found.f)):
+            f, interval = found.f[k].tolist(), {"low": found.low[k], "high": found.high[k]}
+            row = {"point": k, "value": f}
+            if isinstance(found, Prediction):
+                row = {"point": k, "label": found.labels[k].item(), "decision": f}
+            row |= {name: end.tolist() for name, end in interval.items()}
+            if isinstance(found, Prediction):
+                row["settled"] = bool(found.settled[k])
+            rows.append(row | {"shots": int(found.shots[k])})
+        return rows
 
     @property
     def classes(self) -> list[Any]:
@@ -149,11 +124,9 @@ def predict_new_points(
         At most so many shots, on average, for each pair of a new and a training point, or for each
         new point where points were measured. None takes the study's ``test_shots``, or what a
         training point got. The same points with the same number are bought once.
-    on_start
-        Called with the numbers of points and of shots before the first shot.
-    confirm
-        Called with the quote and the device's name before that, if shots cost money; it stops by
-        raising.
+    on_start, confirm
+        Called before the first shot with the numbers of points and shots; and before that, if
+        shots cost money, with the quote and the device's name: it stops by raising.
     ceiling
         Shots, QPU time or money that these points may take; None sets no limit.
     allow_code
@@ -166,7 +139,7 @@ def predict_new_points(
             f"{inert(directory, 300)} has not spent its budget yet, so there is no head to predict "
             f"with; finish it by 'aqka resume {inert(directory, 300)}'."
         )
-    prepared = replace(prepared, study=with_begun_design(prepared.study, history))
+    prepared = replace(prepared, study=with_design(prepared.study, history.extent.design))
     study, points = prepared.study, prepared.points
     table = read_new_points(data, points.encoding, gaps=study.data.missing == "median")
     features = points.encoding.features(table.X)
@@ -213,17 +186,16 @@ def predict_new_points(
 def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:
     """Return the shots that a new point may take on average."""
     assert history.budget is not None
-    each = study.budget.test_shots if asked is None else asked
-    by_points = study.method.design == "points"
-    if each == 0 and not by_points:
+    costs, each = costs_of(study.method.design), study.budget.test_shots
+    if asked is None and each == 0 and costs.design.counts_entries:
         raise InputError(
             "the run was trained with test_shots = 0, so say how many shots a pair of a new and a "
             "training point may take: --shots, for example --shots 100."
         )
-    if by_points:
-        trained = history.budget - (history.extent.calibration or 0)
-        return each or trained // n_train
-    return n_train * (DEFAULT_TEST_SHOTS if each is None else each)
+    each = each if asked is None else asked
+    if each:
+        return each * costs.new_units(n_train, 1)
+    return costs.shots_on_top(history.budget - (history.extent.calibration or 0), n_train, 1)
 
 
 def _others_and_truth(

@@ -2,104 +2,30 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aqka._util.files import inside, read_text, write_atomically
-from aqka._util.text import inert
+from aqka._util.text import inert, read_number
 from aqka.errors import InputError
 from aqka.insight.preflight import Preflight
 from aqka.insight.recommendation import settings_text
 from aqka.study.check import StudyCheck
-from aqka.study.data import load_table
-from aqka.study.schema import MAX_STUDY_BYTES, DataSection, Study, parse_study
-from aqka.study.tables import FORMATS, DataTable
+from aqka.study.data import load_table, split_points
+from aqka.study.schema import MAX_STUDY_BYTES, DataSection, parse_study
+from aqka.study.tables import BLANK, FORMATS, DataTable, open_columns
 
 ENOUGH_POINTS = 120  # for the example's numbers of training and test points
+MOST_CATEGORIES = 10  # of a column of text that is used
+MOST_CLASSES = 20  # of a target of whole numbers
 HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]\s*(#.*)?$")
 # A value on one line: a text, an array without arrays in it, or a bare word or number.
-VALUE = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|\[[^\[\]#\"']*\]|[^\s#\"'\[\]{}]+"
+VALUE = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|\[(?:[^\[\]#\"']|\"(?:[^\"\\]|\\.)*\")*\]|[^\s#\"'\[\]{}]+"
 
 RunCheck = Callable[[StudyCheck], Preflight]
-
-EXAMPLE = """\
-# A study: data, a feature map, a budget, and how to spend it.
-#   aqka check {name}     (is it worth any shots?)
-#   aqka run {name}
-# Every key is shown with its default or an example. Lines that begin with # are optional.
-
-output = "runs/{stem}"        # directory of the run, inside this file's directory
-seed = 0                      # seed of the split, the allocation and simulated shots
-
-[data]
-source = "breast-cancer"      # built-in: breast-cancer, wine, iris, digits, moons, circles,
-                              # diabetes; or a .csv, .parquet or .npz file beside this one
-# task = "regression"         # the target holds numbers (built-in: diabetes), not classes
-# target = "label"            # column of the labels in a file (.npz: an array beside X)
-# features = ["a", "b"]       # columns of a file to use; default: all others
-# id = "name"                 # column of a file that names the points; default: rows, from 1
-# missing = "median"          # fill gaps with the training points' median; default: "refuse"
-
-[split]
-train = 60                    # points, or a fraction of all; default: all but the test points
-test = 30                     # points, or a fraction of all; 0: all points are for training
-
-[feature_map]
-map = "zz"                    # zz (linear), zz-full, z; a .qpy or .qasm (OpenQASM 3) file;
-                              # or "module:function" with --allow-code
-qubits = 4                    # built-in maps: one per feature. More columns than features are
-                              # reduced to principal components
-reps = 2                      # built-in maps: repetitions of the layers
-range = [2.0, 4.0]            # each feature is scaled to this, fitted on training points; default:
-                              # [0.0, 3.141592653589793]. aqka check tries some on your data
-
-[backend]
-name = "statevector"          # statevector (zz up to 10 qubits needs no extra), aer, ibm,
-                              # sampler (any Qiskit sampler), pennylane (any PennyLane device),
-                              # matrix-product (points of many, little entangled qubits)
-# noise = [0.01, 0.04]        # aer: depolarising rates of one- and two-qubit gates
-# device = "fake_fez"         # ibm: a fake device runs here, "ibm_fez" is hardware, and the default
-                              # is the least busy. No token belongs in this file.
-                              # pennylane: such as "default.qubit", or "module:function"
-                              # sampler: "module:function" that makes one, with --allow-code
-# account = "work"            # ibm: name of the saved account, which has instance and region
-# mode = "auto"               # ibm: auto, session, batch or job
-# options = { max_execution_time = 300, dynamical_decoupling = { enable = true } }
-                              # ibm: options of its sampler; twirling is another
-# optimization_level = 1      # ibm and sampler: level of Qiskit's transpiler, 0 to 3
-# initial_layout = [0, 1, 2, 3]  # ibm and sampler: qubits of the device
-# pass_manager = "lab:passes" # ibm and sampler: module:function, in place of these two
-# tiles = "auto"              # ibm: circuits side by side on the chip; default: 1
-
-[budget]
-train = "20000 shots"         # or QPU time ("5 min"), or money ("$100", which needs rate)
-# total = "100000 shots"      # in place of train: for training and predictions together
-test_shots = 100              # for predictions, on top of train: at most so many shots, on average,
-                              # for each pair of a test and a training point, or for each test
-                              # point with design "points". 0 trains only; see aqka predict
-# ceiling = "10 min"          # nothing is submitted beyond it; default: total
-# rate = 96.0                 # price of a QPU minute
-
-# [sentinels]                 # diagonal entries that show the noise of a device
-# points = 4                  # training points whose K_ii is measured in every round
-# shots = 100                 # shots of each, on top of the training shots
-# mitigate = false            # whether to correct for the depolarising noise that they show
-
-[method]
-design = "auto"               # what a shot is spent on: "pairs" of points, each of the "points"
-                              # once, or the one of the two that promises better labels
-allocator = "uniform"         # even shots, in one round; "aqka" is the paper's; see the docs
-# learner = "ridge-noise"     # or balanced (for rare classes), ridge, ridge-kfold, ridge-loo; svm
-ridge = 0.01                  # ridge of the loss that the allocator follows
-C = 5.0                       # the same for learner = "svm"
-# rounds = 4                  # rounds after the warm-up; default: the allocator's
-# calibration_shots = 0       # points: shots of the training budget that measure the readout errors
-                              # of a device, which are then corrected
-# point_kernel = "purified"   # points: without a device's noise, or "device": with it;
-                              # projected, projected-2, projected-linear, projected-2-linear: from
-                              # one- or two-qubit reduced states
-"""
 
 
 def example(name: str = "study.toml") -> str:
@@ -111,13 +37,22 @@ def example(name: str = "study.toml") -> str:
     '20000 shots'
     """
     stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in name.removesuffix(".toml"))
-    return EXAMPLE.replace("{name}", stem + ".toml").replace("{stem}", stem)
+    text = (Path(__file__).parent / "example.toml").read_text(encoding="utf-8")
+    return text.replace("{name}", stem + ".toml").replace("{stem}", stem)
 
 
 def study_of_data(
-    study: Path, data: Path, target: str | None, run_check: RunCheck
-) -> tuple[str, Preflight]:
-    """Return the text of a study of a data file, and what trying settings on it gave.
+    study: Path,
+    data: Path,
+    run_check: RunCheck,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    id: str | None = None,
+    features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+) -> tuple[str, Preflight, list[str]]:
+    """Return the text of a study of a data file, what trying settings gave, and what was assumed.
 
     Parameters
     ----------
@@ -125,42 +60,125 @@ def study_of_data(
         Where the study file will be; the data must lie in the same directory.
     data
         A .csv, .parquet or .npz file.
-    target
-        The column of its labels.
     run_check
         Runs a check, and may show how far it is.
+    target, task, id, features
+        As in a study; what is None is found from the values of the columns.
+    drop
+        Columns that are not used.
     """
     base = study.parent
-    section, table = _read(DataSection(source=_beside(base, data), target=target), base)
-    n_columns = table.X.shape[1]
-    text = example(study.name)
-    settings: dict[str, Any] = {"data.source": section.source}
-    if section.task == "regression":
-        settings |= {"data.task": section.task}
-    if target is not None:
-        text = text.replace('# target = "label"  ', 'target = "label"    ')  # there as a comment
-        settings |= {"data.target": target}
+    section = DataSection.model_construct(
+        source=_beside(base, data), task=task or "classification", target=target, id=id
+    )
+    section, said = _choose_columns(section, base, features, drop)
+    section, table = _read(section, base, said, is_given=task is not None)
+    settings: dict[str, Any] = {
+        f"data.{key}": getattr(section, key)
+        for key in ("source", "task", "target", "features", "id", "missing")
+        if getattr(section, key) != DataSection.model_fields[key].default
+    }
     if len(table.y) < ENOUGH_POINTS:
         settings |= {"split.train": 0.75, "split.test": 0.25}
-    if n_columns == 1:
+    if table.X.shape[1] == 1:
         settings |= {"feature_map.map": "z"}
-    settings |= {"feature_map.qubits": min(4, n_columns)}
+    settings |= {"feature_map.qubits": min(4, table.X.shape[1])}
+    text = example(study.name)
+    for setting in settings:  # some are there as comments, whose values another line would double
+        key = setting.removeprefix("data.")
+        text = re.sub(rf"(?m)^# ({key} = )(.*?)  #", r"\1\2    #", text, count=1)
     text = with_settings(text, settings)
-    check = StudyCheck.of(parse_study(text, inert(study.name)), base)
-    found = run_check(check)
-    return with_settings(text, check.changes(found.scan.candidates[found.scan.best])), found
+    found = parse_study(text, inert(study.name))
+    used = sum(map(len, split_points(table, found.split, found.seed)))
+    if used < len(table.y):
+        said.append(f"{used:,} of {len(table.y):,} points are used; change [split] for others.")
+    check = StudyCheck.of(found, base)
+    best = run_check(check)
+    changes = check.changes(best.scan.candidates[best.scan.best])
+    return with_settings(text, changes), best, said
 
 
-def _read(section: DataSection, base: Path) -> tuple[DataSection, DataTable]:
-    """Return the table of a file, and its section: a target of real numbers is a regression's."""
+def _choose_columns(
+    section: DataSection, base: Path, features: Sequence[str] | None, drop: Sequence[str]
+) -> tuple[DataSection, list[str]]:
+    """Return the section with columns chosen by their values, and sentences about them."""
+    path = inside(base, section.source, "--data")
+    if path.suffix.lower() == ".npz":
+        return section.model_copy(update={"features": features}), []
+    file = open_columns(path)
+    for name in (*drop, *(features or ())):
+        if name not in file.header:
+            raise InputError(
+                f"{inert(path.name)} has no column {inert(name)!r}. It has: "
+                f"{inert(', '.join(file.header), 200)}."
+            )
+    named = [name for name in features or file.header if name not in (section.target, section.id)]
+    cells: dict[str, list[str]] = {name: [] for name in named if name not in drop}
+    for _, batch in file.batches(list(cells)):
+        for name, column in cells.items():
+            column += ("" if cell is None else str(cell).strip() for cell in batch[name])
+    used, said, gaps, row_names = [], [], [], section.id
+    for name, column in cells.items():
+        values = [cell for cell in column if cell not in BLANK and cell.lower() != "nan"]
+        kinds, shown = sorted(set(values)), inert(name)
+        numbers = [read_number(cell) for cell in values]
+        is_text = None in numbers
+        # Texts that all differ, or numbers that count the rows, are names.
+        start = numbers[0] if numbers else None
+        counts = start is not None and numbers == [start + k for k in range(len(column))]
+        if features is None and (counts or (is_text and len(kinds) == len(column))):
+            use = "is left out" if row_names else "names the points"
+            said.append(f"Column {shown} {use}: it holds another value in every row.")
+            row_names = row_names or name
+        elif is_text and not 2 <= len(kinds) <= MOST_CATEGORIES:
+            said.append(
+                f"Column {shown} is left out: it holds {len(kinds)} different texts. "
+                f"At most {MOST_CATEGORIES} become columns of 0 and 1."
+            )
+        elif len(kinds) < 2:
+            said.append(f"Column {shown} is left out: it holds a single value.")
+        else:
+            # Of two texts, one column says all.
+            used += [f"{name}={kind}" for kind in kinds[len(kinds) == 2 :]] if is_text else [name]
+            if is_text:
+                said.append(f"Column {shown}: {len(kinds)} texts become columns of 0 and 1.")
+            if len(values) < len(column):
+                gaps.append(shown)
+    if gaps:
+        said.append(
+            f"Missing values in {inert(', '.join(gaps), 100)} take the training points' median; "
+            'data.missing = "refuse" would not.'
+        )
+    others = [name for name in file.header if name not in (section.target, row_names)]
+    changes = {
+        "id": row_names,
+        "features": None if used == others else used,
+        "missing": "median" if gaps else "refuse",
+    }
+    return section.model_copy(update=changes), said
+
+
+def _read(
+    section: DataSection, base: Path, said: list[str], *, is_given: bool
+) -> tuple[DataSection, DataTable]:
+    """Return the table of a file, and its section: a target of many numbers is a regression's."""
     try:
-        return section, load_table(section, base)
+        table = load_table(section, base)
+        if is_given or table.y.dtype.kind != "i" or len(np.unique(table.y)) <= MOST_CLASSES:
+            return section, table
     except InputError as error:
-        numbers = section.model_copy(update={"task": "regression"})
         try:
-            return numbers, load_table(numbers, base)
+            table = load_table(section.model_copy(update={"task": "regression"}), base)
         except InputError:
             raise error from None
+        if is_given:
+            raise
+    said.append(
+        f"The target holds {len(np.unique(table.y))} different numbers, so this is a regression; "
+        "--task classification makes each a class."
+    )
+    section = section.model_copy(update={"task": "regression"})
+    return section, load_table(section, base)
 
 
 def _beside(base: Path, data: Path) -> str:
@@ -200,12 +218,15 @@ def with_settings(text: str, settings: Mapping[str, Any], name: str = "the study
     train = 1200 # shots
     """
     lines = text.splitlines(keepends=True)
+    wanted = parse_study(text, name).model_dump()
     for setting, value in settings.items():
         table, _, key = setting.partition(".")
-        _set_key(lines, table, key, _as_toml(value))
+        wanted[table][key] = value
+        # TOML and JSON write texts, numbers and lists alike.
+        _set_key(lines, table, key, json.dumps(value, ensure_ascii=False))
     changed = "".join(lines)
     try:
-        is_so = _values(parse_study(changed, name)) == _changed(parse_study(text, name), settings)
+        is_so = parse_study(changed, name).model_dump() == wanted
     except InputError:
         is_so = False
     if not is_so:  # an inline table or an array over several lines is left to its author
@@ -259,19 +280,3 @@ def _set_key(lines: list[str], table: str, key: str, value: str) -> None:
 def _table_of(line: str) -> str | None:
     found = HEADER.match(line.rstrip("\r\n"))
     return None if found is None else found.group(1)
-
-
-def _as_toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)  # of texts, numbers and lists they are the same
-
-
-def _values(study: Study) -> dict[str, Any]:
-    return study.model_dump()
-
-
-def _changed(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
-    values = _values(study)
-    for setting, value in settings.items():
-        table, _, key = setting.partition(".")
-        values[table][key] = value
-    return values

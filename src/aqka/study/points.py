@@ -21,29 +21,15 @@ FEATURES = ("train", "test", "train_labels", "test_labels")
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Gaps filled, then principal components, then a scaling of each to one range.
+    """Gaps filled, then principal components, then a scaling of each to one range."""
 
-    Attributes
-    ----------
-    columns
-        Names of the columns, in order.
-    fill
-        What takes the place of a missing value: the median of each column's training points.
-    centre, components
-        A point x becomes ``components @ (x - centre)``; where nothing is reduced, x itself.
-    lowest, highest
-        Of the training points after that: what the range's ends stand for.
-    range
-        The interval that features are scaled to, and clipped to.
-    """
-
-    columns: list[str]
-    fill: FloatArray
-    centre: FloatArray
+    columns: list[str]  # names, in order
+    fill: FloatArray  # in place of a missing value: the median of each column's training points
+    centre: FloatArray  # a point x becomes components @ (x - centre)
     components: FloatArray
-    lowest: FloatArray
+    lowest: FloatArray  # of the training points after that: what the range's ends stand for
     highest: FloatArray
-    range: FloatArray
+    range: FloatArray  # that features are scaled to, and clipped to
 
     @classmethod
     def fit(
@@ -98,21 +84,12 @@ class Encoding:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The points as the user knows them, for the report: no circuit sees any of it.
+    """The points as the user knows them, for the report: no circuit sees any of it."""
 
-    Attributes
-    ----------
-    train_ids, test_ids
-        What the file calls each point, as text.
-    train_columns, test_columns
-        The columns before they were reduced and scaled, for models without shots; None where
-        they are too many to keep.
-    """
-
-    train_ids: list[str]
+    train_ids: list[str]  # what the file calls each point
     test_ids: list[str]
-    train_columns: FloatArray | None
-    test_columns: FloatArray | None
+    train_columns: FloatArray | None  # before they were reduced and scaled, for models without
+    test_columns: FloatArray | None  # shots; None where they are too many to keep
 
     @classmethod
     def of(
@@ -127,25 +104,13 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Training and test points, encoded as the circuits take them.
+    """Training and test points, encoded as the circuits take them."""
 
-    Attributes
-    ----------
-    train, test
-        Features, one row per point, within the study's range.
-    train_labels, test_labels
-        Their labels.
-    encoding
-        What made them features, for points that come later.
-    origin
-        What the user's file calls them, and their columns.
-    """
-
-    train: FloatArray
+    train: FloatArray  # features, one row per point, within the study's range
     test: FloatArray
     train_labels: NDArray[Any]
     test_labels: NDArray[Any]
-    encoding: Encoding
+    encoding: Encoding  # what made them features, for points that come later
     origin: Origin
 
     @property
@@ -167,29 +132,29 @@ class Points:
         return stream.getvalue()
 
 
-def load_points(path: Path, n_features: int | None = None) -> Points:
+def load_points(path: Path) -> Points:
     """Return the points of a run, checked: the file may be anyone's."""
     arrays = read_arrays(path)
-    try:
-        return _checked_points(arrays, n_features)
-    except (_StrangeError, KeyError):
+    names = {*FEATURES, *ENCODING, *NAMES}
+    if set(arrays) not in (names, names | set(COLUMNS)) or not _are_points(arrays):
         raise InputError(
             f"{path.name} does not hold a run's points; restore it from a copy of the run."
-        ) from None
-
-
-class _StrangeError(Exception):
-    """An array is missing, or is not what a run writes."""
-
-
-def _checked_points(arrays: dict[str, NDArray[Any]], n_features: int | None) -> Points:
-    named = set(FEATURES) | set(ENCODING) | set(NAMES)
-    _insist(set(arrays) in (named, named | set(COLUMNS)))
+        )
+    columns, *numbers = (arrays[name] for name in ENCODING)
+    train_ids, test_ids = ([str(one) for one in arrays[name]] for name in NAMES)
+    encoding = Encoding([str(name) for name in columns], *numbers)
+    origin = Origin(train_ids, test_ids, *(arrays.get(name) for name in COLUMNS))
     train, test, train_labels, test_labels = (arrays[name] for name in FEATURES)
-    width = arrays["columns"].size
+    return Points(train, test, train_labels, test_labels, encoding, origin)
+
+
+def _are_points(arrays: dict[str, NDArray[Any]]) -> bool:
+    """Return whether arrays have the shapes and types that a run writes."""
+    train, _, train_labels, test_labels = (arrays[name] for name in FEATURES)
+    if train.ndim != 2 or train.size == 0:
+        return False
+    features, width = train.shape[1], arrays["columns"].size
     n_train, n_test = train_labels.size, test_labels.size
-    _insist(train.ndim == 2 and train.size > 0 and n_features in (None, train.shape[1]))
-    features = train.shape[1]
     shapes = {
         "train": (n_train, features),
         "test": (n_test, features),
@@ -202,23 +167,26 @@ def _checked_points(arrays: dict[str, NDArray[Any]], n_features: int | None) -> 
         "train_columns": (n_train, width),
         "test_columns": (n_test, width),
     }
-    for name, shape in shapes.items():
-        if name in arrays:
-            _insist(arrays[name].shape == shape and arrays[name].dtype == np.float64)
-            _insist(bool(np.isfinite(arrays[name]).all()))
-    for name, size in {"columns": width, "train_ids": n_train, "test_ids": n_test}.items():
-        _insist(arrays[name].shape == (size,) and arrays[name].dtype.kind == "U")
-    for labels, size in ((train_labels, n_train), (test_labels, n_test)):
-        _insist(labels.shape == (size,) and labels.dtype.kind in "iUf")
-        _insist(labels.dtype.kind != "f" or bool(np.isfinite(labels).all()))
-    _insist((train_labels.dtype.kind == "f") == (test_labels.dtype.kind == "f"))
-    columns, *numbers = (arrays[name] for name in ENCODING)
-    encoding = Encoding([str(name) for name in columns], *numbers)
-    train_ids, test_ids = ([str(one) for one in arrays[name]] for name in NAMES)
-    origin = Origin(train_ids, test_ids, *(arrays.get(name) for name in COLUMNS))
-    return Points(train, test, train_labels, test_labels, encoding, origin)
+    texts = {"columns": width, "train_ids": n_train, "test_ids": n_test}
 
+    def is_finite(values: NDArray[Any]) -> bool:
+        return values.dtype.kind != "f" or bool(np.isfinite(values).all())
 
-def _insist(holds: bool) -> None:
-    if not holds:
-        raise _StrangeError
+    return (
+        all(
+            arrays[name].shape == shape
+            and arrays[name].dtype == np.float64
+            and is_finite(arrays[name])
+            for name, shape in shapes.items()
+            if name in arrays
+        )
+        and all(
+            arrays[name].shape == (size,) and arrays[name].dtype.kind == "U"
+            for name, size in texts.items()
+        )
+        and all(
+            labels.ndim == 1 and labels.dtype.kind in "iUf" and is_finite(labels)
+            for labels in (train_labels, test_labels)
+        )
+        and (train_labels.dtype.kind == "f") == (test_labels.dtype.kind == "f")
+    )

@@ -8,10 +8,8 @@ import numpy as np
 from aqka._util.text import inert
 from aqka.backends.base import JobState, job_ids_of
 from aqka.backends.runtime import ask_service
-from aqka.core.pairs import PairTable
-from aqka.core.point_plans import PointPlan
-from aqka.core.points import PointTable
 from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
@@ -19,9 +17,7 @@ from aqka.study.method import class_labels_of, learner_of, problem_of, schedule_
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     Assess,
-    RoundSummary,
     make_assess,
-    summarise_point_rounds,
     summarise_rounds,
 )
 from aqka.study.store import RunStore
@@ -39,26 +35,16 @@ class Progress:
         ``starting``, ``running``, ``waiting`` for a job, ``predicting``, ``reporting`` while the
         report is written, ``finished``, ``interrupted``, ``cancelled`` or ``stopped``; ``open``
         where it cannot be known whether a process works on it.
-    backend
-        What runs the shots.
-    rounds, rounds_planned
-        Rounds that ended, and that there will be if none fails; None where it is not known.
-    shots, budget
-        Shots spent on the training kernel, of how many.
-    prediction_shots, prediction_budget
-        Shots spent on predictions, of at most how many; None where the run does not say.
-    predicted
-        Whether the predictions are made: they may need less than their budget.
+    rounds_planned
+        Rounds that there will be if none fails; None where it is not known.
+    prediction_shots, prediction_budget, predicted
+        Shots spent on predictions, of at most how many, and whether they are made.
     seen, units, unit
         Pairs or points with at least one shot, of how many; ``unit`` says which.
     gini, accuracy
         Estimates from the counts so far; the accuracy is by cross-validation.
-    qpu_seconds
-        QPU time the backend reported; None if it never did.
     started_at, updated_at
         Times of the first and the last entry, in seconds since 1970.
-    seconds_left
-        Rounds left times the mean duration of a round; None before the first.
     jobs
         The jobs of the round that waits, if they have ids; only the service knows how they stand,
         see :func:`ask_jobs`.
@@ -66,18 +52,18 @@ class Progress:
 
     state: str
     backend: str
-    rounds: int
-    rounds_planned: int | None
-    shots: int
-    budget: int
-    seen: int
-    units: int
-    gini: float | None
-    accuracy: float | None
-    qpu_seconds: float | None
-    started_at: float | None
-    updated_at: float | None
-    seconds_left: float | None
+    rounds: int = 0
+    rounds_planned: int | None = None
+    shots: int = 0
+    budget: int = 0
+    seen: int = 0
+    units: int = 0
+    gini: float | None = None
+    accuracy: float | None = None
+    qpu_seconds: float | None = None
+    started_at: float | None = None
+    updated_at: float | None = None
+    seconds_left: float | None = None
     prediction_shots: int = 0
     prediction_budget: int | None = None
     predicted: bool = False
@@ -110,22 +96,23 @@ class ProgressReader:
 
     def look(self) -> Progress:
         """Return where the run stands."""
-        store = self._store
+        store, name, most = self._store, "", None
         held = is_held(store.directory)  # before the ledger: a run that ends now was at work
         store.refresh()
-        history = store.training
-        name, planned, most = self._backend_name(), self._planned_rounds(), self._most_test_shots()
+        if store.has_study:
+            section = store.study.backend
+            name = inert(section.device or section.name)
+            given = store.results.get("test_shots")
+            most = given if isinstance(given, int) and 0 <= given < 2**50 else None
+        history, planned = store.training, self._planned_rounds()
         if history is None:
             state = {True: "starting", False: "stopped", None: "open"}[held]
-            return Progress(
-                *(state, name, 0, planned, 0, 0, 0, 0, None, None, None, None, None, None),
-                prediction_budget=most,
-            )
+            return Progress(state, name, rounds_planned=planned, prediction_budget=most)
         predictions = store.predictions
         check_extent(history)
         assert history.budget is not None
-        rounds, unit, size = self._rounds(history)
-        last = rounds[-1] if rounds else None
+        table = empty_table(history)
+        rounds = summarise_rounds(history, table, self._assess)
         left = None
         if rounds and history.shots < history.budget:
             remaining = max(1, (planned or 0) - len(rounds))
@@ -138,11 +125,11 @@ class ProgressReader:
             rounds_planned=planned,
             shots=history.shots,
             budget=history.budget,
-            seen=last.seen if last else 0,
-            units=size,
-            unit=unit,
-            gini=last.gini if last else None,
-            accuracy=last.accuracy if last else None,
+            seen=rounds[-1].seen if rounds else 0,
+            units=len(table.unit_shots),
+            unit=history.extent.design,
+            gini=rounds[-1].gini if rounds else None,
+            accuracy=rounds[-1].accuracy if rounds else None,
             qpu_seconds=history.qpu_seconds,
             started_at=history.started_at,
             updated_at=history.updated_at,
@@ -152,27 +139,6 @@ class ProgressReader:
             predicted=predictions is not None and predictions.finished,
             jobs=tuple(JobState(job_id) for job_id in open_jobs(store)),
         )
-
-    def _rounds(self, history: History) -> tuple[list[RoundSummary], str, int]:
-        """Return the rounds, and how many of what there are to measure."""
-        if history.extent.pauli is None:
-            assert history.extent.points is not None
-            assert history.extent.diagonal is not None
-            pairs = PairTable(history.extent.points, history.extent.diagonal)
-            found = summarise_rounds(history, pairs, self._assess, assessed=1)
-            return found, "pairs", pairs.n_pairs
-        points = empty_point_table(history)
-        return summarise_point_rounds(history, points), "points", points.n_points
-
-    def _backend_name(self) -> str:
-        if not self._store.has_study:
-            return ""
-        section = self._store.study.backend
-        return inert(section.device or section.name)
-
-    def _most_test_shots(self) -> int | None:
-        most = self._store.results.get("test_shots") if self._store.has_study else None
-        return most if isinstance(most, int) and 0 <= most < 2**50 else None
 
     def _planned_rounds(self) -> int | None:
         """Return the number of rounds if none fails, where the results have a quote."""
@@ -245,15 +211,3 @@ def check_extent(history: History) -> None:
     """Refuse the ledger of a prediction, which is no run of its own."""
     if history.predicts:
         raise LedgerError("this is the ledger of a prediction; see 'aqka ledger show'.")
-
-
-def empty_point_table(history: History) -> PointTable:
-    """Return an empty table for the counts of a run of points."""
-    assert history.extent.points is not None
-    assert history.extent.pauli is not None
-    settings, qubits = history.extent.pauli
-    plans = [round.planned for round in history.rounds]
-    letters = next((plan.letters for plan in plans if isinstance(plan, PointPlan)), None)
-    if letters is None:  # nothing to count: any settings will do
-        letters = np.arange(settings)[:, None] // 3 ** np.arange(qubits) % 3
-    return PointTable(history.extent.points, letters)

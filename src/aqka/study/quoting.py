@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from aqka._util.text import inert
 from aqka.backends.base import Workload
 from aqka.backends.feature_maps import DEFAULT_REPS
+from aqka.designs import as_design
 from aqka.designs.resolve import Choice, resolve
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
@@ -24,13 +25,7 @@ from aqka.study.schema import Study
 
 @dataclass(frozen=True)
 class Offer:
-    """A study whose design is settled, what runs it, and the quote for the circuit that will run.
-
-    Attributes
-    ----------
-    prepared, backends, quoted
-        The study, its backends and its quote.
-    """
+    """A study whose design is settled, its backends, and the quote for what they will run."""
 
     prepared: Prepared
     backends: StudyBackends
@@ -132,7 +127,7 @@ def better_design_of(prepared: Prepared) -> Choice:
 def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> Prepared:
     """Return a study that says pairs or points: what a begun run measures, or what is better."""
     study = prepared.study
-    if study.method.design != "auto":
+    if as_design(study.method.design) is not None:
         return prepared
     design, why = (stored or {}).get("design"), (stored or {}).get("design_reason")
     if design not in ("pairs", "points"):
@@ -183,7 +178,9 @@ def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote
             f"budget.ceiling is below one round: {inert(error, limit=None)}. Raise it, or lower "
             "the budget; nothing was spent or written."
         ) from None
-    if fits(quoted, ceiling):
+    total = quoted.total
+    in_time = ceiling.seconds is None or total.qpu_seconds <= ceiling.seconds * (1 + 1e-9)
+    if in_time and (ceiling.shots is None or total.shots <= ceiling.shots):
         return quoted
     words = (
         f"All in all at most {quoted.total.shots:,} shots and {duration(quoted.total.qpu_seconds)} "
@@ -191,10 +188,3 @@ def check_ceiling(quoted: Quote, ceiling: Ceiling | None, *, new: bool) -> Quote
         "there, keeps what it has, and can be resumed with a higher one."
     )
     return replace(quoted, warnings=(*quoted.warnings, words))
-
-
-def fits(quoted: Quote, ceiling: Ceiling) -> bool:
-    """Return whether everything quoted fits under a ceiling."""
-    if ceiling.shots is not None and quoted.total.shots > ceiling.shots:
-        return False
-    return ceiling.seconds is None or quoted.total.qpu_seconds <= ceiling.seconds * (1 + 1e-9)

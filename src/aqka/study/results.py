@@ -6,25 +6,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.core.calibration import CalibrationPlan
-from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.designs import PointEstimate
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.learners import FittedHead
 from aqka.maths.metrics import balanced_accuracy
 from aqka.maths.spectrum import Spectrum
 from aqka.planning.budget import price
 from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
+from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.method import Mitigation, class_labels_of, learner_of
 from aqka.study.points import Points
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
-    RoundSummary,
     make_assess,
-    summarise_point_rounds,
     summarise_rounds,
 )
 from aqka.study.schema import Study
@@ -53,14 +49,18 @@ def results_of(
 
     ``made`` is None for a run that only trains, ``noise`` for one without sentinels.
     """
-    table = session.table
-    if isinstance(head.estimate, PointEstimate):
-        facts, rounds = _point_facts(session, history, head.estimate)
-    else:
-        facts, rounds = _pair_facts(study, points, session, history, head)
+    table, problem, assess = session.table, session.problem, None
+    facts = session.design.results(table, head.estimate)
+    if session.design.counts_entries:
+        sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
+        found = diagnose_sensitivity(table, problem, sensitivity)
+        facts["diagnostics"] = asdict(found) | {"advice": found.advice}
+        if table.n_points <= MAX_ASSESSED_POINTS:
+            assess = make_assess(problem, class_labels_of(study, points), learner_of(study), found)
+    rounds = summarise_rounds(history, empty_table(history), assess, MAX_ASSESSED)
     return {
         "results": {
-            **_scores(study, points, session.problem, None if made is None else made.prediction),
+            **_scores(study, points, problem, None if made is None else made.prediction),
             "cross_validated_accuracy": rounds[-1].accuracy if rounds else None,
             "train_points": table.n_points,
             "test_points": len(points.test),
@@ -69,82 +69,38 @@ def results_of(
             **facts,
         },
         "sentinels": None if noise is None else asdict(noise),
-        "actual": _actual(study, history, made, 0 if noise is None else noise.shots),
+        "actual": {
+            **training_use(history),
+            "test_shots": 0 if made is None else int(made.prediction.shots.sum()),
+            "test_qpu_seconds": None if made is None else made.history.qpu_seconds,
+            "test_submissions": 0 if made is None else made.history.ended,
+            "test_wall_seconds": 0.0 if made is None else wall_seconds(made.history),
+            "sentinel_shots": 0 if noise is None else noise.shots,
+            "wall_seconds": wall_seconds(history),
+            "rate": study.budget.rate,
+        },
         "test_ids": points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
 
 
-def _pair_facts(
-    study: Study, points: Points, session: Training, history: History, head: FittedHead
-) -> tuple[dict[str, Any], list[RoundSummary]]:
-    """Return what a run of pairs has measured, and its rounds."""
-    table, problem = session.table, session.problem
-    sensitivity = count_sensitivity(table, problem, measured_spectrum(session, head))
-    diagnostics = diagnose_sensitivity(table, problem, sensitivity)
-    assess = None
-    if table.n_points <= MAX_ASSESSED_POINTS:
-        labels = class_labels_of(study, points)
-        assess = make_assess(problem, labels, learner_of(study), diagnostics)
-    facts = {
-        "pairs": table.n_pairs,
-        "pairs_seen": int(np.sum(~table.unseen)),
-        "diagnostics": asdict(diagnostics) | {"advice": diagnostics.advice},
-    }
-    return facts, summarise_rounds(history, problem.new_table(), assess, MAX_ASSESSED)
-
-
-def _point_facts(
-    session: Training, history: History, estimate: PointEstimate
-) -> tuple[dict[str, Any], list[RoundSummary]]:
-    """Return what a run of points has measured, and its rounds."""
-    table = session.table
-    facts = {
-        "settings": table.n_settings,
-        "shots_per_point": table.total / table.n_points,
-        "kernel": estimate.meaning,
-        "states": [test.sentence for test in estimate.tests],
-        "confusion": None if session.confusion is None else session.confusion.tolist(),
-    }
-    return facts, summarise_point_rounds(history, PointTable(table.n_points, table.settings))
-
-
-def _actual(
-    study: Study, history: History, made: Predicted | None, sentinel_shots: int
-) -> dict[str, Any]:
-    """Return what was used."""
-    return {
-        **training_use(history),
-        "test_shots": 0 if made is None else int(made.prediction.shots.sum()),
-        "test_qpu_seconds": None if made is None else made.history.qpu_seconds,
-        "test_submissions": 0 if made is None else made.history.ended,
-        "test_wall_seconds": 0.0 if made is None else wall_seconds(made.history),
-        "sentinel_shots": sentinel_shots,
-        "wall_seconds": wall_seconds(history),
-        "rate": study.budget.rate,
-    }
-
-
 def training_use(history: History) -> dict[str, Any]:
     """Return what a training run used, its calibration by itself as quotes have it."""
-    rounds = [r for r in history.rounds if isinstance(r.planned, CalibrationPlan)]
-    if not rounds:
-        return {
-            "shots": history.shots,
-            "submissions": len(history.rounds),
-            "qpu_seconds": history.qpu_seconds,
-        }
-    shots = sum(r.measured.total for r in rounds)
-    seconds = sum(r.qpu_seconds or 0.0 for r in rounds)
-    used = history.qpu_seconds
-    return {
+    rounds = [round for round in history.rounds if round.planned.calibrates]
+    shots, used = sum(round.measured.total for round in rounds), history.qpu_seconds
+    seconds = sum(round.qpu_seconds or 0.0 for round in rounds)
+    found = {
         "shots": history.shots - shots,
         "submissions": len(history.rounds) - len(rounds),
         "qpu_seconds": None if used is None else used - seconds,
-        "calibration_shots": shots,
-        "calibration_submissions": len(rounds),
-        "calibration_qpu_seconds": None if used is None else seconds,
     }
+    if rounds:
+        found |= {
+            "calibration_shots": shots,
+            "calibration_submissions": len(rounds),
+            "calibration_qpu_seconds": None if used is None else seconds,
+        }
+    return found
 
 
 def measured_spectrum(session: Training, head: FittedHead | None) -> Spectrum:
@@ -219,82 +175,61 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
     cost 18.8 16.0
     seconds 12.8 14.5
     """
+    rate = actual["rate"]
+
+    def cost(seconds: float | None) -> float | None:
+        return None if seconds is None or rate is None else price(seconds, rate)
+
     rows = [
         ("shots", quoted.shots, actual["shots"]),
         ("submissions", quoted.submissions, actual["submissions"]),
         ("QPU seconds", quoted.qpu_seconds, actual["qpu_seconds"]),
-        ("cost", quoted.cost, _cost(actual["qpu_seconds"], actual["rate"])),
+        ("cost", quoted.cost, cost(actual["qpu_seconds"])),
         ("seconds", quoted.wall_seconds, actual["wall_seconds"]),
     ]
     if quoted.parts:
-        rows += _rows_of_everything(quoted, actual)
+        # What each part of a quote is called, and the prefix of its figures among those used.
+        prefixes = {PREDICTIONS: "test_", SENTINELS: "sentinel_", CALIBRATION: "calibration_"}
+
+        def used(figure: str, otherwise: float | None = 0) -> list[Any]:
+            return [actual.get(prefix + figure, otherwise) for prefix in prefixes.values()]
+
+        times = [actual["qpu_seconds"], *used("qpu_seconds", None)]
+        known = [time for time in times if time is not None]
+        seconds = sum(known) if known else None
+        total = quoted.total
+        rows += [
+            (f"shots for {part.name}", part.shots, actual.get(f"{prefixes[part.name]}shots", 0))
+            for part in quoted.parts
+        ]
+        rows += [
+            ("shots in all", total.shots, actual["shots"] + sum(used("shots"))),
+            (
+                "submissions in all",
+                total.submissions,
+                actual["submissions"] + sum(used("submissions")),
+            ),
+            ("QPU seconds in all", total.qpu_seconds, seconds),
+            ("cost in all", quoted.total_cost, cost(seconds)),
+            (
+                "seconds in all",
+                quoted.total_wall_seconds,
+                actual["wall_seconds"] + sum(used("wall_seconds")),
+            ),
+        ]
     return [{"figure": name, "quoted": want, "actual": got} for name, want, got in rows]
-
-
-def _cost(seconds: float | None, rate: float | None) -> float | None:
-    return None if seconds is None or rate is None else price(seconds, rate)
-
-
-def _rows_of_everything(
-    quoted: Quote, actual: dict[str, Any]
-) -> list[tuple[str, float | None, float | None]]:
-    """Return a row per part, and the totals."""
-    used = {
-        PREDICTIONS: actual.get("test_shots", 0),
-        SENTINELS: actual.get("sentinel_shots", 0),
-        CALIBRATION: actual.get("calibration_shots", 0),
-    }
-    rows: list[tuple[str, float | None, float | None]] = [
-        (f"shots for {part.name}", part.shots, used.get(part.name)) for part in quoted.parts
-    ]
-    names = ("qpu_seconds", "calibration_qpu_seconds", "test_qpu_seconds")
-    known = [time for time in map(actual.get, names) if time is not None]
-    seconds = sum(known) if known else None
-    rows += [
-        ("shots in all", quoted.total.shots, actual["shots"] + sum(used.values())),
-        (
-            "submissions in all",
-            quoted.total.submissions,
-            actual["submissions"]
-            + actual.get("calibration_submissions", 0)
-            + actual.get("test_submissions", 0),
-        ),
-        ("QPU seconds in all", quoted.total.qpu_seconds, seconds),
-        ("cost in all", quoted.total_cost, _cost(seconds, actual["rate"])),
-        (
-            "seconds in all",
-            quoted.total_wall_seconds,
-            actual["wall_seconds"] + actual.get("test_wall_seconds", 0.0),
-        ),
-    ]
-    return rows
 
 
 @dataclass(frozen=True)
 class ValueScores:
-    """Scores of predicted values.
+    """Scores of predicted values."""
 
-    Attributes
-    ----------
-    rmse, rmse_error
-        Root mean square error, and its standard error.
-    mean_absolute_error
-        Mean size of the errors.
-    r2
-        Share of the targets' variance that is explained; below 0, worse than their mean.
-    mean_rmse
-        Root mean square error of always answering the training points' mean.
-    gain, gain_error
-        By how much the squared errors are smaller than that answer's, point by point, and its
-        standard error.
-    """
-
-    rmse: float
-    rmse_error: float
+    rmse: float  # root mean square error
+    rmse_error: float  # its standard error
     mean_absolute_error: float
-    r2: float
-    mean_rmse: float
-    gain: float
+    r2: float  # share of the targets' variance that is explained; below 0, worse than their mean
+    mean_rmse: float  # of always answering the training points' mean
+    gain: float  # by how much squared errors are smaller than that answer's, point by point
     gain_error: float
 
     @classmethod

@@ -1,10 +1,12 @@
 """The study file: what a run is made of, checked before anything happens."""
 
 import tomllib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -31,7 +33,6 @@ MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of
 MAX_REPS = 20
 MAX_TILES = 10_000
 MAX_SEED = 2**31 - 1
-SENTINEL_SHOTS = 100
 BACKENDS = ("statevector", "matrix-product", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {
@@ -59,19 +60,20 @@ class Section(BaseModel):
     )
 
 
-def _size(value: Any) -> Any:
-    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 2
+def _size(value: Any, also: int | None = None) -> Any:
+    whole = type(value) is int and (value >= 2 or value == also)
     if whole or (isinstance(value, float) and 0 < value < 1):
         return value
     raise ValueError("must be a number of points, 2 or more, or a fraction such as 0.25")
 
 
-def _size_or_none(value: Any) -> Any:
-    return value if isinstance(value, int) and value == 0 else _size(value)
-
-
 Size = Annotated[int | float, BeforeValidator(_size)]
-TestSize = Annotated[int | float, BeforeValidator(_size_or_none)]
+TestSize = Annotated[int | float, BeforeValidator(lambda value: _size(value, 0))]
+
+
+def _known(names: Callable[[], Sequence[str]], kind: str) -> AfterValidator:
+    """Return what refuses an unknown name and says the nearest."""
+    return AfterValidator(lambda value: known_name(value, names(), kind))
 
 
 class DataSection(Section):
@@ -90,7 +92,8 @@ class DataSection(Section):
         Column with the names of the points, which the report uses; in an .npz file, an array.
         None counts rows from 1.
     features
-        Columns to use; None takes all others. An .npz file's array ``X`` is used whole.
+        Columns to use; None takes all others. ``"column=text"`` is 1 where a column has that text
+        and 0 elsewhere. An .npz file's array ``X`` is used whole.
     missing
         ``refuse`` names the first missing value; ``median`` fills gaps in features with the
         median of the training points.
@@ -145,7 +148,7 @@ class FeatureMapSection(Section):
 
     @field_validator("map")
     @classmethod
-    def _known(cls, value: str) -> str:
+    def _known_map(cls, value: str) -> str:
         if value.endswith((".qpy", ".qasm")) or ":" in value:
             return value
         also = "; or a file ending in .qpy or .qasm, or module:function"
@@ -194,7 +197,7 @@ class BackendSection(Section):
         ``module:function`` that makes one, in place of the other two.
     """
 
-    name: str = "statevector"
+    name: Annotated[str, _known(lambda: BACKENDS, "backend")] = "statevector"
     noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
     device: Name | None = None
     account: Name | None = None
@@ -206,11 +209,6 @@ class BackendSection(Section):
         Annotated[list[Annotated[int, Field(ge=0, le=10**6)]], Field(max_length=MAX_QUBITS)] | None
     ) = None
     pass_manager: Code | None = None
-
-    @field_validator("name")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        return known_name(value, BACKENDS, "backend")
 
     @model_validator(mode="after")
     def _consistent(self) -> "BackendSection":
@@ -338,33 +336,18 @@ class MethodSection(Section):
     """
 
     design: Literal["pairs", "points", "auto"] = "auto"
-    allocator: str = DEFAULT_ALLOCATOR
-    learner: str | None = None
+    allocator: Annotated[str, _known(allocator_names, "allocator")] = DEFAULT_ALLOCATOR
+    learner: Annotated[str, _known(learner_names, "learner")] | None = None
     ridge: Positive = 0.01
     C: Positive = 5.0
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
     calibration_shots: Annotated[int, Field(ge=0, le=10**9, multiple_of=2)] = 0
-    point_kernel: str | None = None
-
-    @field_validator("allocator")
-    @classmethod
-    def _known_allocator(cls, value: str) -> str:
-        if value.endswith("-oracle"):
-            raise ValueError("an oracle knows the true kernel, which a study does not have")
-        return known_name(value, allocator_names(), "allocator")
-
-    @field_validator("learner")
-    @classmethod
-    def _known_learner(cls, value: str | None) -> str | None:
-        return value if value is None else known_name(value, learner_names(), "learner")
-
-    @field_validator("point_kernel")
-    @classmethod
-    def _known_kernel(cls, value: str | None) -> str | None:
-        return value if value is None else known_name(value, point_kernel_names(), "point_kernel")
+    point_kernel: Annotated[str, _known(point_kernel_names, "point_kernel")] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> "MethodSection":
+        if self.allocator.endswith("-oracle"):
+            raise ValueError("an oracle knows the true kernel, which a study does not have")
         chosen(self)
         return self
 

@@ -30,7 +30,7 @@ from aqka.study.directory import (
     check_directory,
 )
 from aqka.study.feature_maps import feature_map, load_circuit, n_features
-from aqka.study.method import with_begun_design
+from aqka.study.method import runs_inverse, with_design
 from aqka.study.points import Points, load_points
 from aqka.study.schema import BackendSection, Study, load_study
 
@@ -95,7 +95,9 @@ class RunStore:
     @property
     def begun_study(self) -> Study:
         """The study with the design that its ledger has."""
-        return self.study if self.training is None else with_begun_design(self.study, self.training)
+        if self.training is None:
+            return self.study
+        return with_design(self.study, self.training.extent.design)
 
     @cached_property
     def points(self) -> Points:
@@ -163,8 +165,7 @@ class RunStore:
         """Return the feature map; None where the backend has the map itself."""
         if self.study.feature_map.map in BUILT_IN_MAPS:
             return feature_map(self.study, self.directory, allow_code=False)
-        backwards = self.study.method.design != "points"
-        return load_circuit(self.directory / MAP_NAME, backwards=backwards)
+        return load_circuit(self.directory / MAP_NAME, backwards=runs_inverse(self.study))
 
     def prepared(self, *, allow_code: bool = False) -> Prepared:
         """Return all that the run needs to go on; only code that makes its backend lies elsewhere.

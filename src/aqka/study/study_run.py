@@ -14,12 +14,7 @@ from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.directory import MAP_NAME, PREDICTIONS_NAME
 from aqka.study.feature_maps import load_circuit
-from aqka.study.method import (
-    answers_of,
-    fit_head,
-    new_session,
-    prediction_session,
-)
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session
 from aqka.study.points import Points
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
@@ -27,32 +22,18 @@ from aqka.study.store import RunStore
 
 @dataclass(frozen=True, eq=False)
 class StudyRun:
-    """All that a report or a table of results needs of a run.
-
-    Attributes
-    ----------
-    directory, study, text, points
-        Where it is, the study, the file that was read, the encoded points.
-    session, history
-        The training session with all that was measured, and what its ledger says.
-    head, found
-        What was trained, and the predicted test points; None before they are predicted.
-    audits
-        What the check of each ledger says, by name.
-    results
-        What stands in ``results.json``.
-    """
+    """All that a report or a table of results needs of a run."""
 
     directory: Path
     study: Study
-    text: str
+    text: str  # of the study file
     points: Points
-    session: Training
-    history: History
+    session: Training  # with all that was measured
+    history: History  # what its ledger says
     head: FittedHead | None
-    found: Values | None
-    audits: dict[str, Audit]
-    results: dict[str, Any]
+    found: Values | None  # the predicted test points; None before they are predicted
+    audits: dict[str, Audit]  # what the check of each ledger says, by name
+    results: dict[str, Any]  # what stands in results.json
 
     @property
     def prediction(self) -> Prediction | None:
@@ -70,7 +51,9 @@ def load_study_run(store: RunStore) -> StudyRun:
     study, points, history = store.begun_study, store.points, store.training
     assert history is not None, "the run has not begun"
     assert history.budget is not None
-    n_qubits = _n_qubits(study, store.directory)
+    n_qubits = study.feature_map.qubits
+    if n_qubits is None:
+        n_qubits = int(load_circuit(store.directory / MAP_NAME, backwards=False).num_qubits)
     session = new_session(study, points, history.budget, n_qubits)
     replay(session, history)
     audits = {"training": Audit.of(history)}
@@ -101,14 +84,6 @@ def load_study_run(store: RunStore) -> StudyRun:
         audits=audits,
         results=store.results,
     )
-
-
-def _n_qubits(study: Study, directory: Path) -> int:
-    """Return the qubits of a run's feature map, whose circuit is read only if need be."""
-    qubits = study.feature_map.qubits
-    if qubits is None and (study.sentinels.mitigate or study.method.design == "points"):
-        return int(load_circuit(directory / MAP_NAME, backwards=False).num_qubits)
-    return qubits or 1  # without mitigation nothing depends on it
 
 
 def _read_predictions(place: Path, training: History) -> History | Audit | None:

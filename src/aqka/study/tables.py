@@ -29,24 +29,12 @@ Columns = dict[str, list[str]]
 
 
 class DataTable(NamedTuple):
-    """Points as they are in a file.
-
-    Attributes
-    ----------
-    X
-        Features, one row per point; NaN where a value is missing and that is allowed.
-    y
-        Labels.
-    columns
-        Names of the features.
-    ids
-        What the file calls each point; None where it has no column of names.
-    """
+    """Points as they are in a file, one row each; NaN where a value may be missing and is."""
 
     X: FloatArray
     y: NDArray[Any]
-    columns: list[str]
-    ids: list[str] | None = None
+    columns: list[str]  # names of the features
+    ids: list[str] | None = None  # what the file calls each point, where it has such a column
 
     @property
     def names(self) -> list[str]:
@@ -72,17 +60,18 @@ def read_table(
     """
     name = inert(path.name)
     if path.suffix.lower() == ".npz":
-        X, labels, columns, ids = _from_arrays(path, target, features, labelled, id_column)
+        if features is not None and labelled:
+            raise InputError("data.features is for columns; an .npz file's array X is used whole.")
+        table = _from_arrays(path, (target or "y") if labelled else None, id_column)
     else:
-        X, labels, columns, ids = _from_columns(path, target, features, labelled, id_column, gaps)
-    _check_table(X, labels, columns, ids, name, labelled, gaps)
-    texts = np.array(labels)
+        file = open_columns(path)
+        columns = _choose(file.header, target, features, name, labelled, id_column)
+        table = _from_columns(file, columns, target, id_column, gaps)
+    _check_table(table, name, labelled, gaps)
+    texts: NDArray[Any] = table.y.astype(np.str_)  # now that it is sure to fit
     if labelled:
         texts = (_as_values if real else _as_classes)(texts, name)
-    return DataTable(X, texts, columns, ids)
-
-
-Read = tuple[FloatArray, list[str], list[str], list[str] | None]
+    return table._replace(y=texts)
 
 
 def open_columns(path: Path) -> CsvFile | ParquetFile:
@@ -91,41 +80,32 @@ def open_columns(path: Path) -> CsvFile | ParquetFile:
 
 
 def _from_columns(
-    path: Path,
+    file: CsvFile | ParquetFile,
+    columns: list[str],
     target: str | None,
-    features: Sequence[str] | None,
-    labelled: bool,
     id_column: str | None,
     gaps: bool,
-) -> Read:
-    """Return features, labels, names of columns and of points from a file with a header."""
-    file, name = open_columns(path), inert(path.name)
-    columns = _choose(file.header, target, features, name, labelled, id_column)
-    wanted = [*columns, *(extra for extra in (target, id_column) if extra is not None)]
+) -> DataTable:
+    """Return the table of a file with a header."""
+    # A feature that is no column of the file stands for a text of one.
+    split = [(c, None) if c in file.header else c.rsplit("=", 1) for c in columns]
+    extra = [column for column in (target, id_column) if column is not None]
+    wanted = dict.fromkeys([*(column for column, _ in split), *extra])
     values, labels, ids = array("d"), [], []
-    for places, cells in file.batches(list(dict.fromkeys(wanted))):
+    for places, cells in file.batches(list(wanted)):
         for k, place in enumerate(places):
-            values.extend(_number(cells[column][k], column, place, gaps) for column in columns)
+            values.extend(_number(cells[c][k], c, place, gaps, text) for c, text in split)
             labels.append("" if target is None else _label(cells[target][k], target, place))
             if id_column is not None:
-                ids.append(_id(cells[id_column][k]))
+                ids.append(_text(cells[id_column][k], MAX_ID))
     X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(columns)).copy()
-    return X, labels, columns, ids or None
+    return DataTable(X, np.array(labels, dtype=object), columns, ids or None)
 
 
-def _from_arrays(
-    path: Path,
-    target: str | None,
-    features: Sequence[str] | None,
-    labelled: bool,
-    id_column: str | None,
-) -> Read:
+def _from_arrays(path: Path, label: str | None, id_column: str | None) -> DataTable:
     """Return the same from an npz file with a 2-D array ``X`` and 1-D arrays beside it."""
-    if features is not None and labelled:
-        raise InputError("data.features is for columns; an .npz file's array X is used whole.")
-    arrays = read_arrays(path)
-    name, label = inert(path.name), target or "y"
-    for wanted in ("X", *([label] if labelled else []), *([id_column] if id_column else [])):
+    arrays, name = read_arrays(path), inert(path.name)
+    for wanted in filter(None, ("X", label, id_column)):
         if wanted not in arrays:
             raise InputError(
                 f"{name} has no array {inert(wanted)!r}.{did_you_mean(wanted, arrays)} "
@@ -139,74 +119,52 @@ def _from_arrays(
         )
     if X.shape[1] > MAX_COLUMNS:
         raise too_large(name)
-    columns = [f"X[{k}]" for k in range(X.shape[1])]
-    ids = None
+
+    def beside(column: str, what: str) -> NDArray[Any]:
+        values = arrays[column]
+        if values.shape != (len(X),) or values.dtype.kind not in "buifU":
+            raise InputError(
+                f"{name}: {inert(column)} must be 1-D with one {what} for each of the {len(X)} "
+                f"rows of X, got shape {values.shape} of {values.dtype}."
+            )
+        return values
+
+    ids, labels = None, [""] * len(X)
     if id_column is not None:
-        ids = [_id(one) for one in _beside(arrays, id_column, "name", len(X), name)]
-    labels = [""] * len(X)
-    if labelled:
-        given = _beside(arrays, label, "label", len(X), name)
-        labels = [_label(one, label, f"{name}, row {k}") for k, one in enumerate(given, 1)]
-    return X.astype(np.float64), labels, columns, ids
-
-
-def _beside(
-    arrays: dict[str, NDArray[Any]], column: str, what: str, n_points: int, name: str
-) -> NDArray[Any]:
-    values = arrays[column]
-    if values.shape != (n_points,) or values.dtype.kind not in "buifU":
-        raise InputError(
-            f"{name}: {inert(column)} must be 1-D with one {what} for each of the {n_points} rows "
-            f"of X, got shape {values.shape} of {values.dtype}."
-        )
-    return values
+        ids = [_text(one, MAX_ID) for one in beside(id_column, "name")]
+    if label is not None:
+        given = enumerate(beside(label, "label"), 1)
+        labels = [_label(one, label, f"{name}, row {k}") for k, one in given]
+    columns = [f"X[{k}]" for k in range(X.shape[1])]
+    return DataTable(X.astype(np.float64), np.array(labels, dtype=object), columns, ids)
 
 
 def other_columns(path: Path, used: Sequence[str], first: Sequence[str], n_rows: int) -> Columns:
     """Return the columns of a file besides those that are used, as text.
 
-    Parameters
-    ----------
-    path
-        A file that was read before; an .npz file's columns are its one-dimensional arrays. A
-        column that cannot be read as text is left out.
-    used
-        Columns that are known already.
-    first
-        Columns that must be among the at most 20 that are kept, where the file has them.
-    n_rows
-        Points of the file; a column of another length is left out.
+    At most 20 are kept, those named ``first`` before others. A column that cannot be read as text,
+    or has not ``n_rows`` of them, is left out; an .npz file's columns are its 1-D arrays.
     """
+    is_npz = path.suffix.lower() == ".npz"
     found: Columns = {}
     try:
-        if path.suffix.lower() == ".npz":
-            arrays = {name: one for name, one in read_arrays(path).items() if one.ndim == 1}
-            names = _kept(list(arrays), [*used, "X"], first)
-            found = {name: [_text(cell) for cell in arrays[name].tolist()] for name in names}
-        else:
-            file = open_columns(path)
-            found = {name: [] for name in _kept(file.header, used, first)}
-            for _, cells in file.batches(list(found)):
-                for name, column in found.items():
-                    column += map(_text, cells[name])
+        file = None if is_npz else open_columns(path)
+        arrays = read_arrays(path) if file is None else {}
+        header = [name for name, one in arrays.items() if one.ndim == 1 and name != "X"]
+        others = [name for name in (header if file is None else file.header) if name not in used]
+        kept = sorted(others, key=lambda name: name not in first)[:MOST_KEPT]
+        found = {name: [] for name in others if name in kept}
+        for cells in [arrays] if file is None else (one.cells for one in file.batches(list(found))):
+            for name, column in found.items():
+                column += map(_text, cells[name])
     except InputError:
         return {}
     return {name: cells for name, cells in found.items() if len(cells) == n_rows}
 
 
-def _kept(header: list[str], used: Sequence[str], first: Sequence[str]) -> list[str]:
-    others = [name for name in header if name not in used]
-    kept = sorted(others, key=lambda name: name not in first)[:MOST_KEPT]
-    return [name for name in others if name in kept]
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell).strip()[:MAX_CHARACTERS]
-
-
-def _id(value: Any) -> str:
-    """Return what a point is called; empty where the cell is."""
-    return "" if value is None else str(value).strip()[:MAX_ID]
+def _text(cell: Any, most: int = MAX_CHARACTERS) -> str:
+    """Return a cell as text; empty where the cell is."""
+    return "" if cell is None else str(cell).strip()[:most]
 
 
 def _choose(
@@ -230,7 +188,8 @@ def _choose(
         )
     named = [column for column in (target, id_column) if column is not None]
     for column in (*named, *(features or ())):
-        if column not in header:
+        source, is_text, _ = column.rpartition("=")
+        if column not in header and not (is_text and source in header and column not in named):
             raise InputError(
                 f"{name} has no column {inert(column)!r}.{did_you_mean(column, header)} It has: "
                 f"{inert(', '.join(header), 200)}."
@@ -243,29 +202,29 @@ def _choose(
     return chosen
 
 
-def _number(value: Any, column: str, where: str, gaps: bool) -> float:
-    """Return a cell as a number, NaN where it is missing and may be; or name the bad cell."""
-    blank = value is None or (isinstance(value, str) and value.strip() in BLANK)
-    try:
-        number = math.nan if blank else _as_float(value)
-    except (TypeError, ValueError, OverflowError):
+def _number(value: Any, column: str, where: str, gaps: bool, text: str | None = None) -> float:
+    """Return a cell as a number, NaN where it is missing and may be; or name the bad cell.
+
+    With a ``text``, 1 where the cell holds it and 0 elsewhere.
+    """
+    given = value.strip() if isinstance(value, str) else value
+    number: float | None = math.nan
+    if given is not None and given not in BLANK:
+        if text is not None:
+            return float(str(given) == text)
+        try:
+            number = read_number(given) if isinstance(given, str) else float(given)
+        except (TypeError, ValueError, OverflowError):
+            number = None
+    if number is None:
         raise InputError(
             f"{where}: column {inert(column)!r} holds {inert(value)!r}, not a number. List the "
-            "numeric columns in data.features, or encode this one as numbers."
-        ) from None
+            "numeric columns in data.features, and texts of others as 'column=text'."
+        )
     if not math.isfinite(number) and not (gaps and math.isnan(number)):
         raise InputError(
             f"{where}: column {inert(column)!r} is empty, NaN or infinite; {REMEDY}{FILL}."
         )
-    return number
-
-
-def _as_float(value: Any) -> float:
-    if not isinstance(value, str):
-        return float(value)
-    number = read_number(value)
-    if number is None:
-        raise ValueError(value)
     return number
 
 
@@ -284,16 +243,9 @@ def _label(value: Any, column: str, where: str) -> str:
     return text
 
 
-def _check_table(
-    X: FloatArray,
-    labels: list[str],
-    columns: list[str],
-    ids: list[str] | None,
-    name: str,
-    labelled: bool,
-    gaps: bool,
-) -> None:
+def _check_table(table: DataTable, name: str, labelled: bool, gaps: bool) -> None:
     """Refuse too few points, numbers beyond reason, and texts that take too much room."""
+    X, labels, columns, ids = table
     fewest = 4 if labelled else 1
     if len(labels) < fewest:
         raise InputError(f"{name} has {len(labels)} points; it needs at least {fewest}.")

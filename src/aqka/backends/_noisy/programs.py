@@ -11,7 +11,6 @@ from aqka.backends._noisy.models import NoiseTable, used_qubits
 from aqka.backends._noisy.pauli import (
     IDENTITY,
     ZERO_STATE,
-    Block,
     GateMatrices,
     PauliStep,
     StepMatrix,
@@ -41,19 +40,6 @@ def split_rows(points: FloatArray, n_qubits: int) -> list[FloatArray]:
     return [points[k : k + size] for k in range(0, len(points), size)] or [points]
 
 
-class CompiledPart:
-    """A part of the circuit for all points at once: U(x), U†(y) or all of it."""
-
-    def __init__(
-        self, blocks: list[Block], angles: Callable[[FloatArray], FloatArray], start: FloatArray
-    ) -> None:
-        self._blocks, self._angles, self._start = blocks, angles, start
-
-    def run(self, points: FloatArray, *, adjoint: bool) -> FloatArray:
-        """Send the start through it for every point, or backwards with the adjoint channels."""
-        return evolve_paulis(self._start, self._blocks, self._angles(points), adjoint=adjoint)
-
-
 class Compiler:
     """Compiles parts of one transpiled circuit; its noise names qubits as the circuit does.
 
@@ -79,8 +65,11 @@ class Compiler:
         instructions: list[PlacedInstruction],
         parameters: list["Parameter"],
         start: FloatArray,
-    ) -> CompiledPart:
-        """Return some of the instructions as one part, to which ``parameters`` are given."""
+    ) -> Callable[..., FloatArray]:
+        """Return what sends the start through some of the instructions, for all points at once.
+
+        With ``adjoint`` it goes backwards with the adjoint channels.
+        """
         steps: list[PauliStep] = []
         expressions: dict[Any, int] = {}
         for qubits, instruction in instructions:
@@ -95,10 +84,13 @@ class Compiler:
             if matrix is not None:
                 # Matrices lead with the gate's last qubit.
                 steps.append(PauliStep(tuple(self._place[q] for q in reversed(qubits)), matrix))
-        angles = list(expressions)
-        return CompiledPart(
-            gather_blocks(steps), lambda points: evaluate(angles, parameters, points).T, start
-        )
+        blocks, angles = gather_blocks(steps), list(expressions)
+
+        def run(points: FloatArray, *, adjoint: bool) -> FloatArray:
+            values = evaluate(angles, parameters, points).T
+            return evolve_paulis(start, blocks, values, adjoint=adjoint)
+
+        return run
 
 
 def _gate_then_error(gate: StepMatrix | None, error: FloatArray) -> StepMatrix:
@@ -152,10 +144,10 @@ class FidelityProgram:
         U†(y).
         """
         states = np.concatenate(
-            [self._forward.run(part, adjoint=False) for part in split_rows(rows, self.n_used)]
+            [self._forward(part, adjoint=False) for part in split_rows(rows, self.n_used)]
         )
         blocks = [
-            states @ self._backward.run(part, adjoint=True).T
+            states @ self._backward(part, adjoint=True).T
             for part in split_rows(columns, self.n_used)
         ]
         return np.clip(np.concatenate(blocks, axis=1), 0.0, 1.0)
@@ -198,7 +190,7 @@ class OutcomeProgram:
         )
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
-        vectors = self._program.run(values, adjoint=False)
+        vectors = self._program(values, adjoint=False)
         tensor = vectors.reshape(len(values), *[4] * self.n_used)
         for axis, effect in enumerate(self._effects, start=1):
             tensor = np.moveaxis(np.tensordot(tensor, effect, axes=([axis], [1])), -1, axis)
