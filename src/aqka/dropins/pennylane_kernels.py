@@ -26,7 +26,7 @@ def square_kernel_matrix(
     ----------
     X : array of shape (points, features)
         The points.
-    kernel : ShotKernel
+    kernel : QuantumKernel
         What measures the entries.
     assume_normalized_kernel : bool, default=False
         As in PennyLane; it changes nothing.
@@ -51,7 +51,7 @@ def kernel_matrix(X1: ArrayLike, X2: ArrayLike, kernel: QuantumKernel) -> FloatA
     ----------
     X1, X2 : array of shape (points, features)
         The points of rows and columns.
-    kernel : ShotKernel
+    kernel : QuantumKernel
         What measures the entries.
 
     Examples
