@@ -129,9 +129,17 @@ def _letters(numbers: IntArray, n_qubits: int) -> IntArray:
     return np.asarray(numbers[:, None] // 3 ** np.arange(n_qubits) % 3)
 
 
-def uniform_settings(n_qubits: int) -> IntArray:
-    """Return the three settings with one letter on all qubits: enough for one-qubit states."""
-    return np.repeat(np.arange(3)[:, None], _as_qubits(n_qubits), axis=1)
+def uniform_settings(n_qubits: int, period: int = 1) -> IntArray:
+    """Return all settings whose letters repeat after ``period`` qubits.
+
+    Three with one letter on all qubits are enough for one-qubit states, nine of period 2 for those
+    of neighbouring qubits.
+
+    >>> uniform_settings(3).tolist()
+    [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
+    """
+    period = min(period, _as_qubits(n_qubits))
+    return _letters(np.arange(3**period), period)[:, np.arange(n_qubits) % period]
 
 
 def as_settings(settings: ArrayLike) -> IntArray:

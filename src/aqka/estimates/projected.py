@@ -131,15 +131,26 @@ class Operators:
         degrees = np.bincount(self.edges.reshape(-1), minlength=self.n_qubits)
         return np.concatenate([np.repeat(degrees, 3), np.ones(9 * len(self.edges))]) / 4
 
+    def parts(self, k: int) -> list[tuple[str, int]]:
+        """Return the letters of an operator and the qubits they act on."""
+        if k < 3 * self.n_qubits:
+            return [(LETTERS[k % 3], k // 3)]
+        edge, letters = divmod(k - 3 * self.n_qubits, 9)
+        pairs = zip(divmod(letters, 3), self.edges[edge].tolist(), strict=True)
+        return [(LETTERS[letter], qubit) for letter, qubit in pairs]
+
     def name(self, k: int) -> str:
         """Return an operator in words."""
-        if k < 3 * self.n_qubits:
-            return f"{LETTERS[k % 3]} on qubit {k // 3}"
-        edge, letters = divmod(k - 3 * self.n_qubits, 9)
-        return " ".join(
-            f"{LETTERS[letter]} on qubit {qubit}"
-            for qubit, letter in zip(self.edges[edge], divmod(letters, 3), strict=True)
-        )
+        return " ".join(f"{letter} on qubit {qubit}" for letter, qubit in self.parts(k))
+
+    def names(self) -> list[str]:
+        """Return short names of all operators.
+
+        >>> Operators.of(2, 2).names()[4:9]
+        ['Y1', 'Z1', 'X0X1', 'X0Y1', 'X0Z1']
+        """
+        every = (self.parts(k) for k in range(self.size))
+        return ["".join(f"{letter}{qubit}" for letter, qubit in parts) for parts in every]
 
 
 def reduced_states(
