@@ -67,7 +67,7 @@ def test_features_give_the_head_of_a_kernel_that_is_never_formed(learner, monkey
     heads, y = (by_features, by_kernel), session.problem.outputs
     np.testing.assert_allclose(*(h.alpha for h in heads), rtol=1e-3)
     np.testing.assert_allclose(*(h.estimate.operators(h) for h in heads), atol=1e-3)
-    np.testing.assert_allclose(*(loo_errors(h.spectrum, y, RIDGES) for h in heads), rtol=1e-4)
+    np.testing.assert_allclose(*(loo_errors(h.spectrum, y, RIDGES) for h in heads), rtol=1e-3)
     np.testing.assert_allclose(*(h.decide(session.table).f for h in heads), atol=1e-4)
 
 
@@ -96,7 +96,8 @@ def test_three_classes_and_real_targets():
     target, backend = np.cos(X[:, 0]), StatevectorBackend(X, seed=4)
     head = acquire(backend, target, 40 * 2000, design=PURE).fit()
     f = head.decide(acquire(backend, target, 40 * 2000, design=PURE).table).f
-    assert np.corrcoef(f, target)[0, 1] > 0.95
+    exact = make_learner("ridge-loo").fit(KernelEstimate(backend.kernel()), Problem(target))
+    assert np.corrcoef(f, exact.decision_function(backend.kernel()))[0, 1] > 0.98
 
 
 def test_intervals_cover_the_decision_of_the_exact_state():

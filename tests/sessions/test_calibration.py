@@ -101,7 +101,7 @@ def test_new_points_are_read_with_the_errors_of_the_calibration():
 
 def test_a_run_without_a_calibration_says_nothing_of_one():
     session = training(24_000, seed=3)
-    assert session.tag == "aqka-points-uniform-2ce65c3b2433b3bc-r0"
+    assert session.tag == "aqka-points-uniform-c9ec0c74d2c1cb33-r0"
     assert session.rounds_total == 1
     assert "calibration" not in session.settings()
     other = training(24_000, 2, seed=3)
