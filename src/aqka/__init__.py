@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from aqka.core import Problem
     from aqka.designs import Pairs, Points
     from aqka.errors import CeilingError, InputError, JobError, LedgerError, TransientError
-    from aqka.estimators import QuantumRidge, QuantumRidgeClassifier, QuantumSVC
+    from aqka.estimators import (
+        QuantumFeatures,
+        QuantumKernel,
+        QuantumRidge,
+        QuantumRidgeClassifier,
+        QuantumSVC,
+    )
     from aqka.insight import diagnose
     from aqka.insight.preflight import preflight
     from aqka.learners import learner_names
@@ -36,6 +42,8 @@ __all__ = [
     "Points",
     "Prediction",
     "Problem",
+    "QuantumFeatures",
+    "QuantumKernel",
     "QuantumRidge",
     "QuantumRidgeClassifier",
     "QuantumSVC",
@@ -62,7 +70,13 @@ _HOMES = {
     "core": ("Problem",),
     "designs": ("Pairs", "Points"),
     "errors": ("CeilingError", "InputError", "JobError", "LedgerError", "TransientError"),
-    "estimators": ("QuantumRidge", "QuantumRidgeClassifier", "QuantumSVC"),
+    "estimators": (
+        "QuantumFeatures",
+        "QuantumKernel",
+        "QuantumRidge",
+        "QuantumRidgeClassifier",
+        "QuantumSVC",
+    ),
     "insight": ("diagnose",),
     "insight.preflight": ("preflight",),
     "planning": ("quote",),

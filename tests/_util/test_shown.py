@@ -12,7 +12,6 @@ from aqka import MatrixBackend, Problem, acquire, predict, quote
 from aqka._util.colours import HEAT_MAP_STOPS
 from aqka._util.shown import Shown, heat_map_png
 from aqka.core import PairTable
-from aqka.dropins import ShotKernel
 from aqka.sessions import Predicting, Training
 from tests.conftest import make_kernel
 
@@ -28,8 +27,6 @@ def objects():
     session = acquire(MatrixBackend(kernel), y, 800, "aqka")
     head = session.fit()
     test = MatrixBackend(kernel[:3], rectangular=True)
-    drop_in = ShotKernel(budget=300, test_budget=10)
-    drop_in.matrix(np.random.default_rng(0).uniform(0, 3, (4, 2)))
     found = predict(head, test, 3000)
     points = Training(Problem([0, 1]), 12, design="points", n_qubits=1)
     return {
@@ -38,7 +35,6 @@ def objects():
         "prediction": found,
         "table": session.table,
         "block": found.table,
-        "kernel": drop_in,
         "quote": quote(150, "$20", rate=96, queue=5),
         "session of points": points,
         "table of points": points.table,
@@ -58,7 +54,6 @@ def test_they_are_short_and_say_what_they_hold(objects):
     assert "points 2, settings 3, qubits 1, shots 0" in texts["table of points"]
     assert texts["session of points"].startswith("<Training: points 2, allocator Uniform")
     assert "settings 3" in texts["session of points"]
-    assert "training shots 300 of 300, other shots 0 of 10" in texts["kernel"]
     assert re.search(r"<Quote: points 150, shots [\d,]+, .*cost 20\.00 USD>", texts["quote"])
 
 
@@ -87,7 +82,7 @@ def test_the_picture_is_the_kernel(objects):
     places = np.linspace(0, 1, len(stops))
     expected = np.stack([np.interp(kernel, places, stops[:, c]) for c in range(3)], axis=2)
     assert np.abs(pixels - expected).max() <= 0.5
-    assert "<img" in objects["kernel"]._repr_html_()
+    assert "<img" in objects["session"]._repr_html_()
     assert "<img" not in objects["quote"]._repr_html_()
 
 

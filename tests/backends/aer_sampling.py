@@ -6,7 +6,7 @@ import numpy as np
 from qiskit_aer.primitives import SamplerV2
 
 from aqka.backends import AerBackend
-from aqka.backends._drawing import as_numbers, count_bits
+from aqka.backends._drawing import as_outcomes, count_bits
 from aqka.backends._noisy.models import noise_on_circuit
 from aqka.backends._programs import program_of
 
@@ -31,7 +31,7 @@ class AerSamplingBackend(AerBackend):
         rows, seen = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for which, outcomes in self._runs(plan, rng):
             rows.append(np.repeat(which, plan.shots[which]))
-            seen.append(as_numbers(outcomes).reshape(-1))
+            seen.append(as_outcomes(outcomes.reshape(-1, outcomes.shape[-1]), plan.n_qubits))
         return count_bits(np.concatenate(rows), np.concatenate(seen))
 
     _draw_references = _draw_points

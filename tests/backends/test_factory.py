@@ -9,7 +9,7 @@ from sklearn.base import clone
 from aqka import BackendFactory, InputError, QuantumRidgeClassifier, StatevectorBackend, acquire
 from aqka.backends import AerBackend, PennylaneBackend, RuntimeBackend
 from aqka.backends.factory import as_factory
-from aqka.dropins import ShotKernel
+from aqka.estimators import QuantumKernel
 
 X = np.random.default_rng(0).uniform(0, 3, (6, 2))
 Y = np.arange(6) % 2
@@ -42,10 +42,12 @@ def test_the_names_without_noise_give_the_same_kernel():
 
 
 def test_a_drop_in_takes_the_same():
-    kernel = ShotKernel("zz", budget=300, test_budget=10, y=Y, backend="aer")
+    kernel = QuantumKernel("zz", budget=300, test_budget=10, backend="aer")
     assert kernel.matrix(X).shape == (6, 6)
-    with pytest.raises(InputError, match=r"'statevector', 'matrix-product', 'aer', .*device"):
-        ShotKernel(budget=300, test_budget=10, backend="qasm")
+    with pytest.raises(
+        InputError, match=r"'statevector', 'matrix-product', 'light-cone', 'aer', .*device"
+    ):
+        QuantumKernel(budget=300, test_budget=10, backend="qasm").fit(X)
 
 
 def test_what_is_not_obvious_is_refused_with_what_would_be():

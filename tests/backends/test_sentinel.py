@@ -178,8 +178,12 @@ def test_uneven_tiles_are_evened_out():
     plan = ShotPlan(*upper, np.full(15, 40_000))
     backend.backend._job_shape = JobShape(quantum=20_000)
     measured = np.zeros((6, 6))
-    measured[upper] = backend.collect(backend.submit(plan, "a")) / plan.shots
+    ticket = backend.submit(plan, "a")
+    measured[upper] = backend.collect(ticket) / plan.shots
     survival = backend.pair_survival(2)
+    # What a ledger keeps of it says the same.
+    rates = np.array(backend.remarks(ticket)["sentinels"]["rates"])
+    np.testing.assert_allclose((rates - 0.25) / 0.75, survival[upper], atol=1e-5)
     assert np.array_equal(survival, survival.T)
     errors = [
         np.abs(mitigate_depolarising(measured, p, 2, clip=False) - exact)[upper]

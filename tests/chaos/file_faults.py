@@ -170,7 +170,7 @@ def sweep(name, play, home, sample=None, seed=0, seconds=math.inf):
 def world():
     """The kinds of runs by name; made in the process that forks: children import nothing."""
     from aqka import BackendFactory, Points, Schedule, StatevectorBackend, acquire, predict
-    from aqka.dropins import ShotKernel
+    from aqka.estimators import QuantumKernel
     from aqka.runs import driver
     from aqka.study.carry_out import carry_out, resume
     from aqka.study.directory import prepare
@@ -244,9 +244,9 @@ def world():
 
     def dropin(place):
         with buying(place):
-            options = {"budget": 20, "test_budget": 20, "y": y, "directory": place / "run"}
+            options = {"budget": 20, "test_budget": 20, "directory": place / "run"}
             options["design"] = "pairs"
-            kernel = ShotKernel(backend=BackendFactory(Paid), **options)
+            kernel = QuantumKernel(backend=BackendFactory(Paid), **options)
             train, block = kernel.matrix(X), kernel.matrix(new, X)
         return [train.tolist(), block.tolist(), bought(place)]
 

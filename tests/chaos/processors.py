@@ -18,7 +18,7 @@ import numpy as np
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 from aqka import Points, QuantumRidgeClassifier, Schedule, StatevectorBackend, acquire, predict
-from aqka.dropins import ShotKernel
+from aqka.estimators import QuantumKernel
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import RESULTS_NAME, prepare
 from aqka.study.new_points import predict_new_points
@@ -109,7 +109,7 @@ def estimator(design, place):
 def dropin(design, place):
     """A kernel for other libraries."""
     options = {"budget": 400, "test_budget": 600, "design": design, "directory": place}
-    kernel = ShotKernel(backend="statevector", y=Y[:8], **options)
+    kernel = QuantumKernel(backend="statevector", **options)
     train, block = kernel.matrix(X), kernel.matrix(NEW, X)
     return block.round(6).tolist(), bits(train)
 

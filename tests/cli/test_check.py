@@ -76,11 +76,12 @@ def test_init_starts_from_a_file(tmp_path, monkeypatch, capsys, few_settings):
     assert "--data" in err
 
 
-def test_too_many_qubits_are_one_line_that_names_pca(tmp_path, monkeypatch, capsys):
+def test_a_cone_of_too_many_qubits_is_one_line_that_names_pca(tmp_path, monkeypatch, capsys):
     text = small().replace('"moons"', '"breast-cancer"').replace("qubits = 2", "qubits = 20")
+    text = text.replace("qubits = 20", 'qubits = 20\nmap = "zz-full"')
     path = write_study(tmp_path, text.replace("train = 12", "train = 40"))
     code, out, err = call(monkeypatch, capsys, "check", path)
     assert (code, out) == (2, "")
-    assert "needs 20" in err
+    assert "depends on 20 qubits, at most 14" in err
     assert "PCA" in err
     assert err.count("\n") == 1

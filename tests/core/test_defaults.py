@@ -17,7 +17,7 @@ from aqka import (
 from aqka.allocators import DEFAULT_ALLOCATOR, make_allocator
 from aqka.core.problem import DEFAULT_C
 from aqka.designs import Pairs, Points
-from aqka.dropins import ShotKernel
+from aqka.estimators import QuantumKernel
 from aqka.insight import with_total_interval
 from aqka.learners import DEFAULT_LEARNER, make_learner
 
@@ -29,7 +29,7 @@ ENTRANCES = (
     QuantumRidge,
     QuantumRidgeClassifier,
     QuantumSVC,
-    ShotKernel,
+    QuantumKernel,
 )
 POINTS = np.linspace(0.1, 3.0, 8).reshape(4, 2)
 DEFAULTS = {"allocator": None, "learner": None, "C": DEFAULT_C, "design": "auto"}
@@ -59,8 +59,8 @@ def test_no_allocator_is_the_default(design):
     assert acquire(StatevectorBackend(POINTS), y, **options).allocator == default
     for estimator in (QuantumRidgeClassifier, QuantumSVC):
         assert estimator(**options).fit(POINTS, y).session_.allocator == default
-    kept = ShotKernel(test_budget=0, y=y, **options)
-    kept.matrix(POINTS)
+    kept = QuantumKernel(test_budget=0, **options)
+    kept.fit(POINTS, y)
     assert kept.session_.allocator == default
 
 

@@ -36,7 +36,7 @@ def overlaps(X, others, locality):
     one = (1 + np.cos(X[:, None] - others)) / 2
     if locality == 1:
         return one.mean(axis=2)
-    pairs = [one[..., p] * one[..., q] for p in range(3) for q in range(p)]
+    pairs = [one[..., q] * one[..., q + 1] for q in range(2)]
     return np.mean(pairs, axis=0)
 
 
@@ -47,7 +47,7 @@ def training(kernel=None, budget=4000, allocator=None, n_qubits=3):
 def test_names_and_objects_are_kernels_and_mistakes_are_told():
     kinds = {name: as_point_kernel(name) for name in point_kernel_names()}
     assert all(isinstance(kernel, PointKernel) for kernel in kinds.values())
-    assert len(set(map(repr, kinds.values()))) == len(kinds) == 6
+    assert len(set(map(repr, kinds.values()))) == len(kinds) == 7
     own = Projected(gamma=0.3)
     assert as_point_kernel(own) is own
     for wrong, n_qubits, words in (
@@ -56,9 +56,33 @@ def test_names_and_objects_are_kernels_and_mistakes_are_told():
         ("device", 9, "at most 8 qubits, and the points have 9; take 'projected'"),
         ("projected-2", 1, "needs two qubits or more"),
         (Fidelity(), 11, "at most 10 qubits"),
+        (Projected(1, pairs="all"), 4, "pairs are for two-qubit states: take locality=2"),
+        (Projected(2, pairs="each"), 4, "'neighbours', 'all' or edges, got 'each'"),
+        (Projected(2, pairs=((0, 4),)), 4, "two different qubits from 0 to 3"),
+        (Projected(3), 4, "locality must be 1 or 2"),
     ):
         with pytest.raises(InputError, match=words):
             training(wrong, n_qubits=n_qubits)
+
+
+def test_settings_that_cannot_give_the_kernels_states_are_refused_before_the_first_shot():
+    for kernel, settings in (
+        ("projected-2", uniform_settings(12)),
+        ("projected-2-all", choose_settings(12, seed=0)),
+        ("projected", uniform_settings(12)[:2]),
+    ):
+        with pytest.raises(InputError, match=r"no setting measures .* on qubit .*; leave settings"):
+            Training(Problem(Y), 4000, design=Points(kernel, settings=settings), n_qubits=12)
+
+
+def test_many_qubits_are_measured_in_the_settings_that_the_kernel_needs():
+    for name, count in (("projected", 3), ("projected-2", 9), ("projected-2-all", 27)):
+        table = training(name, 40 * 100, n_qubits=100).table
+        assert table.settings.shape == (count, 100)
+        least = as_point_kernel(name).least_shots(table.settings)
+        assert least == 2 * count
+    ring = tuple((q, (q + 1) % 12) for q in range(12))
+    assert training(Projected(2, pairs=ring), n_qubits=12).table.n_settings == 9
 
 
 def test_a_kernel_of_one_qubit_states_is_measured_in_three_settings_and_others_as_ever():
@@ -134,7 +158,7 @@ def test_exact_states_give_the_decision_of_the_exact_kernel(form, locality):
     new = np.random.default_rng(1).uniform(0, np.pi, size=(30, 3))
     block = overlaps(new, ANGLES, locality)
     if form == "gaussian":  # ‖ρ - σ‖² = 2 - 2 Tr ρσ of pure states, and of products of them
-        block = np.exp(-0.4 * 3 * (2 - 2 * block))
+        block = np.exp(-0.4 * (4 - locality) * (2 - 2 * block))
     f = head.estimate.decide_exactly(head, backend(new))
     # Entries are known to about 2e-4, times the coefficients.
     np.testing.assert_allclose(f, block @ head.alpha, atol=1e-3 * np.linalg.norm(head.alpha))

@@ -16,7 +16,7 @@ from aqka.allocators import make_allocator
 from aqka.allocators._points import AqkaPoints
 from aqka.designs import Pairs, Points, as_design
 from aqka.designs.resolve import better_design, resolve
-from aqka.dropins import ShotKernel
+from aqka.estimators import QuantumKernel
 from aqka.learners import make_learner
 from aqka.maths.point_law import label_shots, state_fidelity
 
@@ -79,6 +79,7 @@ def test_auto_compares_what_both_designs_are_worth_to_labels():
         ({"n_qubits": None}, Pairs(), "the backend cannot prepare the state of a point"),
         ({"n_qubits": 12}, Pairs(), "states of 12 qubits have too many numbers to be fitted"),
         ({"measures_pairs": False}, Points(), "the backend measures no pairs"),
+        ({"n_qubits": 60}, Points(), "for a projected kernel: the fidelity of 60 qubits is 0"),
         ({"n_qubits": 12, "measures_pairs": False}, Points(), "the backend measures no pairs"),
     ],
 )
@@ -116,8 +117,8 @@ def test_every_entrance_does_the_same(design, allocator, budget):
             .session_
         ),
         lambda: (
-            ShotKernel(budget=budget, test_budget=0, allocator=allocator, design=design)
-            .prepare(X, Y)
+            QuantumKernel(budget=budget, test_budget=0, allocator=allocator, design=design)
+            .fit(X, Y)
             .session_
         ),
     )

@@ -6,8 +6,8 @@ from sklearn.svm import SVC
 
 from aqka import BackendFactory, InputError
 from aqka.backends import PennylaneBackend
-from aqka.dropins import ShotKernel
 from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
+from aqka.estimators import QuantumKernel
 
 X = np.random.default_rng(1).uniform(0, np.pi, size=(8, 2))
 Y = np.arange(8) % 2
@@ -33,8 +33,8 @@ def exact(x1, x2):
 
 
 def make(**settings):
-    given = {"budget": 28 * 10**6, "test_budget": 24 * 10**6, "y": Y, "design": "pairs"} | settings
-    return ShotKernel(embedding, **given)
+    given = {"budget": 28 * 10**6, "test_budget": 24 * 10**6, "design": "pairs"} | settings
+    return QuantumKernel(embedding, **given)
 
 
 def test_matrices_agree_with_pennylanes_in_the_limit():
@@ -44,7 +44,7 @@ def test_matrices_agree_with_pennylanes_in_the_limit():
     assert np.abs(found - wanted).max() < 0.5 / 1000 * 6
     block = kernel_matrix(TEST, X, kernel)
     assert np.abs(block - qml.kernels.kernel_matrix(TEST, X, exact)).max() < 0.5 / 1000 * 5
-    assert kernel.shots_used == 52 * 10**6
+    assert kernel.shots_used_ == 52 * 10**6
 
 
 @pytest.mark.parametrize("device", ["lightning.qubit", "default.qubit"])
@@ -60,23 +60,23 @@ def test_shots_run_on_a_pennylane_device(device):
     assert np.max(np.abs(found - wanted) * np.sqrt(shots)) < 0.5 * 4.5
     block = kernel_matrix(TEST, X, kernel)
     assert np.abs(block - qml.kernels.kernel_matrix(TEST, X, exact)).max() < 0.5 / 10 * 4.5
-    assert kernel.shots_used == 5_200
+    assert kernel.shots_used_ == 5_200
 
 
 def test_pennylanes_own_functions_take_the_kernel():
-    kernel = make(budget=2_800, test_budget=2_400).prepare(X, Y)
+    kernel = make(budget=2_800, test_budget=2_400).fit(X, Y)
     whole = square_kernel_matrix(X, kernel)
     assert np.array_equal(qml.kernels.square_kernel_matrix(X, kernel), whole)
     pairwise = qml.kernels.kernel_matrix(qnp.array(TEST), X, kernel)  # its own array type too
-    assert kernel.shots_used == 5_200
+    assert kernel.shots_used_ == 5_200
     assert np.array_equal(kernel_matrix(TEST, X, kernel), pairwise)
-    assert kernel.shots_used == 5_200
+    assert kernel.shots_used_ == 5_200
 
 
 def test_pair_by_pair_without_a_training_kernel():
     kernel = make(shots_each=100, test_budget=2_800)
     found = qml.kernels.square_kernel_matrix(X, kernel)
-    assert kernel.shots_used == 2_800
+    assert kernel.shots_used_ == 2_800
     assert kernel.session_ is None
     wanted = qml.kernels.square_kernel_matrix(X, exact)
     assert np.abs(found - wanted).max() < 0.5 / 10 * 4.5
@@ -85,11 +85,11 @@ def test_pair_by_pair_without_a_training_kernel():
 def test_an_svm_runs_unchanged():
     before = SVC(kernel=lambda A, B: qml.kernels.kernel_matrix(A, B, exact)).fit(X, Y)
     wanted = before.decision_function(TEST)
-    kernel = make().prepare(X, Y)
+    kernel = make().fit(X, Y)
     for matrix in (qml.kernels.kernel_matrix, kernel_matrix):
         after = SVC(kernel=lambda A, B, matrix=matrix: matrix(A, B, kernel)).fit(X, Y)
         assert np.abs(after.decision_function(TEST) - wanted).max() < 0.02
-    assert kernel.shots_used == 52 * 10**6
+    assert kernel.shots_used_ == 52 * 10**6
 
 
 def test_a_plain_function_is_refused():
@@ -102,7 +102,7 @@ def test_points_that_the_feature_map_refuses_leave_nothing_behind(tmp_path, kept
     kernel = make(budget=2_800, directory=tmp_path if kept else None)
     with pytest.raises(ValueError, match="length 2"):
         kernel.matrix(np.ones((8, 3)) * np.arange(8)[:, None])
-    assert kernel.shots_used == 0
+    assert kernel.shots_used_ == 0
     assert not list(tmp_path.glob("*-*"))
     assert kernel.matrix(X).shape == (8, 8)
-    assert kernel.shots_used == 2_800
+    assert kernel.shots_used_ == 2_800

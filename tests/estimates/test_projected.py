@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from qiskit.quantum_info import Statevector, partial_trace
@@ -9,13 +11,16 @@ from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import (
+    Operators,
     distance_variances,
     exact_reduced_states,
     expectation_covariances,
     gaussian_projected_kernel,
+    given_states,
     linear_projected_kernel,
     median_gamma,
     reduced_states,
+    shrunk_to_signal,
     squared_distances,
 )
 from tests.estimates.points import measured
@@ -26,21 +31,21 @@ def qiskit_reduced(state, kept):
     return partial_trace(Statevector(state), [q for q in range(n) if q not in kept]).data
 
 
-def exact_reduced(states, locality):
+def exact_reduced(states, locality, pairs="neighbours"):
     """Reduced density matrices of all points, points × reduced states × matrix."""
     n = int(np.log2(states.shape[1]))
     groups = [(q,) for q in range(n)]
     if locality == 2:
-        groups = [(q, r) for q in range(n) for r in range(q)]
+        groups = [(q, r) for q in range(n) for r in range(q) if pairs == "all" or q == r + 1]
     return np.array([[qiskit_reduced(state, group) for group in groups] for state in states])
 
 
-@pytest.mark.parametrize("locality", [1, 2])
-def test_many_shots_give_the_reduced_states_of_qiskit(locality):
+@pytest.mark.parametrize(("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")])
+def test_many_shots_give_the_reduced_states_of_qiskit(locality, pairs):
     states = zz_states(np.random.default_rng(0).uniform(0, 3, size=(4, 3)))
     table = measured(states, choose_settings(3, seed=0), 27 * 4_000_000, seed=1)
-    fitted = reduced_states(table, locality)
-    exact = exact_reduced(states, locality)
+    fitted = reduced_states(table, locality, pairs=pairs)
+    exact = exact_reduced(states, locality, pairs)
     difference = exact[:, None] - exact[None]
     distances = np.sum(np.abs(difference) ** 2, axis=(2, 3, 4))
     np.testing.assert_allclose(squared_distances(fitted), distances, atol=3e-3)
@@ -51,11 +56,12 @@ def test_many_shots_give_the_reduced_states_of_qiskit(locality):
     np.testing.assert_allclose(linear_projected_kernel(fitted), linear, atol=3e-3)
 
 
-@pytest.mark.parametrize("locality", [1, 2])
+@pytest.mark.parametrize(("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")])
 @pytest.mark.parametrize("n_qubits", [2, 4])
-def test_exact_reduced_states_are_those_of_qiskit(locality, n_qubits):
+def test_exact_reduced_states_are_those_of_qiskit(locality, pairs, n_qubits):
     states = zz_states(np.random.default_rng(3).uniform(0, 3, size=(5, n_qubits)))
-    found, exact = exact_reduced_states(states, locality), exact_reduced(states, locality)
+    found = exact_reduced_states(states, locality, pairs)
+    exact = exact_reduced(states, locality, pairs)
     linear = np.einsum("igab,jgba->ij", exact, exact).real
     np.testing.assert_allclose(linear_projected_kernel(found), linear, atol=1e-12)
     distances = np.sum(np.abs(exact[:, None] - exact[None]) ** 2, axis=(2, 3, 4))
@@ -162,6 +168,28 @@ def test_how_often_a_new_point_was_measured_does_not_scale_its_row():
     assert np.mean(seldom.variances @ seldom.weights) > 0.06
 
 
+def test_few_shots_weigh_operators_by_their_signal_and_many_do_not():
+    """Half of the operators are the same for all points, so that they hold noise alone."""
+    random = np.random.default_rng(0)
+    exact = np.zeros((60, 24))
+    exact[:, :12] = random.uniform(-0.9, 0.9, size=(60, 12))
+    means = 2 * random.binomial(10, (1 + exact) / 2) / 10 - 1
+    states = replace(given_states(means, Operators.of(8)), variances=(1 - means**2) / (10 - 1))
+    shrunk = shrunk_to_signal(states, shots=10)
+    c = np.sqrt(shrunk.weights / states.weights)
+    for k in (0, 20):
+        signal = 1 - states.variances[:, k].mean() / states.expectations[:, k].var(ddof=1)
+        assert c[k] == pytest.approx(max(0.0, signal))
+    assert c[:12].min() > 0.4 > c[12:].max()
+    truth = squared_distances(given_states(exact, states.operators))
+    off = ~np.eye(60, dtype=bool)
+    near = [np.corrcoef(squared_distances(s)[off], truth[off])[0, 1] for s in (states, shrunk)]
+    assert near[1] > near[0]
+    assert shrunk_to_signal(states, shots=30) is states
+    alike = replace(given_states(np.zeros((5, 3)), Operators.of(1)), variances=np.ones((5, 3)))
+    assert shrunk_to_signal(alike, shots=5) is alike
+
+
 REPEATS = 500
 
 
@@ -211,7 +239,9 @@ def test_intervals_of_the_kernel_cover(repeated):
     exact_table = measured(
         zz_states(np.array([[0.4, 1.1], [0.45, 1.0], [2.0, 0.3]])), table.settings, 4_000_000, 0
     )
-    exact = np.exp(-gamma * squared_distances(reduced_states(exact_table, states.locality)))
+    exact = np.exp(
+        -gamma * squared_distances(reduced_states(exact_table, states.operators.locality))
+    )
     reach = 1.96 * np.sqrt(variances)
     low, high = (np.exp(-gamma * (distances + side * reach)) for side in (1, -1))
     covered = []

@@ -6,11 +6,11 @@ from aqka import Problem, QuantumRidgeClassifier
 from aqka.designs import KernelEstimate
 from aqka.estimators.probabilities import (
     fit_temperature,
-    left_out_decisions,
     probabilities,
     score_per_class,
 )
 from aqka.learners import make_learner
+from aqka.maths.spectrum import left_out
 from tests.conftest import make_kernel, make_labels
 
 
@@ -29,7 +29,7 @@ def test_left_out_decisions_are_those_of_heads_that_have_not_seen_the_points():
     kernel, y = make_kernel(23), make_labels(23)
     problem = Problem(y)
     head = make_learner("ridge-loo").fit(KernelEstimate(kernel), problem)
-    found = left_out_decisions(head, problem)[:, 0]
+    found = left_out(head.spectrum, problem.outputs, head.regularisation)[:, 0]
     for held in range(23):
         kept = np.arange(23) != held
         model = KernelRidge(alpha=head.regularisation, kernel="precomputed")

@@ -6,6 +6,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from aqka import InputError, QuantumRidge, QuantumRidgeClassifier
 from aqka.backends.statevector import zz_kernel
+from aqka.maths.spectrum import FeatureSpectrum, Spectrum, left_out
 from tests.estimators.counting import Counting
 
 
@@ -67,3 +68,76 @@ def test_regression_predicts_values_in_target_units_and_no_classes(counted, tmp_
     assert np.all(found.total_high >= found.high)
     np.testing.assert_array_equal(model.predict(X[1::2], budget=400_000), found.f)
     assert Counting.spent == 400_000  # the ledger remembers
+
+
+def synthetic(seed, design, noise):
+    """Targets drawn from a Gaussian process with the kernel that is measured, and noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.5, 2.5, size=(120, 2))
+    f = np.linalg.cholesky(zz_kernel(X) + 1e-9 * np.eye(120)) @ rng.normal(size=120)
+    y = 5 + 3 * (f + noise * rng.normal(size=120))
+    model = QuantumRidge(budget=20_000, design=design, seed=seed).fit(X[:60], y[:60])
+    return model, X[60:], y[60:]
+
+
+@pytest.mark.parametrize("design", ["pairs", "points"])
+@pytest.mark.parametrize("budget", [None, 60_000])
+def test_intervals_of_targets_cover_as_often_as_they_say(design, budget):
+    covered = []
+    for seed in range(12):
+        model, X, y = synthetic(seed, design, noise=(0.2, 0.5, 1.0)[seed % 3])
+        mean, deviation = model.predict(X, budget=budget, return_std=True)
+        np.testing.assert_allclose(mean, model.predict(X, budget=budget))
+        covered.append(np.abs(y - mean) <= 1.645 * deviation)
+    assert 0.85 <= np.mean(covered) <= 0.95
+
+
+@pytest.mark.parametrize("learner", ["ridge", "ridge-loo", "ridge-noise", "ridge-kfold"])
+def test_several_outputs_and_weights_are_those_of_kernel_ridge(learner):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 3, size=(40, 2))
+    kernel, weights = zz_kernel(X), rng.uniform(0.1, 3, size=30)
+    targets = np.stack([np.sin(X[:, 0]), 10 + X[:, 1], X[:, 0] * X[:, 1]], axis=1)
+    train, block = kernel[:30, :30], kernel[30:, :30]
+    model = QuantumRidge(backend="precomputed", learner=learner)
+    model.fit(train, targets[:30], sample_weight=weights)
+    exact = KernelRidge(kernel="precomputed", alpha=model.head_.regularisation)
+    exact.fit(train, targets[:30] - model.intercept_, sample_weight=weights)
+    found, deviation = model.predict(block, return_std=True)
+    np.testing.assert_allclose(found, exact.predict(block) + model.intercept_, rtol=1e-3, atol=1e-3)
+    assert deviation.shape == found.shape == (10, 3)
+    column = QuantumRidge(backend="precomputed", learner="ridge").fit(train, targets[:30, :1])
+    assert column.predict(block).shape == (10,)
+
+
+def test_a_point_without_weight_is_as_if_it_were_not_there():
+    X = np.random.default_rng(0).uniform(0, 3, size=(40, 2))
+    kernel, y = zz_kernel(X), np.sin(X[:, 0])
+    weights = np.append(np.ones(25), np.zeros(5))
+    model = QuantumRidge(backend="precomputed", learner="ridge")
+    with_all = model.fit(kernel[:30, :30], y[:30], weights)
+    found = with_all.predict(kernel[30:, :30]) - with_all.intercept_
+    exact = KernelRidge(kernel="precomputed", alpha=0.01)
+    exact.fit(kernel[:25, :25], y[:25] - with_all.intercept_)
+    np.testing.assert_allclose(found, exact.predict(kernel[30:, :25]), atol=1e-3)
+    with pytest.raises(InputError, match="not negative"):
+        model.fit(kernel[:30, :30], y[:30], -weights)
+
+
+def test_weighted_features_give_what_their_kernel_gives():
+    rng = np.random.default_rng(0)
+    features, y, weights = rng.normal(size=(30, 4)), rng.normal(size=30), rng.uniform(0.1, 3, 30)
+    by_features = FeatureSpectrum.of(features, weights)
+    by_kernel = Spectrum.of(features @ features.T, weights)
+    ridges = np.array([0.3, 2.0])
+    np.testing.assert_allclose(by_features.solve(y, 0.3), by_kernel.solve(y, 0.3), atol=1e-4)
+    np.testing.assert_allclose(
+        by_features.loo_residuals(y, ridges), by_kernel.loo_residuals(y, ridges), atol=1e-4
+    )
+    np.testing.assert_allclose(by_features.kernel(), features @ features.T, atol=1e-9)
+    # Leaving a point out for real.
+    rest = np.arange(1, 30)
+    small = KernelRidge(kernel="precomputed", alpha=0.3)
+    small.fit((features @ features.T)[np.ix_(rest, rest)], y[rest], weights[rest])
+    held_out = small.predict((features @ features.T)[:1, rest])
+    np.testing.assert_allclose(left_out(by_features, y[:, None], 0.3)[0], held_out, atol=1e-6)

@@ -1,11 +1,15 @@
 """The whole check: on tasks where the answer is known."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 
 from aqka import preflight
 from aqka.backends.statevector import zz_kernel
 from aqka.errors import InputError
+from aqka.insight.exact_kernels import projected_kernels
 from aqka.insight.fold_scores import KernelHead, repeated_folds, score_folds
 from aqka.insight.preflight import count_steps, default_candidates
 from aqka.insight.scan import Candidate, Spending, forecast, measure_evenly, scan
@@ -212,5 +216,48 @@ def test_mistakes_are_named():
         preflight(X, np.arange(20) % 2, head="forest")
     with pytest.raises(InputError, match=r"Did you mean 'zz'\? Built-in: zz, zz-full, z;"):
         preflight(X, np.arange(20) % 2, "zzz")
-    with pytest.raises(InputError, match=r"needs 30\. .*PCA"):
-        preflight(np.zeros((20, 30)), np.arange(20) % 2)
+    with pytest.raises(InputError, match=r"depends on 30 qubits, at most 14 .*PCA"):
+        preflight(np.zeros((20, 30)), np.arange(20) % 2, "zz-full")
+
+
+def test_features_of_many_qubits_that_can_be_computed_are_not_to_be_bought(few_trees):
+    """Each qubit of the map z sees one column, so that the features hold what the data hold."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(0.2, 1.2, (60, 20))
+    y = np.where(X[:, :3].sum(axis=1) > 2.1, "up", "down")
+    spending = Spending(budget=48 * 600, n_train=48, test_shots=12)
+    steps = []
+    own = [Candidate({"map": "z"}, X, "z")]
+    found = preflight(X, y, spending=spending, candidates=own, on_step=steps.append)
+    assert found.recommendation.decision == "don't"
+    said = found.recommendation.sentence
+    assert re.search(r"can be computed here in .*: do not buy shots for them\.", said)
+    names = [model.name for model in found.models]
+    assert names[:3] == ["projected kernel", "at this budget", "features of permuted points"]
+    own, bought, null = (model.means[0] for model in found.models[:3])
+    assert own > 0.7 > null + 0.1
+    assert bought > null
+    assert found.linear_share > 0.7  # sines and cosines of the columns, on a short range
+    facts = json.loads(json.dumps(found.facts()))
+    assert facts["seconds_to_compute"] > 0
+    assert facts["linear_share"] == pytest.approx(found.linear_share)
+    assert len(steps) <= count_steps(1)
+    tried = default_candidates(X, "z")
+    assert {c.settings["map"] for c in tried} == {"z"}  # other ranges alone
+    assert len(tried) > 1
+
+
+def test_light_cones_give_a_check_the_features_of_the_whole_state(monkeypatch):
+    X = np.random.default_rng(5).uniform(0, 3, (6, 5))
+    candidate = Candidate({}, X, "zz")
+    whole = projected_kernels(candidate.features)
+    fidelity = candidate.kernel()
+    monkeypatch.setattr("aqka.insight.exact_kernels.MAX_QUBITS", 4)
+    wide = Candidate({}, X, "zz")
+    assert wide.is_wide
+    np.testing.assert_allclose(projected_kernels(wide.features), whole, atol=1e-12)
+    np.testing.assert_allclose(wide.kernel(), whole[1], atol=1e-12)
+    assert np.abs(wide.kernel() - fidelity).max() > 0.1
+    kernel, rows = wide.measured(Spending(6 * 10**6, 6, test_shots=10**5), np.random.default_rng(0))
+    np.testing.assert_allclose(kernel, rows, atol=0.02)
+    np.testing.assert_allclose(kernel, whole[1], atol=0.02)

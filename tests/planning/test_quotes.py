@@ -185,8 +185,8 @@ def test_usage_on_a_backend_is_that_of_its_circuit_tiles_and_delay(design):
 def test_a_shot_on_a_point_is_half_as_deep_as_one_on_a_pair():
     pairs = quote(20, 2000)
     points = quote(20, 2000, wish=Wish(design="points"))
-    assert (pairs.depth, points.depth) == (143, 77)
-    saved = (143 - 77) * HERON.layer_time
+    assert (pairs.depth, points.depth) == (119, 65)
+    saved = (119 - 65) * HERON.layer_time
     assert pairs.execution_seconds - points.execution_seconds == pytest.approx(saved)
     assert points.qpu_seconds < pairs.qpu_seconds
 

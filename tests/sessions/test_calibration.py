@@ -217,7 +217,7 @@ def test_a_calibration_that_keeps_failing_leaves_every_point_a_shot():
 def test_above_eight_qubits_a_lost_calibration_leaves_points_that_can_be_read():
     points = np.random.default_rng(2).uniform(0, 1, (8, 9))
     session = Training(
-        Problem(Y[:8]), 8 * 25 + 400, design=Points(calibration_shots=300), n_qubits=9
+        Problem(Y[:8]), 8 * 8 + 400, design=Points(calibration_shots=300), n_qubits=9
     )
     backend, lose = StatevectorBackend(points), True
     while not session.done:
@@ -302,7 +302,7 @@ def test_a_ledger_whose_calibration_is_not_its_runs_is_not_sound(tmp_path, chang
             "every point a shot.*beside 90 of calibration",
         ),
         (lambda: CalibrationPlan([2], [5], 2), "all in 1.*got 2"),
-        (lambda: CalibrationPlan([0], [5], 63), "at most 62"),
+        (lambda: CalibrationPlan([0], [5], 257), "at most 256"),
     ],
 )
 def test_bad_input_is_named(call, words):

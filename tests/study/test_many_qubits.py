@@ -60,5 +60,5 @@ def test_pairs_of_it_are_refused_in_the_file():
     for design in ("pairs", "auto"):
         with pytest.raises(InputError, match=r"measures points: set method\.design = 'points'"):
             parse_study(STUDY.replace('design = "points"', f'design = "{design}"'))
-    with pytest.raises(InputError, match="less than or equal to 62"):
-        parse_study(STUDY.replace("qubits = 30", "qubits = 63"))
+    with pytest.raises(InputError, match="less than or equal to 256"):
+        parse_study(STUDY.replace("qubits = 30", "qubits = 257"))

@@ -5,12 +5,13 @@ import pytest
 
 from aqka.backends import AerBackend, depolarising_noise
 from aqka.backends.diagonal import estimate_depolarising, mitigate_depolarising
+from aqka.core.plans import ShotPlan
 from aqka.report.run_report import run_report
 from aqka.runs.export import table_of
 from aqka.runs.history import History, RecordedRound
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
-from aqka.study.method import read_sentinels
+from aqka.study.method import read_sentinels, survival_of_pairs
 from aqka.study.new_points import predict_new_points
 from aqka.study.store import RunStore
 from tests.study.helpers import QUICK, small, write_study
@@ -111,3 +112,21 @@ def test_hostile_counts_of_sentinels_are_refused(hits):
 
     with pytest.raises(InputError, match="not counts of hits and shots"):
         read_sentinels(fake_history(hits), 2, mitigate=True)
+
+
+def test_pairs_of_uneven_tiles_have_survivals_of_their_own():
+    """Two rounds on two pairs of three points; the third pair has the mean, a dead tile half."""
+    plan = ShotPlan([0, 1], [1, 2], [100, 300])
+    rounds = [
+        RecordedRound(
+            k, plan, plan, None, False, 0, None, 0.0, 0.0, {"sentinels": {"rates": rates}}
+        )
+        for k, rates in enumerate([[0.85, 0.3], [0.55, 0.2]])
+    ]
+    found = survival_of_pairs(History(rounds=rounds), 0.5, 3, n_qubits=2)
+    assert found[0, 1] == found[1, 0] == pytest.approx((0.8 + 0.4) / 2)
+    assert found[1, 2] == 0.25
+    assert found[0, 2] == 0.5
+    rounds[0].remarks["sentinels"]["rates"] = ["x", None]
+    rounds[1].remarks["sentinels"]["rates"] = [0.5]
+    assert (survival_of_pairs(History(rounds=rounds), 0.5, 3, n_qubits=2) == 0.5).all()

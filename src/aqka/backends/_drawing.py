@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.core.outcome_plans import OutcomePlan
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_of_bits
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import MAX_DENSE_QUBITS
 from aqka.core.settings import ROTATIONS
@@ -58,26 +58,19 @@ def check_shots_one_by_one(plan: OutcomePlan) -> None:
 
 def count_bits(rows: IntArray, outcomes: IntArray) -> OutcomeCounts:
     """Return how often each outcome was seen in each row, from one entry per shot."""
-    order = np.lexsort((outcomes, rows))
-    rows, outcomes = rows[order], outcomes[order]
-    new = np.ones(len(rows), dtype=np.bool_)
-    new[1:] = (rows[1:] != rows[:-1]) | (outcomes[1:] != outcomes[:-1])
-    first = np.flatnonzero(new)
-    return OutcomeCounts(rows[first], outcomes[first], np.diff(np.append(first, len(rows))))
+    return OutcomeCounts(*merged_outcomes(rows, outcomes, np.ones_like(rows)))
 
 
-def as_numbers(packed: NDArray[np.uint8]) -> IntArray:
-    """Return outcomes as numbers from packed bits, whose last byte is the least significant.
+def as_outcomes(packed: NDArray[np.uint8], n_qubits: int) -> IntArray:
+    """Return outcomes from packed bits, a row each, whose last byte is the least significant.
 
     Examples
     --------
-    >>> as_numbers(np.array([[1, 2]], dtype=np.uint8))
+    >>> as_outcomes(np.array([[1, 2]], dtype=np.uint8), 9)
     array([258])
     """
-    numbers = np.zeros(packed.shape[:-1], dtype=np.int64)
-    for k in range(packed.shape[-1]):
-        numbers = (numbers << 8) | packed[..., k]
-    return numbers
+    bits = np.unpackbits(packed[:, ::-1], axis=1, count=n_qubits, bitorder="little")
+    return outcomes_of_bits(bits.astype(np.int64))
 
 
 def _batches(plan: OutcomePlan) -> Iterator[IntArray]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.plans import Plan
 from aqka.errors import InputError
@@ -213,6 +213,19 @@ class Backend(ABC):
 
     def states(self) -> Any:
         """Return the exact states of the row points, one per row; None where they are unknown."""
+        return None
+
+    def expectations(self, edges: IntArray) -> FloatArray | None:
+        """Return the exact expectations of the row points' Pauli operators, one row per point.
+
+        X, Y, Z of each qubit, then XX, XY, … ZZ of each edge, a pair of qubits a row. None where
+        :meth:`states` is the way to them, or they are unknown.
+        """
+        return None
+
+    @property
+    def joint_pairs(self) -> IntArray | None:
+        """Pairs of qubits whose bits are drawn together; None: all qubits are, as on a device."""
         return None
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.base import Backend
+from aqka.backends.light_cone import LightConeBackend
 from aqka.backends.matrix_product import MatrixProductBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend
@@ -16,9 +17,10 @@ STATEVECTOR = "statevector"
 _CLASSES = {
     STATEVECTOR: StatevectorBackend,
     "matrix-product": MatrixProductBackend,
+    "light-cone": LightConeBackend,
     "pennylane": PennylaneBackend,
 }
-NAMES = (STATEVECTOR, "matrix-product", "aer", "pennylane")
+NAMES = (STATEVECTOR, "matrix-product", "light-cone", "aer", "pennylane")
 """Backends that need no options, so that their name is enough."""
 
 

@@ -42,7 +42,8 @@ def built_in_map(name: str, n_qubits: int, reps: int = DEFAULT_REPS) -> "Quantum
             "take the map 'z', or pass a feature_map of your own."
         )
     library = require("qiskit.circuit.library", "qiskit")
-    entanglement = {"zz": "linear", "zz-full": "full"}
+    # Pairwise is linear with its commuting gates in another order: two layers instead of n - 1.
+    entanglement = {"zz": "pairwise", "zz-full": "full"}
     circuit: QuantumCircuit = (
         library.z_feature_map(n_qubits, reps=reps)
         if name == "z"

@@ -11,21 +11,18 @@ from aqka._util.arrays import FloatArray, IntArray, digest, threads_for
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
 from aqka.backends._drawing import check_shots_one_by_one, count_bits
-from aqka.backends._programs import program_of
-from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest
-from aqka.backends.simulated import SimulatedBackend
-from aqka.core.outcomes import OutcomeCounts
-from aqka.core.plans import Plan, ShotPlan
+from aqka.backends.simulated import PointsOnly
+from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape
 from aqka.core.point_plans import PointPlan
-from aqka.core.settings import MAX_QUBITS, ROTATIONS
+from aqka.core.settings import ROTATIONS
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 BATCH_POINTS = 32
-"""Points that are evolved together: at the largest bond and 62 qubits they take 270 MB."""
+"""Points that are evolved together: at the largest bond and 256 qubits they take 1.1 GB."""
 BATCH_SHOTS = 2**14
 """Shots of a point that are drawn together; what is drawn depends on it."""
 
@@ -55,7 +52,7 @@ def draw_by_matrix_product(
         )
     check_shots_one_by_one(plan)
     none = np.zeros(0, dtype=np.int64)
-    rows, outcomes = [none], [none]
+    rows, outcomes = [none], [none.reshape(outcomes_shape(0, plan.n_qubits))]
     measured = np.unique(plan.points[plan.shots > 0])
     for point, tensors in _each_state(feature_map, data, measured):
         of_point = np.flatnonzero(plan.points == point)
@@ -86,7 +83,7 @@ def _draw(tensors: list[ComplexArray], letters: IntArray, random: Generator) -> 
     Beyond the centre tensors are isometries, so that what the qubits measured so far leave of the
     state, carried to the next bond, has the probabilities of the next qubit as its norms.
     """
-    outcomes = np.zeros(len(letters), dtype=np.int64)
+    outcomes = np.zeros(letters.shape, dtype=np.int64)
     left = np.ones((len(letters), 1), dtype=np.complex128)
     for qubit, tensor in enumerate(tensors):
         bond, _, right = tensor.shape
@@ -98,11 +95,11 @@ def _draw(tensors: list[ComplexArray], letters: IntArray, random: Generator) -> 
         bits = np.where(p[:, 1] == 0, 0, bits)
         each = np.arange(len(bits))
         left = turned[each, bits] / np.sqrt(p[each, bits])[:, None]
-        outcomes |= bits << qubit
-    return outcomes
+        outcomes[:, qubit] = bits
+    return outcomes_of_bits(outcomes)
 
 
-class MatrixProductBackend(SimulatedBackend):
+class MatrixProductBackend(PointsOnly):
     """Draws outcomes of points from their states as matrix products, without noise.
 
     A vector of 2^n amplitudes is never formed: time grows with the qubits and with how much
@@ -142,46 +139,15 @@ class MatrixProductBackend(SimulatedBackend):
         columns: ArrayLike | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(seed)
-        if columns is not None:
-            check_measures_pairs(self)
-        self._points = as_data(X)
-        self._feature_map = as_feature_map(feature_map, self._points.shape[1])
-        if self.n_qubits > MAX_QUBITS:
-            raise InputError(
-                f"feature_map has {self.n_qubits} qubits; an outcome holds {MAX_QUBITS} at most."
-            )
+        points = as_data(X)
+        super().__init__(points, as_feature_map(feature_map, points.shape[1]), columns, seed)
         evolve(self._feature_map, self._points[:1])
-
-    @property
-    def measures_pairs(self) -> bool:
-        """Never: only points."""
-        return False
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Points that a plan may name."""
-        return len(self._points), len(self._points)
-
-    @property
-    def n_qubits(self) -> int:
-        """Qubits of the feature map."""
-        return int(self._feature_map.num_qubits)
-
-    def submit(self, plan: Plan, tag: str) -> str:
-        """Keep a plan of points; the tag is the ticket."""
-        if not program_of(plan).reads_all_qubits:
-            check_measures_pairs(self)
-        return super().submit(plan, tag)
 
     def _identity(self) -> list[str]:
         return [
             f"X={digest(self._points)}",
             f"feature_map={circuit_digest(self._feature_map)}",
         ]
-
-    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
-        raise TypeError("pairs are refused when they are submitted.")
 
     def _draw_points(self, plan: PointPlan, rng: Generator) -> OutcomeCounts:
         return draw_by_matrix_product(self._feature_map, self._points, plan, rng)

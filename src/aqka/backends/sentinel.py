@@ -286,6 +286,16 @@ class TileSentinelBackend(SentinelBackend):
             self._judge_tiles()
         return hits
 
+    def remarks(self, ticket: str) -> dict[str, Any]:
+        """Return the sentinels' hits; and their share of hits on the tiles that ran each row."""
+        noted = super().remarks(ticket)
+        if ticket in self._collected:
+            seen = self.tiles.rounds[self._collected[ticket]]
+            shots = self._tiled.tile_shots(_without_count(ticket)[1])
+            rates = shots @ (seen.hits.sum(axis=1) / seen.shots.sum(axis=1)) / shots.sum(axis=1)
+            noted["sentinels"]["rates"] = [round(float(rate), 6) for rate in rates]
+        return noted
+
     def _judge_tiles(self) -> None:
         """Drop tiles that changed, or say that the device did."""
         look = len(self.tiles.rounds) - 1  # the first round has nothing to disagree with

@@ -2,19 +2,24 @@
 
 import hashlib
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_kernel, digest
-from aqka.backends.base import Backend, check_plan
+from aqka.backends.base import Backend, check_measures_pairs, check_plan
 from aqka.core.calibration import CalibrationPlan
+from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
+from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
+
+if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
 
 SEED_LIMIT = 2**31 - 1  # what every simulator takes as a seed
 
@@ -109,6 +114,59 @@ class ExactBackend(SimulatedBackend):
 
     def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
         return rng.binomial(plan.shots, self.kernel()[plan.rows, plan.cols]).astype(np.int64)
+
+
+class PointsOnly(SimulatedBackend):
+    """Draws outcomes of a feature map's points, and no pairs; a subclass writes how.
+
+    Parameters
+    ----------
+    points
+        Data, one row per point.
+    feature_map
+        The circuit.
+    columns
+        Must be None: pairs are not measured.
+    seed
+        The outcomes depend on it, on the tag and on the plan, and on nothing else.
+    """
+
+    def __init__(
+        self, points: FloatArray, feature_map: "QuantumCircuit", columns: object, seed: int
+    ) -> None:
+        super().__init__(seed)
+        if columns is not None:
+            check_measures_pairs(self)
+        self._points, self._feature_map = points, feature_map
+        if self.n_qubits > MAX_QUBITS:
+            raise InputError(
+                f"feature_map has {self.n_qubits} qubits; an outcome holds {MAX_QUBITS} at most. "
+                "Reduce the data to fewer columns first (PCA), one qubit each."
+            )
+
+    @property
+    def measures_pairs(self) -> bool:
+        """Never: only points."""
+        return False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points that a plan may name."""
+        return len(self._points), len(self._points)
+
+    @property
+    def n_qubits(self) -> int:
+        """Qubits of the feature map."""
+        return int(self._feature_map.num_qubits)
+
+    def submit(self, plan: Plan, tag: str) -> str:
+        """Keep a plan of points; the tag is the ticket."""
+        if not isinstance(plan, OutcomePlan):
+            check_measures_pairs(self)
+        return super().submit(plan, tag)
+
+    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
+        raise TypeError("pairs are refused when they are submitted.")
 
 
 class MatrixBackend(ExactBackend):

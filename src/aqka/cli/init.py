@@ -187,6 +187,18 @@ def _sentences(found: "Preflight", shots: str) -> list[str]:
         f"Geometric difference to the nearest plain kernel ({geometric.nearest}): "
         f"{geometric.value:.1f}; far below {geometric.largest:.1f} a plain kernel can learn "
         "whatever this one can.",
+        *_about_features(found),
         "",
         inert(found.recommendation.sentence, limit=None),
+    ]
+
+
+def _about_features(found: "Preflight") -> list[str]:
+    """Say of a map of many qubits what its features hold that the data do not."""
+    if found.linear_share is None:
+        return []
+    return [
+        f"A linear model of the columns explains {found.linear_share:.1%} of the features' "
+        "variance, by leaving points out. A kernel no better than the features of permuted points "
+        "has learnt nothing."
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from aqka._util.arrays import IntArray, as_count
 from aqka.core.extent import Extent
 from aqka.core.outcome_plans import OutcomePlan, check_outcomes
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 
@@ -95,7 +95,8 @@ class CalibrationPlan(OutcomePlan):
     def no_errors(self) -> OutcomeCounts:
         """Return the answer of a device that reads every bit as it is."""
         rows = np.flatnonzero(self.shots)
-        return OutcomeCounts(rows, self.references[rows] * (2**self.qubits - 1), self.shots[rows])
+        bits = np.repeat(self.references[rows, None], self.qubits, axis=1)
+        return OutcomeCounts(rows, outcomes_of_bits(bits), self.shots[rows])
 
 
 class CalibrationTable:
@@ -129,7 +130,7 @@ class CalibrationTable:
         self.n_qubits = as_count(n_qubits, "n_qubits")
         self.shots: IntArray = np.zeros(N_REFERENCES, dtype=np.int64)
         none = np.zeros(0, dtype=np.int64)
-        self.answer = OutcomeCounts(none, none, none)
+        self.answer = OutcomeCounts(none, none.reshape(outcomes_shape(0, self.n_qubits)), none)
 
     @property
     def total(self) -> int:

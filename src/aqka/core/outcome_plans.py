@@ -1,5 +1,6 @@
 """Plans whose rows read all qubits, and are answered by how often each bitstring was seen."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aqka._util.arrays import IntArray
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import WORD_BITS, OutcomeCounts, outcomes_shape, words_of
 from aqka.core.plans import Plan
 from aqka.errors import InputError
 
@@ -34,14 +35,15 @@ class OutcomePlan(Plan):
                 f"got {type(answer).__name__}."
             )
         # Made anew: a backend may answer with a class of its own, or change the answer later.
-        answer = OutcomeCounts(answer.rows, answer.outcomes, answer.counts)
+        seen = answer.outcomes if len(answer.rows) else self.no_answer().outcomes
+        answer = OutcomeCounts(answer.rows, seen, answer.counts)
         check_outcomes(self, answer)
         return answer
 
     def no_answer(self) -> OutcomeCounts:
         """Return no outcomes."""
         none = np.zeros(0, dtype=np.int64)
-        return OutcomeCounts(none, none, none)
+        return OutcomeCounts(none, none.reshape(outcomes_shape(0, self.n_qubits)), none)
 
     @property
     @abstractmethod
@@ -53,12 +55,16 @@ class OutcomePlan(Plan):
         return {"qubits": self.n_qubits}, super().to_ledger()[1]
 
     def answer_to_ledger(self, answer: OutcomeCounts) -> dict[str, IntArray]:
-        """Return the columns of the outcomes."""
-        return {name: getattr(answer, name) for name in COLUMNS}
+        """Return the columns of the outcomes, those of many qubits number after number."""
+        return {name: getattr(answer, name).reshape(-1) for name in COLUMNS}
 
     def answer_from_ledger(self, columns: Mapping[str, IntArray]) -> OutcomeCounts:
         """Return a ledger's outcomes, checked."""
-        return self.checked(OutcomeCounts(*(columns[name] for name in COLUMNS)))
+        rows, outcomes, counts = (columns[name] for name in COLUMNS)
+        shape = outcomes_shape(len(rows), self.n_qubits)
+        if outcomes.size == math.prod(shape):  # what does not fit is refused below
+            outcomes = outcomes.reshape(shape)
+        return self.checked(OutcomeCounts(rows, outcomes, counts))
 
     def counted(self, answer: OutcomeCounts) -> tuple[IntArray, ...]:
         """Return point, setting, outcome and count of all that was seen."""
@@ -72,11 +78,22 @@ def check_outcomes(plan: OutcomePlan, answer: OutcomeCounts) -> None:
         raise InputError(
             f"rows must name rows of the plan, 0 to {len(plan) - 1}, got {answer.rows.max()}."
         )
-    wrong = np.flatnonzero(answer.outcomes >= 2**plan.n_qubits)
-    if wrong.size:
+    shape = outcomes_shape(len(answer.rows), plan.n_qubits)
+    if answer.outcomes.shape != shape:
         raise InputError(
-            f"outcomes must be below 2**{plan.n_qubits} for {plan.n_qubits} qubits, got "
-            f"{answer.outcomes[wrong[0]]} ({wrong.size} such entries)."
+            f"outcomes of {plan.n_qubits} qubits must have shape {shape}, a number for each "
+            f"{WORD_BITS} qubits, got {answer.outcomes.shape}."
+        )
+    # All but the last number of a row are full.
+    words = words_of(answer.outcomes)
+    bits = np.append(np.full(words.shape[1] - 1, WORD_BITS), (plan.n_qubits - 1) % WORD_BITS + 1)
+    wrong, word = np.nonzero(words >= 1 << bits)
+    if wrong.size:
+        k = word[0]
+        of = "" if words.shape[1] == 1 else f" in number {k}"
+        raise InputError(
+            f"outcomes must be below 2**{bits[k]}{of} for {plan.n_qubits} qubits, got "
+            f"{words[wrong[0], k]} ({wrong.size} such entries)."
         )
     if answer.counts.size and answer.counts.max() > plan.total:  # so that no sum can wrap around
         raise InputError(

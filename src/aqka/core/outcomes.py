@@ -1,4 +1,8 @@
-"""What comes back for points: how often each bitstring was seen."""
+"""What comes back for points: how often each bitstring was seen.
+
+The bitstring of up to 62 qubits is one number. That of more is a row of numbers, 62 qubits each:
+qubit q is bit q % 62 of number q // 62. Only the functions of this file know of it.
+"""
 
 from dataclasses import dataclass
 
@@ -7,6 +11,68 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_array, as_column
 from aqka.errors import InputError
+
+WORD_BITS = 62
+"""Qubits of one int64 of an outcome."""
+
+
+def outcomes_shape(n_entries: int, n_qubits: int) -> tuple[int, ...]:
+    """Return the shape of so many outcomes.
+
+    Examples
+    --------
+    >>> outcomes_shape(5, 62), outcomes_shape(5, 156)
+    ((5,), (5, 3))
+    """
+    words = -(-n_qubits // WORD_BITS)
+    return (n_entries,) if words == 1 else (n_entries, words)
+
+
+def outcomes_of_bits(bits: IntArray) -> IntArray:
+    """Return outcomes from their bits, a row each, in column q that of qubit q.
+
+    Examples
+    --------
+    >>> outcomes_of_bits(np.array([[0, 1, 1]]))
+    array([6])
+    """
+    n_entries, n_qubits = bits.shape
+    words = [
+        bits[:, first : first + WORD_BITS] @ (1 << np.arange(min(WORD_BITS, n_qubits - first)))
+        for first in range(0, n_qubits, WORD_BITS)
+    ]
+    return np.stack(words, axis=1).reshape(outcomes_shape(n_entries, n_qubits))
+
+
+def bits_of(outcomes: IntArray, n_qubits: int) -> IntArray:
+    """Return the bits of outcomes, a row each, in column q that of qubit q.
+
+    Examples
+    --------
+    >>> bits_of(np.array([6]), 3)
+    array([[0, 1, 1]])
+    """
+    qubits = np.arange(n_qubits)
+    return np.asarray((words_of(outcomes)[:, qubits // WORD_BITS] >> qubits % WORD_BITS) & 1)
+
+
+def merged_outcomes(
+    keys: IntArray, outcomes: IntArray, counts: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the entries sorted by key and outcome, with equal ones added up and zeros left out."""
+    kept = np.flatnonzero(counts)
+    order = kept[np.lexsort((*words_of(outcomes[kept]).T, keys[kept]))]
+    keys, outcomes, counts = keys[order], outcomes[order], counts[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    differs = (words_of(outcomes)[1:] != words_of(outcomes)[:-1]).any(axis=1)
+    new[1:] = (keys[1:] != keys[:-1]) | differs
+    first = np.flatnonzero(new)
+    return keys[first], outcomes[first], np.add.reduceat(counts, first) if first.size else counts
+
+
+def words_of(outcomes: IntArray) -> IntArray:
+    """Return outcomes as rows of numbers, one number of up to 62 qubits."""
+    return outcomes[:, None] if outcomes.ndim == 1 else outcomes
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +84,8 @@ class OutcomeCounts:
     rows
         Row of the plan.
     outcomes
-        The bitstring as a number, qubit 0 its least significant bit.
+        The bitstring as a number, qubit 0 its least significant bit; above 62 qubits a row of
+        numbers, the first one that of qubits 0 to 61.
     counts
         How often it was seen.
 
@@ -34,8 +101,11 @@ class OutcomeCounts:
 
     def __post_init__(self) -> None:
         """Turn the three columns into int64 arrays of one length."""
-        for name in ("rows", "outcomes", "counts"):
+        for name in ("rows", "counts"):
             object.__setattr__(self, name, as_column(getattr(self, name), name))
+        outcomes = as_array(self.outcomes, "outcomes")
+        column = as_column(outcomes.reshape(-1) if outcomes.ndim == 2 else outcomes, "outcomes")
+        object.__setattr__(self, "outcomes", column.reshape(outcomes.shape))
         if not len(self.rows) == len(self.outcomes) == len(self.counts):
             raise InputError(
                 "rows, outcomes and counts must have one length, got "

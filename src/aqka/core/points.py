@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import IntArray, as_count, as_counts
 from aqka.core.outcome_plans import check_outcomes
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_shape
 from aqka.core.point_plans import PointPlan
 from aqka.core.settings import as_settings
 from aqka.core.tables import UnitTable
@@ -54,7 +54,7 @@ class PointTable(UnitTable):
         self.n_settings, self.n_qubits = self.settings.shape
         self.shots: IntArray = np.zeros((self.n_points, self.n_settings), dtype=np.int64)
         self.cells: IntArray = np.zeros(0, dtype=np.int64)
-        self.outcomes: IntArray = np.zeros(0, dtype=np.int64)
+        self.outcomes: IntArray = np.zeros(outcomes_shape(0, self.n_qubits), dtype=np.int64)
         self.counts: IntArray = np.zeros(0, dtype=np.int64)
 
     def _figures(self) -> dict[str, object]:
@@ -101,17 +101,11 @@ class PointTable(UnitTable):
         self._merge(cells[answer.rows], answer.outcomes, answer.counts)
 
     def _merge(self, cells: IntArray, outcomes: IntArray, counts: IntArray) -> None:
-        cells = np.concatenate([self.cells, cells])
-        outcomes = np.concatenate([self.outcomes, outcomes])
-        counts = np.concatenate([self.counts, counts])
-        kept = np.flatnonzero(counts)
-        order = kept[np.lexsort((outcomes[kept], cells[kept]))]
-        cells, outcomes, counts = cells[order], outcomes[order], counts[order]
-        new = np.ones(len(order), dtype=np.bool_)
-        new[1:] = (cells[1:] != cells[:-1]) | (outcomes[1:] != outcomes[:-1])
-        first = np.flatnonzero(new)
-        self.cells, self.outcomes = cells[first], outcomes[first]
-        self.counts = np.add.reduceat(counts, first) if first.size else counts
+        self.cells, self.outcomes, self.counts = merged_outcomes(
+            np.concatenate([self.cells, cells]),
+            np.concatenate([self.outcomes, outcomes]),
+            np.concatenate([self.counts, counts]),
+        )
 
     def resampled(self, random: np.random.Generator) -> "PointTable":
         """Return a table with each point's shots drawn again from its own, with replacement.

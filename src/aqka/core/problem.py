@@ -21,8 +21,8 @@ def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
     """Return labels as float targets, and the classes they stand for.
 
     Two classes become -1 and +1, in their sorted order. More classes become one column each, +1
-    for its points and -1 for all others. Real targets stay, and stand for the classes -1 and +1
-    of their signs.
+    for its points and -1 for all others. Real targets, in one column or several, stay, and stand
+    for the classes -1 and +1 of their signs.
 
     Examples
     --------
@@ -37,6 +37,8 @@ def as_targets(y: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:
     """
     labels = as_labels(y)
     values = np.unique(labels)
+    if labels.ndim == 2:
+        return labels.astype(np.float64), np.array([-1.0, 1.0])
     if values.size == 1:
         raise InputError(
             f"y has a single class, {values[0]}, for all {labels.size} points; "
@@ -62,10 +64,13 @@ def as_labels(y: ArrayLike) -> NDArray[Any]:
     if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):
         # numpy turns a mixed list into strings, NaN among them; see the values as they are.
         labels = np.array(y, dtype=object)
-    if labels.ndim != 1:
-        raise InputError(f"y must be one-dimensional, got shape {labels.shape}.")
-    if labels.size < 2:
-        raise InputError(f"y must label at least 2 points, got {labels.size}: no pair to measure.")
+    if labels.ndim != 1 and not (labels.ndim == 2 and labels.dtype.kind == "f" and labels.size):
+        raise InputError(
+            f"y must be one-dimensional, or have columns of real targets, got shape {labels.shape} "
+            f"of {labels.dtype}."
+        )
+    if len(labels) < 2:
+        raise InputError(f"y must label at least 2 points, got {len(labels)}: no pair to measure.")
     if labels.dtype.kind in "fc" and not np.all(np.isfinite(labels)):
         raise InputError(
             f"y holds {int(np.sum(~np.isfinite(labels)))} NaN or infinite values; "
@@ -99,6 +104,18 @@ def _of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
     return np.array(labels.tolist())
 
 
+def _as_weights(weights: ArrayLike, n_points: int) -> FloatArray:
+    """Return weights, none of them negative, and 0 as next to nothing: a root divides."""
+    array = as_array(weights, "weights")
+    if array.shape != (n_points,) or array.dtype.kind not in "buif":
+        raise InputError(f"weights must be {n_points} numbers, one a point, got {array.shape}.")
+    if not np.all(np.isfinite(array)) or array.min() < 0 or array.max() == 0:
+        raise InputError("weights must be finite and not negative, and some of them above 0.")
+    array = np.maximum(array.astype(np.float64), 1e-12 * float(array.max()))
+    array.setflags(write=False)
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """The learning problem that decides which pairs matter.
@@ -116,6 +133,9 @@ class Problem:
         ``"fair"``, ``"paper"`` or a :class:`~aqka.core.Reading`.
     true_kernel
         The exact training kernel; only the oracle allocators use it.
+    weights
+        How much each point counts in the loss that a head minimises; None weighs all alike. Where
+        shots go does not depend on it.
     classes
         The labels that -1 and +1, or the columns of y, stand for; what a fitted head predicts.
     """
@@ -125,6 +145,7 @@ class Problem:
     C: float = DEFAULT_C
     reading: Reading = field(default=FAIR)
     true_kernel: FloatArray | None = None
+    weights: FloatArray | None = None
     classes: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -138,6 +159,8 @@ class Problem:
         object.__setattr__(self, "ridge", as_positive(self.ridge, "ridge"))
         object.__setattr__(self, "C", as_positive(self.C, "C"))
         object.__setattr__(self, "reading", as_reading(self.reading))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _as_weights(self.weights, self.n_points))
         if self.true_kernel is not None:
             kernel = as_kernel(self.true_kernel, "true_kernel")
             if kernel.shape[0] != self.n_points:
@@ -205,12 +228,15 @@ class TargetScale:
     (13.0, 4.0, [1.0, -1.0])
     """
 
-    centre: float
-    spread: float
+    centre: Any
+    spread: Any
 
     @classmethod
     def of(cls, targets: FloatArray) -> "TargetScale":
-        """Fit the training targets."""
+        """Fit the training targets; several columns have a centre and a spread each."""
+        if targets.ndim == 2:
+            columns = [cls.of(column) for column in targets.T]
+            return cls(*(np.array([getattr(c, n) for c in columns]) for n in ("centre", "spread")))
         two = np.unique(targets).size == 2
         # An exactly rounded sum is the same on any processor, and so are the labels of a run.
         mean = math.fsum(targets.tolist()) / len(targets)

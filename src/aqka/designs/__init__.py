@@ -8,6 +8,7 @@ from aqka.designs.point_kernels import (
     PointEstimate,
     PointKernel,
     Projected,
+    ReducedEstimate,
     point_kernel_names,
 )
 from aqka.designs.points import Points
@@ -27,6 +28,7 @@ __all__ = [
     "PointKernel",
     "Points",
     "Projected",
+    "ReducedEstimate",
     "Settle",
     "StateFits",
     "Stop",

@@ -95,7 +95,9 @@ class KernelEstimate(Estimate):
 def row_prior(head: FittedHead) -> RowPrior:
     """Return what the rows of a head's training kernel say about any row."""
     spectrum = head.spectrum
-    return RowPrior.of(spectrum if isinstance(spectrum, Spectrum) else Spectrum.of(head.kernel))
+    if isinstance(spectrum, Spectrum) and spectrum.root is None:
+        return RowPrior.of(spectrum)
+    return RowPrior.of(Spectrum.of(head.kernel))
 
 
 class PairEstimate(KernelEstimate):

@@ -17,21 +17,24 @@ from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.core.settings import uniform_settings
+from aqka.core.settings import neighbour_settings, uniform_settings
 from aqka.designs.state_fits import StateFits
 from aqka.errors import InputError
 from aqka.estimates.projected import (
+    Operators,
     ReducedStates,
     distance_variances,
     exact_reduced_states,
-    expectation_covariances,
     gaussian_projected_kernel,
+    given_states,
     least_shots,
     linear_projected_kernel,
+    linear_variances,
     median_gamma,
     overlap_variances,
     readable_points,
     reduced_states,
+    shrunk_to_signal,
     squared_distances,
 )
 from aqka.estimates.state_errors import bootstrap_is_affordable, kernel_errors
@@ -57,6 +60,8 @@ MOST_POINTS_OF_A_KERNEL = 1000
 """Beyond it the kernel is not written out: it would take more memory than all else."""
 MAX_PURE_STEPS = 2**30
 """Variances of pure states take 8ⁿ steps a point; more than this takes over ten seconds."""
+MOST_COVARIANCES = 2**26
+"""Covariances of all points' expectations: these take half a gigabyte."""
 RESAMPLES = 24
 """How often shots are drawn again: the relative error of a deviation is 1/sqrt(2 · 24)."""
 
@@ -112,6 +117,18 @@ class PointKernel(ABC):
     @abstractmethod
     def check(self, n_qubits: int) -> None:
         """Refuse points of a number of qubits that cannot be read."""
+
+    def check_settings(self, settings: IntArray) -> None:
+        """Refuse settings that it cannot be read from."""
+        self.check(settings.shape[1])
+
+    def check_backend(self, backend: Backend) -> None:
+        """Refuse a backend that does not draw all qubits of an outcome together."""
+        if backend.joint_pairs is not None:
+            raise InputError(
+                f"{type(backend).__name__} draws distant qubits independently, which only a "
+                "projected kernel can be read from; take the kernel 'projected'."
+            )
 
     @abstractmethod
     def readable(self, table: PointTable) -> IntArray:
@@ -353,12 +370,16 @@ class Projected(PointKernel):
         γ of the Gaussian; None chooses it with the ridge, by leaving points out.
     confusion
         Readout errors from a calibration (``aqka.estimates.confusion``).
+    pairs
+        Which two-qubit states: ``"neighbours"`` on a line, ``"all"``, or the edges of a lattice,
+        ((0, 1), (1, 2), …).
     """
 
     locality: int = 1
     form: Literal["gaussian", "linear"] = "gaussian"
     gamma: float | None = None
     confusion: FloatArray | None = None
+    pairs: str | tuple[tuple[int, int], ...] = "neighbours"
 
     @property
     def has_unit_diagonal(self) -> bool:  # type: ignore[override]
@@ -372,28 +393,73 @@ class Projected(PointKernel):
                 "kernel 'projected-2' needs two qubits or more, and the points have one; take "
                 "'projected'."
             )
+        if self.locality == 1 and self.pairs != "neighbours":
+            raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")
+        self.operators(n_qubits)
+
+    def check_settings(self, settings: IntArray) -> None:
+        """Refuse settings that do not measure every operator of a reduced state."""
+        super().check_settings(settings)
+        operators = self.operators(settings.shape[1])
+        missing = np.setdiff1d(np.arange(operators.size), operators.measured(settings))
+        if missing.size:
+            raise InputError(
+                f"settings must measure every operator of {self.locality}-qubit states, but no "
+                f"setting measures {operators.name(int(missing[0]))} ({missing.size} such "
+                "operators); leave settings out, or take the kernel 'projected'."
+            )
+
+    def operators(self, n_qubits: int) -> Operators:
+        """Return the Pauli operators that it reads."""
+        return Operators.of(n_qubits, self.locality, self.pairs)
+
+    def check_backend(self, backend: Backend) -> None:
+        """Refuse a backend whose outcomes of a pair of qubits do not belong together."""
+        exact = backend.joint_pairs
+        if exact is None or self.locality == 1:
+            return
+        assert backend.n_qubits is not None
+        wanted = set(map(tuple, self.operators(backend.n_qubits).edges.tolist()))
+        wrong = sorted(wanted - set(map(tuple, exact.tolist())))
+        if wrong:
+            raise InputError(
+                f"{type(backend).__name__} draws the qubits {wrong[0]} independently, as it does "
+                f"{len(wrong)} of {len(wanted)} pairs that the kernel reads: take the kernel "
+                "'projected', pairs that the feature map entangles in a line or a tree, or another "
+                "backend, such as 'matrix-product'."
+            )
 
     def readable(self, table: PointTable) -> IntArray:
         """Return the points with two shots or more of each operator of a reduced state."""
-        return readable_points(table, self.locality)
+        return readable_points(table, self.locality, self.pairs)
 
     def describe(self) -> str:
         """Return kernel and settings as a text."""
-        return f"projected {self.form} locality {self.locality} gamma {self.gamma!r}"
+        pairs = "" if self.pairs == "neighbours" else f" pairs {self.pairs!r}"
+        return f"projected {self.form} locality {self.locality} gamma {self.gamma!r}{pairs}"
 
     def settings(self, n_qubits: int) -> IntArray | None:
-        """Return all X, all Y and all Z for one-qubit states."""
-        return uniform_settings(n_qubits) if self.locality == 1 else None
+        """Return all X, all Y and all Z for one-qubit states, and above eight qubits few others.
+
+        Up to eight the usual ones also serve the fidelity.
+        """
+        if self.locality == 1:
+            return uniform_settings(n_qubits)
+        if n_qubits <= MAX_FIDELITY_QUBITS:
+            return None
+        return neighbour_settings(n_qubits, self.operators(n_qubits).edges)
 
     def least_shots(self, settings: IntArray) -> int:
         """Return two for each operator of a reduced state."""
-        return least_shots(settings, self.locality)
+        return least_shots(settings, self.locality, self.pairs)
 
     def read(
         self, table: PointTable, design: Any, problem: Problem | None = None
     ) -> "ReducedEstimate":
         """Reduce the states; the width of a Gaussian follows from the labels, if there are any."""
         states, kernel = self.reduce(table), self
+        if self.form == "gaussian":
+            states = shrunk_to_signal(states, float(states.operators.shots(table).mean()))
         if self.form == "gaussian" and self.gamma is None:
             gamma = (
                 median_gamma(states) if problem is None else tuned_gamma(states, problem.outputs)
@@ -403,7 +469,7 @@ class Projected(PointKernel):
 
     def reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
         """Return the reduced states of points."""
-        return reduced_states(table, self.locality, self.confusion, otherwise)
+        return reduced_states(table, self.locality, self.confusion, otherwise, self.pairs)
 
 
 class ReducedEstimate(PointEstimate):
@@ -448,9 +514,11 @@ class ReducedEstimate(PointEstimate):
         return self._between(self.states, None)
 
     @cached_property
-    def variance(self) -> FloatArray:
-        """Variance of each entry, to first order."""
+    def variance(self) -> FloatArray | None:
+        """Variance of each entry, to first order; None where the covariances are too many."""
         table, states, kernel = self.table, self.states, self.kernel_of_points
+        if table.n_points * states.operators.size**2 > MOST_COVARIANCES:
+            return None
         if kernel.form == "linear":
             found = overlap_variances(table, states, kernel.confusion)
             return np.asarray(found / states.n_states**2)
@@ -473,21 +541,32 @@ class ReducedEstimate(PointEstimate):
 
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation."""
-        found = self.kernel_of_points.reduce(table)
+        found = self._reduce(table)
         f = self._f(head, found)
         if self.kernel_of_points.form == "linear":
             return Decided(f, self._linear_deviation(head, table, found))
         random = np.random.default_rng(seed)
         again = [
-            self._f(head, self.kernel_of_points.reduce(table.resampled(random), found))
-            for _ in range(RESAMPLES)
+            self._f(head, self._reduce(table.resampled(random), found)) for _ in range(RESAMPLES)
         ]
         return Decided(f, np.sqrt(np.mean([(other - f) ** 2 for other in again], axis=0)))
 
     def decide_exactly(self, head: FittedHead, backend: Backend) -> FloatArray:
         """Return f of the reduced states of a simulator's exact states."""
-        locality = self.kernel_of_points.locality
-        return self._f(head, exact_reduced_states(exact_states(backend), locality))
+        kernel = self.kernel_of_points
+        operators = kernel.operators(self.table.n_qubits)
+        found = backend.expectations(operators.edges)
+        if found is not None:
+            states = given_states(found, operators)
+        else:
+            vectors = exact_states(backend)
+            states = exact_reduced_states(vectors, kernel.locality, kernel.pairs)
+        return self._f(head, replace(states, weights=self.states.weights))
+
+    def _reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
+        """Return the reduced states of new points, weighed as those of the training points."""
+        found = self.kernel_of_points.reduce(table, otherwise)
+        return replace(found, weights=self.states.weights)
 
     def _f(self, head: FittedHead, found: ReducedStates) -> FloatArray:
         values = self._between(found, self.states) @ head.coefficients
@@ -500,9 +579,8 @@ class ReducedEstimate(PointEstimate):
         states = self.states
         weights = (states.weights / states.n_states)[:, None]
         slopes = weights * (states.expectations.T @ head.coefficients)
-        covariances = expectation_covariances(table, found, self.kernel_of_points.confusion)
-        variance = np.einsum("oc,iop,pc->ic", slopes, covariances, slopes, optimize=True)
-        return _outputs(np.sqrt(np.maximum(variance, 0.0)))
+        variance = linear_variances(table, found, slopes, self.kernel_of_points.confusion)
+        return _outputs(np.sqrt(variance))
 
     @property
     def n_read(self) -> int:
@@ -511,7 +589,7 @@ class ReducedEstimate(PointEstimate):
 
     def extended(self, table: PointTable) -> Self:
         """Return it with more reduced states."""
-        states = self.states.joined(self.kernel_of_points.reduce(table))
+        states = self.states.joined(self._reduce(table))
         return type(self)(self.kernel_of_points, self.table, self.design, states, self._named)
 
     def block(self, rows: IntArray, cols: IntArray) -> FloatArray:
@@ -551,6 +629,7 @@ NAMED: dict[str, PointKernel] = {
     "device": Fidelity("device"),
     "projected": Projected(1),
     "projected-2": Projected(2),
+    "projected-2-all": Projected(2, pairs="all"),
     "projected-linear": Projected(1, "linear"),
     "projected-2-linear": Projected(2, "linear"),
 }
@@ -561,13 +640,14 @@ def point_kernel_names() -> list[str]:
 
     ``"purified"`` and ``"device"`` are the fidelity of fitted states, without most of a device's
     noise or with it, of at most eight qubits. ``"projected"`` is the Gaussian projected kernel of
-    one-qubit reduced states and ``"projected-2"`` of two-qubit ones, for any number of qubits;
-    with ``"-linear"`` they are the mean overlap of these states.
+    one-qubit reduced states, for any number of qubits; ``"projected-2"`` is that of two-qubit
+    states of neighbours on a line, and ``"projected-2-all"`` of all pairs of qubits. With
+    ``"-linear"`` they are the mean overlap of these states.
 
     Examples
     --------
-    >>> point_kernel_names()
-    ['purified', 'device', 'projected', 'projected-2', 'projected-linear', 'projected-2-linear']
+    >>> point_kernel_names()[2:5]
+    ['projected', 'projected-2', 'projected-2-all']
     """
     return list(NAMED)
 
@@ -578,7 +658,7 @@ def as_point_kernel(kernel: str | PointKernel) -> PointKernel:
     Examples
     --------
     >>> as_point_kernel("projected-2")
-    Projected(locality=2, form='gaussian', gamma=None, confusion=None)
+    Projected(locality=2, form='gaussian', gamma=None, confusion=None, pairs='neighbours')
     """
     made = NAMED.get(kernel) if isinstance(kernel, str) else kernel
     if not isinstance(made, PointKernel):

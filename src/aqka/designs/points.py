@@ -76,9 +76,13 @@ class Points(Design):
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend that cannot prepare states, or has another number of points."""
-        qubits_of(backend)
+        n_qubits = qubits_of(backend)
         if backend.shape[0] != n_points:
             raise InputError(f"y labels {n_points} points, but the backend has {backend.shape[0]}.")
+        kernel = self.kernel
+        if kernel is None:
+            kernel = default_point_kernel(self.settings_for(n_qubits, 0, steers=False))
+        as_point_kernel(kernel).check_backend(backend)
 
     def default_shots(self, n_points: int, n_qubits: int) -> int:
         """Return 16 for each of the 2ⁿ amplitudes of a point's state, of ten qubits at most."""
@@ -101,14 +105,18 @@ class Points(Design):
     def settings_for(self, n_qubits: int, seed: int, steers: bool) -> IntArray:
         """Return the Pauli settings: those given, or the kernel's own where fewer will do.
 
-        An allocator that steers looks at states, for which those would not be enough.
+        An allocator that steers looks at states, for which those would not be enough; above eight
+        qubits there are none.
         """
         if self.kernel is not None:
             self._check_qubits(n_qubits)
         if self.settings is not None:
-            return as_settings(self.settings)
+            given = as_settings(self.settings)
+            if self.kernel is not None:
+                as_point_kernel(self.kernel).check_settings(given)
+            return given
         own = None
-        if self.kernel is not None and not steers:
+        if self.kernel is not None and (not steers or n_qubits > MAX_FIDELITY_QUBITS):
             own = as_point_kernel(self.kernel).settings(n_qubits)
         return choose_settings(n_qubits, seed) if own is None else own
 
@@ -153,8 +161,10 @@ class Points(Design):
         return NewStates(head, n_points, budget, stop, self.looks(stop), seed)
 
     def check_new_points(self, backend: Backend, head: FittedHead) -> None:
-        """Refuse a backend that cannot prepare states."""
+        """Refuse a backend that cannot prepare states, or not those that the kernel reads."""
         qubits_of(backend)
+        assert isinstance(head.estimate, PointEstimate)
+        head.estimate.kernel_of_points.check_backend(backend)
 
     def decide_known(
         self, head: FittedHead, table: PointTable, rows: IntArray, columns: IntArray

@@ -9,6 +9,9 @@ from aqka.designs.point_kernels import MAX_FIDELITY_QUBITS
 from aqka.learners import Learner, make_learner
 from aqka.maths.point_law import label_shots
 
+MANY_QUBITS = 24
+"""Beyond it a fidelity is too small for any number of shots, but of maps that hardly turn."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -106,6 +109,11 @@ def better_design(
     if n_qubits is None:
         why = "the backend cannot prepare the state of a point"
         return Pairs(), f"Pairs, {_figure(per_pair)} shots each: {why}."
+    if n_qubits > MANY_QUBITS:
+        return Points(), (
+            f"Points, {_figure(per_point)} shots each, for a projected kernel: the fidelity of "
+            f"{n_qubits} qubits is 0 for nearly every pair."
+        )
     if n_qubits > MAX_FIDELITY_QUBITS:
         why = (
             f"states of {n_qubits} qubits have too many numbers to be fitted (a projected kernel "

@@ -1,5 +1,1 @@
-"""Kernels that stand where Qiskit Machine Learning and PennyLane expect one of their own."""
-
-from aqka.dropins.shot_kernel import ShotKernel
-
-__all__ = ["ShotKernel"]
+"""A :class:`~aqka.QuantumKernel` where Qiskit Machine Learning and PennyLane expect their own."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.dropins.shot_kernel import ShotKernel
 from aqka.errors import InputError
+from aqka.estimators import QuantumKernel
 from aqka.maths.spectrum import project_psd
 
 try:
@@ -16,7 +16,7 @@ except ImportError as error:
     raise ImportError("Qiskit Machine Learning is needed: pip install 'aqka[qiskit-ml]'") from error
 
 
-class AqkaKernel(ShotKernel, BaseKernel):
+class AqkaKernel(BaseKernel):
     """Stands where Qiskit Machine Learning takes a ``BaseKernel``, in ``QSVC`` for example.
 
     Parameters
@@ -33,7 +33,12 @@ class AqkaKernel(ShotKernel, BaseKernel):
         As in Qiskit's kernels; here ``backend`` runs the shots.
     **settings
         ``budget``, ``test_budget``, ``design`` and the rest; see
-        :class:`~aqka.dropins.ShotKernel`.
+        :class:`~aqka.QuantumKernel`.
+
+    Attributes
+    ----------
+    measured
+        The :class:`~aqka.QuantumKernel` that measures; copies share what it has measured.
 
     Examples
     --------
@@ -42,10 +47,10 @@ class AqkaKernel(ShotKernel, BaseKernel):
     >>> X = np.random.default_rng(0).uniform(0, 3, size=(12, 2))
     >>> y = np.arange(12) % 2
     >>> kernel = AqkaKernel(
-    ...     feature_map=zz_feature_map(2), budget=4500, test_budget=2000, y=y[:10], design="pairs"
+    ...     feature_map=zz_feature_map(2), budget=4500, test_budget=2000, design="pairs"
     ... )
     >>> classes = QSVC(quantum_kernel=kernel).fit(X[:10], y[:10]).predict(X[10:])
-    >>> kernel.shots_used  # 2 × 10 test pairs at 100
+    >>> kernel.measured.shots_used_  # 2 × 10 test pairs at 100
     6500
     """
 
@@ -68,8 +73,8 @@ class AqkaKernel(ShotKernel, BaseKernel):
                 f"fidelity must be None, got {type(fidelity).__name__}: the shots are run by "
                 "backend=…, for example BackendFactory(SamplerBackend, sampler=make)."
             )
-        BaseKernel.__init__(self, feature_map=feature_map, enforce_psd=enforce_psd)
-        ShotKernel.__init__(self, feature_map, **settings)
+        super().__init__(feature_map=feature_map, enforce_psd=enforce_psd)
+        self.measured = QuantumKernel(feature_map, **settings)
 
     def evaluate(self, x_vec: NDArray[Any], y_vec: NDArray[Any] | None = None) -> FloatArray:
         """Return the kernel of ``x_vec`` with ``y_vec``, or with itself if that is None.
@@ -77,7 +82,7 @@ class AqkaKernel(ShotKernel, BaseKernel):
         A one-dimensional array is one point.
         """
         rows, columns = self._validate_input(x_vec, y_vec)
-        kernel = self.matrix(rows, columns)
+        kernel = self.measured.matrix(rows, columns)
         among_themselves = columns is None or np.array_equal(rows, columns)
         wanted = among_themselves and self._enforce_psd and kernel.size
         return project_psd(kernel) if wanted else kernel

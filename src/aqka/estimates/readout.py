@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, as_array
 from aqka.core.calibration import CalibrationTable
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, bits_of
 from aqka.errors import InputError
 
 
@@ -21,7 +21,7 @@ def confusion_matrices(answer: OutcomeCounts, n_qubits: int) -> FloatArray:
             "answer must hold counts of row 0 (all qubits 0) and row 1 (all qubits 1), got "
             f"{shots[0]} and {shots[1]} shots in rows up to {answer.rows.max(initial=0)}."
         )
-    bits = (answer.outcomes[:, None] >> np.arange(n_qubits)) & 1
+    bits = bits_of(answer.outcomes, n_qubits)
     confusion = np.empty((n_qubits, 2, 2))
     for true in (0, 1):
         here = answer.rows == true

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.backends.factory import STATEVECTOR
@@ -30,7 +30,7 @@ feature_map : circuit, function or str, optional
     ``"zz"``, ``"zz-full"`` or ``"z"``. The default is the ZZ map, one qubit per feature.
 backend : str, device, BackendFactory or finished run, default="statevector"
     ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
-    ``"matrix-product"``; a device of Qiskit's, such as ``FakeFez()``; a
+    ``"matrix-product"`` or ``"light-cone"``; a device of Qiskit's, such as ``FakeFez()``; a
     :class:`~aqka.BackendFactory` for any other, or with options; or a kernel that costs no shots:
     ``"precomputed"``, where X is the kernel itself (in ``predict`` the test-by-train block), or a
     finished run of pairs or points (its directory, session or table of counts), where X is one
@@ -180,6 +180,11 @@ learner : str or Learner, optional
         return self.source_.decide(self.head_, points)
 
 
+def as_weights(sample_weight: Any, X: NDArray[Any]) -> FloatArray | None:
+    """Return the weights of points; None weighs all alike."""
+    return None if sample_weight is None else _check_sample_weight(sample_weight, X)
+
+
 def _diagnose(estimate: Estimate, problem: Problem) -> Diagnostics:
     """Say whether adaptive shots on pairs are worth it."""
     if estimate.pair_counts is not None:
@@ -199,12 +204,15 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _make_problem(self, y: NDArray[np.int64]) -> Problem:
-        return Problem(y)  # type: ignore[arg-type]
+    def _make_problem(self, y: NDArray[np.int64], weights: FloatArray | None) -> Problem:
+        return Problem(y, weights=weights)  # type: ignore[arg-type]
 
-    def fit(self, X: Any, y: Any, *, on_round: OnRound | None = None) -> Any:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, on_round: OnRound | None = None
+    ) -> Any:
         """Measure the training kernel under the budget and train the head.
 
+        ``sample_weight`` says how much each point counts in the fit, not where the shots go;
         ``on_round`` is called with the session after every round that is bought.
         """
         points, labels = validate_data(self, X, y, ensure_min_samples=2)
@@ -217,7 +225,8 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
                 f"y has a single class, {self.classes_[0]}; a classifier needs two or more."
             )
         # The head knows the classes by their numbers, the estimator by their labels.
-        self._fit_problem(points, self._make_problem(numbers.astype(np.int64)), on_round)
+        problem = self._make_problem(numbers.astype(np.int64), as_weights(sample_weight, points))
+        self._fit_problem(points, problem, on_round)
         self._after_fit(numbers)
         return self
 

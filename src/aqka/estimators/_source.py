@@ -17,7 +17,7 @@ from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.designs import Design, KernelEstimate, Pairs, Points, Stop, as_design
-from aqka.designs.resolve import resolve
+from aqka.designs.resolve import Choice, resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead
@@ -38,6 +38,35 @@ OnRound = Callable[[Training], None]
 def is_precomputed(backend: Any) -> bool:
     """Return whether X is the kernel itself."""
     return isinstance(backend, str) and backend == PRECOMPUTED
+
+
+def training_shots(
+    budget: int | str | None, n_points: int, n_qubits: int | None, design: Design
+) -> int:
+    """Return the shots that a budget for training alone buys; None is the default budget."""
+    if isinstance(budget, str):
+        wish = Wish(design=design.name)
+        return quote(n_points, budget, n_qubits=max(n_qubits or 2, 2), wish=wish).shots
+    if budget is not None:
+        return as_count(budget, "budget")
+    return design.default_shots(n_points, n_qubits or 1)
+
+
+def choose(
+    factory: BackendFactory, X: NDArray[Any], purchase: Any, shots: int, new_points: int | None
+) -> Choice:
+    """Return the better design for what is to be labelled with some shots; nothing is measured."""
+    probe = as_backend(
+        factory(X[:2], purchase.feature_map, columns=None, seed=purchase.seed, design="points")
+    )
+    return resolve(
+        allocator=purchase.allocator,
+        n_points=max(2, len(X)),
+        n_qubits=probe.n_qubits,
+        budget=shots,
+        new_points=new_points,
+        measures_pairs=probe.measures_pairs,
+    )
 
 
 class KernelSource(ABC):
@@ -167,22 +196,15 @@ class BoughtKernel(KernelSource):
             self.quote = self._quote(named.name, purchase.test_shots)
         self._ceiling = self._shared_ceiling()
 
-    def _choose(self, purchase: Purchase) -> Any:
+    def _choose(self, purchase: Purchase) -> Choice:
         """Return the better design for all that the budget is for; nothing is measured."""
         self.purchase, self.design = purchase, Pairs()
-        n_points, new = len(self.X), purchase.new_points
+        new = purchase.new_points
         quoted = self._quote("pairs", None)
         # Where no new points are named, as many are taken as there are for training, and the same
         # shots on top for them.
-        probe = self._backend(self.X[:2], None, "points")
-        return resolve(
-            allocator=purchase.allocator,
-            n_points=n_points,
-            n_qubits=probe.n_qubits,
-            budget=quoted.total.shots if new is not None else 2 * quoted.shots,
-            new_points=n_points if new is None else new,
-            measures_pairs=probe.measures_pairs,
-        )
+        shots = quoted.total.shots if new is not None else 2 * quoted.shots
+        return choose(self.factory, self.X, purchase, shots, new)
 
     def _quote(self, design: str, test_shots: int | None) -> Quote:
         """Return what the budget buys by a design, new points' predictions among it."""

@@ -5,16 +5,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from aqka._util.arrays import FloatArray
-from aqka.core.problem import Problem
-from aqka.learners import FittedHead
-
-
-def left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:
-    """Return the decision value of each point by a ridge that has not seen it, in columns."""
-    assert head.spectrum is not None, "a ridge keeps its decomposition"
-    ridge = np.array([head.regularisation])
-    residuals = [head.spectrum.loo_residuals(y, ridge)[:, 0] for y in problem.outputs.T]
-    return np.asarray(problem.outputs - np.stack(residuals, axis=1))
 
 
 def score_per_class(decision: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Kernel ridge regression and classification under a shot budget."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,11 @@ from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Never
 from aqka.errors import InputError
-from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator
+from aqka.estimators._base import QuantumClassifier, QuantumKernelEstimator, as_weights
 from aqka.estimators._source import OnRound
-from aqka.estimators.probabilities import (
-    fit_temperature,
-    left_out_decisions,
-    probabilities,
-    score_per_class,
-)
+from aqka.estimators.probabilities import fit_temperature, probabilities, score_per_class
 from aqka.learners.balanced import Balanced
+from aqka.maths.spectrum import left_out
 from aqka.sessions import Values
 
 
@@ -45,8 +42,10 @@ class QuantumRidgeClassifier(QuantumClassifier):
 
     def _after_fit(self, numbers: NDArray[Any]) -> None:
         """Scale decision values to probabilities, by points left out of the fit."""
-        left_out = left_out_decisions(self.head_, self.problem_)
-        self.temperature_ = fit_temperature(score_per_class(left_out), numbers)
+        head = self.head_
+        assert head.spectrum is not None, "a ridge keeps its decomposition"
+        held_out = left_out(head.spectrum, self.problem_.outputs, head.regularisation)
+        self.temperature_ = fit_temperature(score_per_class(held_out), numbers)
 
     def predict_proba(self, X: Any, budget: int | None = None) -> FloatArray:
         """Return the probability of each class, calibrated on held-out training points."""
@@ -75,24 +74,35 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
         """
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
+        tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, *, on_round: OnRound | None = None) -> "QuantumRidge":
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, on_round: OnRound | None = None
+    ) -> "QuantumRidge":
         """Measure the training kernel under the budget and train the head.
 
-        ``on_round`` is called with the session after every round that is bought.
+        Targets in several columns share the kernel and the ridge. ``sample_weight`` says how much
+        each point counts in the fit, not where the shots go; ``on_round`` is called with the
+        session after every round that is bought.
         """
         if isinstance(self._chosen_learner("ridge-noise"), Balanced):
             raise InputError(
                 "learner 'balanced' moves the border between classes, and a regression has none; "
                 "use 'ridge-noise'."
             )
-        points, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
+        points, targets = validate_data(
+            self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2
+        )
         targets = targets.astype(np.float64)
+        targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
         scale = TargetScale.of(targets)
         self.intercept_, self.scale_ = scale.centre, scale.spread
-        problem = Problem(scale.scaled(targets))
+        problem = Problem(scale.scaled(targets), weights=as_weights(sample_weight, points))
         self._fit_problem(points, problem, on_round)
+        # A ridge is the mean of a Gaussian process with the kernel a·K and noise a·λ, and this a is
+        # where its likelihood is largest. The noise is that of targets and training shots together.
+        self.amplitude_ = np.mean(problem.y * self.head_.alpha, axis=0)
         return self
 
     def prediction(
@@ -117,9 +127,35 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
         found = self._with_total_interval(found) if total else found
         return found.in_units(self.scale_, self.intercept_)
 
-    def predict(self, X: Any, budget: int | None = None) -> FloatArray:
-        """Return the targets of test points, spending at most ``budget`` shots on them."""
+    def predict(self, X: Any, budget: int | None = None, *, return_std: bool = False) -> Any:
+        """Return the targets of test points, spending at most ``budget`` shots on them.
+
+        With ``return_std`` also how far a *target* lies from them, as a standard deviation: that of
+        a Gaussian process with the measured kernel, whose mean is the prediction, together with
+        that of the test shots. 90 % of the targets lie within 1.645 of it.
+        """
         check_is_fitted(self)
+        n_points = len(self.head_.alpha)
+        # The outputs of this head are the entries with each training point.
+        entries = replace(self.head_, alpha=np.eye(n_points), intercept=np.zeros(n_points))
         if self._spends(budget):
-            return self.prediction(X, budget).f
-        return self._without_shots(X) * self.scale_ + self.intercept_
+            values = self.prediction(X, budget)
+            if not return_std:
+                return values.f
+            block, by_shots = entries.decide(values.table).f, values.decided.deviation
+            return values.f, self._deviation(block, by_shots)
+        points = validate_data(self, X, reset=False)
+        found = self.source_.decide(self.head_, points) * self.scale_ + self.intercept_
+        if not return_std:
+            return found
+        return found, self._deviation(self.source_.decide(entries, points), np.zeros(1))
+
+    def _deviation(self, block: FloatArray, by_shots: FloatArray) -> FloatArray:
+        """Return the deviation of targets, from entries with training points and that by shots."""
+        head, ridge = self.head_, self.head_.regularisation
+        assert head.spectrum is not None, "a ridge keeps its decomposition"
+        known = np.sum(block * head.spectrum.solve(block.T, ridge).T, axis=1)
+        itself = float(np.mean(head.estimate.kernel.diagonal()))
+        prior = np.maximum(itself - known, 0.0) + ridge
+        variance = np.multiply.outer(prior, self.amplitude_) + by_shots**2
+        return np.asarray(np.sqrt(variance) * self.scale_)

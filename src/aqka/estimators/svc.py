@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aqka._util.arrays import FloatArray
 from aqka.backends.factory import STATEVECTOR
 from aqka.core.problem import DEFAULT_C, Problem
 from aqka.estimators._base import QuantumClassifier
@@ -66,5 +67,5 @@ C : float, default={DEFAULT_C:g}
     def _chosen_learner(self, default: str) -> Learner:
         return Svm()
 
-    def _make_problem(self, y: NDArray[np.int64]) -> Problem:
-        return Problem(y, C=self.C)  # type: ignore[arg-type]
+    def _make_problem(self, y: NDArray[np.int64], weights: FloatArray | None) -> Problem:
+        return Problem(y, C=self.C, weights=weights)  # type: ignore[arg-type]

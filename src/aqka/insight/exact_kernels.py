@@ -7,7 +7,7 @@ preprint, arXiv:2011.01938.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,10 +15,17 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
-from aqka.backends.feature_maps import DEFAULT_REPS, check_map_name
+from aqka.backends.feature_maps import DEFAULT_REPS, built_in_map, check_map_name
+from aqka.backends.light_cone import LightConeBackend
 from aqka.backends.statevector import StatevectorBackend, phase_states
 from aqka.errors import InputError
-from aqka.estimates.projected import exact_reduced_states, squared_distances
+from aqka.estimates.projected import (
+    Operators,
+    ReducedStates,
+    exact_reduced_states,
+    given_states,
+    squared_distances,
+)
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -42,8 +49,8 @@ def map_states(
     n_qubits = angles.shape[1] if named else getattr(feature_map, "num_qubits", 0)
     if n_qubits > MAX_QUBITS:
         raise InputError(
-            f"a check simulates every state exactly, on at most {MAX_QUBITS} qubits; this feature "
-            f"map needs {n_qubits}. Reduce the data to fewer principal components first (PCA): "
+            f"whole states are simulated on at most {MAX_QUBITS} qubits; this feature map needs "
+            f"{n_qubits}. Reduce the data to fewer principal components first (PCA): "
             "one qubit each."
         )
     if not isinstance(feature_map, str):
@@ -52,10 +59,61 @@ def map_states(
     return phase_states(angles, repetitions, apart)
 
 
-def projected_kernels(states: ComplexArray) -> list[FloatArray]:
+def is_wide(angles: FloatArray, feature_map: FeatureMap) -> bool:
+    """Return whether a map has more qubits than whole states are simulated on."""
+    n_qubits = angles.shape[1] if isinstance(feature_map, str) else 0
+    return getattr(feature_map, "num_qubits", n_qubits) > MAX_QUBITS
+
+
+def map_features(
+    angles: FloatArray, feature_map: FeatureMap, repetitions: int = DEFAULT_REPS
+) -> ReducedStates:
+    """Return the exact one-qubit states of each row of angles, of many qubits by light cones."""
+    if not is_wide(angles, feature_map):
+        return exact_reduced_states(map_states(angles, feature_map, repetitions))
+    circuit: Any = feature_map
+    if isinstance(feature_map, str):
+        circuit = built_in_map(feature_map, angles.shape[1], repetitions)
+    backend = LightConeBackend(angles, circuit)
+    operators = Operators.of(backend.n_qubits)
+    return given_states(backend.expectations(operators.edges), operators)
+
+
+def drawn_features(states: ReducedStates, shots: float, rng: np.random.Generator) -> ReducedStates:
+    """Return one-qubit states as so many shots a point, in three settings, would show them."""
+    each = max(2, round(shots / 3))
+    ones = rng.binomial(each, np.clip((1 + states.expectations) / 2, 0.0, 1.0))
+    means = 2 * ones / each - 1
+    return replace(states, expectations=means, variances=(1 - means**2) / (each - 1))
+
+
+def linear_share(columns: FloatArray, states: ReducedStates) -> float:
+    """Return how much of the features' variance a linear model of the columns explains.
+
+    R² of points that are left out one by one, at the best ridge; never below 0.
+
+    >>> X = np.random.default_rng(0).uniform(0, 1, (30, 2))
+    >>> linear_share(X, map_features(X / 100, "z")) > 0.9
+    True
+    """
+    F, spread = states.expectations, columns.std(axis=0)
+    Z = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    U, s, _ = np.linalg.svd(Z, full_matrices=False)
+    n, centred = len(F), F - F.mean(axis=0)
+    best = 0.0
+    for ridge in n * np.geomspace(1e-4, 1e2, 13):
+        shrunk = s**2 / (s**2 + ridge)
+        left = 1 - 1 / n - U**2 @ shrunk  # of each point, where it is left out
+        residuals = (centred - (U * shrunk) @ (U.T @ centred)) / left[:, None]
+        total = np.sum((centred / (1 - 1 / n)) ** 2)
+        best = max(best, 1 - float(np.sum(residuals**2) / max(total, 1e-300)))
+    return best
+
+
+def projected_kernels(states: ReducedStates) -> list[FloatArray]:
     """Return exp(-γ Σ_k ‖ρ_k(x) - ρ_k(y)‖²_F) for several γ (Huang et al. 2021)."""
-    distances = np.maximum(squared_distances(exact_reduced_states(states)), 0.0)
-    typical = float(np.median(distances[np.triu_indices(len(states), 1)]))
+    distances = np.maximum(squared_distances(states), 0.0)
+    typical = float(np.median(distances[np.triu_indices(len(distances), 1)]))
     unit = typical if typical > 0 else 1.0  # of states that are all alike
     return [np.exp(-distances / (width * unit)) for width in PROJECTED_WIDTHS]
 

@@ -1,5 +1,6 @@
 """Before a single paid shot: is this quantum kernel worth any?"""
 
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -12,7 +13,6 @@ from aqka._util.arrays import FloatArray
 from aqka._util.shown import Shown
 from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
-from aqka.backends.statevector import fidelities
 from aqka.core.problem import DEFAULT_C
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
@@ -21,6 +21,8 @@ from aqka.insight.exact_kernels import (
     FeatureMap,
     GeometricDifference,
     concentration,
+    is_wide,
+    linear_share,
     nearest_plain_kernel,
     projected_kernels,
 )
@@ -75,6 +77,8 @@ class Preflight(Shown):
     concentration: Concentration
     geometric: GeometricDifference
     scan: Scan
+    null: FoldScores | None = None  # of many qubits: with the features of permuted points
+    linear_share: float | None = None  # of their features, what a linear model of the data explains
 
     @property
     def recommendation(self) -> Recommendation:
@@ -96,7 +100,7 @@ class Preflight(Shown):
         return [
             found.own,
             *([] if found.forecast is None else [found.forecast]),
-            self.projected,
+            *([self.projected] if self.null is None else [self.null]),
             *([found.winner, found.nested] if self.scan.best else []),
             *found.plain,
             found.guessing,
@@ -115,6 +119,8 @@ class Preflight(Shown):
             "scores": [self._scores(model) for model in self.models],
             "concentration": asdict(self.concentration) | {"words": self.concentration.words},
             "geometric_difference": asdict(self.geometric),
+            "linear_share": self.linear_share,
+            "seconds_to_compute": self.evidence.seconds,
             "scan": {
                 "tried": len(self.scan.candidates),
                 "best": [
@@ -163,7 +169,8 @@ def preflight(
     y : array
         Classes, or real targets (floats of more than two values).
     feature_map : str, QuantumCircuit or callable
-        ``"zz"``, ``"zz-full"``, ``"z"``, a circuit of up to 14 qubits, or a PennyLane function.
+        ``"zz"``, ``"zz-full"``, ``"z"``, a circuit, or a PennyLane function. Above 14 qubits the
+        kernel is the projected one, by light cones, which a circuit of few layers needs.
     spending : Spending, optional
         The budget and how it would be spent; None leaves shots out.
     columns : array, optional
@@ -209,10 +216,20 @@ def preflight(
         return found
 
     model = KernelHead(targets, head == "svm", C)
-    states = candidates[0].states()
-    kernel, projections = fidelities(states), projected_kernels(states)
-    own = score("exact kernel", lambda fold: model.predict(kernel, fold))
-    projected = score("projected kernel", lambda fold: model.choose(projections, fold))
+    mine, started = candidates[0], time.perf_counter()
+    projections, wide = projected_kernels(mine.features), mine.is_wide
+    seconds = (time.perf_counter() - started) * len(labels) / len(targets)
+    kernel, null = mine.kernel(), None
+    if wide:
+        own = score("projected kernel", lambda fold: model.choose(projections, fold))
+        mixed = np.random.default_rng(seed).permutation(len(targets))
+        shuffled = [each[np.ix_(mixed, mixed)] for each in projections]
+        null = score("features of permuted points", lambda fold: model.choose(shuffled, fold))
+    else:
+        own = score("exact kernel", lambda fold: model.predict(kernel, fold))
+    projected = (
+        own if wide else score("projected kernel", lambda fold: model.choose(projections, fold))
+    )
     plain = [score(name, predict) for name, predict in baselines(table, targets).items()]
     guess = score(*guessing(targets))
     tried = scan(candidates, targets, folds, model, spending, lambda: step("settings"))
@@ -221,7 +238,11 @@ def preflight(
     bought = None
     if spending is not None:
         name, once = "at this budget", folds[: folds_a_repetition(folds, len(targets))]
-        bought = forecast(name, kernel, targets, once, spending, lambda: step(name))
+        if wide:
+            seen, rows = mine.measured(spending, np.random.default_rng(seed))
+            bought = score_folds(name, lambda fold: model.predict(seen, fold, rows), targets, once)
+        else:
+            bought = forecast(name, kernel, targets, once, spending, lambda: step(name))
     evidence = Evidence(
         metric=metric_names(targets)[0],
         own=own,
@@ -233,7 +254,9 @@ def preflight(
         forecast=bought,
         changes=candidates[tried.best].changes(candidates[0]),
         n_tried=len(candidates),
+        seconds=seconds if wide else None,
     )
+    per_pair = None if spending is None or wide else spending.shots_per_pair
     return Preflight(
         n_points=len(targets),
         n_given=len(labels),
@@ -242,9 +265,11 @@ def preflight(
         metrics=metric_names(targets),
         evidence=evidence,
         projected=projected,
-        concentration=concentration(kernel, None if spending is None else spending.shots_per_pair),
+        concentration=concentration(kernel, per_pair),
         geometric=nearest_plain_kernel(table, kernel),
         scan=tried,
+        null=null,
+        linear_share=linear_share(table, mine.features) if wide else None,
     )
 
 
@@ -254,7 +279,10 @@ def count_steps(n_candidates: int) -> int:
 
 
 def default_candidates(angles: FloatArray, feature_map: FeatureMap) -> list[Candidate]:
-    """Return the given encoding, then every range of a scan with every map it can have."""
+    """Return the given encoding, then every range of a scan with every map it can have.
+
+    Of many qubits the map stays: each of its kernels takes a second.
+    """
     low, width = angles.min(axis=0), np.ptp(angles, axis=0)
     unit = (angles - low) / np.where(width > 0, width, 1.0)
     scaled = {(start, end): start + (end - start) * unit for start, end in RANGES}
@@ -266,7 +294,9 @@ def default_candidates(angles: FloatArray, feature_map: FeatureMap) -> list[Cand
         ]
     settings = {"map": feature_map, "range": "as given", "reps": DEFAULT_REPS}
     candidates = [Candidate(settings, angles, feature_map)]
-    for name, reps, (ends, points) in product(BUILT_IN_MAPS, REPS, scaled.items()):
+    wide = is_wide(angles, feature_map)
+    forms = product([feature_map], [DEFAULT_REPS]) if wide else product(BUILT_IN_MAPS, REPS)
+    for (name, reps), (ends, points) in product(forms, scaled.items()):
         settings = {"map": name, "range": list(ends), "reps": reps}
         candidates.append(Candidate(settings, points, name, reps))
     return candidates

@@ -32,6 +32,7 @@ class Evidence:
     forecast: FoldScores | None  # the user's settings with simulated shots, if there is a budget
     changes: Mapping[str, Any]  # the winner's settings that are not the user's
     n_tried: int
+    seconds: float | None = None  # that all features take here, where a map has many qubits
 
     @property
     def best_plain(self) -> FoldScores:
@@ -42,6 +43,7 @@ class Evidence:
 def recommend(found: Evidence) -> Recommendation:
     """Return what to do. The first rule that holds decides; "clearly" is by two standard errors.
 
+    0. The features of a map of many qubits can be computed here, in seconds: don't.
     1. Neither the user's kernel nor the best settings (nested) are clearly better than guessing:
        don't.
     2. A plain model is clearly better than the exact kernel, both with the user's settings and
@@ -57,6 +59,8 @@ def recommend(found: Evidence) -> Recommendation:
 
     All differences are paired, fold by fold.
     """
+    if found.seconds is not None:
+        return _computable(found)
     learns = difference(found.own, found.guessing).clear
     if not learns and not difference(found.nested, found.guessing).clear:
         return _nothing_learns(found)
@@ -77,6 +81,22 @@ def recommend(found: Evidence) -> Recommendation:
         if not reaches or (loss.clear and loss.mean > MATERIAL):
             return _larger_budget(found)
     return _buy(found)
+
+
+def _computable(found: Evidence) -> Recommendation:
+    assert found.seconds is not None
+    plain, took = found.best_plain, "less than a second"
+    if found.seconds >= 1:
+        took = f"{found.seconds:.0f} s"
+    gap = difference(found.own, plain)
+    verdict = "clearly better than" if gap.clear else "not clearly better than"
+    return Recommendation(
+        "don't",
+        f"Don't buy: these features can be computed here in {took}: do not buy shots for them. "
+        f"Computed, their kernel has a {found.metric} of {_text(found.own)}, {verdict} "
+        f"{plain.name} ({_text(plain)}; {gap}); guessing has {found.guessing.means[0]:.2f}.",
+        found.changes,
+    )
 
 
 def _nothing_learns(found: Evidence) -> Recommendation:

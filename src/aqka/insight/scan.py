@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import fidelities
 from aqka.core.problem import DEFAULT_C, TargetScale
 from aqka.designs import Never
-from aqka.insight.exact_kernels import ComplexArray, FeatureMap, map_states
+from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
+from aqka.insight.exact_kernels import (
+    ComplexArray,
+    FeatureMap,
+    drawn_features,
+    is_wide,
+    map_features,
+    map_states,
+    projected_kernels,
+)
 from aqka.insight.fold_scores import (
     FoldScores,
     KernelHead,
@@ -153,9 +163,36 @@ class Candidate:
         """Return the state of each point."""
         return map_states(self.angles, self.feature_map, self.repetitions)
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether only reduced states can be computed, and the kernel is the projected one."""
+        return is_wide(self.angles, self.feature_map)
+
+    @cached_property
+    def features(self) -> ReducedStates:
+        """The one-qubit states of its points."""
+        return map_features(self.angles, self.feature_map, self.repetitions)
+
     def kernel(self) -> FloatArray:
-        """Return the exact fidelity kernel of its points."""
-        return fidelities(self.states())
+        """Return the exact fidelity kernel of its points, or of many qubits the projected one."""
+        return projected_kernels(self.features)[1] if self.is_wide else fidelities(self.states())
+
+    def measured(
+        self, spending: Spending, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return its kernel as even shots show it: of training points, and rows of held-out ones.
+
+        Of many qubits points are measured, those held out with the shots that their pairs have.
+        """
+        if not self.is_wide:
+            return measure_evenly(self.kernel(), spending, rng)
+        each = spending.budget / spending.n_train, spending.test_shots * spending.n_train
+        trained, new = (drawn_features(self.features, shots, rng) for shots in each)
+        gamma = median_gamma(self.features)
+        return (
+            gaussian_projected_kernel(trained, gamma, keep_noise=True),
+            gaussian_projected_kernel(new, gamma, trained, keep_noise=True),
+        )
 
     def changes(self, other: "Candidate") -> dict[str, Any]:
         """Return its settings that another does not have."""
@@ -212,9 +249,10 @@ def scan(
     not_held = [np.setdiff1d(everything, fold.held) for fold in folds]
     scores, inside = [], np.empty((len(candidates), len(folds)))
     for number, candidate in enumerate(candidates):
-        kernel = rows = candidate.kernel()
-        if spending is not None:
-            kernel, rows = measure_evenly(kernel, spending, np.random.default_rng(number))
+        if spending is None:
+            kernel = rows = candidate.kernel()
+        else:
+            kernel, rows = candidate.measured(spending, np.random.default_rng(number))
         values = []
         for k, fold in enumerate(folds):
             values.append(score(y[fold.held], head.predict(kernel, fold, rows), classes))

@@ -60,10 +60,12 @@ class Estimate(ABC):
         """Return features whose inner products are the kernel, where they are fewer than points."""
         return None
 
-    def spectrum(self) -> Spectrum | FeatureSpectrum:
+    def spectrum(self, weights: FloatArray | None = None) -> Spectrum | FeatureSpectrum:
         """Return the one decomposition that a fit needs: of the features where there are some."""
         features = self.features()
-        return Spectrum.of(self.kernel) if features is None else FeatureSpectrum.of(features)
+        if features is None:
+            return Spectrum.of(self.kernel, weights)
+        return FeatureSpectrum.of(features, weights)
 
     @property
     @abstractmethod
@@ -225,7 +227,8 @@ class Learner(ABC):
             f"{name}={digest(np.asarray(value)) if isinstance(value, tuple) else repr(value)}"
             for name, value in sorted(vars(self).items())
         )
+        weights = "" if problem.weights is None else f", weights={digest(problem.weights)}"
         return (
             f"{type(self).__name__}({settings}) of y={digest(problem.y)}, "
-            f"ridge={problem.ridge!r}, C={problem.C!r}"
+            f"ridge={problem.ridge!r}, C={problem.C!r}{weights}"
         )

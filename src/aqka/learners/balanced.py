@@ -9,6 +9,7 @@ from aqka.core.problem import Problem
 from aqka.errors import InputError
 from aqka.learners._base import Estimate, FittedHead, Learner, labels_of
 from aqka.maths.metrics import balanced_accuracy
+from aqka.maths.spectrum import left_out
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,7 @@ def _left_out_decisions(head: FittedHead, problem: Problem) -> FloatArray:
             "learner of 'balanced' must be a ridge, such as 'ridge-noise', whose left-out "
             "predictions are known in closed form."
         )
-    residuals = [spectrum.loo_residuals(y, np.array([ridge]))[:, 0] for y in problem.outputs.T]
-    return problem.outputs - np.stack(residuals, axis=1)
+    return left_out(spectrum, problem.outputs, ridge)
 
 
 def _equal_tails(f: FloatArray, positive: BoolArray) -> float:

@@ -36,4 +36,4 @@ class Ridge(Learner):
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Project and solve."""
-        return fit_ridge(self, estimate, estimate.spectrum(), problem, problem.ridge)
+        return fit_ridge(self, estimate, estimate.spectrum(problem.weights), problem, problem.ridge)

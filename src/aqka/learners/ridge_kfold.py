@@ -13,19 +13,23 @@ from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum
 
 
-def kfold_errors(kernel: FloatArray, y: FloatArray, ridges: FloatArray) -> FloatArray:
+def kfold_errors(
+    kernel: FloatArray, y: FloatArray, ridges: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """Return the mean squared error on held-out points, one value per ridge; y has columns.
 
     The training block is projected, the held-out rows are used as measured.
     """
     squared = np.zeros(len(ridges))
+    weights = np.ones(len(y)) if weights is None else weights
+    root = np.sqrt(weights)
     for kept, held in split_folds(len(y)):
-        spectrum = Spectrum.of(kernel[np.ix_(kept, kept)])
+        spectrum = Spectrum.of(kernel[np.ix_(kept, kept)], weights[kept])
         shrunk = 1.0 / (spectrum.values[:, None] + ridges)
-        rows = kernel[np.ix_(held, kept)] @ spectrum.vectors
+        rows = (kernel[np.ix_(held, kept)] * root[kept]) @ spectrum.vectors
         for output in y.T:
-            predicted = rows @ ((spectrum.vectors.T @ output[kept])[:, None] * shrunk)
-            squared += np.sum((predicted - output[held, None]) ** 2, axis=0)
+            predicted = rows @ ((spectrum.vectors.T @ (root * output)[kept])[:, None] * shrunk)
+            squared += weights[held] @ (predicted - output[held, None]) ** 2
     return squared / y.size
 
 
@@ -48,6 +52,6 @@ class RidgeKfold(Learner):
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Score every ridge on held-out points, then fit all points with the best."""
         ridges = np.asarray(self.grid)
-        errors = kfold_errors(estimate.kernel, problem.outputs, ridges)
+        errors = kfold_errors(estimate.kernel, problem.outputs, ridges, problem.weights)
         ridge = float(ridges[np.argmin(errors)])
-        return fit_ridge(self, estimate, estimate.spectrum(), problem, ridge)
+        return fit_ridge(self, estimate, estimate.spectrum(problem.weights), problem, ridge)

@@ -61,6 +61,6 @@ class RidgeLoo(Learner):
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Project once, score every ridge, and solve with the best."""
-        spectrum = estimate.spectrum()
+        spectrum = estimate.spectrum(problem.weights)
         ridge = best_loo_ridge(spectrum, problem.outputs, self.grid)
         return fit_ridge(self, estimate, spectrum, problem, ridge)

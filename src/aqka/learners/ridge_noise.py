@@ -31,7 +31,7 @@ class RidgeNoise(Learner):
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Choose the ridge by the noise of the estimate, and solve."""
-        spectrum = estimate.spectrum()
+        spectrum = estimate.spectrum(problem.weights)
         ridge = ridge_above_noise(spectrum, problem, estimate.mean_variance())
         return fit_ridge(self, estimate, spectrum, problem, ridge)
 

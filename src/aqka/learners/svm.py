@@ -18,7 +18,9 @@ class Svm(Learner):
         """Project and solve the dual, once per class where there are more than two."""
         spectrum = Spectrum.of(estimate.kernel)
         columns = problem.signs.T
-        solved = [solve_dual(spectrum.kernel(), signs, problem.C) for signs in columns]
+        solved = [
+            solve_dual(spectrum.kernel(), signs, problem.C, problem.weights) for signs in columns
+        ]
         alpha = np.stack([s.dual * signs for s, signs in zip(solved, columns, strict=True)], axis=1)
         intercept = np.array([s.intercept for s in solved])
         if len(solved) == 1:

@@ -177,8 +177,10 @@ class SvmSolution:
     margin: float
 
 
-def solve_dual(kernel: FloatArray, signs: FloatArray, C: float) -> SvmSolution:
-    """Maximise 1ᵀη - ½ ηᵀ(Y K Y)η on 0 ≤ η ≤ C, yᵀη = 0 (Eq. 46)."""
+def solve_dual(
+    kernel: FloatArray, signs: FloatArray, C: float, weights: FloatArray | None = None
+) -> SvmSolution:
+    """Maximise 1ᵀη - ½ ηᵀ(Y K Y)η on 0 ≤ η ≤ C, yᵀη = 0 (Eq. 46); weights multiply C."""
     from sklearn.exceptions import ConvergenceWarning  # imported here: it takes longer than
     from sklearn.svm import SVC  # all the rest of aqka
 
@@ -186,7 +188,7 @@ def solve_dual(kernel: FloatArray, signs: FloatArray, C: float) -> SvmSolution:
     machine = SVC(kernel="precomputed", C=C, tol=1e-6, max_iter=max(MOST_STEPS, 100 * len(signs)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(kernel, signs)
+        machine.fit(kernel, signs, sample_weight=weights)
     signed = np.zeros(len(signs))
     signed[machine.support_] = machine.dual_coef_[0]
     squared_norm = float(signed @ kernel @ signed)

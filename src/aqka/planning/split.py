@@ -33,8 +33,8 @@ def zz_depth(n_qubits: int) -> int:
         raise InputError(
             f"the ZZ map needs at least 2 qubits, got {n_qubits}; for a map of your own pass depth."
         )
-    # Two qubits have a single ZZ interaction per repetition: nothing to wait for.
-    return 47 + 24 * n_qubits if n_qubits > 2 else 65
+    # Neighbours interact in two layers per repetition, two qubits in one.
+    return 119 if n_qubits > 2 else 65
 
 
 class PairCosts:

@@ -52,7 +52,8 @@ class Outcomes(NamedTuple):
         round the setting is -1, and the point stands for the reference state: 0 for all qubits in
         0, 1 for all in 1.
     outcome
-        The bitstring as a number, qubit 0 its least significant bit.
+        The bitstring as a number, qubit 0 its least significant bit; above 62 qubits a row of
+        numbers, 62 qubits each, which a file has as ``outcome_0``, ``outcome_1`` and so on.
     seen
         How often it was seen.
     """
@@ -126,9 +127,17 @@ def _counts(history: History) -> Counts:
         for round in history.rounds
         for columns in [round.measured.counted(round.answer)]
     ]
-    none = np.zeros(0, dtype=np.int64)
-    width = len(kind._fields)
-    return kind(*(np.concatenate([none, *(part[k] for part in parts)]) for k in range(width)))
+    width, none = len(kind._fields), np.zeros(0, dtype=np.int64)
+    return kind(*(np.concatenate([p[k] for p in parts]) if parts else none for k in range(width)))
+
+
+def _columns(found: Counts) -> dict[str, IntArray]:
+    """Return the columns by name; a number for each 62 qubits is a column each."""
+    columns: dict[str, IntArray] = {}
+    for name, values in found._asdict().items():
+        wide = {f"{name}_{k}": word for k, word in enumerate(values.T)}
+        columns |= wide if values.ndim == 2 else {name: values}
+    return columns
 
 
 def table_of(path: str | Path) -> Replayed:
@@ -268,19 +277,20 @@ def export(path: str | Path, target: str | Path) -> int:
 
 def _write_csv(found: Counts, stream: IO[bytes]) -> None:
     # Numbers and a fixed header: there is nothing a spreadsheet could take for a formula.
-    table = np.column_stack(found)
-    np.savetxt(stream, table, fmt="%d", delimiter=",", header=",".join(found._fields), comments="")
+    columns = _columns(found)
+    table, header = np.column_stack(list(columns.values())), ",".join(columns)
+    np.savetxt(stream, table, fmt="%d", delimiter=",", header=header, comments="")
 
 
 def _write_npz(found: Counts, stream: IO[bytes]) -> None:
-    np.savez_compressed(stream, **found._asdict())
+    np.savez_compressed(stream, **_columns(found))  # type: ignore[arg-type]
 
 
 def _write_parquet(found: Counts, stream: IO[bytes]) -> None:
     pyarrow = _pyarrow()
     from pyarrow import parquet
 
-    parquet.write_table(pyarrow.table(found._asdict()), stream)
+    parquet.write_table(pyarrow.table(_columns(found)), stream)
 
 
 def _pyarrow() -> Any:

@@ -53,9 +53,9 @@ class Values(Shown):
     decided: Decided
     total_low: FloatArray | None = None
     total_high: FloatArray | None = None
-    unit: float = 1.0
+    unit: Any = 1.0
 
-    def in_units(self, scale: float, shift: float) -> Self:
+    def in_units(self, scale: Any, shift: Any) -> Self:
         """Return values and intervals times ``scale`` plus ``shift``, where targets were scaled."""
         names = ("f", "low", "high", "total_low", "total_high")
         values = {name: getattr(self, name) for name in names}

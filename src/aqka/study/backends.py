@@ -13,6 +13,7 @@ from aqka.backends import (
     AerBackend,
     Backend,
     JobShape,
+    LightConeBackend,
     MatrixProductBackend,
     PennylaneBackend,
     RuntimeBackend,
@@ -30,7 +31,7 @@ from aqka.study.directory import Prepared
 from aqka.study.feature_maps import call_own
 from aqka.study.method import runs_inverse
 from aqka.study.points import Points
-from aqka.study.schema import BackendSection, SentinelSection
+from aqka.study.schema import POINTS_ONLY, BackendSection, SentinelSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -100,8 +101,9 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     if section.name == "statevector":
         _check_states(points, circuit)
         return simulated(StatevectorBackend)
-    if section.name == "matrix-product":
-        return simulated(MatrixProductBackend)
+    if section.name in POINTS_ONLY:
+        light = section.name == "light-cone"
+        return simulated(LightConeBackend if light else MatrixProductBackend)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))

@@ -149,6 +149,8 @@ def _forms(study: Study, fitted: DataTable) -> list[tuple[str, int, int]]:
     """Return the maps to try, each with its qubits and repetitions."""
     section = study.feature_map
     assert section.qubits is not None  # by the section's own check
+    if section.qubits > MAX_QUBITS:  # each kernel takes a second: other ranges alone are tried
+        return [(section.map, section.qubits, section.reps)]
     # What needs Qiskit is not proposed where it is not installed.
     has_qiskit = find_spec("qiskit") is not None
     maps = list(BUILT_IN_MAPS) if has_qiskit else [section.map]

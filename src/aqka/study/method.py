@@ -4,11 +4,12 @@ Only this module makes the sessions that spend a study's shots.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aqka._util.arrays import FloatArray, as_array
 from aqka.allocators.schedule import Schedule
 from aqka.backends.diagonal import (
     Depolarising,
@@ -16,6 +17,7 @@ from aqka.backends.diagonal import (
     estimate_depolarising,
     mitigate_depolarising,
 )
+from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Design, KernelEstimate, Never, Settle, as_design
 from aqka.designs import Points as PointDesign
@@ -132,7 +134,8 @@ def fit_head(
     found = read_sentinels(history, n_qubits, mitigate=study.sentinels.mitigate)
     if found is None or not found.applied:
         return learner.fit(estimate, session.problem), found
-    kernel = mitigate_depolarising(estimate.kernel, found.survival, n_qubits, clip=False)
+    survival = survival_of_pairs(history, found.survival, len(estimate.kernel), n_qubits)
+    kernel = mitigate_depolarising(estimate.kernel, survival, n_qubits, clip=False)
     # Without noise the diagonal is 1, which is what a known one reads already.
     np.fill_diagonal(kernel, 1.0)
     # Rows of new points have the noise that the training kernel has lost.
@@ -173,6 +176,29 @@ def read_sentinels(history: History, n_qubits: int, *, mitigate: bool) -> Mitiga
         ) from error
     applied = mitigate and found.survival > SURE * found.standard_error
     return Mitigation(int(shots.sum()), found.survival, found.standard_error, drift, applied)
+
+
+def survival_of_pairs(history: History, mean: float, n_points: int, n_qubits: int) -> FloatArray:
+    """Return the survival of each pair, by the sentinels on the tiles that ran its shots.
+
+    Where no tiles are known it is the mean, of which every pair keeps at least half: what a few
+    sentinels say of one tile is rough.
+    """
+    floor = 0.5**n_qubits
+    kept, total = np.zeros((n_points, n_points)), np.zeros((n_points, n_points))
+    for round in history.rounds:
+        noted, plan = round.remarks.get("sentinels"), cast(ShotPlan, round.measured)
+        rates = noted.get("rates") if isinstance(noted, dict) else None
+        if not isinstance(rates, list):
+            continue
+        given = as_array(rates, "the rates of the ledger's sentinels")
+        if given.shape == plan.shots.shape and given.dtype.kind in "if":
+            survival = (np.clip(given, 0.0, 1.0) - floor) / (1 - floor)
+            np.add.at(kept, (plan.rows, plan.cols), plan.shots * survival)
+            np.add.at(total, (plan.rows, plan.cols), plan.shots)
+    kept, total = kept + kept.T, total + total.T
+    found = np.where(total > 0, kept / np.maximum(total, 1), mean)
+    return np.asarray(np.maximum(found, mean / 2))
 
 
 def sentinel_shots(history: History) -> int:

@@ -183,7 +183,8 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
     rows = [
         ("shots", quoted.shots, actual["shots"]),
         ("submissions", quoted.submissions, actual["submissions"]),
-        ("QPU seconds", quoted.qpu_seconds, actual["qpu_seconds"]),
+        # A fake device reports 0, which is no QPU time.
+        ("QPU seconds", quoted.qpu_seconds, actual["qpu_seconds"] or None),
         ("cost", quoted.cost, cost(actual["qpu_seconds"])),
         ("seconds", quoted.wall_seconds, actual["wall_seconds"]),
     ]
@@ -196,7 +197,7 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
 
         times = [actual["qpu_seconds"], *used("qpu_seconds", None)]
         known = [time for time in times if time is not None]
-        seconds = sum(known) if known else None
+        seconds = sum(known) or None
         total = quoted.total
         rows += [
             (f"shots for {part.name}", part.shots, actual.get(f"{prefixes[part.name]}shots", 0))

@@ -33,7 +33,8 @@ MAX_STUDY_BYTES = 16 * 1024  # the TOML reader's memory grows with the square of
 MAX_REPS = 20
 MAX_TILES = 10_000
 MAX_SEED = 2**31 - 1
-BACKENDS = ("statevector", "matrix-product", "aer", "ibm", "sampler", "pennylane")
+POINTS_ONLY = ("matrix-product", "light-cone")
+BACKENDS = ("statevector", "matrix-product", "light-cone", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {
     "noise": ("aer",),
@@ -174,9 +175,9 @@ class BackendSection(Section):
     ----------
     name
         ``statevector`` (any circuit; its own map zz needs no extra), ``matrix-product`` (points of
-        up to 62 qubits that are little entangled), ``aer`` (with noise), ``ibm`` (hardware, or a
-        fake device in this process), ``sampler`` (any Qiskit sampler) or ``pennylane`` (any
-        PennyLane device).
+        up to 256 qubits that are little entangled), ``light-cone`` (reduced states of as many
+        qubits, for shallow circuits), ``aer`` (with noise), ``ibm`` (hardware, or a fake device in
+        this process), ``sampler`` (any Qiskit sampler) or ``pennylane`` (any PennyLane device).
     noise
         For ``aer``: depolarising rates of one- and two-qubit gates.
     device
@@ -380,9 +381,9 @@ class Study(Section):
     def _consistent(self) -> "Study":
         if self.data.task == "regression" and self.method.learner == "svm":
             raise ValueError("method.learner 'svm' is for classes; data.task is 'regression'")
-        if self.backend.name == "matrix-product" and self.method.design != "points":
+        if self.backend.name in POINTS_ONLY and self.method.design != "points":
             raise ValueError(
-                "backend.name 'matrix-product' measures points: set method.design = 'points'"
+                f"backend.name {self.backend.name!r} measures points: set method.design = 'points'"
             )
         if self.method.design != "pairs" and self.sentinels.points:
             raise ValueError("sentinels are diagonal entries: method.design must be 'pairs'")

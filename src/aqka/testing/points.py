@@ -4,14 +4,15 @@ import pickle
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends import Backend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, bits_of
 from aqka.core.point_plans import PointPlan
+from aqka.core.points import MAX_DENSE_QUBITS
 from aqka.core.settings import as_settings
 from aqka.errors import InputError
 from aqka.estimates.readout import confusion_matrices
@@ -142,11 +143,15 @@ def check_distribution(
     """
     plan = _every_row(p, letters, shots)
     backend = make_backend(2)
-    counts = np.stack([_dense(run_points(backend, plan, f"tag {k}"), p) for k in range(TAGS)])
+    many = letters.shape[1] > MAX_DENSE_QUBITS
+    counts = np.stack([_dense(run_points(backend, plan, f"tag {k}"), p, many) for k in range(TAGS)])
     assert TAGS == 1 or np.any(counts[0] != counts[1]) or np.all(np.isin(p, (0.0, 1.0))), (
         "another tag must give fresh outcomes"
     )
     rows = p.reshape(len(plan), -1)
+    if many:
+        _check_bits(counts.sum(axis=0), TAGS * shots, rows)
+        return
     for seen, expected, what in (
         *((one, shots * rows, "one tag") for one in counts),
         (counts.sum(axis=0), TAGS * shots * rows, "all tags together"),
@@ -217,10 +222,27 @@ def _every_row(p: FloatArray, letters: IntArray, shots: int) -> PointPlan:
     return PointPlan(points, settings, np.full(len(points), shots), letters)
 
 
-def _dense(answer: OutcomeCounts, p: FloatArray) -> IntArray:
+def _dense(answer: OutcomeCounts, p: FloatArray, many_qubits: bool) -> IntArray:
+    """Return how often each row saw each outcome, or each qubit as 1 where they are many."""
     counts = np.zeros((p.shape[0] * p.shape[1], p.shape[2]), dtype=np.int64)
-    np.add.at(counts, (answer.rows, answer.outcomes), answer.counts)
+    if many_qubits:
+        ones = answer.counts[:, None] * bits_of(answer.outcomes, p.shape[2])
+        np.add.at(counts, answer.rows, ones)
+    else:
+        np.add.at(counts, (answer.rows, answer.outcomes), answer.counts)
     return counts
+
+
+def _check_bits(ones: IntArray, shots: int, p: FloatArray) -> None:
+    """Assert that every qubit of every row is 1 as often as it should be."""
+    spread = np.sqrt(np.maximum(shots * p * (1 - p), 1e-12))
+    z = np.abs(ones - shots * p) / np.maximum(spread, 0.5)
+    chance = 2 * float(norm.sf(z.max())) * z.size
+    row, qubit = np.unravel_index(int(z.argmax()), z.shape)
+    assert chance > FALSE_ALARM, (
+        f"qubit {qubit} of row {row} does not follow its probability {p[row, qubit]:.4f}: "
+        f"{ones[row, qubit]} ones in {shots} shots"
+    )
 
 
 def _chi_square(seen: IntArray, expected: FloatArray) -> tuple[float, int]:

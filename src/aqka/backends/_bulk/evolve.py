@@ -33,6 +33,13 @@ def simulate(circuit: "QuantumCircuit", X: FloatArray) -> ComplexArray:
     n_qubits = circuit.num_qubits
     layers, angles = fuse_layers(primitives(circuit), n_qubits)
     values = evaluate(angles, list(circuit.parameters), X)
+    return run_layers(layers, n_qubits, values, len(X))
+
+
+def run_layers(
+    layers: list[Layer], n_qubits: int, values: FloatArray, n_points: int
+) -> ComplexArray:
+    """Return what layers make of |0…0⟩ at the angles' values, one column of them a point."""
     # Within a chunk the points are the last axis: each gate is then one long vector operation
     # per amplitude, whichever qubits it acts on.
     state = np.zeros((2**n_qubits, 1), dtype=np.complex128)
@@ -40,9 +47,9 @@ def simulate(circuit: "QuantumCircuit", X: FloatArray) -> ComplexArray:
     while layers and not layers[0].varies:  # the same for every point: once is enough
         state = _step(layers.pop(0))(state, values[:, :1])
     steps = _steps(layers)
-    states = np.empty((2**n_qubits, len(X)), dtype=np.complex128)
+    states = np.empty((2**n_qubits, n_points), dtype=np.complex128)
     size = max(8, CHUNK_AMPLITUDES >> n_qubits)
-    for start in range(0, len(X), size):
+    for start in range(0, n_points, size):
         chunk, shown = state, values[:, start : start + size]
         for step in steps:
             chunk = step(chunk, shown)

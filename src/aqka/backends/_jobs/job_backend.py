@@ -253,7 +253,9 @@ class JobBackend(Backend):
 
     def _collect(self, ticket: str) -> Answer:
         parsed = Ticket.read(ticket)
-        tally = OutcomeTally() if parsed.points else HitTally(len(parsed.layout.shots))
+        tally: HitTally | OutcomeTally = HitTally(len(parsed.layout.shots))
+        if parsed.points:
+            tally = OutcomeTally(self.n_qubits)
         jobs: list[Any] = []
         counted: list[str] = []
         shots = np.zeros_like(parsed.layout.shots)

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.backends._drawing import as_numbers, count_bits
+from aqka.backends._drawing import as_outcomes, count_bits
 from aqka.backends._jobs.rows import Chunk
 from aqka.backends._tiles.deal import Deal, Sentinels
 from aqka.backends.diagonal import TileHits
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, outcomes_shape
 from aqka.errors import JobError
 
 Bits = NDArray[np.uint8]
@@ -137,15 +137,17 @@ class HitTally:
 class OutcomeTally:
     """Counts the outcomes of points."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_qubits: int) -> None:
+        self._n_qubits = n_qubits
         none = np.zeros(0, dtype=np.int64)
-        self._rows, self._outcomes = [none], [none]
+        self._rows = [none]
+        self._outcomes = [none.reshape(outcomes_shape(0, n_qubits))]
 
     def take(self, bits: Bits, chunk: Chunk) -> None:
         """Count the bits of a job's rows."""
-        rows, outcomes = chunk.seen(as_numbers(bits))
+        rows, counted = chunk.seen(bits)
         self._rows.append(rows)
-        self._outcomes.append(outcomes)
+        self._outcomes.append(as_outcomes(counted, self._n_qubits))
 
     def answer(self) -> OutcomeCounts:
         """Return how often each outcome was seen in each row of the plan."""

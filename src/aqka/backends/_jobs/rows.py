@@ -10,7 +10,7 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import BoolArray, IntArray, as_count, as_counts
 from aqka.backends._tiles.deal import SPREAD, Sentinels, spread_quantum
@@ -39,12 +39,12 @@ class Chunk:
         zeros = zeros[:, : self.shots] & self._counts()
         return np.asarray(zeros.sum(axis=1, dtype=np.int64))
 
-    def seen(self, outcomes: IntArray) -> tuple[IntArray, IntArray]:
-        """Return row of the plan and outcome of every shot that counts, given as rows by shots."""
-        self._check(outcomes.shape)
+    def seen(self, bits: NDArray[np.uint8]) -> tuple[IntArray, NDArray[np.uint8]]:
+        """Return row of the plan and bytes of every shot that counts, given rows by shots."""
+        self._check(bits.shape[:2])
         counts = np.broadcast_to(self._counts(), (len(self.plan_rows), self.shots))
         rows, shots = np.nonzero(counts)
-        return self.plan_rows[rows], outcomes[rows, shots]
+        return self.plan_rows[rows], bits[rows, shots]
 
     def _check(self, shape: tuple[int, ...]) -> None:
         if len(shape) != 2 or shape[0] != len(self.plan_rows) or shape[1] < self.shots:

@@ -53,6 +53,7 @@ def depolarising_noise(one_qubit: float = 0.01, two_qubit: float = 0.04) -> "Noi
     return model
 
 
+SIMULATED_QUBITS = 25  # 2^25 amplitudes take half a gigabyte
 DENSITY_MATRIX_QUBITS = 10  # up to here the exact noisy state is faster than trajectories
 
 
@@ -94,7 +95,14 @@ def noise_on_circuit(noise: Any, circuit: "QuantumCircuit") -> "NoiseModel":
 def noisy_simulator(device: Any, circuit: "QuantumCircuit") -> Any:
     """Return an Aer simulator with a device's noise, made for runs of one circuit."""
     aer = require("qiskit_aer", "aer")
-    exact = len(used_qubits(circuit)) <= DENSITY_MATRIX_QUBITS
+    n_qubits = len(used_qubits(circuit))
+    if n_qubits > SIMULATED_QUBITS:
+        raise InputError(
+            f"{device.name} is simulated in this process, on at most {SIMULATED_QUBITS} qubits; "
+            f"the circuit uses {n_qubits}. Take LightConeBackend with depolarising=… and "
+            "readout=… for a shallow circuit, fewer qubits, or the real device."
+        )
+    exact = n_qubits <= DENSITY_MATRIX_QUBITS
     return aer.AerSimulator(
         method="density_matrix" if exact else "automatic",
         noise_model=noise_on_circuit(device, circuit),

@@ -1,15 +1,16 @@
-"""What a shot kernel knows, and what it has to buy for the rest."""
+"""What is known of a measured kernel, and what has to be bought for the rest."""
 
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray, rounded
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, rounded
 from aqka.core.points import PointTable
-from aqka.designs import PointEstimate, Points, Projected
-from aqka.dropins._requests import (
+from aqka.designs import PointEstimate, Points, Projected, ReducedEstimate
+from aqka.errors import InputError
+from aqka.estimates.projected import ReducedStates
+from aqka.estimators._requests import (
     EvenPairs,
     MoreRequest,
     PairsRequest,
@@ -17,7 +18,6 @@ from aqka.dropins._requests import (
     Request,
     TrainingRequest,
 )
-from aqka.errors import InputError
 from aqka.sessions import Training
 
 SHIFT = 31  # a pair of point numbers is one int64
@@ -42,6 +42,10 @@ class Known(ABC):
     @abstractmethod
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         """Return a kernel, with NaN for what is unknown."""
+
+    def unknown(self, rows: FloatArray, cols: FloatArray) -> BoolArray:
+        """Return which entries are unknown."""
+        return np.isnan(self.entries(rows, cols))
 
     @abstractmethod
     def is_new(self, points: FloatArray) -> bool:
@@ -100,11 +104,11 @@ class KnownPairs(Known):
         """Return whether all pairs of some points are unknown."""
         numbers = self.numbers(points)
         other = numbers[:, None] != numbers
-        return bool(np.isnan(self.entries(points, points)[other]).all())
+        return bool(self.unknown(points, points)[other].all())
 
     def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> PairsRequest:
         """Return the request for unknown pairs, each once."""
-        row_index, col_index = np.nonzero(np.isnan(self.entries(rows, cols)))
+        row_index, col_index = np.nonzero(self.unknown(rows, cols))
         keys = pair_keys(self.numbers(rows)[row_index], self.numbers(cols)[col_index])
         _, once = np.unique(keys, return_index=True)
         used_rows, row_index = np.unique(row_index[once], return_inverse=True)
@@ -137,9 +141,9 @@ def pair_keys(rows: IntArray, cols: IntArray) -> IntArray:
 class KnownPoints(Known):
     """States of points; the entry of any two of them costs no further shot.
 
-    An entry must be the same whenever it is asked for. So all that could change with the points
-    that come later, the rank of the states and the width of a projected kernel, is decided once, by
-    the training points.
+    An entry must be the same in every request. So all that could change with the points that come
+    later, the rank of the states and the width of a projected kernel, is decided once, by the
+    training points.
     """
 
     def __init__(self, design: Points) -> None:
@@ -152,8 +156,7 @@ class KnownPoints(Known):
     def entries(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         """Return a kernel, with NaN for what is unknown."""
         left, right = self.numbers(rows), self.numbers(cols)
-        unit = self._estimate is None or self._estimate.kernel_of_points.has_unit_diagonal
-        same = (left[:, None] == right) & unit
+        same = self._same(left, right)
         found = np.where(same, 1.0, np.nan)
         known = [np.flatnonzero(self._are_known(numbers)) for numbers in (left, right)]
         if self._estimate is not None and known[0].size and known[1].size:
@@ -163,13 +166,29 @@ class KnownPoints(Known):
         # A product of matrices need not be symmetric to the last bit.
         return (found + found.T) / 2 if np.array_equal(left, right) else found
 
+    def unknown(self, rows: FloatArray, cols: FloatArray) -> BoolArray:
+        """Return which entries are unknown; none is computed."""
+        left, right = self.numbers(rows), self.numbers(cols)
+        known = self._are_known(left)[:, None] & self._are_known(right)
+        return np.asarray(~known & ~self._same(left, right))
+
+    def _same(self, left: IntArray, right: IntArray) -> BoolArray:
+        """Return which entries are 1, whatever was measured."""
+        unit = self._estimate is None or self._estimate.kernel_of_points.has_unit_diagonal
+        return np.asarray((left[:, None] == right) & unit)
+
+    def reduced(self, points: FloatArray) -> ReducedStates:
+        """Return the reduced states of measured points."""
+        assert isinstance(self._estimate, ReducedEstimate)
+        return self._estimate.states.subset(self._of(self.numbers(points)))
+
     def is_new(self, points: FloatArray) -> bool:
         """Return whether no point has been measured."""
         return not self._are_known(self.numbers(points)).any()
 
     def missing(self, rows: FloatArray, cols: FloatArray, shots: int) -> PointsRequest:
         """Return the request for the unknown points of unknown entries, each once."""
-        unknown = np.isnan(self.entries(rows, cols))
+        unknown = self.unknown(rows, cols)
         points = np.vstack([rows[unknown.any(axis=1)], cols[unknown.any(axis=0)]])
         numbers, first = np.unique(self.numbers(points), return_index=True)
         first = np.sort(first[~self._are_known(numbers)])
@@ -188,7 +207,7 @@ class KnownPoints(Known):
         if self._n_qubits is None and needs_width and not isinstance(request, TrainingRequest):
             raise InputError(
                 f"points of {table.n_qubits} qubits have a projected kernel, whose width is taken "
-                "from the training points: ask for their kernel first, or call prepare(X, y)."
+                "from the training points: ask for their kernel first, or call fit(X)."
             )
         shots, least = session.budget // len(request.rows), kernel.least_shots(table.settings)
         if shots < least:
@@ -207,21 +226,15 @@ class KnownPoints(Known):
         first = 0 if self._estimate is None else self._estimate.n_read
         part = table.subset(seen)
         if self._estimate is None:
-            self._estimate = self._design.read(part, _labelled(request, seen))
+            confusion = session.confusion if isinstance(session, Training) else None
+            self._estimate = self._design.read(part, None, None, confusion)
         else:
             self._estimate = self._estimate.extended(part)
         numbers = self.numbers(request.rows)[seen].tolist()
         self._places.update({number: first + k for k, number in enumerate(numbers)})
 
-    def _are_known(self, numbers: IntArray) -> NDArray[np.bool_]:
+    def _are_known(self, numbers: IntArray) -> BoolArray:
         return np.array([number in self._places for number in numbers.tolist()], dtype=np.bool_)
 
     def _of(self, numbers: IntArray) -> IntArray:
         return np.array([self._places[number] for number in numbers.tolist()], dtype=np.int64)
-
-
-def _labelled(request: Request, seen: IntArray) -> Any:
-    """Return the problem of the points that were seen, where they have labels."""
-    if not isinstance(request, TrainingRequest) or request.labels is None:
-        return None
-    return TrainingRequest(request.rows[seen], request.problem().y[seen]).problem()

@@ -1,4 +1,4 @@
-"""What a shot kernel was asked to measure, and the folder that remembers it.
+"""What a measured kernel has to buy, and the folder that remembers it.
 
 A request is written before its first shot. Its folder then holds the points, which a ledger does
 not, and the ledger; so any process can finish it, and knows what has been measured.
@@ -7,15 +7,14 @@ not, and the ledger; so any process can finish it, and knows what has been measu
 import shutil
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray, as_array, digest, rounded, text_digest
+from aqka._util.arrays import FloatArray, IntArray, digest, rounded, text_digest
 from aqka._util.files import open_atomically
 from aqka.allocators.targets import raise_lowest
 from aqka.backends import Backend
@@ -23,11 +22,12 @@ from aqka.core.blocks import BlockTable
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
-from aqka.core.problem import Problem, as_targets
+from aqka.core.problem import Problem
 from aqka.designs import Pairs, Points
 from aqka.designs.points import qubits_of
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError, LedgerError
+from aqka.estimators._source import training_shots
 from aqka.runs.audit import begun_history
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.runs.session import Session
@@ -37,38 +37,25 @@ FILE_NAME = "request.npz"
 
 
 class Settings(NamedTuple):
-    """What the session of a training kernel depends on besides its points and labels."""
+    """What sessions depend on besides points and labels."""
 
-    budget: int
+    budget: int | str | None
     allocator: Any
     seed: int
     design: Pairs | Points
     reason: str = ""
 
 
-def labels_as_numbers(y: ArrayLike) -> NDArray[Any]:
-    """Return checked labels as numbers, which a file can hold whatever they are."""
-    as_targets(y)
-    labels = as_array(y, "y")
-    return labels if labels.dtype.kind in "iuf" else np.unique(labels, return_inverse=True)[1]
-
-
 class Request(ABC):
     """Shots on pairs or points, with all that another process needs to finish them."""
 
-    kind: ClassVar[str]
-    """What its folder's name ends in."""
     rows: FloatArray
     columns: FloatArray | None
 
-    @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what the folder keeps."""
-
-    @classmethod
-    @abstractmethod
-    def of_arrays(cls, held: Mapping[str, Any]) -> Self:
-        """Return the request that a folder keeps."""
+        """Return what the folder keeps: each field that is not None."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: np.asarray(value) for name, value in values.items() if value is not None}
 
     @abstractmethod
     def session(self, settings: Settings, backend: Backend) -> Any:
@@ -83,8 +70,7 @@ class TrainingRequest(Request):
     """
 
     points: FloatArray
-    labels: NDArray[Any] | None
-    kind = "training"
+    labels: NDArray[Any] | None = None
     columns: ClassVar[None] = None  # type: ignore[misc]
 
     @property
@@ -94,15 +80,6 @@ class TrainingRequest(Request):
 
     def _first(self) -> IntArray:
         return np.sort(np.unique(rounded(self.points), axis=0, return_index=True)[1])
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what the folder keeps."""
-        return {"points": self.points} | ({} if self.labels is None else {"labels": self.labels})
-
-    @classmethod
-    def of_arrays(cls, held: Mapping[str, Any]) -> Self:
-        """Return the request that a folder keeps."""
-        return cls(held["points"], held.get("labels"))
 
     def problem(self) -> Problem:
         """Return the problem of the different points."""
@@ -117,7 +94,7 @@ class TrainingRequest(Request):
         design.check_backend(backend, problem.n_points)
         session = Training(
             problem,
-            settings.budget,
+            training_shots(settings.budget, problem.n_points, backend.n_qubits, design),
             settings.allocator,
             seed=settings.seed,
             design=design,
@@ -127,7 +104,7 @@ class TrainingRequest(Request):
         if self.labels is None and session.allocator.steers:
             raise InputError(
                 f"allocator {type(session.allocator).__name__} is steered by labels and there are "
-                "none: pass y=… (or call prepare(X, y)), or leave the allocator out for even shots."
+                "none: call fit(X, y), or leave the allocator out for even shots."
             )
         return session
 
@@ -157,28 +134,11 @@ class PairsRequest(MoreRequest):
     row_index: IntArray
     col_index: IntArray
     shots: int
-    kind = "pairs"
 
     @property
     def count(self) -> int:
         """How many pairs it asks for."""
         return len(self.row_index)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what the folder keeps."""
-        index = np.stack([self.row_index, self.col_index])
-        return {
-            "rows": self.rows,
-            "columns": self.columns,
-            "index": index,
-            "shots": np.array(self.shots),
-        }
-
-    @classmethod
-    def of_arrays(cls, held: Mapping[str, Any]) -> Self:
-        """Return the request that a folder keeps."""
-        rows, cols = held["index"]
-        return cls(held["rows"], held["columns"], rows, cols, int(held["shots"]))
 
     def session(self, settings: Settings, backend: Backend) -> "EvenPairs":
         """Return a new session."""
@@ -192,21 +152,11 @@ class PointsRequest(MoreRequest):
     rows: FloatArray
     shots: int
     columns: ClassVar[None] = None  # type: ignore[misc]
-    kind = "points"
 
     @property
     def count(self) -> int:
         """How many points it asks for."""
         return len(self.rows)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what the folder keeps."""
-        return {"rows": self.rows, "shots": np.array(self.shots)}
-
-    @classmethod
-    def of_arrays(cls, held: Mapping[str, Any]) -> Self:
-        """Return the request that a folder keeps."""
-        return cls(held["rows"], int(held["shots"]))
 
     def session(self, settings: Settings, backend: Backend) -> "EvenPoints":
         """Return a new session, in the settings that the training points have, too."""
@@ -400,6 +350,7 @@ def load(folder: Path, design: str) -> Request | None:
         )
     try:
         with np.load(path, allow_pickle=False) as held:
-            return kind.of_arrays(held)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            # A number is an array without dimensions.
+            return kind(**{name: held[name][()] for name in held.files})
+    except (OSError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise LedgerError(f"{path} is damaged: {error}. Restore it from a copy.") from error

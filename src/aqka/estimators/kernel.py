@@ -1,0 +1,395 @@
+"""What is measured as a step of a pipeline: the kernel, or expectation values of each point."""
+
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from aqka._util.arrays import FloatArray, as_array
+from aqka.allocators import make_allocator
+from aqka.backends.circuits import as_rows_and_columns
+from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
+from aqka.designs import Design, Pairs, Points, Projected, as_design
+from aqka.errors import InputError
+from aqka.estimates.projected import ReducedStates
+from aqka.estimators._known import KnownPoints
+from aqka.estimators._requests import Settings, design_of
+from aqka.estimators._source import choose, training_shots
+from aqka.estimators._store import Limits, Shared, Store
+from aqka.sessions import Training
+
+PARAMETERS = """\
+Parameters
+----------
+feature_map : circuit, function or str, optional
+    What the backend takes as one: a Qiskit circuit, a PennyLane function of one point, or a name.
+    The default is the ZZ map, one qubit per feature.
+backend : str, device or BackendFactory, default="statevector"
+    ``"statevector"``, ``"aer"``, ``"pennylane"`` or ``"matrix-product"``, a device of Qiskit's, or
+    a :class:`~aqka.BackendFactory` for any other.
+budget : int or str, optional
+    Shots, QPU time or money for the first fit. {budget}
+{own}test_budget : int, optional
+    Shots for everything that is measured later; may be raised. The default is as many as were
+    spent on the first fit.
+shots_each : int, optional
+    Shots of each {unit} measured later. The default is what one had on average in the first fit.
+directory : path, optional
+    Where every request has its points and its ledger. What it holds is not bought again.
+seed : int, default=0
+    Seed of every draw.
+verbose : bool, default=False
+    Show the progress by shots.
+
+"""
+
+
+class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What the kernel and the features share: points that are measured once and remembered."""
+
+    _words: tuple[str, str, str]
+    """How the budget, the parameters of its own and the units are described."""
+    _current: Store | None = None
+    """Where it measured last."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Put the parameters into the documentation, before the examples."""
+        super().__init_subclass__(**options)
+        budget, own, unit = cls._words
+        parameters = PARAMETERS.format(budget=budget, own=own, unit=unit)
+        cls.__doc__ = cleandoc(cls.__doc__ or "").replace("Examples\n-", f"{parameters}Examples\n-")
+
+    def _measuring(self) -> dict[str, Any]:
+        """Return the parameters that decide what is measured."""
+        names = ("feature_map", "backend", "budget", "allocator", "directory", "seed", "design")
+        return {name: getattr(self, name, None) for name in names}
+
+    def _limits(self) -> Limits:
+        return Limits(self.test_budget, self.shots_each, self.verbose)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Measure the points of X, or what is not known of them yet.
+
+        ``y`` is only looked at by an allocator that steers by labels.
+        """
+        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        labels = None
+        if y is not None and make_allocator(self._measuring()["allocator"]).steers:
+            labels = np.unique(as_array(y, "y"), return_inverse=True)[1]
+        self._current = self._store(rows, fitting=True)
+        self._current.measure(rows, rows, self._limits(), labels)
+        self.X_ = rows
+        return self
+
+    def _fitted(self, X: Any) -> tuple[FloatArray, Store]:
+        """Return new points, and where they are or will be known."""
+        check_is_fitted(self)
+        assert self._current is not None, "a fit has one"
+        return validate_data(self, X, reset=False, dtype=np.float64), self._current
+
+    @property
+    def session_(self) -> Training | None:
+        """The session of the first fit; None before."""
+        return None if self._current is None else self._current.session
+
+    @property
+    def shots_used_(self) -> int:
+        """All shots so far, those of copies among them, as far as this process knows."""
+        return 0 if self._current is None else self._current.shots_used
+
+    def _matching(self, rows: FloatArray | None = None) -> Store | None:
+        """Return what was measured with these parameters, by this object or one it shares with."""
+        wanted = self._measuring()
+        for settings, store in self._sharing().stores:
+            same = all(_same(value, wanted[name]) for name, value in settings.items())
+            if same and (rows is None or not store.is_about_others(rows)):
+                return store
+        return None
+
+    def _sharing(self) -> Shared:
+        shared: Shared = self.__dict__.setdefault("_shared", Shared())
+        return shared
+
+    def _store(self, rows: FloatArray, fitting: bool = False) -> Store:
+        """Return where these points are or will be known.
+
+        A fit with new points alone begins anew, with a budget of its own.
+        """
+        shared = self._sharing()
+        with shared.lock:  # threads that ask at once settle on one design
+            store = self._matching(rows if fitting else None)
+            if store is None:
+                store = self._new_store(rows)
+                shared.add(self._measuring(), store)
+            return store
+
+    def _new_store(self, rows: FloatArray) -> Store:
+        given = self._measuring()
+        allocator = make_allocator(given["allocator"])
+        factory, seed, budget = _factory_of(given["backend"]), given["seed"], given["budget"]
+        directory = given["directory"]
+        directory = None if directory is None else Path(directory).absolute()
+        design = as_design(given["design"]) or as_design(design_of(directory) or "auto")
+        reason = ""
+        if design is None:
+            # The better one for the labels of as many new points, with the same shots each.
+            shots = training_shots(budget, len(rows), rows.shape[1], Pairs())
+            choice = choose(factory, rows, self, 2 * shots, None)
+            design, reason = choice.design, choice.reason
+        allocator.over(design.unit)  # refused here if it is not for this design
+        settings = Settings(budget, allocator, seed, design, reason)
+        return Store(factory, given["feature_map"], settings, directory)
+
+    def __getstate__(self) -> Any:
+        """Return what to copy or pickle: a copy shares what was measured, and the budget."""
+        self._sharing()
+        return super().__getstate__()
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that shares what was measured: folds measure nothing twice."""
+        made: Self = super().__sklearn_clone__()
+        made._shared = self._sharing()
+        return made
+
+
+class QuantumKernel(ClassNamePrefixFeaturesOutMixin, Measured):  # type: ignore[misc]
+    """A measured kernel for every model that takes a precomputed one.
+
+    ``fit_transform(X)`` is the kernel of the training points, ``transform(X_new)`` the block of new
+    points by training points, and ``matrix(X, Y)`` that of any others. The first fit spends
+    ``budget`` by the allocator; everything else is measured with ``shots_each`` shots out of
+    ``test_budget``. Nothing is measured twice, a point with itself reads 1 at no cost, and a
+    request that the budget does not cover is refused before its first shot.
+
+    Clones and copies share what was measured, so that a grid search or cross-validation measures
+    once. In other processes they do so through ``directory``; without one they answer what they
+    know and buy nothing. A fit with new points alone begins anew.
+
+    Where points are measured, any entry of measured points is free. Up to eight qubits it is the
+    same kernel, the fidelity, of states that are fitted to the counts; above it is a projected
+    kernel, whose width is that of the training points' median distance.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVR
+    >>> X = np.linspace(0.5, 2.5, 24).reshape(-1, 1)
+    >>> model = make_pipeline(QuantumKernel(budget=24_000), SVR(kernel="precomputed", C=10))
+    >>> bool(model.fit(X, np.cos(2 * X[:, 0])).score(X, np.cos(2 * X[:, 0])) > 0.9)
+    True
+    >>> model[0].shots_used_
+    24000
+    >>> kernel = QuantumKernel(budget=600, test_budget=800, design="pairs")
+    >>> X = np.random.default_rng(0).uniform(0, 3, size=(6, 2))
+    >>> kernel.matrix(X[:4]).shape, kernel.shots_used_
+    ((4, 4), 600)
+    >>> kernel.matrix(X[4:], X[:4]).shape, kernel.shots_used_  # 8 pairs at 100 shots
+    ((2, 4), 1400)
+    >>> kernel.matrix(X[:4], X[5:])[0, 0] == kernel(X[5], X[0]), kernel.shots_used_  # known
+    (np.True_, 1400)
+    """
+
+    _words = (
+        "The default is 16 shots a pair, or\n    16 · 2ⁿ a point of n qubits (at most 10 count).",
+        """\
+allocator : str or Allocator, optional
+    How the shots of the first fit are shared out. The default is uniform.
+design : str or Design, default="auto"
+    What a shot is spent on: ``"pairs"``, ``"points"``, an object with options such as
+    ``Points("projected")``, or ``"auto"``, which takes the one that promises better labels where
+    as many new points follow.
+""",
+        "pair or point",
+    )
+
+    def __init__(
+        self,
+        feature_map: Any = None,
+        backend: Any = STATEVECTOR,
+        budget: int | str | None = None,
+        allocator: Any = None,
+        design: str | Design = "auto",
+        *,
+        test_budget: int | None = None,
+        shots_each: int | None = None,
+        directory: str | Path | None = None,
+        seed: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.feature_map = feature_map
+        self.backend = backend
+        self.budget = budget
+        self.allocator = allocator
+        self.design = design
+        self.test_budget = test_budget
+        self.shots_each = shots_each
+        self.directory = directory
+        self.seed = seed
+        self.verbose = verbose
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the kernel of points with the training points, as measured.
+
+        Shot noise may make that of the training points indefinite; that of fitted states never is.
+        """
+        rows, store = self._fitted(X)
+        return store.matrix(rows, self.X_, self._limits())
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.X_)
+
+    def matrix(self, X: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
+        """Return the kernel of X with itself or with other points; no fit has to come before.
+
+        The first request for points with themselves then is the first fit.
+        """
+        shapes = [as_array(points, "X").shape for points in (X, X if columns is None else columns)]
+        if any(shape[:1] == (0,) for shape in shapes):  # nothing to measure
+            return np.zeros([shape[0] for shape in shapes])
+        rows, cols = as_rows_and_columns(X, columns)
+        if self._current is None:
+            self._current = self._store(rows)
+        return self._current.matrix(rows, cols, self._limits())
+
+    def __call__(self, x1: ArrayLike, x2: ArrayLike) -> float:
+        """Return the kernel of two points, each one row of numbers."""
+        row, col = np.reshape(np.asarray(x1), (1, -1)), np.reshape(np.asarray(x2), (1, -1))
+        return float(self.matrix(row, col)[0, 0])
+
+
+OPERATORS = {
+    "single": Projected(1, "linear"),
+    "neighbours": Projected(2, "linear"),
+    "pairs": Projected(2, "linear", pairs="all"),
+}
+
+
+class QuantumFeatures(Measured):
+    """Measured expectation values of Pauli operators, as features for any model.
+
+    Each point is measured once, in as many settings as the operators need, and remembered: clones
+    and copies share it, so that a grid search or cross-validation measures once. The first fit
+    spends ``budget``, evenly; points that come later have ``shots_each`` shots out of
+    ``test_budget``.
+
+    Do not put a ``StandardScaler`` behind it: it blows up the features that are nothing but shot
+    noise. ``shrink=True`` does the opposite.
+
+    Attributes
+    ----------
+    standard_errors_
+        Of the training points' features, by their shots.
+    shrinkage_
+        What each feature was multiplied by.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X = np.random.default_rng(0).uniform(0, 3, size=(40, 2))
+    >>> y = X[:, 0] > 1.5
+    >>> model = make_pipeline(QuantumFeatures(budget=12_000), LogisticRegression()).fit(X, y)
+    >>> model[0].shots_used_, model[0].get_feature_names_out().tolist()
+    (12000, ['X0', 'Y0', 'Z0', 'X1', 'Y1', 'Z1'])
+    """
+
+    _words = (
+        "The default is 16 · 2ⁿ a\n    point of n qubits (at most 10 count).",
+        """\
+operators : {"single", "neighbours", "pairs"}, default="single"
+    Pauli operators of each qubit; also of neighbouring qubits q and q + 1; or also of every two
+    qubits.
+shrink : bool, default=False
+    Multiply each feature by the share of its variance over the training points that is not shot
+    noise, max(0, 1 - mean error² / variance). It helps at few shots and changes little at many.
+""",
+        "point",
+    )
+
+    def __init__(
+        self,
+        feature_map: Any = None,
+        backend: Any = STATEVECTOR,
+        budget: int | str | None = None,
+        operators: str = "single",
+        shrink: bool = False,
+        *,
+        test_budget: int | None = None,
+        shots_each: int | None = None,
+        directory: str | Path | None = None,
+        seed: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.feature_map = feature_map
+        self.backend = backend
+        self.budget = budget
+        self.operators = operators
+        self.shrink = shrink
+        self.test_budget = test_budget
+        self.shots_each = shots_each
+        self.directory = directory
+        self.seed = seed
+        self.verbose = verbose
+
+    def _measuring(self) -> dict[str, Any]:
+        if self.operators not in OPERATORS:
+            raise InputError(
+                f"operators must be one of {', '.join(map(repr, OPERATORS))}, got "
+                f"{self.operators!r}."
+            )
+        return super()._measuring() | {"design": Points(OPERATORS[self.operators])}
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Measure the points of X, or those that are not known yet; ``y`` is not looked at."""
+        super().fit(X)
+        states = _states(*self._fitted(X)[::-1])
+        self.shrinkage_ = np.ones(states.expectations.shape[1])
+        if self.shrink:
+            spread = np.maximum(np.var(states.expectations, axis=0), 1e-300)
+            self.shrinkage_ = np.maximum(0.0, 1 - states.variances.mean(axis=0) / spread)
+        self.standard_errors_ = self.shrinkage_ * np.sqrt(states.variances)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the features of points, measured where they are not known."""
+        rows, store = self._fitted(X)
+        store.measure(rows, rows, self._limits())
+        return np.asarray(_states(store, rows).expectations * self.shrinkage_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the operators, such as "X0" or "Z3Z4"; the names of X do not matter."""
+        check_is_fitted(self)
+        assert self.session_ is not None, "a fit has one"
+        operators = OPERATORS[self.operators].operators(self.session_.table.n_qubits)
+        return np.asarray(operators.names(), dtype=object)
+
+
+def _states(store: Store, rows: FloatArray) -> ReducedStates:
+    assert isinstance(store.known, KnownPoints), "features are measured by points"
+    return store.known.reduced(rows)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two parameters are the same; what cannot be compared is not."""
+    if isinstance(one, BackendFactory) and isinstance(other, BackendFactory):
+        one, other = vars(one), vars(other)  # one of them may have been pickled
+    try:
+        return one is other or bool(type(one) is type(other) and one == other)
+    except ValueError:  # arrays
+        return repr(one) == repr(other)
+
+
+def _factory_of(backend: Any) -> BackendFactory:
+    factory = as_factory(backend)
+    if factory is None:
+        raise InputError(
+            f"backend must be {', '.join(map(repr, NAMES))}, a device of Qiskit's or a "
+            f"BackendFactory, got {backend!r}; for example BackendFactory(SamplerBackend, "
+            "sampler=make)."
+        )
+    return factory
