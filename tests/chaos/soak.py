@@ -44,16 +44,21 @@ def repeat(seed, tell=lambda text: None):
     """Play the one scenario of a seed."""
     tally = Tally()
     with threadpool_limits(1), scratch() as place:
-        play(tally, seed, prepare_all(place), place / "again", tell)
+        kind = kind_of(seed)
+        references = {kind.name: prepare(kind, place / "reference")}
+        play(tally, seed, references, place / "again", tell)
     return tally
+
+
+def kind_of(seed):
+    """Return the kind of run of a seed: each time around the scenarios take the next one."""
+    around, which = divmod(seed, len(SCENARIOS))
+    return KINDS[(which + around) % len(KINDS)]
 
 
 def play(tally, seed, references, home, tell):
     """Play one scenario; all about it but the instants of its kills comes from its seed."""
-    around, which = divmod(seed, len(SCENARIOS))
-    name = list(SCENARIOS)[which]
-    # Each time around the scenarios take the next kind of run.
-    kind = KINDS[(which + around) % len(KINDS)]
+    name, kind = list(SCENARIOS)[seed % len(SCENARIOS)], kind_of(seed)
     label = f"seed {seed} ({name}, {kind.name})"
     stage = Stage(
         label,
