@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -135,8 +135,7 @@ class SentinelBackend(Backend):
 
     def _pairs_of(self, plan: Plan) -> ShotPlan:
         check_plan(plan, self.shape)
-        assert isinstance(plan, ShotPlan)
-        return plan
+        return cast(ShotPlan, plan)
 
     def workload(self, plan: Plan) -> Workload:
         """Return what the plan and its sentinels ask of the device."""

@@ -22,6 +22,7 @@ class Plan(ABC):
 
     shots: IntArray
     landmarks: "Landmarks | None" = None
+    letters: Any = None  # the Pauli settings, where points are measured
     ROWS: ClassVar[tuple[str, ...]]
     """Columns that say what a row measures."""
     calibrates: ClassVar[bool] = False

@@ -60,8 +60,8 @@ class PointPlan(OutcomePlan):
 
     def equals(self, other: object) -> bool:
         """Return whether both ask for the same shots of the same in the same order."""
-        same = super().equals(other) and isinstance(other, PointPlan)
-        return same and np.array_equal(self.letters, other.letters)  # type: ignore[attr-defined]
+        letters = getattr(other, "letters", None)
+        return super().equals(other) and np.array_equal(self.letters, letters)  # type: ignore[arg-type]
 
     def describe_row(self, row: int) -> str:
         """Return what a row measures, in words."""

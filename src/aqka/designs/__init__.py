@@ -1,6 +1,8 @@
 """Designs: what a shot is spent on, pairs of points or points."""
 
 from aqka._util.text import did_you_mean, inert
+from aqka.core.pairs import PairTable
+from aqka.core.points import PointTable
 from aqka.designs._base import Design, Never, NewPoints, Settle, Stop
 from aqka.designs.pairs import KernelEstimate, PairEstimate, Pairs
 from aqka.designs.point_kernels import (
@@ -34,6 +36,7 @@ __all__ = [
     "Stop",
     "as_design",
     "design_names",
+    "measured_by",
     "point_kernel_names",
 ]
 
@@ -44,6 +47,13 @@ _NAMED: dict[str, type[Pairs] | type[Points]] = {"pairs": Pairs, "points": Point
 def design_names() -> list[str]:
     """Return the names that stand for a design."""
     return [AUTO, *_NAMED]
+
+
+def measured_by(table: object) -> "Pairs | Points | None":
+    """Return the design whose training counts a table holds; None for anything else."""
+    if isinstance(table, PairTable):
+        return Pairs()
+    return Points() if isinstance(table, PointTable) else None
 
 
 def as_design(design: "str | Design") -> "Pairs | Points | None":

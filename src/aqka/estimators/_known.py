@@ -7,7 +7,7 @@ import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, rounded
 from aqka.core.points import PointTable
-from aqka.designs import PointEstimate, Points, Projected, ReducedEstimate
+from aqka.designs import PointEstimate, Projected
 from aqka.errors import InputError
 from aqka.estimates.projected import ReducedStates
 from aqka.estimators._requests import (
@@ -146,7 +146,7 @@ class KnownPoints(Known):
     training points.
     """
 
-    def __init__(self, design: Points) -> None:
+    def __init__(self, design: Any) -> None:
         super().__init__()
         self._design = design
         self._places: dict[int, int] = {}  # of a point's number, where its state stands
@@ -179,8 +179,9 @@ class KnownPoints(Known):
 
     def reduced(self, points: FloatArray) -> ReducedStates:
         """Return the reduced states of measured points."""
-        assert isinstance(self._estimate, ReducedEstimate)
-        return self._estimate.states.subset(self._of(self.numbers(points)))
+        estimate: Any = self._estimate
+        states: ReducedStates = estimate.states.subset(self._of(self.numbers(points)))
+        return states
 
     def is_new(self, points: FloatArray) -> bool:
         """Return whether no point has been measured."""

@@ -23,7 +23,7 @@ from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.designs import Pairs, Points
+from aqka.designs import Design
 from aqka.designs.points import qubits_of
 from aqka.designs.resolve import resolve
 from aqka.errors import InputError, LedgerError
@@ -42,7 +42,7 @@ class Settings(NamedTuple):
     budget: int | str | None
     allocator: Any
     seed: int
-    design: Pairs | Points
+    design: Design
     reason: str = ""
 
 
@@ -160,12 +160,12 @@ class PointsRequest(MoreRequest):
 
     def session(self, settings: Settings, backend: Backend) -> "EvenPoints":
         """Return a new session, in the settings that the training points have, too."""
-        assert isinstance(settings.design, Points)
         n_qubits = qubits_of(backend)
+        design: Any = settings.design  # whose settings all points share
         steers = resolve(
-            settings.design, settings.allocator, n_points=2, n_qubits=n_qubits, budget=2
+            design, settings.allocator, n_points=2, n_qubits=n_qubits, budget=2
         ).allocator.steers
-        return EvenPoints(self, settings.design.settings_for(n_qubits, settings.seed, steers))
+        return EvenPoints(self, design.settings_for(n_qubits, settings.seed, steers))
 
 
 class Even(Session[Plan]):

@@ -13,16 +13,15 @@ from aqka._util.arrays import FloatArray, IntArray, as_count, as_kernel, text_di
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import NAMES, BackendFactory, as_factory
-from aqka.core.pairs import PairTable
-from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.designs import Design, KernelEstimate, Pairs, Points, Stop, as_design
+from aqka.designs import Design, KernelEstimate, Pairs, Stop, as_design, measured_by
 from aqka.designs.resolve import Choice, resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead
 from aqka.planning.device import make_ceiling
 from aqka.planning.quotes import Quote, Wish, quote
+from aqka.planning.split import costs_of
 from aqka.runs.audit import sound_history
 from aqka.runs.driver import drive, fingerprint
 from aqka.runs.export import calibration_in, table_in
@@ -215,7 +214,7 @@ class BoughtKernel(KernelSource):
         each = None
         if test_shots is not None:
             each = as_count(test_shots, "test_shots")
-            each = -(-each // n_points) if design == "pairs" else each
+            each = -(-each // n_points) if costs_of(design).design.counts_entries else each
         wish = Wish(
             purchase.new_points or 0,
             test_shots=each,
@@ -285,7 +284,7 @@ class BoughtKernel(KernelSource):
 
     def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None, design: str) -> Backend:
         purchase = self.purchase
-        columns = columns if design == "pairs" else None
+        columns = columns if costs_of(design).design.counts_entries else None
         return as_backend(
             self.factory(
                 X, purchase.feature_map, columns=columns, seed=purchase.seed, design=design
@@ -330,9 +329,9 @@ def _finished(run: Any, named: Design | None) -> tuple[Any, Design, FloatArray |
     elif isinstance(run, str | Path) and Path(run).exists():
         history = sound_history(run)
         table, confusion = table_in(history, run), known_confusion(calibration_in(history))
-    if not isinstance(table, PairTable | PointTable):
+    measured = measured_by(table)
+    if measured is None:
         return None
-    measured: Design = Pairs() if isinstance(table, PairTable) else Points()
     if named is not None and named.name != measured.name:
         raise InputError(
             f"design {named.name!r} does not fit the finished run, which measured "

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, as_count
 from aqka.backends import Backend
 from aqka.backends.factory import BackendFactory
-from aqka.designs import Points
 from aqka.errors import InputError, JobError
 from aqka.estimators._known import Known, KnownPairs, KnownPoints
 from aqka.estimators._requests import (
@@ -123,7 +122,7 @@ class Store(Living):
         design = settings.design
         self._factory, self._feature_map = factory, feature_map
         self._settings, self._directory = settings, directory
-        self.known: Known = KnownPoints(design) if isinstance(design, Points) else KnownPairs()
+        self.known: Known = KnownPairs() if design.counts_entries else KnownPoints(design)
         self.session: Training | None = None
         self.test_shots = 0
         self.test_things = 0

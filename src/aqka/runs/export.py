@@ -12,7 +12,6 @@ from aqka._util.text import inert
 from aqka.core.calibration import CalibrationTable
 from aqka.core.pairs import PairTable
 from aqka.core.plans import Landmarks
-from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.tables import UnitTable
 from aqka.errors import InputError, LedgerError
@@ -121,7 +120,9 @@ def outcomes(path: str | Path) -> Outcomes:
 
 
 def _counts(history: History) -> Counts:
-    kind = Measurements if history.extent.pauli is None else Outcomes
+    kinds: dict[str, type[Measurements] | type[Outcomes]]
+    kinds = {"pairs": Measurements, "points": Outcomes}
+    kind = kinds[history.extent.design]
     parts = [
         (np.full(len(columns[0]), round.number), *columns)
         for round in history.rounds
@@ -202,7 +203,7 @@ def empty_table(history: History) -> PairTable | PointTable:
         if extent.pauli is None:
             return PairTable(n_points, extent.diagonal or "known")
         plans = (round.planned for round in history.rounds)
-        letters = next((plan.letters for plan in plans if isinstance(plan, PointPlan)), None)
+        letters = next((plan.letters for plan in plans if plan.letters is not None), None)
         if letters is None:  # nothing to count: any settings will do
             settings, qubits = extent.pauli
             digits = 3 ** np.minimum(np.arange(qubits), 30)  # more would overflow
@@ -237,9 +238,10 @@ def calibration_of(path: str | Path) -> CalibrationTable:
 
 def calibration_in(history: History) -> CalibrationTable | None:
     """Return the same of a run that has been read already; None where it has no calibration."""
-    if history.extent.calibration is None or history.extent.pauli is None:
+    extent = history.extent
+    if extent.calibration is None or extent.pauli is None:
         return None
-    table = CalibrationTable(history.extent.pauli[1])
+    table = CalibrationTable(extent.pauli[1])
     fill(table, history)
     return table
 

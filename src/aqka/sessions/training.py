@@ -192,8 +192,8 @@ class Training(Session[Plan]):
         return f"the budget of {self.budget} shots is spent"
 
     def _take(self, planned: Plan, measured: Plan, answer: Any) -> None:
-        if self.calibration is not None and isinstance(measured, CalibrationPlan):
-            self.calibration.add(measured, answer)
+        if self.calibration is not None and measured.calibrates:
+            self.calibration.add(measured, answer)  # type: ignore[arg-type]
             self._calibration_rounds += 1
             return
         self.table.add(measured, answer)  # line 11

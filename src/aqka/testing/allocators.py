@@ -1,5 +1,7 @@
 """The contract of an allocator, as assertions."""
 
+from typing import cast
+
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
@@ -23,8 +25,7 @@ def _run(
     plans = []
     while not session.done:
         before = session.table.total
-        plan = session.ask()
-        assert isinstance(plan, ShotPlan)
+        plan = cast(ShotPlan, session.ask())
         assert session.ask() is plan, "ask() must repeat its plan until its answer comes"
         assert plan.shots.dtype == np.int64
         assert plan.shots.min() >= 1, "a plan lists only pairs that get shots"

@@ -23,7 +23,6 @@ from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.tiles import TileRule, Tiling
 from aqka.core.plans import Answer, Plan, ShotPlan
-from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError, JobError
 
 if TYPE_CHECKING:
@@ -333,7 +332,7 @@ class JobBackend(Backend):
         """Return a short name of this plan under this tag for these points."""
         key = hashlib.sha256(tag.encode())
         measured = [getattr(plan, name) for name in plan.ROWS]
-        letters = [plan.letters] if isinstance(plan, PointPlan) else []
+        letters = [] if plan.letters is None else [plan.letters]
         for array in (self._rows, self._cols, *measured, *letters):
             key.update(array.tobytes())
         if self._tiles is None:
