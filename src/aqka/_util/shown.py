@@ -29,7 +29,6 @@ class Shown(ABC):
         return None
 
     def __repr__(self) -> str:
-        """Return the figures on one line."""
         figures = (f"{name} {_value(value)}" for name, value in self._figures().items())
         return f"<{type(self).__name__}: {', '.join(figures)}>"
 

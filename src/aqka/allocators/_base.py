@@ -105,7 +105,6 @@ class TargetFill(Allocator):
     floor: float = SENSITIVITY_FLOOR
 
     def __post_init__(self) -> None:
-        """Check the floor."""
         as_fraction(self.floor, "floor")
 
     @abstractmethod

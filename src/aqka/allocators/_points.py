@@ -40,7 +40,6 @@ class PointFill(Allocator):
     units: ClassVar[tuple[str, ...]] = ("point",)
 
     def __post_init__(self) -> None:
-        """Check the floor."""
         as_fraction(self.floor, "floor")
 
     @abstractmethod

@@ -91,7 +91,6 @@ class Shofar(Allocator):
     schedule: ClassVar[Schedule] = ONE_LOOK
 
     def __post_init__(self) -> None:
-        """Check τ."""
         as_fraction(self.threshold, "threshold")
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:

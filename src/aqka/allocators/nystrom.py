@@ -43,7 +43,6 @@ class Nystrom(Allocator):
     chooses_once: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Check the number."""
         if self.landmarks is not None:
             as_count(self.landmarks, "landmarks")
 

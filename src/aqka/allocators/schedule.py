@@ -40,7 +40,6 @@ class Schedule:
     quantum: int = 1
 
     def __post_init__(self) -> None:
-        """Check the fractions and the count."""
         for name in ("warmup", "explore"):
             object.__setattr__(self, name, as_fraction(getattr(self, name), name))
         as_count(self.rounds, "rounds")

@@ -73,7 +73,6 @@ class BackendFactory:
         return self
 
     def __repr__(self) -> str:
-        """Return the call that makes it, without the options' contents."""
         names = "".join(f", {name}=…" for name in self.options)
         return f"BackendFactory({getattr(self.backend_class, '__name__', '?')}{names})"
 

@@ -172,7 +172,6 @@ class RuntimeBackend(JobBackend):
         return "local" if self._service.is_local else self._mode.name
 
     def __enter__(self) -> "RuntimeBackend":
-        """Open the best execution mode that the account may use."""
         if not self._service.is_local:
             self._mode.open(self._service, self._modes_to_try)
         return self
@@ -183,7 +182,6 @@ class RuntimeBackend(JobBackend):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the session, whatever ended the block."""
         self.close()
 
     def close(self) -> None:

@@ -86,7 +86,6 @@ class SentinelBackend(Backend):
     circuit = _wrapped("circuit")
 
     def __post_init__(self) -> None:
-        """Check the points against the backend."""
         self._points = as_counts(self.points, "points")
         as_count(self.shots, "shots")
         size = min(self.backend.shape)
@@ -237,7 +236,6 @@ class TileSentinelBackend(SentinelBackend):
     tiles: TileWatch = field(default_factory=TileWatch)
 
     def __post_init__(self) -> None:
-        """Check the points, and let every plan carry the sentinels."""
         super().__post_init__()
         if not isinstance(self.backend, JobBackend) or self.backend.tiling is None:
             raise InputError(

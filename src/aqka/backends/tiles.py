@@ -56,7 +56,6 @@ class TileRule:
     idle_neighbours: bool = True
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         if isinstance(self.count, str):
             if self.count != AUTO:
                 raise InputError(f"tiles must be 'auto' or a number, got {self.count!r}.")
@@ -106,7 +105,6 @@ class Tiling:
     shape: Shape
 
     def __len__(self) -> int:
-        """Return the number of tiles."""
         return len(self.places)
 
     @property

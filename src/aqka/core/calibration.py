@@ -45,7 +45,6 @@ class CalibrationPlan(OutcomePlan):
     calibrates: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Check the columns, and that they name reference states that there are."""
         super().__post_init__()
         qubits = as_count(self.qubits, "qubits")
         if qubits > MAX_QUBITS:

@@ -100,7 +100,6 @@ class OutcomeCounts:
     counts: IntArray
 
     def __post_init__(self) -> None:
-        """Turn the three columns into int64 arrays of one length."""
         for name in ("rows", "counts"):
             object.__setattr__(self, name, as_column(getattr(self, name), name))
         outcomes = as_array(self.outcomes, "outcomes")

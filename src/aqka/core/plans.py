@@ -29,7 +29,6 @@ class Plan(ABC):
     """Whether it measures the device's readout, not the user's points."""
 
     def __post_init__(self) -> None:
-        """Turn the columns into int64 arrays of one length."""
         names = (*self.ROWS, "shots")
         for name in names:
             object.__setattr__(self, name, as_column(getattr(self, name), name))
@@ -45,7 +44,6 @@ class Plan(ABC):
             )
 
     def __len__(self) -> int:
-        """Return the number of rows of the plan."""
         return len(self.shots)
 
     @property

@@ -44,7 +44,6 @@ class PointPlan(OutcomePlan):
     ROWS: ClassVar[tuple[str, ...]] = ("points", "settings")
 
     def __post_init__(self) -> None:
-        """Check the columns, and that they name settings that there are."""
         super().__post_init__()
         object.__setattr__(self, "letters", as_settings(self.letters))
         if self.settings.size and self.settings.max() >= len(self.letters):

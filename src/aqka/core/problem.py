@@ -149,7 +149,6 @@ class Problem:
     classes: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Check every field, so that a Problem can be relied on."""
         targets, classes = as_targets(self.y)
         # Allocators are handed the problem, and must not change it for others.
         targets.setflags(write=False)

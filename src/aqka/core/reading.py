@@ -33,7 +33,6 @@ class Reading:
     learner: str
 
     def __post_init__(self) -> None:
-        """Check the two choices; a learner is looked up when it is needed."""
         for name, known in (("diagonal", ("known", "measured")), ("unseen", ("zero", "mean"))):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")

@@ -34,7 +34,6 @@ class Settle:
     looks: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the rate and the count."""
         if not 0 < as_fraction(self.error_rate, "error_rate") < 0.5:
             raise InputError(
                 f"error_rate must lie above 0 and below 0.5, got {self.error_rate!r}; for example "
@@ -62,7 +61,6 @@ class Never:
     looks: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the count."""
         if self.looks is not None:
             as_count(self.looks, "looks")
 

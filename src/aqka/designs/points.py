@@ -64,7 +64,6 @@ class Points(Design):
     counts_entries: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Check the kernel's name and the calibration's shots."""
         if self.kernel is not None:
             as_point_kernel(self.kernel)
         count = as_count(self.calibration_shots, "calibration_shots", minimum=0)

@@ -90,7 +90,6 @@ class Preflight(Shown):
         return {"decision": self.recommendation.decision, "points": self.n_points, **scores}
 
     def __repr__(self) -> str:
-        """Return the sentence that it ends in."""
         return f"<Preflight: {self.recommendation.sentence}>"
 
     @property

@@ -56,7 +56,6 @@ class RidgeLoo(Learner):
     grid: tuple[float, ...] = RIDGE_GRID
 
     def __post_init__(self) -> None:
-        """Check the grid."""
         check_grid(self.grid)
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:

@@ -41,7 +41,6 @@ class Shots:
     count: int
 
     def __post_init__(self) -> None:
-        """Check the count."""
         as_count(self.count, "budget")
         if self.count > MAX_SHOTS:
             raise InputError(
@@ -63,7 +62,6 @@ class QpuTime:
     seconds: float
 
     def __post_init__(self) -> None:
-        """Check the time."""
         as_positive(self.seconds, "budget")
 
 
@@ -86,7 +84,6 @@ class Money:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        """Check amount and rate."""
         as_positive(self.amount, "budget")
         if self.rate is not None:
             as_positive(self.rate, "budget's rate")

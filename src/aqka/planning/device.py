@@ -87,7 +87,6 @@ class DeviceModel:
     )
 
     def __post_init__(self) -> None:
-        """Check every constant."""
         as_count(self.max_executions, "max_executions")
         for name in self.sources:
             value = getattr(self, name)

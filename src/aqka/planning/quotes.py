@@ -71,7 +71,6 @@ class Wish:
     design: str = "pairs"
 
     def __post_init__(self) -> None:
-        """Check the counts and the design."""
         for name in ("new_points", "sentinel_shots", "calibration_shots"):
             as_count(getattr(self, name), name, minimum=0)
         costs_of(self.design)

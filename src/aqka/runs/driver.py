@@ -82,7 +82,6 @@ class Run:
         self._spent = session.shots_spent  # by our own count
 
     def __enter__(self) -> Self:
-        """Open the ledger and take up what it holds."""
         if self._spend.directory is None:
             return self
         directory = Path(self._spend.directory)
@@ -101,7 +100,6 @@ class Run:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the ledger, whatever ended the block."""
         if self._ledger is not None:
             self._ledger.close()
 

@@ -183,11 +183,9 @@ class Ledger:
         self._release()
 
     def __enter__(self) -> Self:
-        """Return the ledger itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the ledger, whatever ended the block."""
         self.close()
 
     def _release(self) -> None:

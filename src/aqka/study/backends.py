@@ -63,13 +63,11 @@ class StudyBackends(AbstractContextManager["StudyBackends"]):
         self.train = kind(self.train, chosen, section.shots)
 
     def __enter__(self) -> "StudyBackends":
-        """Open a session on the device, where there is one."""
         if isinstance(self._device, RuntimeBackend):
             self._device.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the session, which is billed while open."""
         if isinstance(self._device, RuntimeBackend):
             self._device.close()
 

@@ -96,7 +96,6 @@ class JobShape:
     free_shots: bool = False
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         for name in ("max_executions", "max_rows"):
             as_count(getattr(self, name), name)
         if self.quantum is None:
