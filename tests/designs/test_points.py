@@ -13,7 +13,7 @@ from aqka.designs import Fidelity, KernelEstimate, Never, Points, Projected, Set
 from aqka.designs.point_kernels import StateEstimate
 from aqka.estimates.states import FittedStates
 from aqka.learners import make_learner
-from aqka.learners.ridge_loo import RidgeLoo, loo_errors
+from aqka.learners.ridge import RidgeLoo, loo_errors
 from aqka.runs.driver import drive
 from aqka.sessions import Predicting, Values
 

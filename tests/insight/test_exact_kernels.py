@@ -15,7 +15,7 @@ from aqka.insight.exact_kernels import (
     projected_kernels,
 )
 from aqka.insight.fold_scores import KernelHead, repeated_folds
-from aqka.learners.ridge_loo import RIDGE_GRID
+from aqka.learners.ridge import RIDGE_GRID
 
 
 def rbf(X, gamma):

@@ -15,7 +15,7 @@ from aqka.insight.hindsight import (
     thin_counts,
 )
 from aqka.learners import make_learner
-from aqka.learners.ridge_noise import RidgeNoise
+from aqka.learners.ridge import RidgeNoise
 from aqka.maths.sensitivity import prediction_sensitivity
 from tests.conftest import make_kernel, make_labels
 

@@ -9,8 +9,7 @@ from aqka import InputError, MatrixBackend, Problem, Schedule, StatevectorBacken
 from aqka.core import FAIR, Landmarks
 from aqka.designs import KernelEstimate, PairEstimate, Points, Projected, point_kernel_names
 from aqka.learners import FittedHead, learner_names, make_learner
-from aqka.learners.ridge_kfold import RidgeKfold, kfold_errors
-from aqka.learners.ridge_loo import RIDGE_GRID, RidgeLoo
+from aqka.learners.ridge import RIDGE_GRID, RidgeKfold, RidgeLoo, kfold_errors
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum, project_psd
 from tests.conftest import make_kernel, make_labels, make_noisy_kernel

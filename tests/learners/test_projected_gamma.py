@@ -5,7 +5,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
 from aqka.learners.projected_gamma import WIDTHS, tuned_gamma
-from aqka.learners.ridge_loo import RIDGE_GRID
+from aqka.learners.ridge import RIDGE_GRID
 
 
 def states_on_a_line(n_points, seed=0):

@@ -8,7 +8,7 @@ from aqka.demo.tasks import breast_cancer, planted_sparse
 from aqka.designs import KernelEstimate
 from aqka.learners import make_learner
 from aqka.learners.balanced import Balanced
-from aqka.learners.ridge_noise import (
+from aqka.learners.ridge import (
     LOWEST_RIDGE,
     SMALLEST_RIDGE,
     TOLERANCE,

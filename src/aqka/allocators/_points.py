@@ -14,7 +14,7 @@ from aqka.allocators.targets import raise_lowest, raise_to_floor
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.estimates.states import fit_states
-from aqka.learners.ridge_loo import best_loo_ridge
+from aqka.learners.ridge import best_loo_ridge
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.sensitivity import loss_variances, prediction_variances
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum

@@ -12,7 +12,7 @@ from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.pairs import PairTable
 from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
-from aqka.learners.ridge_noise import ridge_above_noise
+from aqka.learners.ridge import ridge_above_noise
 from aqka.maths.sensitivity import (
     SvmSolution,
     combine_outputs,

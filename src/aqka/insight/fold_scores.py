@@ -14,7 +14,7 @@ from aqka.core.problem import DEFAULT_C, Problem
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.learners import labels_of, make_learner
-from aqka.learners.ridge_loo import RIDGE_GRID
+from aqka.learners.ridge import RIDGE_GRID
 from aqka.maths.metrics import FOLDS, Fold, balanced_accuracy
 from aqka.maths.spectrum import Spectrum
 

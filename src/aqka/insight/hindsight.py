@@ -15,7 +15,7 @@ from aqka.core.problem import Problem
 from aqka.designs import PairEstimate
 from aqka.insight.diagnostics import cross_validated_right
 from aqka.learners import FittedHead, Learner
-from aqka.learners.ridge_noise import RidgeNoise
+from aqka.learners.ridge import RidgeNoise
 from aqka.maths.sensitivity import prediction_sensitivity
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 from aqka.maths.theory import cauchy_schwarz_ratio

@@ -13,7 +13,7 @@ from aqka.designs.pairs import row_prior
 from aqka.errors import InputError
 from aqka.insight.hindsight import kernel_without_noise, redraw_counts
 from aqka.learners import DEFAULT_LEARNER, FittedHead, Learner, make_learner
-from aqka.learners.ridge_loo import RIDGE_GRID
+from aqka.learners.ridge import RIDGE_GRID
 from aqka.maths.metrics import normal_quantile
 from aqka.maths.spectrum import Spectrum
 from aqka.sessions import Prediction, Training, Values

@@ -4,7 +4,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
-from aqka.learners.ridge_loo import RIDGE_GRID, loo_errors
+from aqka.learners.ridge import RIDGE_GRID, loo_errors
 from aqka.maths.spectrum import Spectrum
 
 WIDTHS = (0.25, 1.0, 4.0, 16.0)

@@ -1,11 +1,14 @@
-"""Kernel ridge regression with the ridge as given."""
+"""Kernel ridge regression: with the ridge as given, or chosen by points that are left out."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from aqka._util.arrays import FloatArray, as_positive
 from aqka.core.problem import Problem
+from aqka.errors import InputError
 from aqka.learners._base import Estimate, FittedHead, Learner
+from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
 
 
@@ -37,3 +40,157 @@ class Ridge(Learner):
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Project and solve."""
         return fit_ridge(self, estimate, estimate.spectrum(problem.weights), problem, problem.ridge)
+
+
+RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
+"""Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""
+
+
+def check_grid(grid: tuple[float, ...]) -> None:
+    """Refuse a grid that is empty or holds anything but positive numbers."""
+    if len(grid) == 0:
+        raise InputError("grid must hold at least one ridge, got none.")
+    for ridge in grid:
+        as_positive(ridge, "grid")
+
+
+def loo_errors(
+    spectrum: Spectrum | FeatureSpectrum, outputs: FloatArray, ridges: FloatArray
+) -> FloatArray:
+    """Return the squared leave-one-out residuals of all outputs together, points by ridges."""
+    return np.asarray(sum(spectrum.loo_residuals(y, ridges) ** 2 for y in outputs.T))
+
+
+def best_loo_ridge(
+    spectrum: Spectrum | FeatureSpectrum,
+    outputs: FloatArray,
+    grid: tuple[float, ...] = RIDGE_GRID,
+) -> float:
+    """Return the ridge of the grid with the smallest mean squared leave-one-out residual."""
+    ridges = np.asarray(grid)
+    return float(ridges[np.argmin(loo_errors(spectrum, outputs, ridges).mean(axis=0))])
+
+
+@dataclass(frozen=True)
+class RidgeLoo(Learner):
+    """The ridge of the grid with the smallest mean squared leave-one-out residual.
+
+    One decomposition serves the whole grid. With very uneven shots it can mislead, because
+    projection has already used every entry; ``ridge-kfold`` holds points out for real.
+
+    Attributes
+    ----------
+    grid
+        Ridges to choose from.
+    """
+
+    grid: tuple[float, ...] = RIDGE_GRID
+
+    def __post_init__(self) -> None:
+        check_grid(self.grid)
+
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
+        """Project once, score every ridge, and solve with the best."""
+        spectrum = estimate.spectrum(problem.weights)
+        ridge = best_loo_ridge(spectrum, problem.outputs, self.grid)
+        return fit_ridge(self, estimate, spectrum, problem, ridge)
+
+
+def kfold_errors(
+    kernel: FloatArray, y: FloatArray, ridges: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """Return the mean squared error on held-out points, one value per ridge; y has columns.
+
+    The training block is projected, the held-out rows are used as measured.
+    """
+    squared = np.zeros(len(ridges))
+    weights = np.ones(len(y)) if weights is None else weights
+    root = np.sqrt(weights)
+    for kept, held in split_folds(len(y)):
+        spectrum = Spectrum.of(kernel[np.ix_(kept, kept)], weights[kept])
+        shrunk = 1.0 / (spectrum.values[:, None] + ridges)
+        rows = (kernel[np.ix_(held, kept)] * root[kept]) @ spectrum.vectors
+        for output in y.T:
+            predicted = rows @ ((spectrum.vectors.T @ (root * output)[kept])[:, None] * shrunk)
+            squared += weights[held] @ (predicted - output[held, None]) ** 2
+    return squared / y.size
+
+
+@dataclass(frozen=True)
+class RidgeKfold(Learner):
+    """The ridge of the grid that predicts held-out points best.
+
+    Attributes
+    ----------
+    grid
+        Ridges to choose from.
+    """
+
+    grid: tuple[float, ...] = RIDGE_GRID
+
+    def __post_init__(self) -> None:
+        check_grid(self.grid)
+
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
+        """Score every ridge on held-out points, then fit all points with the best."""
+        ridges = np.asarray(self.grid)
+        errors = kfold_errors(estimate.kernel, problem.outputs, ridges, problem.weights)
+        ridge = float(ridges[np.argmin(errors)])
+        return fit_ridge(self, estimate, estimate.spectrum(problem.weights), problem, ridge)
+
+
+LOWEST_RIDGE = 0.25  # in units of the noise
+TOLERANCE = 0.25  # in standard errors: errors nearer to the smallest than this count as equal
+SMALLEST_RIDGE = 1e-3  # of a kernel without noise
+RIDGES_PER_DECADE = 10
+
+
+@dataclass(frozen=True)
+class RidgeNoise(Learner):
+    """The smallest ridge that the noise allows and that predicts left-out points as well as any.
+
+    Shot noise has a spectrum of its own, which ends at 2σ√N (Wigner): no ridge below a quarter of
+    that is any good, however small its leave-one-out error. Above, the ridge is the smallest one
+    whose mean squared leave-one-out residual is within a quarter of a standard error of the best.
+    One decomposition serves all ridges.
+
+    docs/explanation/learners.md tells what else was tried.
+    """
+
+    def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
+        """Choose the ridge by the noise of the estimate, and solve."""
+        spectrum = estimate.spectrum(problem.weights)
+        ridge = ridge_above_noise(spectrum, problem, estimate.mean_variance())
+        return fit_ridge(self, estimate, spectrum, problem, ridge)
+
+
+def ridge_above_noise(
+    spectrum: Spectrum | FeatureSpectrum, problem: Problem, variance: float | None
+) -> float:
+    """Return the smallest ridge that is as good as any, of those that the noise allows.
+
+    ``variance`` is the mean of an entry. The spectrum of the shot noise ends at 2σ√N; where the
+    variance is unknown, the most negative eigenvalue measures that.
+    """
+    noise = (
+        -float(spectrum.measured[0])
+        if variance is None
+        else float(2 * np.sqrt(variance * spectrum.n_points))
+    )
+    lowest = max(LOWEST_RIDGE * noise, SMALLEST_RIDGE)
+    highest = 10.0 * max(problem.n_points, lowest)
+    count = 1 + round(RIDGES_PER_DECADE * np.log10(highest / lowest))
+    ridges = np.geomspace(lowest, highest, count)
+    return float(ridges[smallest_as_good(loo_errors(spectrum, problem.outputs, ridges))])
+
+
+def smallest_as_good(squared: FloatArray) -> int:
+    """Return the first column whose mean is within the tolerance of the smallest mean's.
+
+    ``squared`` are errors, points by rising ridges; the standard error is that of the difference
+    between two columns over the points.
+    """
+    means = squared.mean(axis=0)
+    best = int(np.argmin(means))
+    spread = np.std(squared - squared[:, [best]], axis=0) / np.sqrt(len(squared))
+    return int(np.argmax(means - means[best] <= TOLERANCE * spread))

@@ -23,7 +23,7 @@ from aqka.insight.diagnostics import Diagnostics, count_sensitivity, diagnose_se
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.insight.hindsight import FewerShots, Steering, fewer_shots, steering
 from aqka.insight.intervals import with_total_interval
-from aqka.learners.ridge_noise import RidgeNoise
+from aqka.learners.ridge import RidgeNoise
 from aqka.maths.metrics import balanced_accuracy, normal_quantile
 from aqka.report.measured import (
     Measured,

@@ -23,7 +23,7 @@ from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.designs.state_fits import StateFits
-from aqka.learners.ridge_loo import RIDGE_GRID
+from aqka.learners.ridge import RIDGE_GRID
 from aqka.maths.product_bases import ProductBases
 from aqka.maths.spectrum import FeatureSpectrum
 from aqka.maths.state_features import expectations, observable

@@ -22,7 +22,7 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
-from aqka.learners.ridge_loo import best_loo_ridge
+from aqka.learners.ridge import best_loo_ridge
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.spectrum import Spectrum
 from aqka_research.benchmarks.point_law import iqp_map, zz_map

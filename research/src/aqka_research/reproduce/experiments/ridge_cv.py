@@ -9,9 +9,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.demo.tasks import Task
 from aqka.learners import Learner
-from aqka.learners.ridge import Ridge
-from aqka.learners.ridge_kfold import RidgeKfold
-from aqka.learners.ridge_loo import RIDGE_GRID, RidgeLoo
+from aqka.learners.ridge import RIDGE_GRID, Ridge, RidgeKfold, RidgeLoo
 from aqka.sessions import Training
 from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, at_most, factor, within
