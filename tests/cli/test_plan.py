@@ -43,7 +43,7 @@ def run(monkeypatch, capsys, tmp_path):
 def test_plan_prints_figures_notes_and_advice(run):
     code, out, err = run("--queue", "50")
     assert (code, err) == (0, "")
-    for words in ("11,175", "1 h 23 min", "depth 143", "480.00", "Advice:", "N(N-1)/2"):
+    for words in ("11,175", "1 h 23 min", "depth 119", "480.00", "Advice:", "N(N-1)/2"):
         assert words in out
     assert "Warning:" not in out
 
@@ -144,7 +144,7 @@ def test_plan_shows_what_both_designs_promise(run, design):
     answer = json.loads(run("--json", **settings)[1])
     assert answer["better"]["design"] == "points"
     assert answer["design"] == ("pairs" if design == "pairs" else "points")
-    assert answer["depth"] == (143 if design == "pairs" else 77)
+    assert answer["depth"] == (119 if design == "pairs" else 65)
 
 
 def test_shots_for_training_are_compared_without_predictions_on_top(run):

@@ -153,7 +153,7 @@ def test_a_typo_gets_the_nearest_key_and_the_line():
     [
         ("qubits = 2", 'qubits = "2"', "line 9: feature_map.qubits: input should be a valid int"),
         ("qubits = 2", "qubits = 1", "qubits must be at least 2"),
-        ("qubits = 2", "qubits = 10000", "less than or equal to 62"),
+        ("qubits = 2", "qubits = 10000", "less than or equal to 256"),
         ("qubits = 2", "", "qubits is missing"),
         ("qubits = 2", 'map = "zzz"\nqubits = 2', "unknown feature map 'zzz'. Did you mean 'zz'"),
         ("qubits = 2", "qubits = 2\nrange = [1.0, 1.0]", "range must rise"),

@@ -18,6 +18,8 @@ def test_a_run_goes_on_with_another_processor(tmp_path):
     assert all(run["found"] is None for run in begun.values())
     bits = [[run["found"].pop() for run in said.values()] for said in (finished, again)]
     assert finished == again  # the same folders and labels, and no further shot
-    assert {name: run["shots"] for name, run in finished.items()} == MOST_SHOTS
+    # Points that settle early leave shots over; bought twice, there would be more than the most.
+    for name, run in finished.items():
+        assert MOST_SHOTS[name] / 2 < run["shots"] <= MOST_SHOTS[name]
     if bits[0] == bits[1]:
         pytest.skip("this machine cannot emulate processors that differ")

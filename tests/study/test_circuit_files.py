@@ -20,7 +20,7 @@ from tests.study.circuits import encoder, qpy_bytes, with_map
         ("m.qpy", b"QISKIT\xff" + bytes(40), "not a usable QPY file"),
         ("m.qpy", qpy_bytes([encoder(), encoder()]), "holds 2 circuits"),
         ("m.qpy", qpy_bytes(encoder())[:-40], "not a usable QPY file"),
-        ("m.qpy", qpy_bytes(QuantumCircuit(63)), "has 63 qubits"),
+        ("m.qpy", qpy_bytes(QuantumCircuit(300)), "has 300 qubits"),
         ("m.qasm", b"OPENQASM 3; qubit[2] q; h q[", "not a usable OpenQASM 3 file"),
         ("m.qasm", b"\xff\xfe", "not a usable OpenQASM 3 file"),
         ("m.qasm", b'OPENQASM 3; include "../../etc/passwd";', "not a usable OpenQASM 3 file"),

@@ -277,7 +277,7 @@ def test_doctor_knows_the_extras_of_the_package(monkeypatch, capsys):
     declared = {
         name: tuple(requirement.split(">")[0] for requirement in requirements)
         for name, requirements in project["optional-dependencies"].items()
-        if name not in ("dev", "docs")
+        if name not in ("all", "dev", "docs")
     }
     assert {name: packages for name, (_, packages) in EXTRAS.items()} == declared
     monkeypatch.setattr(

@@ -390,8 +390,8 @@ class Projected(PointKernel):
         """Refuse reduced states of more qubits than there are."""
         if self.locality > n_qubits:
             raise InputError(
-                "kernel 'projected-2' needs two qubits or more, and the points have one; take "
-                "'projected'."
+                "kernel 'projected-2' needs two qubits or more, and the points have one, of "
+                "1 feature(s); take 'projected'."
             )
         if self.locality == 1 and self.pairs != "neighbours":
             raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")

@@ -65,6 +65,9 @@ class Preflight(Shown):
         How much the entries differ, and the difference to the plain kernel that comes nearest.
     scan
         All settings that were tried, the user's first.
+    null, linear_share
+        With many qubits: the score with features of permuted points, and the share of the features
+        that a linear model of the data explains.
     """
 
     n_points: int
@@ -77,8 +80,8 @@ class Preflight(Shown):
     concentration: Concentration
     geometric: GeometricDifference
     scan: Scan
-    null: FoldScores | None = None  # of many qubits: with the features of permuted points
-    linear_share: float | None = None  # of their features, what a linear model of the data explains
+    null: FoldScores | None = None
+    linear_share: float | None = None
 
     @property
     def recommendation(self) -> Recommendation:

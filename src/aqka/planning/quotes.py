@@ -291,17 +291,17 @@ def quote(
     --------
     >>> ours = quote(150, "5 min", queue=50, rate=96)
     >>> ours.n_pairs, ours.shots, ours.submissions
-    (11175, 826540, 5)
+    (11175, 827672, 5)
     >>> f"{ours.qpu_seconds:.1f} s of QPU, {ours.queue_seconds / 60:.0f} min in queues"
     '300.0 s of QPU, 83 min in queues'
     >>> round(ours.cost)
     480
     >>> tiled = quote(150, 826_540, tiles=20)
     >>> f"{tiled.executions:,} executions, {tiled.qpu_seconds:.0f} s of {tiled.untiled_seconds:.0f}"
-    '41,330 executions, 25 s of 300'
+    '41,330 executions, 24 s of 300'
     >>> all_in_all = quote(150, "5 min", wish=Wish(new_points=50))
     >>> all_in_all.shots, all_in_all.parts[0].shots, round(all_in_all.total.qpu_seconds)
-    (228552, 529585, 300)
+    (228864, 530311, 300)
     """
     n_points = _as_bounded(n_points, "n_points", 2, MAX_POINTS)
     n_qubits = _as_bounded(n_qubits, "n_qubits", 1, MAX_QUBITS)

@@ -11,15 +11,27 @@ from aqka.runs.ledger import Ledger, is_there, ledger_path
 
 @dataclass(frozen=True)
 class Audit:
-    """What a ledger says of its run, and whether it can be believed."""
+    """What a ledger says of its run, and whether it can be believed.
 
-    sound: bool  # every invariant holds
-    problems: list[str]  # what is wrong, by entry; at most the first 20
-    budget: int | None  # in shots; None where the ledger does not say
-    shots: int  # collected, those of failed rounds included
-    rounds: int  # that ended, collected or failed
-    finished: bool  # by what the run says
-    qpu_seconds: float | None  # that the backend reported; None if it never did
+    Attributes
+    ----------
+    sound, problems
+        Whether every invariant holds; what is wrong by entry, at most the first 20.
+    budget, shots
+        In shots, None where the ledger does not say; collected, those of failed rounds included.
+    rounds, finished
+        Rounds that ended, collected or failed; whether the run says that it is finished.
+    qpu_seconds
+        What the backend reported; None if it never did.
+    """
+
+    sound: bool
+    problems: list[str]
+    budget: int | None
+    shots: int
+    rounds: int
+    finished: bool
+    qpu_seconds: float | None
 
     @classmethod
     def of(cls, history: History) -> "Audit":
