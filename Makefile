@@ -27,6 +27,7 @@ check: .venv/.test
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tests/size.py
 
 browser:
 	@.ci/chromium
