@@ -9,7 +9,7 @@ from aqka.backends.feature_maps import built_in_map
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import all_edges, choose_settings, line_edges
-from aqka.designs.point_kernels import Projected
+from aqka.designs import Projected
 from aqka.estimates.projected import exact_reduced_states, reduced_states
 from aqka.estimates.readout import confusion_matrices
 from aqka.maths.product_bases import ProductBases

@@ -10,7 +10,7 @@ from aqka.backends.statevector import zz_kernel
 from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.designs import Fidelity, PointKernel, Points, Projected, Settle, point_kernel_names
-from aqka.designs.point_kernels import as_point_kernel, default_point_kernel
+from aqka.designs.points import as_point_kernel, default_point_kernel
 from aqka.estimates.projected import overlap_variances, reduced_states
 from aqka.runs.driver import fingerprint
 from aqka.sessions import Predicting, Training, predict

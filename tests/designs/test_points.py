@@ -10,7 +10,7 @@ from sklearn.preprocessing import minmax_scale
 from aqka import InputError, Problem, StatevectorBackend, Training, acquire, predict
 from aqka.backends import MatrixProductBackend
 from aqka.designs import Fidelity, KernelEstimate, Never, Points, Projected, Settle
-from aqka.designs.point_kernels import StateEstimate
+from aqka.designs.fidelity import StateEstimate
 from aqka.estimates.states import FittedStates
 from aqka.learners import make_learner
 from aqka.learners.ridge import RidgeLoo, loo_errors
@@ -75,7 +75,7 @@ def test_of_many_points_the_noise_is_that_of_some(monkeypatch):
     """The ridge of ridge-noise follows from a mean, which 12 of 40 points know, too."""
     estimate = acquire(StatevectorBackend(X), Y, 40 * 300, design=PURE).estimate()
     whole = estimate.mean_variance()
-    monkeypatch.setattr("aqka.designs.point_kernels.VARIANCE_POINTS", 12)
+    monkeypatch.setattr("aqka.designs.fidelity.VARIANCE_POINTS", 12)
     assert whole / 2 < estimate.mean_variance() < 2 * whole
 
 

@@ -22,7 +22,7 @@ from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.designs import Fidelity, point_kernel_names
-from aqka.designs.point_kernels import StateEstimate
+from aqka.designs.fidelity import StateEstimate
 from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.estimators import QuantumKernel, _store

@@ -21,7 +21,7 @@ from aqka import (
 )
 from aqka.backends import AerBackend, depolarising_noise
 from aqka.backends.statevector import zz_kernel
-from aqka.designs import Projected, point_kernel_names, point_kernels
+from aqka.designs import Projected, fidelity, point_kernel_names
 from aqka.designs.resolve import resolve
 from aqka.estimates import state_errors
 from aqka.estimates.state_errors import kernel_errors
@@ -32,7 +32,7 @@ from aqka.runs.export import outcomes
 
 def test_very_many_points_keep_no_kernel(moons, monkeypatch):
     X, y, X_test, _ = moons
-    monkeypatch.setattr(point_kernels, "MOST_POINTS_OF_A_KERNEL", 59)
+    monkeypatch.setattr(fidelity, "MOST_POINTS_OF_A_KERNEL", 59)
     model = QuantumRidgeClassifier(budget=60 * 400, design="points", seed=5)
     many = clone(model).fit(X, y)
     assert many.kernel_ is many.kernel_variance_ is many.diagnostics_ is None

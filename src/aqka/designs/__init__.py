@@ -4,16 +4,11 @@ from aqka._util.text import did_you_mean, inert
 from aqka.core.pairs import PairTable
 from aqka.core.points import PointTable
 from aqka.designs._base import Design, Never, NewPoints, Settle, Stop
+from aqka.designs._point_kernel import PointEstimate, PointKernel
+from aqka.designs.fidelity import Fidelity
 from aqka.designs.pairs import KernelEstimate, PairEstimate, Pairs
-from aqka.designs.point_kernels import (
-    Fidelity,
-    PointEstimate,
-    PointKernel,
-    Projected,
-    ReducedEstimate,
-    point_kernel_names,
-)
-from aqka.designs.points import Points
+from aqka.designs.points import Points, point_kernel_names
+from aqka.designs.projected import Projected, ReducedEstimate
 from aqka.designs.state_fits import StateFits
 from aqka.errors import InputError
 

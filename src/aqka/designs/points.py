@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
-from aqka._util.text import inert
+from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend
 from aqka.core.calibration import N_REFERENCES, CalibrationTable
 from aqka.core.plans import Landmarks, Plan
@@ -16,20 +16,71 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import as_settings, choose_settings
 from aqka.designs._base import Design, NewPoints, Settle, Stop
-from aqka.designs.point_kernels import (
-    MAX_FIDELITY_QUBITS,
-    Fidelity,
-    PointEstimate,
-    PointKernel,
-    as_point_kernel,
-    default_point_kernel,
-)
+from aqka.designs._point_kernel import PointEstimate, PointKernel
+from aqka.designs.fidelity import MAX_FIDELITY_QUBITS, Fidelity
+from aqka.designs.projected import Projected
 from aqka.errors import InputError
 from aqka.learners import Decided, FittedHead
 from aqka.maths.metrics import normal_quantile
 
 SETTLING_LOOKS = 4
 """The first after an eighth of a point's shots, each of the others after twice as many."""
+
+
+NAMED: dict[str, PointKernel] = {
+    "purified": Fidelity("purified"),
+    "device": Fidelity("device"),
+    "projected": Projected(1),
+    "projected-2": Projected(2),
+    "projected-2-all": Projected(2, pairs="all"),
+    "projected-linear": Projected(1, "linear"),
+    "projected-2-linear": Projected(2, "linear"),
+}
+
+
+def point_kernel_names() -> list[str]:
+    """Return the names of all kernels of points.
+
+    ``"purified"`` and ``"device"`` are the fidelity of fitted states, without most of a device's
+    noise or with it, of at most eight qubits. ``"projected"`` is the Gaussian projected kernel of
+    one-qubit reduced states, for any number of qubits; ``"projected-2"`` is that of two-qubit
+    states of neighbours on a line, and ``"projected-2-all"`` of all pairs of qubits. With
+    ``"-linear"`` they are the mean overlap of these states.
+
+    Examples
+    --------
+    >>> point_kernel_names()[2:5]
+    ['projected', 'projected-2', 'projected-2-all']
+    """
+    return list(NAMED)
+
+
+def as_point_kernel(kernel: str | PointKernel) -> PointKernel:
+    """Return the kernel of that name, or the given one.
+
+    Examples
+    --------
+    >>> as_point_kernel("projected-2")
+    Projected(locality=2, form='gaussian', gamma=None, confusion=None, pairs='neighbours')
+    """
+    made = NAMED.get(kernel) if isinstance(kernel, str) else kernel
+    if not isinstance(made, PointKernel):
+        raise InputError(
+            f"kernel of points must be one of {', '.join(map(repr, NAMED))} or a PointKernel, got "
+            f"{inert(repr(kernel), 100)}.{did_you_mean(kernel, NAMED)}"
+        )
+    return made
+
+
+def default_point_kernel(settings: IntArray) -> PointKernel:
+    """Return the kernel of counts for which none is named, by the settings they were measured in.
+
+    The fidelity up to eight qubits and the projected kernel above; and also where all qubits have
+    one letter in every setting, which only gives one-qubit states.
+    """
+    n_qubits = settings.shape[1]
+    is_uniform = n_qubits > 1 and bool(np.all(settings == settings[:, :1]))
+    return Projected() if n_qubits > MAX_FIDELITY_QUBITS or is_uniform else Fidelity()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from aqka._util.arrays import as_count
 from aqka.allocators import Allocator, make_allocator
 from aqka.designs import Design, Pairs, Points, as_design
-from aqka.designs.point_kernels import MAX_FIDELITY_QUBITS
+from aqka.designs.fidelity import MAX_FIDELITY_QUBITS
 from aqka.learners import Learner, make_learner
 from aqka.maths.point_law import label_shots
 

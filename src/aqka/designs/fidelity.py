@@ -1,0 +1,242 @@
+"""The fidelity of states fitted to the counts: f(x) = Tr ρ(x)A, one matrix for all points."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.backends.base import Backend
+from aqka.core.points import PointTable
+from aqka.core.problem import Problem
+from aqka.designs._point_kernel import PointEstimate, PointKernel, as_outputs, exact_states
+from aqka.designs.state_fits import StateFits
+from aqka.errors import InputError
+from aqka.estimates.state_errors import bootstrap_is_affordable, kernel_errors
+from aqka.estimates.state_rank import RankTest, choose_rank
+from aqka.estimates.states import (
+    MAX_STATE_QUBITS,
+    FittedStates,
+    KernelOf,
+    StateFitter,
+    draw_counts,
+)
+from aqka.learners import Decided, FittedHead
+from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
+from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.state_errors import tangent_roots
+from aqka.maths.state_features import expectations
+
+MAX_FIDELITY_QUBITS = 8
+CALIBRATED_POINTS = 200
+VARIANCE_POINTS = 200
+MOST_POINTS_OF_A_KERNEL = 1000
+"""Beyond it the kernel is not written out: it would take more memory than all else."""
+MAX_PURE_STEPS = 2**30
+"""Variances of pure states take 8ⁿ steps a point; more than this takes over ten seconds."""
+
+
+@dataclass(frozen=True)
+class Fidelity(PointKernel):
+    """The fidelity kernel of states fitted by maximum likelihood, up to eight qubits.
+
+    Attributes
+    ----------
+    kernel_of
+        ``"purified"`` takes most of a device's noise away; ``"device"`` is the kernel that pairs
+        would have measured.
+    rank
+        Vectors of a state; None tests whether pure states will do.
+    confusion
+        Readout errors from a calibration (``aqka.estimates.confusion``).
+    fit_states
+        What fits the states of training points and of new ones: by default this process a few,
+        and all cores very many; a Dask cluster by ``StateFits(scheduler=…)``.
+    """
+
+    kernel_of: KernelOf = "purified"
+    rank: int | None = None
+    confusion: FloatArray | None = None
+    fit_states: StateFitter = field(default_factory=StateFits)
+
+    def check(self, n_qubits: int) -> None:
+        """Refuse more qubits than states can be fitted on."""
+        if n_qubits > MAX_STATE_QUBITS:
+            raise InputError(
+                f"kernel {self.kernel_of!r} fits states of at most {MAX_STATE_QUBITS} qubits, and "
+                f"the points have {n_qubits}; take 'projected', or leave it out."
+            )
+
+    def readable(self, table: PointTable) -> IntArray:
+        """Return the points with shots."""
+        return np.flatnonzero(table.shots_per_point)
+
+    def describe(self) -> str:
+        """Return kernel and settings as a text."""
+        return f"fidelity {self.kernel_of} rank {self.rank}"
+
+    def read(
+        self, table: PointTable, design: Any, problem: Problem | None = None
+    ) -> "StateEstimate":
+        """Fit the states, of the lowest rank that will do where none is named."""
+        if self.rank is not None:
+            return StateEstimate(self, table, design, self.fit(table, self.rank), [])
+        states, tests = choose_rank(
+            table,
+            np.random.default_rng(0),
+            confusion=self.confusion,
+            kernel_of=self.kernel_of,
+            fit=self.fit_states,
+        )
+        return StateEstimate(self, table, design, states, tests)
+
+    def fit(self, table: PointTable, rank: int) -> FittedStates:
+        """Return states of a rank that explain the counts."""
+        return self.fit_states(table, rank, None, self.confusion)
+
+
+class StateEstimate(PointEstimate):
+    """Fitted states, their fidelities, and f(x) = Tr ρ(x)A + b with A = Σ α_i ρ_i.
+
+    Attributes
+    ----------
+    fitted
+        The states as fitted.
+    states
+        Those whose overlaps are the kernel.
+    tests
+        Whether the states are pure, and what was decided.
+    """
+
+    kernel_of_points: Fidelity
+
+    def __init__(
+        self,
+        kernel: Fidelity,
+        table: PointTable,
+        design: Any,
+        fitted: FittedStates,
+        tests: Sequence[RankTest],
+    ) -> None:
+        self.kernel_of_points, self.table, self.design = kernel, table, design
+        self.fitted, self.tests = fitted, tests
+        self.states = fitted.behind(kernel.kernel_of)
+        self.forms_kernel = table.n_points <= MOST_POINTS_OF_A_KERNEL
+        noise = "with the device's noise"
+        if kernel.kernel_of == "purified":
+            noise = "with most of a device's noise removed"
+        self.meaning = f"K̂ is the fidelity of states fitted to the counts, {noise}."
+
+    @cached_property
+    def kernel(self) -> FloatArray:
+        """The fidelities of the training points' states."""
+        return self.states.kernel()
+
+    @cached_property
+    def variance(self) -> FloatArray | None:
+        """Variance of each entry; None for very many points, or where a bootstrap takes minutes."""
+        table, steps = self.table, self.table.n_points * 8**self.table.n_qubits
+        mixed = self.fitted.rank > 1
+        slow = not bootstrap_is_affordable(table) if mixed else steps > MAX_PURE_STEPS
+        return None if slow or not self.forms_kernel else self._variances(table, self.fitted)
+
+    def rough_variance(self) -> FloatArray:
+        """Return the variances, by the law of points where they are not computed."""
+        if self.variance is not None:
+            return self.variance
+        kernel, table = self.kernel, self.table
+        spread = KernelSpread.of(kernel[np.triu_indices_from(kernel, k=1)])
+        worth = equivalent_pair_shots(table.n_qubits, table.total / table.n_points, spread)
+        return np.maximum(kernel * (1 - kernel), 0.0) / max(worth, 1e-12)
+
+    def mean_variance(self) -> float:
+        """Return the mean variance of an entry off the diagonal, over some of the points."""
+        count = min(self.table.n_points, VARIANCE_POINTS)
+        points = np.linspace(0, self.table.n_points - 1, count).astype(np.int64)
+        variances = self._variances(self.table.subset(points), self.fitted.subset(points))
+        return float((variances.sum() - np.trace(variances)) / max(count * (count - 1), 1))
+
+    def _variances(self, table: PointTable, states: FittedStates) -> FloatArray:
+        random = np.random.default_rng(0)  # the same counts give the same head
+        return kernel_errors(table, states, random, self.kernel_of_points.kernel_of).variance
+
+    def features(self) -> FloatArray | None:
+        """Return 4^n numbers for each point, where these are fewer than the points."""
+        few = 4**self.table.n_qubits < self.table.n_points
+        return self.states.features() if few else None
+
+    def operators(self, head: FittedHead) -> ComplexArray:
+        """Return A = Σ α_i ρ_i, one Hermitian matrix per output: the whole predictor."""
+        vectors = self.states.vectors
+        made = [
+            sum((v * column[:, None]).T @ v.conj() for v in vectors)
+            for column in head.coefficients.T
+        ]
+        return np.asarray(made)
+
+    def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
+        """Return f of measured points and its standard deviation.
+
+        The delta method at the fitted states, multiplied by what counts drawn from them show it to
+        miss, never by less than 1.
+        """
+        operators, rank = self.operators(head), self.fitted.rank
+        fitted = self.kernel_of_points.fit(table, rank)
+        f, variance = self._f(head, operators, fitted), self._f_variance(operators, table, fitted)
+        chosen = np.unique(np.linspace(0, table.n_points - 1, CALIBRATED_POINTS).astype(np.int64))
+        part, truth = table.subset(chosen), fitted.subset(chosen)
+        drawn = draw_counts(truth, part, np.random.default_rng(seed))
+        again = self.kernel_of_points.fit(drawn, rank)
+        error = self._f(head, operators, again) - self._f(head, operators, truth)
+        expected = self._f_variance(operators, drawn, again)
+        ratio = np.mean(error**2 / np.maximum(expected, 1e-300))
+        return Decided(f, np.sqrt(variance * max(1.0, float(ratio))))
+
+    def decide_exactly(self, head: FittedHead, backend: Backend) -> FloatArray:
+        """Return f of a simulator's exact states."""
+        states = FittedStates.given(exact_states(backend)[None])
+        return self._f(head, self.operators(head), states)
+
+    def _f(self, head: FittedHead, operators: ComplexArray, states: FittedStates) -> FloatArray:
+        vectors = states.behind(self.kernel_of_points.kernel_of).vectors
+        values = np.stack([expectations(a, vectors) for a in operators], axis=1)
+        return as_outputs(values + np.reshape(head.intercept, -1))
+
+    def _f_variance(
+        self, operators: ComplexArray, table: PointTable, fitted: FittedStates
+    ) -> FloatArray:
+        """Return the variance of f by the Fisher information at the nearest pure states."""
+        pure = fitted.purified().vectors[0]
+        bases = ProductBases(table.settings)
+        shots = table.shots.astype(np.float64)
+        size = max(1, 2**22 // (2 * bases.dimension) ** 2)
+        variance = np.empty((table.n_points, len(operators)))
+        for first in range(0, table.n_points, size):
+            some = slice(first, first + size)
+            confusion = self.kernel_of_points.confusion
+            roots = tangent_roots(bases, pure[some], shots[some], confusion)
+            for k, operator in enumerate(operators):
+                gradient = pure[some] @ operator.T  # A u, and f moves by 2 Re⟨δ|Au⟩
+                real = np.concatenate([gradient.real, gradient.imag], axis=1)
+                moved = 2 * np.einsum("ia,iab->ib", real, roots)
+                variance[some, k] = np.sum(moved**2, axis=1)
+        return as_outputs(variance)
+
+    @property
+    def n_read(self) -> int:
+        """Points whose states are known."""
+        return int(self.states.vectors.shape[1])
+
+    def extended(self, table: PointTable) -> Self:
+        """Return it with more states, of the rank that the training points have."""
+        new = self.kernel_of_points.fit(table, self.fitted.rank)
+        more = new.behind(self.kernel_of_points.kernel_of).vectors
+        made = type(self)(self.kernel_of_points, self.table, self.design, self.fitted, self.tests)
+        made.states = FittedStates.given(np.concatenate([self.states.vectors, more], axis=1))
+        return made
+
+    def block(self, rows: IntArray, cols: IntArray) -> FloatArray:
+        """Return Tr ρ_i ρ_j; of pure states |⟨u_i|u_j⟩|²."""
+        return self.states.subset(rows).kernel(self.states.subset(cols))

@@ -1,0 +1,293 @@
+"""Projected kernels of reduced states (Huang et al. 2021), for any number of qubits."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.backends.base import Backend
+from aqka.core.points import PointTable
+from aqka.core.problem import Problem
+from aqka.core.settings import neighbour_settings, uniform_settings
+from aqka.designs._point_kernel import PointEstimate, PointKernel, as_outputs, exact_states
+from aqka.designs.fidelity import MAX_FIDELITY_QUBITS
+from aqka.errors import InputError
+from aqka.estimates.projected import (
+    Operators,
+    ReducedStates,
+    distance_variances,
+    exact_reduced_states,
+    gaussian_projected_kernel,
+    given_states,
+    least_shots,
+    linear_projected_kernel,
+    linear_variances,
+    median_gamma,
+    overlap_variances,
+    readable_points,
+    reduced_states,
+    shrunk_to_signal,
+    squared_distances,
+)
+from aqka.learners import Decided, FittedHead
+from aqka.learners.projected_gamma import tuned_gamma
+
+MOST_COVARIANCES = 2**26
+"""Covariances of all points' expectations: these take half a gigabyte."""
+RESAMPLES = 24
+"""How often shots are drawn again: the relative error of a deviation is 1/sqrt(2 · 24)."""
+
+
+@dataclass(frozen=True)
+class Projected(PointKernel):
+    """A projected kernel of reduced states (Huang et al. 2021), for any number of qubits.
+
+    Attributes
+    ----------
+    locality
+        Qubits of a reduced state, 1 or 2.
+    form
+        ``"gaussian"``: exp(-γ Σ ‖ρ - σ‖²). ``"linear"``: the mean of Tr ρσ, where a point with
+        itself is the mean purity of its reduced states, not 1.
+    gamma
+        γ of the Gaussian; None chooses it with the ridge, by leaving points out.
+    confusion
+        Readout errors from a calibration (``aqka.estimates.confusion``).
+    pairs
+        Which two-qubit states: ``"neighbours"`` on a line, ``"all"``, or the edges of a lattice,
+        ((0, 1), (1, 2), …).
+    """
+
+    locality: int = 1
+    form: Literal["gaussian", "linear"] = "gaussian"
+    gamma: float | None = None
+    confusion: FloatArray | None = None
+    pairs: str | tuple[tuple[int, int], ...] = "neighbours"
+
+    @property
+    def has_unit_diagonal(self) -> bool:  # type: ignore[override]
+        """Whether a point with itself is 1."""
+        return self.form == "gaussian"
+
+    def check(self, n_qubits: int) -> None:
+        """Refuse reduced states of more qubits than there are."""
+        if self.locality > n_qubits:
+            raise InputError(
+                "kernel 'projected-2' needs two qubits or more, and the points have one, of "
+                "1 feature(s); take 'projected'."
+            )
+        if self.locality == 1 and self.pairs != "neighbours":
+            raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")
+        self.operators(n_qubits)
+
+    def check_settings(self, settings: IntArray) -> None:
+        """Refuse settings that do not measure every operator of a reduced state."""
+        super().check_settings(settings)
+        operators = self.operators(settings.shape[1])
+        missing = np.setdiff1d(np.arange(operators.size), operators.measured(settings))
+        if missing.size:
+            raise InputError(
+                f"settings must measure every operator of {self.locality}-qubit states, but no "
+                f"setting measures {operators.name(int(missing[0]))} ({missing.size} such "
+                "operators); leave settings out, or take the kernel 'projected'."
+            )
+
+    def operators(self, n_qubits: int) -> Operators:
+        """Return the Pauli operators that it reads."""
+        return Operators.of(n_qubits, self.locality, self.pairs)
+
+    def check_backend(self, backend: Backend) -> None:
+        """Refuse a backend whose outcomes of a pair of qubits do not belong together."""
+        exact = backend.joint_pairs
+        if exact is None or self.locality == 1:
+            return
+        assert backend.n_qubits is not None
+        wanted = set(map(tuple, self.operators(backend.n_qubits).edges.tolist()))
+        wrong = sorted(wanted - set(map(tuple, exact.tolist())))
+        if wrong:
+            raise InputError(
+                f"{type(backend).__name__} draws the qubits {wrong[0]} independently, as it does "
+                f"{len(wrong)} of {len(wanted)} pairs that the kernel reads: take the kernel "
+                "'projected', pairs that the feature map entangles in a line or a tree, or another "
+                "backend, such as 'matrix-product'."
+            )
+
+    def readable(self, table: PointTable) -> IntArray:
+        """Return the points with two shots or more of each operator of a reduced state."""
+        return readable_points(table, self.locality, self.pairs)
+
+    def describe(self) -> str:
+        """Return kernel and settings as a text."""
+        pairs = "" if self.pairs == "neighbours" else f" pairs {self.pairs!r}"
+        return f"projected {self.form} locality {self.locality} gamma {self.gamma!r}{pairs}"
+
+    def settings(self, n_qubits: int) -> IntArray | None:
+        """Return all X, all Y and all Z for one-qubit states, and above eight qubits few others.
+
+        Up to eight the usual ones also serve the fidelity.
+        """
+        if self.locality == 1:
+            return uniform_settings(n_qubits)
+        if n_qubits <= MAX_FIDELITY_QUBITS:
+            return None
+        return neighbour_settings(n_qubits, self.operators(n_qubits).edges)
+
+    def least_shots(self, settings: IntArray) -> int:
+        """Return two for each operator of a reduced state."""
+        return least_shots(settings, self.locality, self.pairs)
+
+    def read(
+        self, table: PointTable, design: Any, problem: Problem | None = None
+    ) -> "ReducedEstimate":
+        """Reduce the states; the width of a Gaussian follows from the labels, if there are any."""
+        states, kernel = self.reduce(table), self
+        if self.form == "gaussian":
+            states = shrunk_to_signal(states, float(states.operators.shots(table).mean()))
+        if self.form == "gaussian" and self.gamma is None:
+            gamma = (
+                median_gamma(states) if problem is None else tuned_gamma(states, problem.outputs)
+            )
+            kernel = replace(self, gamma=gamma)
+        return ReducedEstimate(kernel, table, design, states, self.describe())
+
+    def reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
+        """Return the reduced states of points."""
+        return reduced_states(table, self.locality, self.confusion, otherwise, self.pairs)
+
+
+class ReducedEstimate(PointEstimate):
+    """Reduced states, and the kernel of their distances or overlaps.
+
+    Attributes
+    ----------
+    states
+        The reduced states of the training points, and of others that were read since.
+    """
+
+    kernel_of_points: Projected
+    is_fidelity = False
+
+    def __init__(
+        self,
+        kernel: Projected,
+        table: PointTable,
+        design: Any,
+        states: ReducedStates,
+        named: str,
+    ) -> None:
+        self.kernel_of_points, self.table, self.design = kernel, table, design
+        self.states = states
+        self._named = named  # the kernel before its width was chosen, which is a computed number
+        self.meaning = (
+            f"K̂ is the linear projected kernel: the mean of Tr ρσ of {states.n_states} reduced "
+            "states."
+            if kernel.form == "linear"
+            else f"K̂ is the projected kernel exp(−γD) with γ = {kernel.gamma:.3g}: D is the "
+            f"squared distance of the {states.n_states} reduced states of two points."
+        )
+
+    @property
+    def identity(self) -> str:
+        """A digest of the counts, and the kernel as it was named."""
+        return super().identity.replace(self.kernel_of_points.describe(), self._named)
+
+    @cached_property
+    def kernel(self) -> FloatArray:
+        """The kernel of the measured states, noise included, which is a ridge."""
+        return self._between(self.states, None)
+
+    @cached_property
+    def variance(self) -> FloatArray | None:
+        """Variance of each entry, to first order; None where the covariances are too many."""
+        table, states, kernel = self.table, self.states, self.kernel_of_points
+        if table.n_points * states.operators.size**2 > MOST_COVARIANCES:
+            return None
+        if kernel.form == "linear":
+            found = overlap_variances(table, states, kernel.confusion)
+            return np.asarray(found / states.n_states**2)
+        assert kernel.gamma is not None
+        found = distance_variances(table, states, kernel.confusion)
+        return np.asarray((kernel.gamma * self.kernel) ** 2 * found)
+
+    def mean_variance(self) -> None:
+        """Return None: the noise of a projected kernel is correlated, and its edge unknown."""
+
+    def _between(self, states: ReducedStates, others: ReducedStates | None) -> FloatArray:
+        """Return the kernel of points with themselves, or of new points with training points."""
+        kernel = self.kernel_of_points
+        if kernel.form == "gaussian":
+            assert kernel.gamma is not None
+            return gaussian_projected_kernel(states, kernel.gamma, others, keep_noise=True)
+        # Named twice, so that the noise of a point with itself stays in: all of it is a ridge.
+        columns = states if others is None else others
+        return linear_projected_kernel(states, columns) / states.n_states
+
+    def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
+        """Return f of measured points and its standard deviation."""
+        found = self._reduce(table)
+        f = self._f(head, found)
+        if self.kernel_of_points.form == "linear":
+            return Decided(f, self._linear_deviation(head, table, found))
+        random = np.random.default_rng(seed)
+        again = [
+            self._f(head, self._reduce(table.resampled(random), found)) for _ in range(RESAMPLES)
+        ]
+        return Decided(f, np.sqrt(np.mean([(other - f) ** 2 for other in again], axis=0)))
+
+    def decide_exactly(self, head: FittedHead, backend: Backend) -> FloatArray:
+        """Return f of the reduced states of a simulator's exact states."""
+        kernel = self.kernel_of_points
+        operators = kernel.operators(self.table.n_qubits)
+        found = backend.expectations(operators.edges)
+        if found is not None:
+            states = given_states(found, operators)
+        else:
+            vectors = exact_states(backend)
+            states = exact_reduced_states(vectors, kernel.locality, kernel.pairs)
+        return self._f(head, replace(states, weights=self.states.weights))
+
+    def _reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
+        """Return the reduced states of new points, weighed as those of the training points."""
+        found = self.kernel_of_points.reduce(table, otherwise)
+        return replace(found, weights=self.states.weights)
+
+    def _f(self, head: FittedHead, found: ReducedStates) -> FloatArray:
+        values = self._between(found, self.states) @ head.coefficients
+        return as_outputs(values + np.reshape(head.intercept, -1))
+
+    def _linear_deviation(
+        self, head: FittedHead, table: PointTable, found: ReducedStates
+    ) -> FloatArray:
+        """Return the deviation of f = Σ_P slope_P ⟨P⟩ + a constant, which needs no draws."""
+        states = self.states
+        weights = (states.weights / states.n_states)[:, None]
+        slopes = weights * (states.expectations.T @ head.coefficients)
+        variance = linear_variances(table, found, slopes, self.kernel_of_points.confusion)
+        return as_outputs(np.sqrt(variance))
+
+    @property
+    def n_read(self) -> int:
+        """Points whose reduced states are known."""
+        return len(self.states.expectations)
+
+    def extended(self, table: PointTable) -> Self:
+        """Return it with more reduced states."""
+        states = self.states.joined(self._reduce(table))
+        return type(self)(self.kernel_of_points, self.table, self.design, states, self._named)
+
+    def block(self, rows: IntArray, cols: IntArray) -> FloatArray:
+        """Return the kernel of points that were read.
+
+        With the noise of both points, whichever is new: so an entry is the same in every block.
+        """
+        left, right = self.states.subset(rows), self.states.subset(cols)
+        kernel = self.kernel_of_points
+        if kernel.form == "linear":
+            return linear_projected_kernel(left, right) / left.n_states
+        assert kernel.gamma is not None
+        noise = self.states.variances @ self.states.weights
+        distances = squared_distances(left, right) + noise[rows][:, None] + noise[cols]
+        distances[rows[:, None] == cols] = 0.0
+        return np.asarray(np.exp(-kernel.gamma * np.maximum(distances, 0.0)))
