@@ -8,7 +8,7 @@ from aqka.designs._point_kernel import PointEstimate, PointKernel
 from aqka.designs.fidelity import Fidelity
 from aqka.designs.pairs import KernelEstimate, PairEstimate, Pairs
 from aqka.designs.points import Points, point_kernel_names
-from aqka.designs.projected import Projected, ReducedEstimate
+from aqka.designs.projected import Projected
 from aqka.designs.state_fits import StateFits
 from aqka.errors import InputError
 
@@ -25,7 +25,6 @@ __all__ = [
     "PointKernel",
     "Points",
     "Projected",
-    "ReducedEstimate",
     "Settle",
     "StateFits",
     "Stop",
