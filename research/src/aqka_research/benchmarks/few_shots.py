@@ -29,11 +29,11 @@ from aqka.estimates.states import fit_states, outcome_probabilities
 from aqka.learners import make_learner
 from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ComplexArray, ProductBases
-from aqka_research.compare.total import total_tasks
+from aqka_research.circuit_tasks import circuit_tasks, draw
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error
 from aqka_research.markdown import table as markdown_table
-from aqka_research.suite import SUITE, QuantumTask
+from aqka_research.suite import SUITE
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 LEVELS = (16, 32, 64, 128)
@@ -202,8 +202,7 @@ METHODS: dict[str, Callable[[PointTable, PointTable], Kernels]] = {
 def measure(cell: Cell) -> Result:
     """Return levels × methods, maximum likelihood first, × (correlation, agreement)."""
     seed, levels = cell["seed"], cell["levels"]
-    task = SUITE[cell["task"]].draw(seed)
-    assert isinstance(task, QuantumTask)
+    task = draw(cell["task"], seed)
     problem = Problem(np.sign(task.y) + (task.y == 0))
     exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), problem)
     labels = exact.decision_function(task.test_kernel) >= 0
@@ -225,7 +224,7 @@ def measure(cell: Cell) -> Result:
 
 def section(run: PageRun) -> list[str]:
     """Return the section of the page of points."""
-    tasks = [SUITE[name] for name in total_tasks("development")]
+    tasks = [SUITE[name] for name in circuit_tasks("development") if name in SUITE]
     every = [task.name for task in tasks if task.features <= QUBITS and task.points <= POINTS]
     small = sorted(every, key=lambda name: SUITE[name].points * 2 ** SUITE[name].features)
     names, seeds = run.pick((every, SEEDS), (small[:2], range(1)), (small[:1], range(1)))

@@ -146,7 +146,9 @@ def _classical(split: int) -> float:
     X, points = load_iris().data, np.arange(len(LABELS))
     train, new = train_test_split(points, train_size=TRAIN, stratify=LABELS, random_state=split)
     scaler = StandardScaler().fit(X[train])
-    model = GridSearchCV(SVC(), {"C": PENALTIES}, cv=5).fit(scaler.transform(X[train]), LABELS[train])
+    model = GridSearchCV(SVC(), {"C": PENALTIES}, cv=5).fit(
+        scaler.transform(X[train]), LABELS[train]
+    )
     return float(model.score(scaler.transform(X[new]), LABELS[new]))
 
 

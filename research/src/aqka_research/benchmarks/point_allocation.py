@@ -158,7 +158,9 @@ def section(run: PageRun) -> list[str]:
     words = []
     for name, gains in everything.items():
         every = np.concatenate(gains, axis=1)
-        error = every.std(axis=1, ddof=1) / np.sqrt(every.shape[1]) if every.shape[1] > 1 else (0, 0)
+        error = (
+            every.std(axis=1, ddof=1) / np.sqrt(every.shape[1]) if every.shape[1] > 1 else (0, 0)
+        )
         words.append(
             f"`{name}` has {np.exp(every[0].mean()):.2f} times the error (standard error "
             f"{np.expm1(error[0]):.1%}) and {100 * every[1].mean():+.1f} ± {100 * error[1]:.1f} "

@@ -19,10 +19,9 @@ from aqka.designs import Fidelity, Never, Points, Projected, Settle
 from aqka.learners import FittedHead
 from aqka.runs.driver import drive
 from aqka.sessions import Training, predict
-from aqka_research.compare.total import total_tasks
+from aqka_research.circuit_tasks import circuit_tasks, draw, qubits_of
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import table
-from aqka_research.suite import SUITE, QuantumTask
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 FIDELITY, PROJECTED, NOISY, CLASSES = "fidelity", "projected", "fidelity, noise", "three classes"
@@ -70,8 +69,7 @@ def measure(cell: Cell) -> Result:
 
 
 def _task(name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Any]:
-    task = SUITE[name].draw(0)
-    assert isinstance(task, QuantumTask)
+    task = draw(name, 0)
     return task.X, np.sign(task.y) + (task.y == 0), task.test_X, task.feature_map()
 
 
@@ -94,8 +92,8 @@ def section(run: PageRun) -> list[str]:
     kinds = run.pick(list(SHOTS), [FIDELITY, CLASSES], [CLASSES])
     cells: list[Cell] = []
     for kind in kinds:
-        names = total_tasks(run.pick("confirmation", "development", "development"))
-        names = [name for name in names if SUITE[name].features in QUBITS.get(kind, ())]
+        names = circuit_tasks(run.pick("confirmation", "development", "development"))
+        names = [name for name in names if qubits_of(name) in QUBITS.get(kind, ())]
         which: list[Cell] = [{"task": name} for name in names] or [
             {"seed": seed} for seed in range(run.pick(SPLITS, 2, 1))
         ]

@@ -64,7 +64,8 @@ def square_errors(n_qubits: int, shots: int, chance: float, seed: int) -> list[l
 @stable_name("benchmarks.point_readout:measure")
 def measure(cell: Cell) -> Result:
     """Return the square errors of one seed of a case."""
-    return {"errors": square_errors(*cell["case"], cell["seed"])}
+    n_qubits, shots, chance = cell["case"]
+    return {"errors": square_errors(n_qubits, shots, chance, cell["seed"])}
 
 
 def section(run: PageRun) -> list[str]:

@@ -19,11 +19,10 @@ from aqka.learners import DEFAULT_LEARNER, FittedHead, make_learner
 from aqka.planning import split_budget
 from aqka.sessions import Prediction, predict
 from aqka_research.benchmarks.bars import Bar, bar_table
-from aqka_research.benchmarks.classical import KINDS, controls, kind_of
-from aqka_research.compare.total import total_tasks
+from aqka_research.benchmarks.classical import controls
+from aqka_research.circuit_tasks import by_kind, circuit_tasks, draw, points_of
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table
-from aqka_research.suite import SUITE
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 MOST_POINTS = 100
@@ -46,7 +45,7 @@ COVERED = (("ridge", 16), ("svm", 16), ("ridge-kfold", 4), ("ridge-kfold", 64), 
 
 def held_out(most: int) -> list[str]:
     """Return the confirmation tasks with a circuit, classes and at most so many points."""
-    return [name for name in total_tasks("confirmation") if SUITE[name].points <= most]
+    return [name for name in circuit_tasks("confirmation") if points_of(name) <= most]
 
 
 def train_equally(task: Task, shots_a_pair: int, seed: int) -> Training:
@@ -76,7 +75,7 @@ def spend(head: FittedHead, task: Task, shots: float, error_rate: float, seed: i
 
 def drawn(cell: Cell) -> Task:
     """Return the task of a cell, with signs as targets and as many new points as it says."""
-    task = SUITE[cell["task"]].draw(cell["seed"])
+    task = draw(cell["task"], cell["seed"])
     n = cell.get("new_points", len(task.test_labels))
     y = np.sign(task.y) + (task.y == 0)
     return replace(task, y=y, test_kernel=task.test_kernel[:n], test_labels=task.test_labels[:n])
@@ -218,15 +217,13 @@ def _savings_table(run: PageRun, names: list[str], seeds: int) -> str:
             for seed in range(seeds)
         ]
         found = run.cells(savings, cells)
-        for kind in KINDS:
-            mine = [k for k, name in enumerate(names) if kind_of(name) == kind]
+        for kind, those in by_kind(names).items():
+            mine = [names.index(name) for name in those]
             needed = []
             for k in mine:
                 results = found[k * seeds : (k + 1) * seeds]
                 curves = {way: np.array([one["curves"][way] for one in results]) for way in WAYS}
                 needed.append([shots_needed(curves[way]) for way in WAYS])
-            if not needed:
-                continue
             ratio = np.mean(
                 [np.log(one["error_ratio"]) for k in mine for one in found[k * seeds :][:seeds]]
             )
@@ -245,9 +242,8 @@ def _savings_table(run: PageRun, names: list[str], seeds: int) -> str:
                         ),
                     )
                 )
-    model = control[names[0]]["model"]
     header = ("learner, tasks", "agreement", "tasks", *WAYS, "squared error of f")
-    return table((*header, f"{model}, no shots", "majority class"), rows)
+    return table((*header, "classical, no shots", "majority class"), rows)
 
 
 def _with_ratios(shots: FloatArray) -> list[str]:

@@ -18,10 +18,10 @@ from aqka.designs import KernelEstimate
 from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, reduced_states
 from aqka.learners import make_learner
 from aqka.learners.projected_gamma import tuned_gamma
-from aqka_research.compare.total import total_tasks
+from aqka_research.circuit_tasks import circuit_tasks, draw, qubits_of
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table
-from aqka_research.suite import SUITE, QuantumTask
+from aqka_research.suite import SUITE
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 LEVELS = (12, 24, 48, 96, 192, 384)
@@ -53,8 +53,7 @@ def decisions(
 def measure(cell: Cell) -> Result:
     """Return levels × (removed, kept) × (agreement with the exact labels, accuracy)."""
     seed, levels = cell["seed"], cell["levels"]
-    task = SUITE[cell["task"]].draw(seed)
-    assert isinstance(task, QuantumTask)
+    task = draw(cell["task"], seed)
     problem = Problem(np.sign(task.y) + (task.y == 0))
     old, new = (
         StatevectorBackend(X, task.feature_map(), seed=2 * seed + k)
@@ -79,7 +78,11 @@ def section(run: PageRun) -> list[str]:
     seeds = run.pick(SEEDS, range(1), range(1))
     rows = []
     for half in run.pick(("development", "confirmation"), ("development",), ("development",)):
-        names = [name for name in total_tasks(half) if SUITE[name].features >= FEWEST_QUBITS]
+        names = [
+            name
+            for name in circuit_tasks(half)
+            if qubits_of(name) >= FEWEST_QUBITS and name in SUITE
+        ]
         names = names[: run.pick(len(names), 2, 1)]
         cells: list[Cell] = [{"task": n, "seed": s, "levels": levels} for n in names for s in seeds]
         every = np.array([one["found"] for one in run.cells(measure, cells)])

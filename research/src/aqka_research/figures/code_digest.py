@@ -90,7 +90,8 @@ def _uses(name: str) -> tuple[str, ...]:
     for module, names in _imports(tree, types_too=False):
         if module in FINDS_BY_NAME and path_of(name) is not None:
             found += _siblings(name)
-        found += [home for one in names or [None] if (home := _home(module, one))]
+        wanted: list[str | None] = [*names] or [None]
+        found += [home for one in wanted if (home := _home(module, one))]
     return tuple(dict.fromkeys(found))
 
 

@@ -85,7 +85,9 @@ class Page:
         Its figures are times, which differ from run to run, so it is run again whenever code has
         changed.
     quotes
-        Pages whose text it reads; it is written after them.
+        Files beside it that it reads; it is written after them.
+    store
+        A name that pages have in common which share results; by default the page's own.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Page:
     halves: tuple[Half, ...] = ()
     timed: bool = False
     quotes: tuple[str, ...] = ()
+    store: str = ""
 
     @property
     def module(self) -> str:

@@ -81,7 +81,9 @@ def make_page(
     """
     digest = code_digest([page.module])
     target = directory / f"{page.name}.md"
-    run = PageRun(target, work / size / page.name / digest, size, workers, scheduler)
+    run = PageRun(
+        target, work / size / (page.store or page.name) / digest, size, workers, scheduler
+    )
     if size != "full":
         _write(page, run, digest, "")
         return True
@@ -93,24 +95,28 @@ def make_page(
     if not force and quick and stamp.get("quick") == quick and stamp["size"] == "full":
         stamp |= {"code": digest, "checked": __version__, "quotes": _quoted(page, directory)}
         text = target.read_text(encoding="utf-8")
-        write_atomically(target, stamped(body_of(text), stamp))
+        write_atomically(target, stamped(body_of(text), stamp).encode())
         say(f"{page.name}: code changed, but not what the quick form finds; kept")
         return False
     say(f"{page.name}: about {page.minutes:g} processor minutes")
     if force:
         shutil.rmtree(run.work, ignore_errors=True)
-    if not run.work.exists():  # a run that was stopped and goes on is still the same run
+    begun = run.work / f"{page.name}.begun"
+    if not begun.exists():  # a run that was stopped and goes on is still the same run
         for half in page.halves:
             count_run(directory, page.name, half)
-    run.work.mkdir(parents=True, exist_ok=True)
+        begun.parent.mkdir(parents=True, exist_ok=True)
+        begun.touch()
     _write(page, run, digest, quick)
     return True
 
 
 def _quick_digest(page: Page, run: PageRun, work: Path, digest: str) -> str:
     """Return a digest of what the quick form of a page says."""
-    place = work / "quick" / page.name / digest
-    quick = replace(run, path=place / "page.md", work=place, size="quick", seeds=set(), seconds=[])
+    place = work / "quick" / (page.store or page.name) / digest
+    quick = replace(
+        run, path=place / f"{page.name}.md", work=place, size="quick", seeds=set(), seconds=[]
+    )
     place.mkdir(parents=True, exist_ok=True)
     return text_digest("\n\n".join(page.write(quick)))[:16]
 
@@ -134,13 +140,13 @@ def _write(page: Page, run: PageRun, digest: str, quick: str) -> None:
         "quick": quick,
         "quotes": _quoted(page, directory),
     }
-    write_atomically(run.path, stamped("\n\n".join(blocks), stamp))
+    write_atomically(run.path, stamped("\n\n".join(blocks), stamp).encode())
 
 
 def _quoted(page: Page, directory: Path) -> str:
-    """Return a digest of the pages that a page quotes."""
+    """Return a digest of the files that a page quotes."""
     texts = []
     for name in page.quotes:
-        path = directory / f"{name}.md"
+        path = directory / name
         texts.append(body_of(path.read_text(encoding="utf-8")) if path.exists() else "")
     return text_digest("\n".join(texts))[:16] if texts else ""

@@ -42,6 +42,4 @@ def count_run(directory: Path, page: str, half: str, **facts: Any) -> None:
 
 def times_run(directory: Path, half: str, page: str | None = None) -> int:
     """Return how often a half was run, for one page or for all together."""
-    return sum(
-        run["half"] == half and page in (None, run["page"]) for run in read_runs(directory)
-    )
+    return sum(run["half"] == half and page in (None, run["page"]) for run in read_runs(directory))
