@@ -35,9 +35,9 @@ DEVICE = "fake_fez"
 USUAL = 1024  # shots a circuit that Qiskit's samplers default to
 NEAR = 0.01  # of accuracy
 NEW_POINTS = (100, 1000)
-LEVELS = [2.0**k for k in range(-2, 11)]
+LEVELS = [4.0**k for k in range(-1, 6)]
 """Mean shots a training pair."""
-POINT_LEVELS = [2**k for k in range(4, 14)]
+POINT_LEVELS = [2**k for k in range(4, 14, 2)] + [2**13]
 """Shots a point, of training and of new points alike."""
 QISKIT, UNIFORM, AQKA, SHOFAR, NYSTROM, PAIR_TILES, POINTS, POINT_TILES = (
     "Qiskit Machine Learning's default",

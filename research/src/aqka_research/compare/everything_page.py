@@ -25,7 +25,7 @@ from aqka_research.markdown import table
 from aqka_research.style import new_figure, style
 from aqka_research.sweep.store import Cell, Result
 
-SEEDS, NOISY_SEEDS = 4, 2
+SEEDS, NOISY_SEEDS = 3, 2
 LEARNABLE = 0.05
 """By so much the exact kernel must beat the majority class: else there is nothing to reach."""
 
@@ -79,14 +79,14 @@ def _ways() -> list[str]:
 def _costs(
     run: PageRun, names: list[str], seeds: int, device: str | None, control: dict[str, Result]
 ) -> Costs:
-    every = run.pick(1, 4, 12)
+    every = run.pick(1, 3, 6)
     cells: list[Cell] = [
         {
             "task": name,
             "seed": seed,
             "device": device,
             "levels": LEVELS[::every],
-            "point_levels": POINT_LEVELS[:: every if device is None else 2 * every],
+            "point_levels": POINT_LEVELS[::every],
         }
         for name in names
         for seed in range(seeds)

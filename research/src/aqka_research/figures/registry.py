@@ -111,7 +111,7 @@ PAGES = (
         "aqka_research.figures.held_out:page",
         "All tasks with their halves, what was chosen on which, and how often each was run",
         0,
-        quotes=("runs.json",),
+        quotes=("runs.json", "candidates.md"),
     ),
     Page(
         "summary",
