@@ -98,7 +98,7 @@ class _Spending:
         self.quoted = check_ceiling(offer.quoted, self.ceiling, new=new)
         self.test_shots = prediction_shots(self.quoted)
         # Made before anything is opened or written, so that what cannot work is refused.
-        calibration = self.prepared.study.method.calibration_shots
+        calibration = self.prepared.study.method.points.calibration_shots
         self.session = self._session(self.quoted.shots + calibration)
 
     def _session(self, budget: int) -> Training:

@@ -36,15 +36,11 @@ SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by
 
 def design_of(method: "MethodSection") -> "str | Design":
     """Return the design of a method with its options; refuse options of another one."""
-    kernel, calibration = method.point_kernel, method.calibration_shots
     if method.design == "points":
-        return PointDesign(kernel, calibration)
-    if calibration:
-        raise ValueError("calibration_shots are for design = 'points'")
-    if kernel is not None:
-        raise ValueError(
-            f"point_kernel {kernel!r} is for design = 'points', design is {method.design!r}"
-        )
+        return PointDesign(method.points.kernel, method.points.calibration_shots)
+    if method.points.model_fields_set:
+        given = ", ".join(sorted(method.points.model_fields_set))
+        raise ValueError(f"points ({given}) is for design = 'points', design is {method.design!r}")
     return method.design
 
 
