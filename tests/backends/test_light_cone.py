@@ -179,7 +179,7 @@ def test_an_estimator_learns_from_sixty_four_qubits_and_its_exact_decision_is_ne
     y = np.tile([-1, 1], 15)
     data = random.normal(0.7 + 0.3 * y[:, None], 0.15, (30, 64))
     model = QuantumRidgeClassifier(
-        "zz", "light-cone", budget=20 * 180, design=Points(kernel), test_shots=180
+        "zz", "light-cone", budget=30 * 180, design=Points(kernel), new_points=10
     )
     model.fit(data[:20], y[:20])
     assert model.score(data[20:], y[20:]) > 0.85

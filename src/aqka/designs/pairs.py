@@ -87,7 +87,7 @@ class KernelEstimate(Estimate):
         if not backend.has_kernel:
             raise InputError(
                 f"budget is needed: {type(backend).__name__} has no exact entries; predict(X, "
-                "budget=…), or test_shots=… when the estimator is made."
+                "budget=…), or new_points=… when the estimator is made."
             )
         return head.decision_function(backend.kernel())
 
