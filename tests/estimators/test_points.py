@@ -27,7 +27,7 @@ from aqka.estimates import state_errors
 from aqka.estimates.state_errors import kernel_errors
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
-from aqka.runs.export import outcomes
+from aqka.runs.export import measurements
 
 
 def test_very_many_points_keep_no_kernel(moons, monkeypatch):
@@ -72,7 +72,7 @@ def test_values_of_new_points_take_one_round_for_there_is_nothing_to_settle(moon
     found = ridge.fit(X, 3 + np.cos(X[:, 0])).prediction(X_test, budget=401 * len(X_test))
     np.testing.assert_array_equal(found.shots, 401)
     (folder,) = tmp_path.glob("predict-*")
-    assert set(outcomes(folder).round) == {0}
+    assert set(measurements(folder).round) == {0}
     error = found.f - 3 - np.cos(X_test[:, 0])
     assert np.mean(np.abs(error)) < 0.2
 
