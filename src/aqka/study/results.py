@@ -151,14 +151,15 @@ def _scores(
         if prediction is None:
             return {"task": "regression", "predictions": []}
         mean, target = float(points.train_labels.mean()), target_interval(prediction, points)
-        names = ("target_low", "target_high")
+        ends = [None, None] if target is None else target.tolist()
         return {
             "task": "regression",
             **asdict(ValueScores.of(points.test_labels, prediction.f, mean)),
             "predictions": prediction.f.tolist(),
             "low": prediction.low.tolist(),
             "high": prediction.high.tolist(),
-            **dict(zip(names, (None, None) if target is None else target.tolist(), strict=True)),
+            "target_low": ends[0],
+            "target_high": ends[1],
             "level": prediction.level,
         }
     classes = [str(label) for label in problem.classes]

@@ -122,6 +122,7 @@ def compare_paper(seeds: int, out: Path, as_json: bool) -> None:
     """Run the paper's allocators on two tasks, draw what they reach, and print a table of each."""
     from threadpoolctl import threadpool_limits
 
+    from aqka_research.commands.comparison_table import paper_table
     from aqka_research.compare import paper
 
     out.mkdir(parents=True, exist_ok=True)
@@ -134,7 +135,7 @@ def compare_paper(seeds: int, out: Path, as_json: bool) -> None:
         typer.echo(json.dumps(paper.demo_facts(found) | {"picture": str(picture)}, indent=2))
         return
     for task in found.majority:
-        Console().print(paper.demo_table(found, task))
+        Console().print(paper_table(found, task))
         say(f"  The exact kernel has {found.true_diagnostics[task].advice}")
         say(f"  After these shots: {found.diagnostics[task].advice}\n")
     say(paper.ABOUT)

@@ -11,12 +11,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from rich.table import Table
 
 from aqka._util.arrays import FloatArray
 from aqka._util.colours import BLACK, GREY, HEAT_MAP, NOTE
 from aqka.backends import MatrixBackend
-from aqka.cli.options import make_table
 from aqka.demo.tasks import Task, breast_cancer, planted_sparse
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.learners import labels_of
@@ -162,31 +160,6 @@ def demo_facts(finished: Demo) -> dict[str, object]:
             for name, tasks in found.items()
         },
     }
-
-
-def demo_table(demo: Demo, task: str) -> Table:
-    """Return the accuracy of every allocator on a task, at one budget."""
-
-    def cells(allocator: str) -> list[str]:
-        found = []
-        for reading in READINGS:
-            key = (task, reading, allocator, TABLE_SHOTS_PER_PAIR)
-            mean, error = demo.mean(*key, "accuracy")
-            balanced, _ = demo.mean(*key, "balanced_accuracy")
-            spread = "" if error is None else f" ± {error:.3f}"
-            found += [f"{mean:.3f}{spread}", f"{balanced:.3f}"]
-        return found
-
-    runs = [run for run in demo.results if run.task == task]
-    shots = next(run.shots for run in runs if run.shots_per_pair == TABLE_SHOTS_PER_PAIR)
-    title = f"{task}: {shots:,} shots, {TABLE_SHOTS_PER_PAIR:g} per pair"
-    headings = ["allocator", "fixed ridge", "balanced", "tuned ridge", "balanced"]
-    table = make_table(title, headings, [[name, *cells(name)] for name in ALLOCATORS])
-    guess = f"{demo.majority[task]:.3f}"
-    table.add_section()
-    table.add_row("majority class", guess, "0.500", guess, "0.500")
-    table.add_row("exact kernel", f"{demo.exact[task]:.3f}", "", "", "")
-    return table
 
 
 def draw_demo(demo: Demo, path: Path) -> None:
