@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from aqka.demo.figures import draw_iris
-from aqka.demo.iris import RATE, SEED, STEPS, run_iris
+from aqka.demo.iris import RATE, SEED, STEPS, draw_iris, run_iris
 from aqka.planning.budget import duration
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table

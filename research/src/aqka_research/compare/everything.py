@@ -187,13 +187,13 @@ def measure(cell: Cell) -> Result:
         *(device is not None, cell["seed"]),
     )
     exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), Problem(y))
+    usual: list[float] = cell["levels"]
     levels: dict[str, list[float]] = {QISKIT: [float(USUAL)], POINTS: cell["point_levels"]}
     found: dict[str, list[list[Step]]] = {}
     for way, spend in MEASURED.items():
         counts = NEW_POINTS if way in SPLIT_BY_NEW_POINTS else NEW_POINTS[:1]
         found[way] = [
-            [spend(bench, level, count) for level in levels.get(way, cell["levels"])]
-            for count in counts
+            [spend(bench, level, count) for level in levels.get(way, usual)] for count in counts
         ]
     return {
         "exact": bench.accuracy(exact.decision_function(task.test_kernel)),
