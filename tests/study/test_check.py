@@ -44,7 +44,7 @@ def test_shots_of_many_qubits_are_shots_on_points(tmp_path):
     check = StudyCheck.of(load_study(write_study(tmp_path, text))[0], tmp_path)
     assert (check.spending.budget, check.spending.test_shots) == (1200, 80)
     assert check.shots == "50 shots on every point"
-    assert len(check.candidates) == 8  # other ranges alone
+    assert len(check.candidates) == 7  # other ranges alone
 
 
 def test_a_scan_has_maps_ranges_and_qubits_of_the_schema(tmp_path):
