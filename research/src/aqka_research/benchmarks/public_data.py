@@ -1,7 +1,7 @@
-"""Public measurements of others, and what can be said from them; writes docs/measured/public-data.md.
+"""Public measurements of others, and what can be said from them.
 
-``python -m aqka_research.benchmarks.public_data FOLDER``, or the folder in the environment variable
-``AQKA_PUBLIC_DATA``; it takes about a minute. The folder holds, as downloaded or repacked:
+``python -m aqka_research.benchmarks.public_data FOLDER`` writes docs/measured/public-data.md; it
+takes about a minute. The environment variable ``AQKA_PUBLIC_DATA`` may name the folder. It holds:
 
 - ``ibm-60-qubits``: ``projections_{train,test}.csv`` and ``{train,test}_data.csv`` of Qiskit's
   tutorial on projected kernels (Qiskit/documentation, datasets/tutorials/pqk);

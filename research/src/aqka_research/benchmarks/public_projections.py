@@ -131,13 +131,13 @@ def sections(place: Path) -> list[str]:
     header = ("features", "QPU time", "accuracy", "labels as by mitigated features")
     return [
         "## Projections of 60 qubits",
-        f"IBM's tutorial on projected kernels: {len(data.y)} points, X, Y and Z of {QUBITS} qubits, "
-        f"error-mitigated, {FOLDS} folds {REPEATS} times. Fewer shots are drawn on the mitigated "
-        "values; their QPU time is that of three settings a point, without mitigation.",
+        f"IBM's tutorial on projected kernels: X, Y and Z of {QUBITS} qubits for {len(data.y)} "
+        f"points, error-mitigated, {FOLDS} folds {REPEATS} times. Fewer shots are drawn on the "
+        "mitigated values; their QPU time is that of three settings a point, without mitigation.",
         table(header, rows),
         f"A linear model of the inputs explains {share:.1%} of the features' variance. Mitigated "
         f"features less classical RBF, fold by fold: {gap}.",
-        f"[Shrinking to the signal](shrinkage.md) on the same points, {DRAWS} draws in one round of "
+        f"[Shrinking to the signal](shrinkage.md) on the same points, {DRAWS} draws, one round of "
         "folds; errors are over draws:",
         table(("shots a basis", "as measured", "shrunk", "difference"), _shrinkage(data, rng)),
     ]
