@@ -1,4 +1,4 @@
-"""What is asked of a backend: what to measure, and how many shots each."""
+"""Plans, which say what a backend measures with how many shots, and tables of their answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import MAX_COUNT, IntArray, as_column, as_counts
+from aqka._util.shown import Shown
 from aqka.core.extent import Extent, check_below
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
@@ -218,3 +219,29 @@ class ShotPlan(Plan):
         """Return row, column, shots and hits of the pairs that got shots."""
         ran = self.shots > 0
         return self.rows[ran], self.cols[ran], self.shots[ran], answer[ran]
+
+
+class UnitTable(Shown):
+    """Counts of training points; a unit is what an allocator gives shots to, a pair or a point."""
+
+    n_points: int
+    PLAN: ClassVar[type[Plan]]
+    """Plans whose answers it counts."""
+
+    @property
+    @abstractmethod
+    def unit_shots(self) -> IntArray:
+        """Shots of each unit."""
+
+    @property
+    def total(self) -> int:
+        """All shots spent so far."""
+        return int(self.unit_shots.sum())
+
+    @abstractmethod
+    def add(self, plan: Any, answer: Any) -> None:
+        """Count what came back for an executed plan; on bad input the table is unchanged."""
+
+    @abstractmethod
+    def read_only(self) -> Self:
+        """Return a copy whose counts cannot be changed, for code that is not trusted with them."""

@@ -16,7 +16,8 @@ from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import fidelities
 from aqka.core.problem import DEFAULT_C, TargetScale
 from aqka.designs import Never
-from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
+from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
+from aqka.estimates.reduced_states import ReducedStates
 from aqka.insight.exact_kernels import (
     ComplexArray,
     FeatureMap,

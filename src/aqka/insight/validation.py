@@ -21,7 +21,7 @@ from aqka.backends.tiles import draw_on_chip
 from aqka.core.points import PointTable
 from aqka.core.settings import LETTERS
 from aqka.errors import InputError
-from aqka.estimates.projected import Operators, readable_points, reduced_states
+from aqka.estimates.reduced_states import Operators, readable_points, reduced_states
 from aqka.insight.exact_kernels import FeatureMap, map_features
 
 FALSE_ALARMS = 0.01
@@ -142,7 +142,7 @@ def validate_points(
 def compare(means: FloatArray, shots: IntArray, exact: FloatArray) -> Validation:
     """Return how means over shots compare with exact expectations, points × (3 a qubit)."""
     shape = (len(means), -1, 3)
-    e, s, a = (np.reshape(each, shape) for each in (means, shots, exact))
+    e, s, a = means.reshape(shape), shots.reshape(shape), exact.reshape(shape)
     variance = np.maximum(1 - a**2, 0.0)
     counted = s * variance >= LEAST_VARIANCE
     inverse = np.where(counted, 1 / np.where(counted, variance, 1.0), 0.0)

@@ -6,9 +6,10 @@ were run once after that.
 
 A leave-one-out ridge on the Gaussian kernel of one-qubit reduced states of the suite's tasks of 3
 to 8 qubits, measured in three settings, with the width tuned in both cases: as measured, and with
-:func:`~aqka.estimates.projected.shrunk_to_signal` at every number of shots.
+:func:`~aqka.estimates.reduced_states.shrunk_to_signal` at every number of shots.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
-from aqka.estimates.projected import FEW_SHOTS, shrunk_to_signal
+from aqka.estimates.reduced_states import FEW_SHOTS, shrunk_to_signal
 from aqka_research.benchmarks.projected_suite import FEWEST_QUBITS, decisions, measured
 from aqka_research.benchmarks.tables import MEASURED, table
 from aqka_research.compare.total import total_tasks
@@ -49,7 +50,7 @@ def scores(name: str, seed: int) -> FloatArray:
     return found
 
 
-def measure(half: str) -> list[tuple[str, ...]]:
+def measure(half: str) -> Sequence[tuple[str, ...]]:
     """Return the table's rows of one half of the suite."""
     names = [name for name in total_tasks(half) if SUITE[name].features >= FEWEST_QUBITS]
     # The mean over seeds first: tasks, not seeds, are what a rule should hold for.

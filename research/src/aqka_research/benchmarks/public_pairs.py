@@ -27,7 +27,8 @@ SHUFFLES = 20
 def load_flips(place: Path) -> IntArray:
     """Return the flipped bits of each shot, 30 × 30 × 500; the lower triangle is a copy."""
     packed = np.load(place / "bits.npz")["B"]
-    return np.unpackbits(packed, axis=-1)[..., :QUBITS].sum(axis=-1, dtype=np.int64)
+    bits = np.unpackbits(packed, axis=-1)[..., :QUBITS]
+    return np.asarray(bits.sum(axis=-1, dtype=np.int64))
 
 
 def load_inputs(place: Path) -> tuple[FloatArray, NDArray[np.str_]]:

@@ -6,6 +6,7 @@ training points of each of 10 folds, five times over.
 """
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
-from aqka.estimates.projected import Operators, ReducedStates, given_states, shrunk_to_signal
+from aqka.estimates.reduced_states import Operators, ReducedStates, given_states, shrunk_to_signal
 from aqka.insight.baselines import guessing
 from aqka.insight.exact_kernels import PROJECTED_WIDTHS, linear_share
 from aqka.insight.fold_scores import KernelHead, standard_error
@@ -156,7 +157,7 @@ def _at(
     return f"{shots:,} shots a basis", f"{seconds:.0f} s", text(judge.shares(labels)), agreed
 
 
-def _shrinkage(data: Projections, rng: np.random.Generator) -> list[tuple[str, ...]]:
+def _shrinkage(data: Projections, rng: np.random.Generator) -> Sequence[tuple[str, ...]]:
     judge, rows = Judge(data.y, repeats=1), []
     for shots in FEW:
         found = []
