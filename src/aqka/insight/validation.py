@@ -65,7 +65,7 @@ class Validation(Shown):
 
     @property
     def differing(self) -> IntArray:
-        """Qubits that differ from the exact states, at :data:`FALSE_ALARMS` for all together."""
+        """Qubits that differ from the exact states, with 1 % of false alarms for all together."""
         return np.flatnonzero(self.p_values < FALSE_ALARMS / len(self.p_values))
 
     @property
