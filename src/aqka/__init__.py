@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         QuantumSVC,
     )
     from aqka.insight import diagnose
+    from aqka.insight.map_training import train_map
     from aqka.insight.preflight import preflight
     from aqka.learners import learner_names
     from aqka.planning import quote
@@ -60,6 +61,7 @@ __all__ = [
     "predict",
     "preflight",
     "quote",
+    "train_map",
 ]
 
 
@@ -78,6 +80,7 @@ _HOMES = {
         "QuantumSVC",
     ),
     "insight": ("diagnose",),
+    "insight.map_training": ("train_map",),
     "insight.preflight": ("preflight",),
     "planning": ("quote",),
     "learners": ("learner_names",),
