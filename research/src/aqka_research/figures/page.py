@@ -86,6 +86,8 @@ class Page:
         changed.
     quotes
         Files beside it that it reads; it is written after them.
+    needs
+        An environment variable without which the page cannot be computed, and is left alone.
     store
         A name that pages have in common which share results; by default the page's own.
     """
@@ -98,6 +100,7 @@ class Page:
     timed: bool = False
     quotes: tuple[str, ...] = ()
     store: str = ""
+    needs: str = ""
 
     @property
     def module(self) -> str:

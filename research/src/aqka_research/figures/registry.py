@@ -77,6 +77,33 @@ PAGES = (
         "Iris: its cost the usual way, with tiles, and with points on tiles",
         10,
     ),
+    Page(
+        "shrinkage",
+        "aqka_research.benchmarks.projected_shrinkage:page",
+        "Shrinking to the signal: projected kernels from few shots",
+        10,
+        halves=("development", "confirmation"),
+    ),
+    Page(
+        "flipped-bits",
+        "aqka_research.benchmarks.tolerant_pairs:page",
+        "Flipped bits: pairs of 6 and 12 qubits read tolerantly",
+        10,
+    ),
+    Page(
+        "public-data",
+        "aqka_research.benchmarks.public_data:page",
+        "Public data: 60- and 100-qubit measurements of others, with fewer shots",
+        2,
+        needs="AQKA_PUBLIC_DATA",
+    ),
+    Page(
+        "many-qubits",
+        "aqka_research.benchmarks.many_qubits:page",
+        "Many qubits: CPU time and memory at 60 to 156 qubits",
+        3,
+        timed=True,
+    ),
     Page("demo", "aqka_research.benchmarks.demo:page", "The demo: Iris, one step at a time", 1),
     Page(
         "reproduction",

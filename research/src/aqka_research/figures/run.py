@@ -1,5 +1,6 @@
 """Computes the pages whose code has changed, and says which these are."""
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -79,6 +80,9 @@ def make_page(
     it gave when the page was computed, the page stands, and its stamp says so. ``force`` computes
     in any case.
     """
+    if page.needs and not os.environ.get(page.needs):
+        say(f"{page.name}: left alone; it needs {page.needs}")
+        return False
     digest = code_digest([page.module])
     target = directory / f"{page.name}.md"
     run = PageRun(
