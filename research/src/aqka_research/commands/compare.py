@@ -205,7 +205,7 @@ def compare_prior(
         found = compare_priors(
             groups,
             seeds,
-            levels=LEVELS[::4] if quick else LEVELS,
+            levels=LEVELS[:2] if quick else LEVELS,
             device=device,
             store=store,
             workers=workers,

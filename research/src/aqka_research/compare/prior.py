@@ -120,13 +120,15 @@ class _Level:
         self.estimate = estimate
         self.head = make_learner(design.default_learner).fit(estimate, self.problem)
         self.new = measured_points(new, shots)
-        self.mean, self.deviation = prior_of(self.head, self.problem, task, shots)
-        quantile = normal_quantile(1 - 2 * ERROR_RATE)
-        self.free = settled(self.mean, self.deviation, quantile)
+        process, angles = prior_of(self.head, self.problem, task, shots)
+        self.mean, deviation = process.predict(angles)
+        self.free = settled(self.mean, deviation, normal_quantile(1 - 2 * ERROR_RATE))
         self.plain = self.head.decide(self.new)
         everyone = np.arange(self.new.n_points)
         self.states = estimate.improve(self.head, self.new, self.plain, everyone)
-        self.combined = self.states.combined(self.mean[:, 0], self.deviation[:, 0], everyone)
+        # What the process takes for noise may be f itself, where angles do not explain it.
+        total = np.sqrt(deviation**2 + process.amplitudes * process.ratios)
+        self.combined = self.states.combined(self.mean[:, 0], total[:, 0], everyone)
 
     def f(self, states: FittedStates | PointTable) -> FloatArray:
         """Return f of states, or of counts, by the head that was trained."""
@@ -178,8 +180,8 @@ class _Level:
 
 def prior_of(
     head: FittedHead, problem: Problem, task: QuantumTask, shots: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return what the prior says of f at the test points: mean and deviation."""
+) -> tuple[AnglePrior, FloatArray]:
+    """Return the prior of a head, and the test points' angles."""
     kernel = head.estimate.kernel
     f = kernel @ head.alpha + head.intercept
     fidelity = shots / (shots + 2**task.n_qubits - 1)
@@ -191,7 +193,7 @@ def prior_of(
         2.0**task.n_qubits,
         periodic=angles.periodic,
     )
-    return process.predict(angles(task.test_X))
+    return process, angles(task.test_X)
 
 
 def compare_priors(
