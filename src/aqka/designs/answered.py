@@ -108,12 +108,11 @@ class AnsweredPoints(NewPoints):
         whole = make(n_points, budget, seed)
         self._extent, self.milestones = whole.extent(), whole.milestones
         self._fails = False  # the audit
-        self._kept: Answers | None = None  # by a ledger
 
     @cached_property
     def answers(self) -> Answers:
-        """What the prior says of the points."""
-        return self._prior.answers(self._seed) if self._kept is None else self._kept
+        """What the prior says of the points, once a ledger had its say."""
+        return self._prior.answers(self._seed)
 
     def decisions(self) -> dict[str, IntArray]:
         """Return what the prior says, for a ledger."""
@@ -121,7 +120,8 @@ class AnsweredPoints(NewPoints):
 
     def take_up_decisions(self, kept: Mapping[str, IntArray]) -> None:
         """Take what the prior said from a ledger."""
-        self._kept = Answers.from_ledger(kept, self._n_points)
+        self.answers = Answers.from_ledger(kept, self._n_points)
+        self.__dict__.pop("_parts", None)
 
     @cached_property
     def _parts(self) -> list[_Part]:
@@ -154,8 +154,9 @@ class AnsweredPoints(NewPoints):
 
     @property
     def shots_measured(self) -> int:
-        """Shots in all tables."""
-        return sum(int(part.new.table.total) for part in self._parts)
+        """Shots in all tables; none before the prior was asked."""
+        parts: list[_Part] = self.__dict__.get("_parts", [])
+        return sum(int(part.new.table.total) for part in parts)
 
     @property
     def settled(self) -> BoolArray:  # type: ignore[override]
@@ -211,7 +212,8 @@ class AnsweredPoints(NewPoints):
         places[part.numbers] = np.arange(len(part.numbers))
         mine = _renumbered(planned, places), _renumbered(measured, places)
         part.new.take(round - part.first_round, *mine, answer)
-        if self._fails or not answers.free.any() or not answers.audited.any():
+        whole = measured.total == planned.total  # a cut round may leave points without a shot
+        if self._fails or not whole or not (answers.free.any() and answers.audited.any()):
             return
         found = self.audit
         if found.disagreed > found.level * len(found.points):

@@ -31,6 +31,8 @@ class Estimate(ABC):
     """Whether fitted states are pure, as tests of their counts say."""
     pair_counts: PairTable | None = None
     """The counts behind each entry, where pairs were measured."""
+    rows_are_alike: bool = True
+    """Whether a new point's row is measured as the training rows were."""
     forms_kernel: bool = True
     """Whether the kernel is ever written out: for very many points features do without it."""
 
