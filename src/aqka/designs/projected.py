@@ -221,6 +221,10 @@ class ReducedEstimate(PointEstimate):
         columns = states if others is None else others
         return linear_projected_kernel(states, columns) / states.n_states
 
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return the number of expectations of the reduced states, which few shots tell well."""
+        return float(self.states.expectations.shape[1]), 1.0
+
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation."""
         found = self._reduce(table)
