@@ -75,11 +75,6 @@ class Projected(PointKernel):
 
     def check(self, n_qubits: int) -> None:
         """Refuse reduced states of more qubits than there are."""
-        if self.locality > n_qubits:
-            raise InputError(
-                "kernel 'projected-2' needs two qubits or more, and the points have one, of "
-                "1 feature(s); take 'projected'."
-            )
         if self.locality == 1 and self.pairs != "neighbours":
             raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")
         self.operators(n_qubits)
