@@ -103,6 +103,12 @@ class SentCircuit:
         position = {parameter: k for k, parameter in enumerate(self.parameters)}
         return [position[parameter] for parameter in self.circuit.parameters]
 
+    def rows(self, values: FloatArray) -> FloatArray:
+        """Return rows of values as they were before, with 0 for what was dropped."""
+        found = np.zeros((len(values), len(self.parameters)))
+        found[:, self.order] = values
+        return found
+
 
 class SentCircuits:
     """The circuits of a feature map on one backend, each transpiled when it is first needed."""

@@ -138,6 +138,18 @@ def setting_angles(letters: IntArray) -> FloatArray:
     return np.concatenate([_ANGLES[letters, 0], _ANGLES[letters, 1]], axis=1)
 
 
+def setting_letters(angles: FloatArray) -> IntArray:
+    """Return the letters whose :func:`setting_angles` these are.
+
+    Examples
+    --------
+    >>> setting_letters(setting_angles(np.array([[0, 1, 2]])))
+    array([[0, 1, 2]])
+    """
+    about_z, about_y = np.split(angles, 2, axis=1)
+    return np.where(about_y == 0, 2, np.where(about_z == 0, 0, 1))
+
+
 def point_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":
     """Return U(x), a rotation of each qubit by two angles, and measurements of all qubits.
 

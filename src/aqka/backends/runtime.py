@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, as_count
+from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
 from aqka.backends._jobs.ibm import IbmService, check_options, rep_delay_of, row_limit
@@ -27,8 +27,10 @@ from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends._jobs.tickets import Ticket, part_name, shorten_tag, tiles_sent
 from aqka.backends._jobs.transpile import choose_target
-from aqka.backends._programs import program_of
-from aqka.backends.base import JobState, check_plan
+from aqka.backends._noisy.devices import DeviceCones
+from aqka.backends._noisy.models import SIMULATED_QUBITS
+from aqka.backends._programs import POINTS, program_of
+from aqka.backends.base import JobState, check_measures_pairs, check_plan
 from aqka.backends.job_service import EXTRA, MODES, ExecutionMode, JobService
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
@@ -120,6 +122,7 @@ class RuntimeBackend(JobBackend):
         self._mode = ExecutionMode()
         self._doubtful_keys: set[str] = set()
         self._usage: dict[str, float | None] = {}
+        self._cones: DeviceCones | None = None
         shape, rule = jobs or JobShape(free_shots=self._service.is_local), as_tile_rule(tiles)
         target = choose_target(
             self._service.target, optimization_level, initial_layout, pass_manager
@@ -184,6 +187,49 @@ class RuntimeBackend(JobBackend):
     ) -> None:
         self.close()
 
+    @property
+    def _is_wide(self) -> bool:
+        """Whether points have more qubits than their state could be simulated on here."""
+        here = isinstance(self._service, LocalService) and not self._service.simulates
+        return here and self.n_qubits > SIMULATED_QUBITS
+
+    @property
+    def measures_pairs(self) -> bool:
+        """Whether it can measure pairs; a fake device cannot above 25 qubits."""
+        return not self._is_wide
+
+    @property
+    def joint_pairs(self) -> IntArray | None:
+        """Pairs whose bits belong together: all, but on a fake device above 25 qubits."""
+        return self._light_cones().joint_pairs if self._is_wide else None
+
+    def _light_cones(self) -> DeviceCones:
+        if self._cones is None:
+            isa, device = self._circuits.of(POINTS).circuit, self._service.target
+            self._cones = DeviceCones(self._circuits.feature_map, isa, device.target)
+        return self._cones
+
+    def _check_tiles(self) -> None:
+        if self._is_wide and self._tiles is not None:
+            raise InputError(
+                f"tiles must be 1 on {self.name}, which draws {self.n_qubits} qubits by their "
+                f"light cones in this process; got tiles = {self._tiles.rule.count!r}."
+            )
+
+    def _prepare(self, plan: Plan) -> None:
+        """Have a fake device draw by light cones what it cannot simulate."""
+        if not self._is_wide:
+            return
+        program = program_of(plan)
+        if not program.reads_all_qubits:
+            check_measures_pairs(self)
+        sent, cones = self._circuits.of(program), self._light_cones()
+        draw = cones.draw_points if program is POINTS else cones.draw_references
+        assert isinstance(self._service, LocalService)
+        self._service.draw_by(
+            sent.circuit, lambda values, shots, seed: draw(sent.rows(values), shots, seed)
+        )
+
     def close(self) -> None:
         """Close the session or batch, which is billed while open; queued jobs still run."""
         self._mode.close()
@@ -195,6 +241,7 @@ class RuntimeBackend(JobBackend):
         plan under its tag again therefore looks for its jobs first, and sends only what is
         missing. In a new process call :meth:`recover`.
         """
+        self._prepare(plan)
         key = self._submission_key(plan, tag)
         with self._passing_errors():
             if key in self._doubtful_keys:

@@ -116,59 +116,6 @@ class ExactBackend(SimulatedBackend):
         return rng.binomial(plan.shots, self.kernel()[plan.rows, plan.cols]).astype(np.int64)
 
 
-class PointsOnly(SimulatedBackend):
-    """Draws outcomes of a feature map's points, and no pairs; a subclass writes how.
-
-    Parameters
-    ----------
-    points
-        Data, one row per point.
-    feature_map
-        The circuit.
-    columns
-        Must be None: pairs are not measured.
-    seed
-        The outcomes depend on it, on the tag and on the plan, and on nothing else.
-    """
-
-    def __init__(
-        self, points: FloatArray, feature_map: "QuantumCircuit", columns: object, seed: int
-    ) -> None:
-        super().__init__(seed)
-        if columns is not None:
-            check_measures_pairs(self)
-        self._points, self._feature_map = points, feature_map
-        if self.n_qubits > MAX_QUBITS:
-            raise InputError(
-                f"feature_map has {self.n_qubits} qubits; an outcome holds {MAX_QUBITS} at most. "
-                "Reduce the data to fewer columns first (PCA), one qubit each."
-            )
-
-    @property
-    def measures_pairs(self) -> bool:
-        """Never: only points."""
-        return False
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Points that a plan may name."""
-        return len(self._points), len(self._points)
-
-    @property
-    def n_qubits(self) -> int:
-        """Qubits of the feature map."""
-        return int(self._feature_map.num_qubits)
-
-    def submit(self, plan: Plan, tag: str) -> str:
-        """Keep a plan of points; the tag is the ticket."""
-        if not isinstance(plan, OutcomePlan):
-            check_measures_pairs(self)
-        return super().submit(plan, tag)
-
-    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
-        raise TypeError("pairs are refused when they are submitted.")
-
-
 class MatrixBackend(ExactBackend):
     """Draws shots from a kernel matrix you already have.
 

@@ -31,7 +31,7 @@ from aqka.study.directory import Prepared
 from aqka.study.feature_maps import call_own
 from aqka.study.method import runs_inverse
 from aqka.study.points import Points
-from aqka.study.schema import POINTS_ONLY, BackendSection, SentinelSection
+from aqka.study.schema import BackendSection, SentinelSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -99,9 +99,10 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     if section.name == "statevector":
         _check_states(points, circuit)
         return simulated(StatevectorBackend)
-    if section.name in POINTS_ONLY:
-        light = section.name == "light-cone"
-        return simulated(LightConeBackend if light else MatrixProductBackend)
+    if section.name == "light-cone":
+        return simulated(LightConeBackend, noise=section.noise)
+    if section.name == "matrix-product":
+        return simulated(MatrixProductBackend)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))

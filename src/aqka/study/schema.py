@@ -37,7 +37,7 @@ POINTS_ONLY = ("matrix-product", "light-cone")
 BACKENDS = ("statevector", "matrix-product", "light-cone", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {
-    "noise": ("aer",),
+    "noise": ("aer", "light-cone"),
     "device": ("ibm", "sampler", "pennylane"),
     **dict.fromkeys(("account", "mode", "options", "tiles"), ("ibm",)),
     **dict.fromkeys(("optimization_level", "initial_layout", "pass_manager"), ("ibm", "sampler")),
@@ -179,7 +179,8 @@ class BackendSection(Section):
         qubits, for shallow circuits), ``aer`` (with noise), ``ibm`` (hardware, or a fake device in
         this process), ``sampler`` (any Qiskit sampler) or ``pennylane`` (any PennyLane device).
     noise
-        For ``aer``: depolarising rates of one- and two-qubit gates.
+        For ``aer`` and ``light-cone``: depolarising rates of one- and two-qubit gates and, as a
+        third, the probability that a bit is read wrongly.
     device
         For ``ibm``: such as ``ibm_fez`` or ``fake_fez``; None takes the least busy. For
         ``pennylane``: a device's name, or ``module:function`` that makes one from a seed. For
@@ -199,7 +200,7 @@ class BackendSection(Section):
     """
 
     name: Annotated[str, _known(lambda: BACKENDS, "backend")] = "statevector"
-    noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
+    noise: Annotated[list[Fraction], Field(min_length=2, max_length=3)] | None = None
     device: Name | None = None
     account: Name | None = None
     mode: Literal["auto", "session", "batch", "job"] = "auto"

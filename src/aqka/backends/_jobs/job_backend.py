@@ -61,8 +61,12 @@ class JobBackend(Backend):
         device = target.target if isinstance(target, Preset) else target
         self._tiles = None if tiles.count == 1 else TilesInUse(device, tiles)
         self._sentinels: Sentinels | None = None
+        self._check_tiles()
         _ = self.tiling  # and of what no tile can be found for
         self._forget_submissions()
+
+    def _check_tiles(self) -> None:
+        """Refuse tiles that could not be run, before places are looked for."""
 
     def _forget_submissions(self) -> None:
         self._sent_jobs: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short

@@ -16,7 +16,8 @@ import numpy as np
 from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.backends._jobs.outcomes import Bits
-from aqka.backends._noisy.models import noise_on_circuit, noisy_simulator, used_qubits
+from aqka.backends._noisy.devices import DeviceNoise
+from aqka.backends._noisy.models import noisy_simulator, used_qubits
 from aqka.backends._noisy.programs import OutcomeProgram
 from aqka.backends.job_service import EXTRA, JobService
 from aqka.backends.simulated import tag_seed
@@ -47,9 +48,9 @@ Draw = Callable[[FloatArray, int, int], Bits]
 class LocalService(JobService):
     """A fake or simulated backend run in this process, as IBM's local testing mode does.
 
-    The outcomes of a fake device are drawn from their exact noisy probabilities, with the noise of
-    the qubits in use, which is read once; above eight qubits Aer simulates them. Without
-    qiskit-aer a fake backend runs without noise.
+    The outcomes of a fake device are drawn from their exact noisy probabilities up to eight qubits,
+    and above by Aer; without qiskit-aer they have no noise there. Above 25 qubits the light cones
+    of a backend's points take its place.
     """
 
     is_local = True
@@ -81,11 +82,22 @@ class LocalService(JobService):
     ) -> Any:
         """Return a job that depends on its seed alone."""
         if id(circuit) not in self._draws:
-            draws = [(part, draw_for(part, self.target)) for part in split_circuit(circuit)]
+            parts = split_circuit(circuit)
+            draws = [(part, draw_for(part, self.target, self.simulates)) for part in parts]
             self._draws[id(circuit)] = circuit, draws
         job = LocalJob(partial(_drawn, self._draws[id(circuit)][1], values, shots, seed))
         self._pending_jobs[job.job_id()] = job
         return job
+
+    def draw_by(self, circuit: "QuantumCircuit", draw: Draw) -> None:
+        """Draw the outcomes of a circuit in this way."""
+        part = CircuitPart(circuit.cregs[0].name, circuit, np.arange(circuit.num_parameters))
+        self._draws[id(circuit)] = circuit, [(part, draw)]
+
+    @property
+    def simulates(self) -> bool:
+        """Whether the backend itself is a simulator, whatever it can do."""
+        return type(self.target).__name__ == "AerSimulator"
 
     def job(self, job_id: str) -> Any:
         """Return a job of this process."""
@@ -133,10 +145,13 @@ def _drawn(draws: list[tuple[CircuitPart, Draw]], values: FloatArray, shots: int
     return tiled_result(bits, [part for part, _ in draws])
 
 
-def draw_for(part: CircuitPart, device: Any) -> Draw:
+def draw_for(part: CircuitPart, device: Any, simulates: bool) -> Draw:
     """Return what draws the outcomes of a circuit as the device does."""
+    if not simulates and len(used_qubits(part.circuit)) <= EXACT_QUBITS:
+        noise, parameters = DeviceNoise(device.target), list(part.circuit.parameters)
+        return partial(_exactly, OutcomeProgram(part.circuit, noise, parameters))
     try:
-        aer = require("qiskit_aer", EXTRA)
+        primitives = require("qiskit_aer.primitives", EXTRA)
     except InputError:
         logger.warning("%s runs without noise: pip install 'aqka[ibm]'.", device.name)
         sampler = require("qiskit.primitives", "qiskit").BackendSamplerV2
@@ -145,14 +160,9 @@ def draw_for(part: CircuitPart, device: Any) -> Draw:
             part,
             lambda seed: sampler(backend=device, options={"seed_simulator": seed}),
         )
-    simulator = device
-    if not isinstance(device, aer.AerSimulator):
-        if len(used_qubits(part.circuit)) <= EXACT_QUBITS:
-            model, parameters = noise_on_circuit(device, part.circuit), part.circuit.parameters
-            return partial(_exactly, OutcomeProgram(part.circuit, model, list(parameters)))
-        simulator = noisy_simulator(device, part.circuit)
+    simulator = device if simulates else noisy_simulator(device, part.circuit)
     # Aer's own sampler binds rows inside Aer and is several times faster than Qiskit's.
-    return partial(_by_sampler, part, partial(aer.primitives.SamplerV2.from_backend, simulator))
+    return partial(_by_sampler, part, partial(primitives.SamplerV2.from_backend, simulator))
 
 
 def _exactly(program: OutcomeProgram, values: FloatArray, shots: int, seed: int) -> Bits:

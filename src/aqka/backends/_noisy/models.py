@@ -31,7 +31,9 @@ _ONE_QUBIT = [
 _TWO_QUBIT = ["cp", "cx", "cy", "cz", "ecr", "rxx", "ryy", "rzx", "rzz", "swap"]
 
 
-def depolarising_noise(one_qubit: float = 0.01, two_qubit: float = 0.04) -> "NoiseModel":
+def depolarising_noise(
+    one_qubit: float = 0.01, two_qubit: float = 0.04, readout: float = 0.0
+) -> "NoiseModel":
     """Return depolarising noise after every gate; the defaults are the paper's (Appendix C).
 
     The rates are Qiskit's λ in ρ → (1 - λ) ρ + λ I/d. All one- and two-qubit gates of Aer's
@@ -42,14 +44,20 @@ def depolarising_noise(one_qubit: float = 0.01, two_qubit: float = 0.04) -> "Noi
     ----------
     one_qubit, two_qubit
         Depolarising rates, within [0, 1].
+    readout
+        Probability that a bit is read wrongly.
     """
     noise = require("qiskit_aer.noise", "aer")
-    for name, rate in (("one_qubit", one_qubit), ("two_qubit", two_qubit)):
+    rates = {"one_qubit": one_qubit, "two_qubit": two_qubit, "readout": readout}
+    for name, rate in rates.items():
         if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate <= 1:
-            raise InputError(f"{name} must be a depolarising rate within [0, 1], got {rate!r}.")
+            raise InputError(f"{name} must be a rate within [0, 1], got {rate!r}.")
     model: NoiseModel = noise.NoiseModel(basis_gates=[*_ONE_QUBIT, *_TWO_QUBIT])
     model.add_all_qubit_quantum_error(noise.depolarizing_error(one_qubit, 1), _ONE_QUBIT)
     model.add_all_qubit_quantum_error(noise.depolarizing_error(two_qubit, 2), _TWO_QUBIT)
+    if readout:
+        wrong = noise.ReadoutError([[1 - readout, readout], [readout, 1 - readout]])
+        model.add_all_qubit_readout_error(wrong)
     return model
 
 
@@ -99,8 +107,8 @@ def noisy_simulator(device: Any, circuit: "QuantumCircuit") -> Any:
     if n_qubits > SIMULATED_QUBITS:
         raise InputError(
             f"{device.name} is simulated in this process, on at most {SIMULATED_QUBITS} qubits; "
-            f"the circuit uses {n_qubits}. Take LightConeBackend with depolarising=… and "
-            "readout=… for a shallow circuit, fewer qubits, or the real device."
+            f"the circuit uses {n_qubits} with its tiles or routing. Take tiles = 1 and a line or "
+            "lattice of the device, fewer qubits, or the real device."
         )
     exact = n_qubits <= DENSITY_MATRIX_QUBITS
     return aer.AerSimulator(
