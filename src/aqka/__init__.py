@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
     from aqka.core import Problem
     from aqka.designs import Pairs, Points
-    from aqka.errors import CeilingError, InputError, JobError, LedgerError, TransientError
+    from aqka.errors import (
+        CeilingError,
+        ExactScoreWarning,
+        InputError,
+        JobError,
+        LedgerError,
+        TransientError,
+    )
     from aqka.estimators import (
         QuantumFeatures,
         QuantumKernel,
@@ -28,12 +35,14 @@ if TYPE_CHECKING:
     from aqka.insight.preflight import preflight
     from aqka.learners import learner_names
     from aqka.planning import quote
+    from aqka.runs.spend import show_progress
     from aqka.sessions import Prediction, Training, Values, acquire, predict
 
 __all__ = [
     "Backend",
     "BackendFactory",
     "CeilingError",
+    "ExactScoreWarning",
     "InputError",
     "JobError",
     "LedgerError",
@@ -60,6 +69,7 @@ __all__ = [
     "predict",
     "preflight",
     "quote",
+    "show_progress",
 ]
 
 
@@ -69,7 +79,14 @@ _HOMES = {
     "backends": ("Backend", "BackendFactory", "MatrixBackend", "StatevectorBackend"),
     "core": ("Problem",),
     "designs": ("Pairs", "Points"),
-    "errors": ("CeilingError", "InputError", "JobError", "LedgerError", "TransientError"),
+    "errors": (
+        "CeilingError",
+        "ExactScoreWarning",
+        "InputError",
+        "JobError",
+        "LedgerError",
+        "TransientError",
+    ),
     "estimators": (
         "QuantumFeatures",
         "QuantumKernel",
@@ -81,6 +98,7 @@ _HOMES = {
     "insight.preflight": ("preflight",),
     "planning": ("quote",),
     "learners": ("learner_names",),
+    "runs.spend": ("show_progress",),
     "sessions": ("Prediction", "Training", "Values", "acquire", "predict"),
 }
 

@@ -57,3 +57,7 @@ class CancelledError(RuntimeError):
 
 class LedgerError(RuntimeError):
     """A ledger cannot be read or written, or does not belong to this run."""
+
+
+class ExactScoreWarning(UserWarning):
+    """A score was computed from exact test entries, which only a simulator knows."""

@@ -6,7 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from aqka import MatrixBackend, QuantumRidge, QuantumRidgeClassifier, QuantumSVC, acquire, predict
+from aqka import (
+    MatrixBackend,
+    QuantumRidge,
+    QuantumRidgeClassifier,
+    QuantumSVC,
+    acquire,
+    predict,
+    show_progress,
+)
 from aqka._util.progress_bar import in_notebook, progress_bar
 from tests.conftest import make_kernel, make_labels
 
@@ -36,14 +44,17 @@ def test_nobody_is_told_who_did_not_ask(capsys):
 def test_a_fit_shows_its_rounds_and_calls_back(kind, capsys):
     seen = []
     targets = Y if kind is not QuantumRidge else X[:, 0]
-    model = kind(budget=600, verbose=True)
-    model.fit(X, targets, on_round=lambda session: seen.append(session.shots_spent))
+    model = kind(budget=600)
+    with show_progress():
+        model.fit(X, targets, on_round=lambda session: seen.append(session.shots_spent))
     assert seen[-1] == 600
     assert seen == sorted(set(seen))
     assert len(capsys.readouterr().err.splitlines()) == len(seen)
-    model.predict(X[:2], budget=100)
+    with show_progress():
+        model.predict(X[:2], budget=100)
     assert "of 100 shots" in capsys.readouterr().err
-    assert model.get_params()["verbose"] is True
+    model.predict(X[:2], budget=100)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_fitted_estimator_does_not_keep_the_callback():

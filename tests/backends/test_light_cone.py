@@ -14,7 +14,7 @@ from aqka.designs import Projected
 from aqka.estimates.projected import exact_reduced_states, reduced_states
 from aqka.estimates.readout import confusion_matrices
 from aqka.maths.product_bases import ProductBases
-from aqka.runs.export import calibration_of, export, outcomes, point_table_of
+from aqka.runs.export import export, measurements, table_of
 from aqka.testing import check_point_backend
 
 X = np.random.default_rng(0).uniform(0, 3, size=(2, 2))
@@ -188,11 +188,11 @@ def test_a_run_of_many_qubits_is_resumed_exported_and_read_back(tmp_path):
 
     table = run().table
     assert table.outcomes.shape[1] == 3
-    again, stored = run().table, point_table_of(tmp_path / "run")
+    again, stored = run().table, table_of(tmp_path / "run").table
     for other in (again, stored):
         for name in ("shots", "cells", "outcomes", "counts"):
             np.testing.assert_array_equal(getattr(other, name), getattr(table, name))
-    errors = confusion_matrices(calibration_of(tmp_path / "run").answer, 130)
+    errors = confusion_matrices(table_of(tmp_path / "run").calibration.answer, 130)
     assert errors.shape == (130, 2, 2)
     rows = export(tmp_path / "run", tmp_path / "counts.csv")
     text = (tmp_path / "counts.csv").read_text().splitlines()
@@ -203,7 +203,7 @@ def test_a_run_of_many_qubits_is_resumed_exported_and_read_back(tmp_path):
         assert len(written) == rows == len(text) - 1
         measured = written[found["setting"] >= 0]
     assert sorted(map(tuple, measured)) == sorted(
-        map(tuple, outcomes(tmp_path / "run").outcome[-len(measured) :])
+        map(tuple, measurements(tmp_path / "run").outcome[-len(measured) :])
     )
     assert set(map(tuple, measured)) == set(map(tuple, table.outcomes))
 
@@ -222,7 +222,7 @@ def test_an_estimator_learns_from_sixty_four_qubits_and_its_exact_decision_is_ne
     y = np.tile([-1, 1], 15)
     data = random.normal(0.7 + 0.3 * y[:, None], 0.15, (30, 64))
     model = QuantumRidgeClassifier(
-        "zz", "light-cone", budget=20 * 180, design=Points(kernel), test_shots=180
+        "zz", "light-cone", budget=30 * 180, design=Points(kernel), new_points=10
     )
     model.fit(data[:20], y[:20])
     assert model.score(data[20:], y[20:]) > 0.85

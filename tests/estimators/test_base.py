@@ -3,6 +3,7 @@ import inspect
 import itertools
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -13,7 +14,14 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import aqka
-from aqka import InputError, MatrixBackend, QuantumRidge, QuantumRidgeClassifier, QuantumSVC
+from aqka import (
+    ExactScoreWarning,
+    InputError,
+    MatrixBackend,
+    QuantumRidge,
+    QuantumRidgeClassifier,
+    QuantumSVC,
+)
 from aqka.backends.statevector import zz_kernel
 from tests.estimators.counting import Counting
 
@@ -82,10 +90,27 @@ def test_prediction_under_a_budget(moons, counted, design):
     by_shots = model.predict(X_test, budget=50_000)
     assert np.mean(by_shots[found.settled] == exact[found.settled]) > 0.9
     assert np.mean(by_shots == exact) > 0.85
-    by_default = clone(model).set_params(test_shots=1000).fit(X, y)
-    Counting.spent = 0
-    np.testing.assert_allclose(by_default.predict_proba(X_test).sum(axis=1), 1.0)
-    assert 0 < Counting.spent <= 1000 * len(X_test)
+    shared = clone(model).set_params(budget=60_000, new_points=len(X_test)).fit(X, y)
+    share, Counting.spent = shared.quote_.part("predictions").shots, 0
+    np.testing.assert_allclose(shared.predict_proba(X_test).sum(axis=1), 1.0)
+    assert 0 < Counting.spent <= share < 60_000
+
+
+@pytest.mark.parametrize("kind", [QuantumRidgeClassifier, QuantumSVC, QuantumRidge])
+def test_a_score_of_exact_entries_says_so(kind):
+    X = np.random.default_rng(0).uniform(0, 3, (16, 2))
+    y = np.arange(16) % 2
+    model = kind(budget=2_000, design="points").fit(X[:10], y[:10])
+    with pytest.warns(ExactScoreWarning, match=r"exact test entries.*new_points=…") as caught:
+        model.score(X[10:], y[10:])
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(X[10:])
+        shots = kind(budget=2_000, design="points", new_points=6).fit(X[:10], y[:10])
+        assert np.isfinite(shots.score(X[10:], y[10:]))
+        given = kind(backend="precomputed").fit(zz_kernel(X), y)
+        assert np.isfinite(given.score(zz_kernel(X), y))
 
 
 def test_total_intervals_flag_labels_that_could_flip(moons):

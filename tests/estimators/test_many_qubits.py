@@ -34,8 +34,8 @@ def test_fifty_qubits_are_learnt_and_bought_once(tmp_path):
         line(),
         backend="matrix-product",
         design="points",
-        budget=TRAIN * 192,
-        test_shots=192,
+        budget=(TRAIN + 20) * 192,
+        new_points=20,
         directory=tmp_path,
     ).fit(X, y)
     labels = model.predict(new)

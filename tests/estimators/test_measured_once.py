@@ -9,12 +9,13 @@ from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, OneClassSVM
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from aqka import InputError, Points, QuantumFeatures, QuantumKernel
+from aqka import InputError, Points, QuantumFeatures, QuantumKernel, QuantumRidgeClassifier
 from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.estimates.projected import PAULI
 from tests.estimators.remembering import Counting, counted
@@ -54,6 +55,17 @@ def test_a_grid_search_measures_everything_once(tmp_path, design, kept):
     again = clone(search).fit(X, Y)
     assert Counting.total() == spent
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
+
+
+def test_tags_say_whether_the_input_is_a_kernel():
+    """Cross-validation cuts rows and columns of what is pairwise, and rows alone of the rest."""
+    kernel = QuantumKernel(budget=2_400, design="points")
+    given = QuantumRidgeClassifier(backend="precomputed")
+    pipeline = make_pipeline(kernel, SVC(kernel="precomputed"))
+    for model, pairwise in ((kernel, False), (pipeline, False), (given, True)):
+        assert get_tags(model).input_tags.pairwise is pairwise
+    assert cross_val_score(pipeline, X, Y, cv=3).shape == (3,)
+    assert np.isfinite(cross_val_score(given, kernel.fit_transform(X), Y, cv=3)).all()
 
 
 def test_other_settings_and_other_points_are_measured_anew():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from aqka import CeilingError, InputError, QuantumRidgeClassifier, QuantumSVC
+from aqka import CeilingError, InputError, QuantumRidgeClassifier
 from aqka.planning import split_budget
 
 X = np.random.default_rng(0).uniform(0, 3, (20, 2))
@@ -21,12 +21,6 @@ def test_fit_and_predict_share_the_budget_and_no_more():
     assert made.shots.sum() <= split.predict
     with pytest.raises(CeilingError, match="the ceiling is reached"):
         model.prediction(X[12:], budget=5000, error_rate=0.001)
-
-
-def test_the_split_is_the_users_where_test_shots_are_given():
-    model = QuantumSVC(budget=3000, new_points=8, test_shots=120).fit(X[:12], Y[:12])
-    assert model.shots_used_ == 3000 - 8 * 120
-    assert model.quote_.part("predictions").shots == 8 * 120
 
 
 def test_money_needs_a_rate_which_the_budget_states():

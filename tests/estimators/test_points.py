@@ -27,7 +27,7 @@ from aqka.estimates import state_errors
 from aqka.estimates.state_errors import kernel_errors
 from aqka.insight.diagnostics import diagnose
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
-from aqka.runs.export import outcomes
+from aqka.runs.export import measurements
 
 
 def test_very_many_points_keep_no_kernel(moons, monkeypatch):
@@ -50,7 +50,7 @@ def test_more_qubits_than_states_can_have_take_a_projected_kernel():
     for qubit, angle in enumerate(ParameterVector("x", 9)):
         angles.ry(angle, qubit)
     model = QuantumRidgeClassifier(
-        feature_map=angles, budget=40 * 600, design="points", test_shots=600
+        feature_map=angles, budget=80 * 600, design="points", new_points=40
     ).fit(X[:40], y[:40])
     assert model.kernel_.shape == (40, 40)
     assert model.score(X[40:], y[40:]) > 0.7
@@ -72,7 +72,7 @@ def test_values_of_new_points_take_one_round_for_there_is_nothing_to_settle(moon
     found = ridge.fit(X, 3 + np.cos(X[:, 0])).prediction(X_test, budget=401 * len(X_test))
     np.testing.assert_array_equal(found.shots, 401)
     (folder,) = tmp_path.glob("predict-*")
-    assert set(outcomes(folder).round) == {0}
+    assert set(measurements(folder).round) == {0}
     error = found.f - 3 - np.cos(X_test[:, 0])
     assert np.mean(np.abs(error)) < 0.2
 
@@ -124,7 +124,6 @@ def test_auto_takes_points_where_there_are_many_or_no_pairs_can_be_measured(moon
     ("n_points", "better", "settings"),
     [
         (40, "points", {"budget": 4000, "new_points": 50}),
-        (40, "points", {"budget": 4000, "new_points": 50, "test_shots": 41}),
         (40, "points", {"budget": 4000}),
         (6, "points", {"budget": 3000, "new_points": 50}),
         (6, "pairs", {"budget": 3000, "new_points": 1}),
@@ -205,7 +204,7 @@ def test_a_finished_run_of_points_is_tuned_without_a_shot(moons, tmp_path):
 
 def test_a_projected_kernel_is_kept_for_probabilities():
     X = np.random.default_rng(0).uniform(0, 1, size=(12, 9))
-    model = QuantumRidgeClassifier(budget=12 * 300, design="points", test_shots=300)
+    model = QuantumRidgeClassifier(budget=12 * 300, design="points")
     model.fit(X, np.arange(12) % 2)
     assert model.kernel_.shape == (12, 12)
     assert np.all((model.kernel_ > 0) & (model.kernel_ <= 1))
@@ -224,7 +223,7 @@ def test_a_projected_kernel_is_kept_for_probabilities():
 @pytest.mark.parametrize("name", point_kernel_names())
 def test_the_kernel_of_points_is_the_users_choice(moons, tmp_path, name):
     X, y, X_test, y_test = moons
-    settings = {"design": Points(name), "test_shots": 300, "budget": 60 * 300}
+    settings = {"design": Points(name), "new_points": 60, "budget": 120 * 300}
     model = clone(QuantumRidgeClassifier(**settings, directory=tmp_path)).fit(X, y)
     assert model.get_params()["design"] == Points(name)
     expected = model.session_.fit(design=Points(name)).estimate

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import MinMaxScaler
 
@@ -90,6 +92,64 @@ def test_intervals_of_targets_cover_as_often_as_they_say(design, budget):
         np.testing.assert_allclose(mean, model.predict(X, budget=budget))
         covered.append(np.abs(y - mean) <= 1.645 * deviation)
     assert 0.85 <= np.mean(covered) <= 0.95
+
+
+class ExactKernel(Kernel):
+    """The ZZ map's kernel as scikit-learn's Gaussian processes take it."""
+
+    def __init__(self):
+        """Take no parameters, as scikit-learn wants it said."""
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        both = zz_kernel(X if Y is None else np.vstack([X, Y]))
+        return both if Y is None else both[: len(X), len(X) :]
+
+    def diag(self, X):
+        return np.ones(len(X))
+
+    def is_stationary(self):
+        return False
+
+
+@pytest.mark.parametrize("design", ["pairs", "points"])
+def test_covariances_are_those_of_a_gaussian_process(design):
+    X = np.random.default_rng(0).uniform(0.5, 2.5, size=(40, 2))
+    y = 3 + np.cos(2 * X[:, 0]) * X[:, 1]
+    model = QuantumRidge(budget=10**9, design=design).fit(X[:30], y[:30])
+    amplitude = model.amplitude_ * model.scale_**2
+    noise = amplitude * model.head_.regularisation
+    process = GaussianProcessRegressor(
+        ConstantKernel(amplitude) * ExactKernel(), alpha=noise, optimizer=None
+    ).fit(X[:30], y[:30] - model.intercept_)
+    wanted, covariance = process.predict(X[30:], return_cov=True)
+    found, of_targets = model.predict(X[30:], return_cov=True)
+    np.testing.assert_allclose(found, wanted + model.intercept_, atol=2e-3)
+    np.testing.assert_allclose(of_targets, covariance + noise * np.eye(10), atol=2e-3)
+    deviation = model.predict(X[30:], return_std=True)[1]
+    np.testing.assert_allclose(np.sqrt(of_targets.diagonal()), deviation)
+
+
+def test_covariances_of_measured_points_and_where_there_are_none():
+    X = np.random.default_rng(0).uniform(0.5, 2.5, size=(40, 2))
+    y = np.stack([np.cos(2 * X[:, 0]), X[:, 1] ** 2], axis=1)
+    model = QuantumRidge(budget=20_000, design="points").fit(X[:30], y[:30])
+    found, covariance = model.predict(X[30:], budget=10**6, return_cov=True)
+    assert covariance.shape == (10, 10, 2)
+    np.testing.assert_allclose(found, model.predict(X[30:]), atol=0.1)
+    exact = model.predict(X[30:], return_cov=True)[1]
+    assert np.abs(covariance - exact).max() < 0.1 * np.abs(exact).max()
+    with pytest.raises(InputError, match="return_std and return_cov exclude each other"):
+        model.predict(X[30:], return_std=True, return_cov=True)
+    pairs = QuantumRidge(budget=20_000, design="pairs").fit(X[:30], y[:30])
+    by_shots, deviation = pairs.predict(X[30:], budget=10**7, return_std=True)
+    assert deviation.shape == (10, 2)
+    np.testing.assert_allclose(by_shots, pairs.predict(X[30:]), atol=0.1)
+    with pytest.raises(InputError, match="pairs of them are not measured"):
+        pairs.predict(X[30:], budget=20_000, return_cov=True)
+    kernel = zz_kernel(X)
+    given = QuantumRidge(backend="precomputed").fit(kernel[:30, :30], y[:30])
+    with pytest.raises(InputError, match="not known here"):
+        given.predict(kernel[30:, :30], return_cov=True)
 
 
 @pytest.mark.parametrize("learner", ["ridge", "ridge-loo", "ridge-noise", "ridge-kfold"])

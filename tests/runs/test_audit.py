@@ -214,7 +214,7 @@ def test_a_run_can_be_audited_while_it_is_written(tmp_path):
 def test_readouts_on_the_recorded_table_equal_the_live_ones(tmp_path, allocator, reading):
     backend = MatrixBackend(KERNEL) if allocator != "aqka" else Failing(KERNEL)
     session = acquire(backend, Y, 900, allocator, reading=reading, directory=tmp_path)
-    table, landmarks = table_of(tmp_path)
+    table, landmarks, _ = table_of(tmp_path)
     np.testing.assert_array_equal(table.shots, session.table.shots)
     np.testing.assert_array_equal(table.hits, session.table.hits)
     assert table.diagonal == session.table.diagonal

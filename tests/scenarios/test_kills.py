@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from aqka import Points, Schedule, StatevectorBackend, acquire
 from aqka.runs.audit import verify
-from aqka.runs.export import calibration_of, point_table_of, table_of
+from aqka.runs.export import table_of
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.directory import prepare
@@ -87,7 +87,7 @@ def measure_points(directory):
 
 def counts_of(directory):
     """All that a run of points has counted, calibration and settings, from its ledger alone."""
-    table, calibration = point_table_of(directory), calibration_of(directory)
+    table, _, calibration = table_of(directory)
     columns = [
         getattr(table, name) for name in ("settings", "shots", "cells", "outcomes", "counts")
     ]

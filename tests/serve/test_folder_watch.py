@@ -141,10 +141,8 @@ def test_fits_and_predictions_of_estimators_are_told_too(tmp_path):
     X = np.random.default_rng(0).uniform(0, 3, (8, 2))
     y = np.arange(8) % 2
     for design in ("pairs", "points"):
-        model = QuantumRidgeClassifier(
-            design=design, budget=900, directory=tmp_path / design, test_shots=40
-        )
-        model.fit(X, y).predict(X[:3])
+        model = QuantumRidgeClassifier(design=design, budget=900, directory=tmp_path / design)
+        model.fit(X, y).predict(X[:3], budget=120)
     rows = rows_by_name(tmp_path)
     assert len(rows) == 4
     for name, row in rows.items():

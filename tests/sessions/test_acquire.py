@@ -11,7 +11,7 @@ from aqka.core import OutcomeCounts, PairTable
 from aqka.designs import Pairs, Points
 from aqka.runs import Patience
 from aqka.runs.audit import verify
-from aqka.runs.export import export, measurements, outcomes, point_table_of, table_of
+from aqka.runs.export import export, measurements, table_of
 from aqka.sessions import Training
 
 X, Y = make_moons(40, noise=0.15, random_state=0)
@@ -49,8 +49,7 @@ def test_a_run_goes_on_bit_for_bit_where_it_was_interrupted(tmp_path, design, al
     assert whole.table.total == 4001
     rounds = "1 round" if whole.rounds_total == 1 else f"{whole.rounds_total} rounds"
     assert verify(tmp_path).summary == f"sound: {rounds}, 4001 of 4001 shots, finished"
-    exported = table_of(tmp_path).table if design == "pairs" else point_table_of(tmp_path)
-    assert same(exported, whole.table)
+    assert same(table_of(tmp_path).table, whole.table)
 
 
 def test_another_run_of_points_or_pairs_is_refused(tmp_path):
@@ -136,12 +135,12 @@ def test_a_cut_round_keeps_what_was_measured(tmp_path):
     assert session.lost == 0
     assert session.table.total == 9000
     assert verify(tmp_path).sound
-    assert same(point_table_of(tmp_path), session.table)
+    assert same(table_of(tmp_path).table, session.table)
 
 
 def test_counts_are_exported_sparsely(tmp_path):
     session = acquire(StatevectorBackend(X), Y, 8000, design="points", directory=tmp_path / "run")
-    found = outcomes(tmp_path / "run")
+    found = measurements(tmp_path / "run")
     assert found.seen.sum() == 8000
     table = session.table
     np.testing.assert_array_equal(
@@ -151,9 +150,6 @@ def test_counts_are_exported_sparsely(tmp_path):
     assert rows == len(found.seen) <= 8000
     text = (tmp_path / "counts.csv").read_text().splitlines()
     assert text[0] == "round,point,setting,outcome,seen"
-    for read in (measurements, table_of):
-        with pytest.raises(Exception, match="of points"):
-            read(tmp_path / "run")
 
 
 def test_auto_takes_the_better_design_and_says_why():

@@ -372,7 +372,6 @@ def test_bad_input_is_refused_with_a_remedy(change, message):
         (lambda: Settle("5 %"), "error_rate must be a fraction"),
         (lambda: Settle(looks=0), "looks must be a whole number of at least 1"),
         (lambda: Never(looks=0), "looks must be a whole number of at least 1"),
-        (lambda: Predicting(make_head(n_classes=3), 6, 99, stop=Never()), "head has 3 outputs"),
     ],
 )
 def test_a_stop_rule_that_cannot_be_is_refused(make, message):

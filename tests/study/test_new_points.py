@@ -87,7 +87,7 @@ def test_with_many_shots_labels_are_those_of_the_exact_kernel(run, moons):
     found = predict_new_points(run, moons, 3000)
     prepared = RunStore(run).prepared()
     problem = problem_of(prepared.study, prepared.points)
-    table, landmarks = table_of(run)
+    table, landmarks, _ = table_of(run)
     head = learner_of(prepared.study).fit(PairEstimate(table, problem, landmarks), problem)
     features = prepared.points.encoding.features(
         np.loadtxt(moons, delimiter=",", skiprows=1, usecols=(0, 1))

@@ -40,6 +40,11 @@ DATA_RIDGE = 0.5  # what the paper fixes for its real data (Appendix C.6)
 PLANTED_RIDGE = 0.01  # and for planted targets (Appendix B)
 
 
+def half_of_name(name: str) -> Half:
+    """Return the half that a task's name puts it in."""
+    return HALVES[hashlib.sha256(name.encode()).digest()[0] % 2]
+
+
 @dataclass(frozen=True, eq=False)
 class QuantumTask(Task):
     """A task whose kernel a circuit has.
@@ -125,7 +130,7 @@ class SuiteTask:
     @property
     def half(self) -> Half:
         """The half of the suite that the name's hash puts it in."""
-        return HALVES[hashlib.sha256(self.name.encode()).digest()[0] % 2]
+        return half_of_name(self.name)
 
     def draw(self, seed: int) -> Task:
         """Return the task with other data for every seed; a :class:`QuantumTask` if it is one."""
@@ -185,7 +190,8 @@ def _own_function(kernel: FloatArray, share: float, rng: Generator) -> FloatArra
     return np.where(f > np.quantile(f, 1 - share), 1.0, -1.0)
 
 
-def _in_turn(values: Sequence[T], turn: int) -> T:
+def in_turn(values: Sequence[T], turn: int) -> T:
+    """Return one of the values, each as often as the others."""
     return values[turn % len(values)]
 
 
@@ -200,10 +206,10 @@ def _grid() -> dict[str, SuiteTask]:
             SuiteTask(
                 source=source,
                 kernel=kernel,
-                features=_in_turn(drawn.features, i + j),
-                points=_in_turn(sizes, i + 3 * j),
-                share=_in_turn(shares[drawn.kind], i + 2 * j + j // 2),
-                width=_in_turn(list(WIDTHS), i + j // 2),
+                features=in_turn(drawn.features, i + j),
+                points=in_turn(sizes, i + 3 * j),
+                share=in_turn(shares[drawn.kind], i + 2 * j + j // 2),
+                width=in_turn(list(WIDTHS), i + j // 2),
             )
         )
     return {task.name: task for task in tasks}

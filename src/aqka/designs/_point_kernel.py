@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
+
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends.base import Backend
 from aqka.core.points import PointTable
@@ -34,6 +36,11 @@ class PointEstimate(Estimate):
         columns = (table.settings, table.shots, table.cells, table.outcomes, table.counts)
         confusion = "none" if kernel.confusion is None else digest(kernel.confusion)
         return f"points {' '.join(map(digest, columns))} {kernel.describe()} {confusion}"
+
+    def among(self, table: PointTable) -> FloatArray:
+        """Return the kernel of measured points with themselves; it takes no further shot."""
+        new = np.arange(self.n_read, self.n_read + table.n_points)
+        return self.extended(table).block(new, new)
 
     @property
     @abstractmethod
@@ -109,6 +116,6 @@ def exact_states(backend: Backend) -> ComplexArray:
     if states is None:
         raise InputError(
             f"budget is needed: {type(backend).__name__} has no exact states; predict(X, "
-            "budget=…), or test_shots=… when the estimator is made."
+            "budget=…), or new_points=… when the estimator is made."
         )
     return states

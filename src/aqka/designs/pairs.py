@@ -87,7 +87,7 @@ class KernelEstimate(Estimate):
         if not backend.has_kernel:
             raise InputError(
                 f"budget is needed: {type(backend).__name__} has no exact entries; predict(X, "
-                "budget=…), or test_shots=… when the estimator is made."
+                "budget=…), or new_points=… when the estimator is made."
             )
         return head.decision_function(backend.kernel())
 
@@ -275,21 +275,14 @@ class NewPairsValued(_NewPairs):
     The squared errors of f that the test shots leave, Σ α_j² K_j (1 - K_j) / s_j of each point,
     have the least sum over all points where every pair's shots are in proportion to
     |α_j| sqrt(K_j (1 - K_j)) (as in Prop. 1); each round fills toward that, with K as known so far.
+    With several outputs |α_j| is the norm of the pair's coefficients.
     """
-
-    def __init__(self, head: FittedHead, n_points: int, budget: int, looks: int, seed: int) -> None:
-        if np.asarray(head.alpha).ndim != 1:
-            raise InputError(
-                f"head has {np.asarray(head.alpha).shape[1]} outputs, one for each of its classes; "
-                "predict them with stop=Settle()."
-            )
-        super().__init__(head, n_points, budget, looks, seed)
 
     def plan(self, round: int, spent: int, left: int) -> ShotPlan:
         """Fill toward the shares that leave the least error."""
         shots = self._end(round) - spent
         k = self.table.smoothed(self.table.prior())
-        score = np.abs(self.head.alpha) * np.sqrt(k * (1 - k))
+        score = np.linalg.norm(self.head.coefficients, axis=1) * np.sqrt(k * (1 - k))
         rng = np.random.default_rng([self.seed, round])
         targets = kkt_targets(score.ravel(), float(self.table.total + shots))
         flat = fill(targets, self.table.shots.ravel(), shots, rng)

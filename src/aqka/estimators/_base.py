@@ -1,5 +1,7 @@
 """What the estimators share: from points to a fitted head, and from there to predictions."""
 
+import warnings
+from dataclasses import fields
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from aqka._util.arrays import FloatArray, as_count
+from aqka._util.arrays import FloatArray
 from aqka.backends.factory import STATEVECTOR
 from aqka.core.problem import Problem, as_labels
 from aqka.designs import Settle
-from aqka.errors import InputError
+from aqka.errors import ExactScoreWarning, InputError
 from aqka.estimators._source import OnRound, Purchase, is_precomputed, kernel_source
 from aqka.insight.diagnostics import Diagnostics, diagnose
 from aqka.insight.intervals import with_total_interval
@@ -41,26 +43,21 @@ budget : int or str, optional
     a pair, or 16 · 2ⁿ a point of n qubits (at most 10 qubits count).
 allocator : str or Allocator, optional
     How the shots are shared out; see :func:`~aqka.allocator_names`. The default is uniform.
-{head}test_shots : int, optional
-    Shots for each new point that ``predict`` may spend without a budget of its own. The default
-    takes exact entries from a simulator.
-directory : path, optional
+{head}directory : path, optional
     Where each fit and each prediction keeps its ledger, in a folder of its own. What was measured
     there before, with the same data and settings, is not bought again.
 seed : int, default=0
     Seed of every draw.
-verbose : bool, default=False
-    Show the progress of a fit or a prediction by shots: in a terminal, in a notebook, else as
-    lines on the standard error.
 design : str or Design, default="auto"
     What a shot is spent on: ``"pairs"``; ``"points"``, which are measured once each, so that shots
     grow with their number and new points cost what training points do; a design with options,
     such as ``Points("projected", calibration_shots=4000)``; or ``"auto"``, which takes the one
     that promises better labels. ``allocation_reason_`` says why.
 new_points : int, optional
-    Points that will be predicted out of ``budget``, which is split with a reason, or by
-    ``test_shots``; ``quote_`` says how. The budget is then a ceiling too: a fit or a prediction
-    that would exceed it is not submitted.
+    Points that will be predicted out of ``budget``; ``quote_`` says how it is split. ``predict``
+    then spends their share, and the budget is a ceiling: what would exceed it is not submitted.
+    By default ``predict`` takes exact entries or states from a simulator, and a device needs
+    ``predict(X, budget=…)``.
 
 """
 
@@ -88,10 +85,8 @@ learner : str or Learner, optional
         allocator: Any = None,
         learner: Any = None,
         *,
-        test_shots: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
-        verbose: bool = False,
         design: Any = "auto",
         new_points: int | None = None,
     ) -> None:
@@ -100,10 +95,8 @@ learner : str or Learner, optional
         self.budget = budget
         self.allocator = allocator
         self.learner = learner
-        self.test_shots = test_shots
         self.directory = directory
         self.seed = seed
-        self.verbose = verbose
         self.design = design
         self.new_points = new_points
 
@@ -121,18 +114,8 @@ learner : str or Learner, optional
         self, X: NDArray[Any], problem: Problem, on_round: OnRound | None = None
     ) -> None:
         """Measure or take the kernel of X, and train the head on it."""
-        purchase = Purchase(
-            self.feature_map,
-            self.budget,
-            self.allocator,
-            self.directory,
-            self.seed,
-            self.verbose,
-            self.design,
-            self.new_points,
-            self.test_shots,
-        )
-        self.source_ = kernel_source(self.backend, X, purchase)
+        parameters = (getattr(self, field.name) for field in fields(Purchase))
+        self.source_ = kernel_source(self.backend, X, Purchase(*parameters))
         estimate = self.source_.estimate(problem, on_round)
         session = self.source_.session
         self.problem_, self.session_, self.quote_ = problem, session, self.source_.quote
@@ -162,17 +145,28 @@ learner : str or Learner, optional
         return with_total_interval(found, self.session_, learner)
 
     def _test_budget(self, n_points: int) -> int:
-        if self.test_shots is not None:
-            return as_count(self.test_shots, "test_shots") * n_points
         predictions = None if self.quote_ is None else self.quote_.part(PREDICTIONS)
         if predictions is None or not self.new_points:
-            raise InputError("budget is needed: predict(X, budget=…), or test_shots=… when made.")
+            raise InputError(
+                "budget is needed: predict(X, budget=…), or budget=… and new_points=… when made."
+            )
         return max(1, predictions.shots * n_points // self.new_points)
 
     def _spends(self, budget: int | None) -> bool:
         """Return whether predicting with that budget takes shots."""
-        has_budget = self.test_shots is not None or bool(self.new_points)
-        return budget is not None or (self.source_.takes_shots and has_budget)
+        return budget is not None or (self.source_.takes_shots and bool(self.new_points))
+
+    def _warn_of_exact_score(self) -> None:
+        """Say that a score is better than that of shots, so that nobody takes it for theirs."""
+        check_is_fitted(self)
+        if not self._spends(None) and self.source_.takes_shots:
+            warnings.warn(
+                "this score is that of exact test entries, which only a simulator knows: the "
+                "noise of new points' shots is not in it. Make the model with new_points=…, or "
+                "score predict(X, budget=…).",
+                ExactScoreWarning,
+                stacklevel=3,
+            )
 
     def _without_shots(self, X: Any) -> FloatArray:
         """Return f of the test points from exact or given entries."""
@@ -249,7 +243,7 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
         X
             Test points.
         budget
-            Shots in all; ``test_shots`` a point if None.
+            Shots in all; by default the share of the budget that ``new_points`` have.
         error_rate, level
             See :func:`~aqka.predict`.
         total
@@ -268,10 +262,15 @@ class QuantumClassifier(ClassifierMixin, QuantumKernelEstimator):  # type: ignor
         f: FloatArray = self.prediction(X, budget).f
         return f
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of ``predict(X)``; a warning says if it is that of exact entries."""
+        self._warn_of_exact_score()
+        return float(super().score(X, y, sample_weight))
+
     def predict(self, X: Any, budget: int | None = None) -> NDArray[Any]:
         """Return the classes of test points, spending at most ``budget`` shots on them.
 
-        Without a budget and without ``test_shots`` a simulator's exact entries are taken.
+        Without a budget and without ``new_points`` a simulator's exact entries are taken.
         """
         check_is_fitted(self)
         if self._spends(budget):

@@ -99,6 +99,14 @@ class KernelSource(ABC):
     def decide(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
         """Return f of new points without spending a shot."""
 
+    def among(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
+        """Return the kernel of new points with themselves without spending a shot."""
+        raise InputError(
+            "return_cov needs the kernel of the test points with themselves, which is not known "
+            "here: take a simulator of the fidelity kernel, or predict(X, budget=…) with "
+            "design='points'."
+        )
+
     def predict(
         self, head: FittedHead, X: NDArray[Any], shots: int, stop: Stop, level: float
     ) -> Any:
@@ -171,10 +179,8 @@ class Purchase:
     allocator: Any
     directory: str | Path | None
     seed: int
-    verbose: bool
     design: str | Design
     new_points: int | None
-    test_shots: int | None
 
 
 class BoughtKernel(KernelSource):
@@ -192,32 +198,27 @@ class BoughtKernel(KernelSource):
         self.design = named
         self.purchase = purchase
         if purchase.budget is not None:
-            self.quote = self._quote(named.name, purchase.test_shots)
+            self.quote = self._quote(named.name)
         self._ceiling = self._shared_ceiling()
 
     def _choose(self, purchase: Purchase) -> Choice:
         """Return the better design for all that the budget is for; nothing is measured."""
         self.purchase, self.design = purchase, Pairs()
         new = purchase.new_points
-        quoted = self._quote("pairs", None)
+        quoted = self._quote("pairs")
         # Where no new points are named, as many are taken as there are for training, and the same
         # shots on top for them.
         shots = quoted.total.shots if new is not None else 2 * quoted.shots
         return choose(self.factory, self.X, purchase, shots, new)
 
-    def _quote(self, design: str, test_shots: int | None) -> Quote:
+    def _quote(self, design: str) -> Quote:
         """Return what the budget buys by a design, new points' predictions among it."""
         purchase, n_points = self.purchase, len(self.X)
         given = purchase.budget
         if given is None:
             given = Pairs().default_shots(n_points, 1)
-        each = None
-        if test_shots is not None:
-            each = as_count(test_shots, "test_shots")
-            each = -(-each // n_points) if costs_of(design).design.counts_entries else each
         wish = Wish(
             purchase.new_points or 0,
-            test_shots=each,
             calibration_shots=self.design.calibration_shots,
             design=design,
         )
@@ -264,6 +265,13 @@ class BoughtKernel(KernelSource):
         backend = self._backend(X, self.X, self.design.name)
         return head.estimate.decide_exactly(head, backend)
 
+    def among(self, head: FittedHead, X: NDArray[Any]) -> FloatArray:
+        """Return a simulator's exact fidelities."""
+        backend = self._backend(X, None, self.design.name)
+        if not (head.estimate.is_fidelity and backend.has_kernel):
+            return super().among(head, X)
+        return backend.kernel()
+
     def predict(
         self, head: FittedHead, X: NDArray[Any], shots: int, stop: Stop, level: float
     ) -> Any:
@@ -280,7 +288,7 @@ class BoughtKernel(KernelSource):
             directory = (
                 Path(directory) / f"{what}-{text_digest(repr(fingerprint(session, backend)))}"
             )
-        return Spend(directory, self._ceiling, verbose=self.purchase.verbose)
+        return Spend(directory, self._ceiling)
 
     def _backend(self, X: NDArray[Any], columns: NDArray[Any] | None, design: str) -> Backend:
         purchase = self.purchase

@@ -84,7 +84,6 @@ class Limits(NamedTuple):
 
     test_budget: int | None
     shots_each: int | None
-    verbose: bool = False
 
 
 class Errand(NamedTuple):
@@ -165,11 +164,11 @@ class Store(Living):
         """
         with self.lock:
             if self.known.unknown(rows, cols).any():
-                with self._alone(limits):
+                with self._alone():
                     itself = rows is cols or (rows.shape == cols.shape and (rows == cols).all())
                     if self.session is None and itself and self.known.is_new(rows):
                         # -0.0 is 0.0
-                        self._carry_out(TrainingRequest(rows + 0.0, labels), limits)
+                        self._carry_out(TrainingRequest(rows + 0.0, labels))
                     else:
                         self._buy_missing(rows, cols, limits)
             if self.known.unknown(rows, cols).any():
@@ -191,7 +190,7 @@ class Store(Living):
             return
         request = self.known.missing(rows, cols, self._shots_each(limits))
         self._check_budget(request, limits)
-        self._carry_out(request, limits)
+        self._carry_out(request)
 
     def _check_budget(self, request: MoreRequest, limits: Limits) -> None:
         """Refuse a request before its first shot if the budget does not cover all of it."""
@@ -220,13 +219,13 @@ class Store(Living):
             )
         return max(1, round(self.session.budget / len(self.session.table.unit_shots)))
 
-    def _carry_out(self, request: Request, limits: Limits) -> None:
+    def _carry_out(self, request: Request) -> None:
         """Measure a new request; the caller holds :meth:`_alone`."""
         errand = self._errand(request)
         self.known.check(request, errand.session)
         folder = None if self._directory is None else save(self._directory, request, self.design)
         try:
-            self._finish(errand, folder, limits)
+            self._finish(errand, folder)
         except Exception:
             # A simulated request that cannot work, such as of points that the feature map
             # refuses, must not be waited for. Of a device it may have paid jobs, and stays.
@@ -237,16 +236,16 @@ class Store(Living):
             raise
 
     @contextmanager
-    def _alone(self, limits: Limits) -> Iterator[None]:
+    def _alone(self) -> Iterator[None]:
         """Let nobody else spend, and know all that has been spent, while the block runs."""
         if self._directory is None:
             self._check_process()
             if self._broken_off is not None:
-                self._finish(self._broken_off, None, limits)
+                self._finish(self._broken_off, None)
             yield
             return
         with FileLock(_make_directory(self._directory) / LOCK_NAME):
-            self._catch_up(self._directory, limits)
+            self._catch_up(self._directory)
             yield
 
     def _errand(self, request: Request) -> Errand:
@@ -259,11 +258,11 @@ class Store(Living):
         )
         return Errand(request, request.session(self._settings, backend), backend)
 
-    def _finish(self, errand: Errand, folder: Path | None, limits: Limits) -> None:
+    def _finish(self, errand: Errand, folder: Path | None) -> None:
         """Run a request to its end and take up what it found."""
         request, session, backend = errand
         self._broken_off = errand if folder is None else None
-        drive(session, backend, Spend(folder, verbose=limits.verbose))
+        drive(session, backend, Spend(folder))
         # Fitting states can be interrupted: until all is known, the request is not finished.
         self.known.take(request, session)
         self._broken_off = None
@@ -275,12 +274,12 @@ class Store(Living):
         else:
             self.session = session
 
-    def _catch_up(self, directory: Path, limits: Limits) -> None:
+    def _catch_up(self, directory: Path) -> None:
         """Take up requests of other processes and earlier runs; one that broke off is finished."""
         for folder in folders(directory):
             request = None if folder.name in self._taken else load(folder, self.design)
             if request is not None:
-                self._finish(self._errand(request), folder, limits)
+                self._finish(self._errand(request), folder)
 
     def _check_process(self) -> None:
         """Refuse to buy for a copy in another process, which no directory joins to the original."""

@@ -42,8 +42,6 @@ directory : path, optional
     Where every request has its points and its ledger. What it holds is not bought again.
 seed : int, default=0
     Seed of every draw.
-verbose : bool, default=False
-    Show the progress by shots.
 
 """
 
@@ -69,7 +67,7 @@ class Measured(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {name: getattr(self, name, None) for name in names}
 
     def _limits(self) -> Limits:
-        return Limits(self.test_budget, self.shots_each, self.verbose)
+        return Limits(self.test_budget, self.shots_each)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Measure the points of X, or what is not known of them yet.
@@ -218,7 +216,6 @@ design : str or Design, default="auto"
         shots_each: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
-        verbose: bool = False,
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -229,7 +226,6 @@ design : str or Design, default="auto"
         self.shots_each = shots_each
         self.directory = directory
         self.seed = seed
-        self.verbose = verbose
 
     def transform(self, X: Any) -> FloatArray:
         """Return the kernel of points with the training points, as measured.
@@ -323,7 +319,6 @@ shrink : bool, default=False
         shots_each: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
-        verbose: bool = False,
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -334,7 +329,6 @@ shrink : bool, default=False
         self.shots_each = shots_each
         self.directory = directory
         self.seed = seed
-        self.verbose = verbose
 
     def _measuring(self) -> dict[str, Any]:
         if self.operators not in OPERATORS:

@@ -115,7 +115,7 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
         X
             Test points.
         budget
-            Shots in all; ``test_shots`` a point if None.
+            Shots in all; by default the share of the budget that ``new_points`` have.
         level
             Level of the intervals.
         total
@@ -127,35 +127,63 @@ class QuantumRidge(RegressorMixin, QuantumKernelEstimator):  # type: ignore[misc
         found = self._with_total_interval(found) if total else found
         return found.in_units(self.scale_, self.intercept_)
 
-    def predict(self, X: Any, budget: int | None = None, *, return_std: bool = False) -> Any:
+    def predict(
+        self,
+        X: Any,
+        budget: int | None = None,
+        *,
+        return_std: bool = False,
+        return_cov: bool = False,
+    ) -> Any:
         """Return the targets of test points, spending at most ``budget`` shots on them.
 
         With ``return_std`` also how far a *target* lies from them, as a standard deviation: that of
         a Gaussian process with the measured kernel, whose mean is the prediction, together with
-        that of the test shots. 90 % of the targets lie within 1.645 of it.
+        that of the test shots. 90 % of the targets lie within 1.645 of it. With ``return_cov`` the
+        covariance of the targets instead, where the kernel of the test points with themselves is
+        known: by shots on points, or exactly by a simulator of the fidelity. Several outputs are
+        the last axis.
         """
         check_is_fitted(self)
+        if return_std and return_cov:
+            raise InputError("return_std and return_cov exclude each other; ask for one of them.")
         n_points = len(self.head_.alpha)
         # The outputs of this head are the entries with each training point.
         entries = replace(self.head_, alpha=np.eye(n_points), intercept=np.zeros(n_points))
         if self._spends(budget):
             values = self.prediction(X, budget)
-            if not return_std:
+            if not (return_std or return_cov):
                 return values.f
             block, by_shots = entries.decide(values.table).f, values.decided.deviation
-            return values.f, self._deviation(block, by_shots)
+            among = self.head_.estimate.among(values.table) if return_cov else None
+            return values.f, self._spread(block, by_shots, among)
         points = validate_data(self, X, reset=False)
         found = self.source_.decide(self.head_, points) * self.scale_ + self.intercept_
-        if not return_std:
+        if not (return_std or return_cov):
             return found
-        return found, self._deviation(self.source_.decide(entries, points), np.zeros(1))
+        among = self.source_.among(self.head_, points) if return_cov else None
+        return found, self._spread(self.source_.decide(entries, points), np.zeros(1), among)
 
-    def _deviation(self, block: FloatArray, by_shots: FloatArray) -> FloatArray:
-        """Return the deviation of targets, from entries with training points and that by shots."""
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of ``predict(X)``; a warning says if it is that of exact entries."""
+        self._warn_of_exact_score()
+        return float(super().score(X, y, sample_weight))
+
+    def _spread(
+        self, block: FloatArray, by_shots: FloatArray, among: FloatArray | None
+    ) -> FloatArray:
+        """Return the deviation of targets, from entries with training points and that by shots.
+
+        With the entries ``among`` the points, their covariance.
+        """
         head, ridge = self.head_, self.head_.regularisation
         assert head.spectrum is not None, "a ridge keeps its decomposition"
-        known = np.sum(block * head.spectrum.solve(block.T, ridge).T, axis=1)
+        solved = head.spectrum.solve(block.T, ridge)
         itself = float(np.mean(head.estimate.kernel.diagonal()))
-        prior = np.maximum(itself - known, 0.0) + ridge
+        prior = np.maximum(itself - np.sum(block * solved.T, axis=1), 0.0) + ridge
         variance = np.multiply.outer(prior, self.amplitude_) + by_shots**2
-        return np.asarray(np.sqrt(variance) * self.scale_)
+        if among is None:
+            return np.asarray(np.sqrt(variance) * self.scale_)
+        covariance = np.multiply.outer(among - block @ solved, self.amplitude_)
+        covariance[np.diag_indices(len(among))] = variance
+        return np.asarray(covariance * self.scale_**2)

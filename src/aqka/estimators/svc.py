@@ -43,10 +43,8 @@ C : float, default={DEFAULT_C:g}
         allocator: Any = None,
         C: float = DEFAULT_C,
         *,
-        test_shots: int | None = None,
         directory: str | Path | None = None,
         seed: int = 0,
-        verbose: bool = False,
         design: Any = "auto",
         new_points: int | None = None,
     ) -> None:
@@ -55,10 +53,8 @@ C : float, default={DEFAULT_C:g}
             backend,
             budget,
             allocator,
-            test_shots=test_shots,
             directory=directory,
             seed=seed,
-            verbose=verbose,
             design=design,
             new_points=new_points,
         )

@@ -80,6 +80,13 @@ class Estimate(ABC):
         draws the counts that calibrate it.
         """
 
+    def among(self, table: Any) -> FloatArray:
+        """Return the kernel of new points with themselves, from counts of these points."""
+        raise InputError(
+            "return_cov needs the kernel of the test points with themselves, and pairs of them "
+            "are not measured: take design='points', or exact entries of a simulator (no budget)."
+        )
+
     @abstractmethod
     def decide_exactly(self, head: "FittedHead", backend: Any) -> FloatArray:
         """Return f of a backend's points without a shot, where a simulator knows them exactly."""

@@ -67,23 +67,28 @@ class Outcomes(NamedTuple):
 Counts = Measurements | Outcomes
 
 
-class Replayed(NamedTuple):
-    """What :class:`~aqka.designs.PairEstimate` needs besides the problem.
+class Recorded(NamedTuple):
+    """What a run measured.
 
     Attributes
     ----------
     table
-        The counts.
+        The counts of pairs or points.
     landmarks
         The rows that were measured, where the others are reconstructed.
+    calibration
+        Counts of the reference states, from which
+        ``aqka.estimates.readout.confusion_matrices`` reads the readout errors; None without a
+        calibration.
     """
 
-    table: PairTable
+    table: PairTable | PointTable
     landmarks: Landmarks | None
+    calibration: CalibrationTable | None
 
 
-def measurements(path: str | Path) -> Measurements:
-    """Return all counts of a run, round by round.
+def measurements(path: str | Path) -> Counts:
+    """Return all counts of a run, round by round: of pairs, or outcomes of points.
 
     A round that is still open has none. A ledger that is not sound is refused.
 
@@ -97,29 +102,7 @@ def measurements(path: str | Path) -> Measurements:
     >>> measurements(directory).shots
     array([10, 10, 10, 10, 10])
     """
-    found = _counts(sound_history(path))
-    if not isinstance(found, Measurements):
-        raise LedgerError(
-            f"{inert(path, 300)} is the ledger of points, which have no hits; outcomes() gives "
-            "their counts."
-        )
-    return found
-
-
-def outcomes(path: str | Path) -> Outcomes:
-    """Return all counts of a run that measured points, round by round.
-
-    A round that is still open has none. A ledger that is not sound is refused.
-    """
-    found = _counts(sound_history(path))
-    if not isinstance(found, Outcomes):
-        raise LedgerError(
-            f"{inert(path, 300)} is the ledger of pairs; measurements() gives their counts."
-        )
-    return found
-
-
-def _counts(history: History) -> Counts:
+    history = sound_history(path)
     kinds: dict[str, type[Measurements] | type[Outcomes]]
     kinds = {"pairs": Measurements, "points": Outcomes}
     kind = kinds[history.extent.design]
@@ -141,8 +124,8 @@ def _columns(found: Counts) -> dict[str, IntArray]:
     return columns
 
 
-def table_of(path: str | Path) -> Replayed:
-    """Return the table of a run as its session had it, and its landmarks, from the ledger alone.
+def table_of(path: str | Path) -> Recorded:
+    """Return the table of a run as its session had it, from the ledger alone.
 
     Examples
     --------
@@ -152,34 +135,14 @@ def table_of(path: str | Path) -> Replayed:
     >>> from aqka.learners import make_learner
     >>> directory = tempfile.mkdtemp()
     >>> session = acquire(MatrixBackend([[1, 0.5], [0.5, 1]]), [1, -1], 50, directory=directory)
-    >>> table, landmarks = table_of(directory)
-    >>> table.total
+    >>> run = table_of(directory)
+    >>> run.table.total
     50
     >>> problem = Problem([1, -1])
-    >>> head = make_learner("ridge").fit(PairEstimate(table, problem, landmarks), problem)
+    >>> head = make_learner("ridge").fit(PairEstimate(run.table, problem, run.landmarks), problem)
     """
     history = sound_history(path)
-    table = table_in(history, path)
-    if not isinstance(table, PairTable):
-        raise LedgerError(
-            f"{inert(path, 300)} is the ledger of points, which has no table of pairs; "
-            "point_table_of() gives what it has."
-        )
-    return Replayed(table, history.landmarks)
-
-
-def point_table_of(path: str | Path) -> PointTable:
-    """Return the table of a run that measured points as its session had it, from the ledger alone.
-
-    It serves training and prediction alike. A run that has no shots of points yet has none.
-    """
-    history = sound_history(path)
-    table = None if history.extent.block else table_in(history, path)
-    if not isinstance(table, PointTable) or not table.total:
-        raise LedgerError(
-            f"{inert(path, 300)} is the ledger of pairs, or has no shots of points yet."
-        )
-    return table
+    return Recorded(table_in(history, path), history.landmarks, calibration_in(history))
 
 
 def table_in(history: History, path: str | Path) -> PairTable | PointTable:
@@ -221,23 +184,8 @@ def fill(table: UnitTable | CalibrationTable, history: History) -> None:
         round.add_to(table)
 
 
-def calibration_of(path: str | Path) -> CalibrationTable:
-    """Return what a run read of its reference states, from the ledger alone.
-
-    ``aqka.estimates.readout.confusion_matrices`` makes readout errors of its ``answer``. A run
-    without a calibration is refused.
-    """
-    table = calibration_in(sound_history(path))
-    if table is None:
-        raise LedgerError(
-            f"{inert(path, 300)} is the ledger of a run without a calibration of the readout; "
-            "calibration_shots buys one."
-        )
-    return table
-
-
 def calibration_in(history: History) -> CalibrationTable | None:
-    """Return the same of a run that has been read already; None where it has no calibration."""
+    """Return the counts of a run's reference states; None where it has no calibration."""
     extent = history.extent
     if extent.calibration is None or extent.pauli is None:
         return None
@@ -266,7 +214,7 @@ def export(path: str | Path, target: str | Path) -> int:
         )
     if writer is _write_parquet:
         _pyarrow()  # say that it is missing before reading anything
-    found = _counts(sound_history(path))
+    found = measurements(path)
     try:
         with open_atomically(file) as stream:
             writer(found, stream)

@@ -2,7 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +15,21 @@ from aqka.runs.history import RecordedRound
 
 NOTHING = Workload(shots=0, executions=0, jobs=0)
 Answer = TypeVar("Answer")
+_SHOWN: ContextVar[bool] = ContextVar("shown", default=False)
+
+
+@contextmanager
+def show_progress() -> Iterator[None]:
+    """Show how many shots are spent by whatever spends some in the block.
+
+    As a bar in a terminal or a notebook, else as lines on the standard error. It reaches runs
+    inside pipelines, searches and other libraries' models, in the thread that it is used in.
+    """
+    before = _SHOWN.set(True)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(before)
 
 
 @dataclass
@@ -158,7 +175,8 @@ class Spend:
     on_round
         Called with the session after every round.
     verbose
-        Show progress: in a terminal, in a notebook, else as lines on the standard error.
+        Show progress: in a terminal, in a notebook, else as lines on the standard error. False
+        outside of :func:`show_progress`.
     cancel
         Called before every submission. Returns the jobs that were cancelled to stop the run, or
         None to go on.
@@ -168,5 +186,5 @@ class Spend:
     ceiling: Ceiling | None = None
     patience: Patience = Patience()
     on_round: Callable[[Any], None] | None = None
-    verbose: bool = False
+    verbose: bool = field(default_factory=_SHOWN.get)
     cancel: Callable[[], list[str] | None] | None = None

@@ -1,0 +1,330 @@
+"""A Gaussian process on gate angles: what the trained decision function says of new points.
+
+f(x) = Tr ρ(x)A is a combination of the Pauli expectations of x's state, and these vary smoothly
+with the angles φ_g(x) of the circuit's gates. So f is taken for a Gaussian process with
+
+    k(x, x') = exp(-½ Σ_g D_g / (c_g ℓ_g²)),   D_g = 4 sin²((φ_g - φ'_g)/2),
+
+c_g half the mean of D_g over the training points. Its widths ℓ are those of the measured kernel,
+not of the labels: K̂ = 2⁻ⁿ Σ_P ⟨P⟩⟨P⟩ᵀ is the second moment of all Pauli expectations, so that
+
+    ½ 2ⁿ [tr(C⁻¹K̂) + log|C|],   C = a k + 11ᵀ + σ²I,
+
+is minus the log evidence of a Gaussian process with 2ⁿ outputs. docs/explanation/prediction.md
+says more.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cholesky, eigh, solve_triangular
+from scipy.linalg.lapack import dpotri
+from scipy.optimize import minimize, minimize_scalar
+
+from aqka._util.arrays import BoolArray, FloatArray, IntArray
+
+WIDTH_SPREAD = 1.2
+"""Standard deviation of log ℓ around ½ log G, G being the number of angles."""
+WIDTH_POINTS = 300
+"""Widths are learnt on at most so many training points, spread evenly over them."""
+INDUCING_POINTS = 1500
+"""Beyond it, f is regressed on so many of the points, spread evenly over all."""
+JITTER = 1e-8
+STARTS = (0.0, -1.0)
+"""Where log ℓ starts, from ½ log G."""
+BOUNDS = {"width": (-3.0, 5.0), "amplitude": (-7.0, 4.0), "noise": (-9.0, 2.0)}
+NOISE_RATIOS = (-12.0, 6.0)
+"""Ends of the logarithm of noise over amplitude."""
+
+
+def slowest(angles: FloatArray) -> IntArray:
+    """Return the columns to keep: those that vary, and of parallel ones that which varies least.
+
+    >>> x = np.array([0.1, 0.5, 0.2])
+    >>> slowest(np.stack([4 * x + 1, np.ones(3), 2 * x, x**2], axis=1)).tolist()
+    [2, 3]
+    """
+    centred = angles - angles.mean(axis=0)
+    size = np.sqrt(np.sum(centred**2, axis=0))
+    kept: list[int] = []
+    for g in np.argsort(size, kind="stable"):
+        along = np.abs(centred[:, kept].T @ centred[:, g]) if kept else np.zeros(0)
+        if size[g] > 1e-9 and np.all(along < (1 - 1e-9) * size[kept] * size[g]):
+            kept.append(int(g))
+    return np.array(sorted(kept) or [0], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class AngleKernel:
+    """k of points by their angles.
+
+    Attributes
+    ----------
+    widths
+        ℓ_g of each angle.
+    scales
+        c_g of each angle.
+    periodic
+        Whether D_g is 4 sin²(Δφ/2); else the columns are features and D_g is Δφ².
+    """
+
+    widths: FloatArray
+    scales: FloatArray
+    periodic: bool = True
+
+    def __call__(self, rows: FloatArray, cols: FloatArray | None = None) -> FloatArray:
+        """Return the kernel of each row point with each column point."""
+        left = self._placed(rows)
+        right = left if cols is None else self._placed(cols)
+        away = np.sum(left**2, axis=1)[:, None] + np.sum(right**2, axis=1) - 2 * left @ right.T
+        return np.asarray(np.exp(-0.5 * np.maximum(away, 0.0)))
+
+    def _placed(self, angles: FloatArray) -> FloatArray:
+        """Return coordinates whose squared distance is Σ D_g / (c_g ℓ_g²)."""
+        return coordinates(angles, self.periodic) / np.tile(
+            np.sqrt(self.scales) * self.widths, 2 if self.periodic else 1
+        )
+
+
+def coordinates(angles: FloatArray, periodic: bool) -> FloatArray:
+    """Return coordinates whose squared distance is Σ_g D_g: cosines and sines, or features."""
+    return np.hstack([np.cos(angles), np.sin(angles)]) if periodic else angles
+
+
+class WidthObjective:
+    """Minus the log evidence of widths, amplitude and noise on a measured kernel.
+
+    Parameters
+    ----------
+    angles, kernel
+        Of the training points; the kernel is made positive semi-definite with a unit diagonal.
+    outputs
+        How many outputs the kernel is the mean second moment of: 2ⁿ of a fidelity kernel.
+    periodic
+        See :class:`AngleKernel`.
+    """
+
+    def __init__(
+        self, angles: FloatArray, kernel: FloatArray, outputs: float, periodic: bool = True
+    ) -> None:
+        self.kernel, self.outputs, self.periodic = as_correlation(kernel), outputs, periodic
+        places = coordinates(angles, periodic)
+        self._places = places.reshape(len(angles), -1, angles.shape[1]).transpose(2, 0, 1)
+        centred = self._places - self._places.mean(axis=1, keepdims=True)
+        # Half the mean squared distance of two points is their variance, summed over coordinates.
+        self.scales = np.maximum(np.sum(centred**2, axis=(1, 2)) / len(angles), 1e-12)
+        self.centre = 0.5 * np.log(angles.shape[1])
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return value and gradient at (log ℓ_g, …, log a, log σ²), over ½ outputs · N."""
+        n, log_widths, (a, noise) = len(self.kernel), theta[:-2], np.exp(theta[-2:])
+        rates = np.exp(-2 * log_widths) / self.scales
+        weighted = self._places * np.sqrt(rates)[:, None, None]
+        flat = weighted.transpose(1, 0, 2).reshape(n, -1)
+        square = np.sum(flat**2, axis=1)
+        k = np.exp(-0.5 * np.maximum(square[:, None] + square - 2 * flat @ flat.T, 0.0))
+        covariance = a * k + 1.0
+        covariance[np.diag_indices(n)] += noise
+        factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        half, _ = dpotri(factor, lower=True)
+        inverse = half + np.tril(half, -1).T
+        fitted = inverse @ self.kernel
+        unit = 0.5 * self.outputs * n
+        away = (log_widths - self.centre) / WIDTH_SPREAD
+        log_determinant = 2 * np.sum(np.log(np.diag(factor)))
+        value = (np.trace(fitted) + log_determinant) / n + 0.5 * np.sum(away**2) / unit
+        slope = (inverse - fitted @ inverse) / n  # by C
+        pull = slope * k * a
+        total = pull.sum(axis=1)
+        # Σ_ij pull_ij D_g,ij of each angle, without the D_g themselves.
+        moved = 2 * np.sum(flat * (flat * total[:, None] - pull @ flat), axis=0)
+        moved = moved.reshape(len(rates), -1).sum(axis=1)
+        by_widths = moved + away / (WIDTH_SPREAD * unit)
+        return float(value), np.append(by_widths, [pull.sum(), np.trace(slope) * noise])
+
+    def minimise(self) -> AngleKernel:
+        """Return the kernel with the best widths from all starts."""
+        count = len(self.scales)
+        lowest, highest = BOUNDS["width"]
+        bounds = [(self.centre + lowest, self.centre + highest)] * count
+        bounds += [BOUNDS["amplitude"], BOUNDS["noise"]]
+        begin = [np.append(np.full(count, self.centre + s), [-0.7, -2.3]) for s in STARTS]
+        found = [
+            minimize(
+                self, theta, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-7}
+            )
+            for theta in begin
+        ]
+        best = min(found, key=lambda one: float(one.fun))
+        return AngleKernel(np.exp(best.x[:-2]), self.scales, self.periodic)
+
+
+def as_correlation(kernel: FloatArray) -> FloatArray:
+    """Return the nearest positive semi-definite kernel, scaled to a unit diagonal.
+
+    A negative eigenvalue would let the evidence grow without end.
+    """
+    values, vectors = eigh((kernel + kernel.T) / 2)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    root /= np.maximum(np.sqrt(np.sum(root**2, axis=1)), 1e-12)[:, None]
+    return np.asarray(root @ root.T)
+
+
+def targets(f: FloatArray, y: FloatArray, fidelity: float) -> FloatArray:
+    """Return t = F² f + (1 - F²) y: what is regressed on, with f as read of the training points.
+
+    Where states are poorly known, f of the training points is mostly noise that the head has
+    learnt, and the labels are the better guess.
+    """
+    return np.asarray(fidelity**2 * f + (1 - fidelity**2) * y)
+
+
+@dataclass(frozen=True, eq=False)
+class AnglePrior:
+    """The Gaussian process of a decision function; answers new points without a shot.
+
+    Attributes
+    ----------
+    kernel
+        k with its widths.
+    columns
+        The angles it looks at, as numbers of columns.
+    angles
+        Those angles of the training points.
+    values
+        What is regressed on them, one column per output.
+    amplitudes, ratios
+        Variance of f, and that of the noise over it, one per output.
+    """
+
+    kernel: AngleKernel
+    columns: IntArray
+    angles: FloatArray
+    values: FloatArray
+    amplitudes: FloatArray
+    ratios: FloatArray
+
+    @classmethod
+    def fit(
+        cls,
+        angles: FloatArray,
+        kernel: FloatArray,
+        values: FloatArray,
+        outputs: float,
+        *,
+        periodic: bool = True,
+    ) -> "AnglePrior":
+        """Learn widths from a measured kernel, then amplitude and noise from ``values``.
+
+        Parameters
+        ----------
+        angles
+            Of the training points, one column per gate.
+        kernel
+            K̂ of the training points.
+        values
+            See :func:`targets`; with several classes one column each.
+        outputs
+            2ⁿ; of a projected kernel, the number of expectations that it is made of.
+        periodic
+            False where the columns are features instead of angles.
+        """
+        columns = slowest(angles)
+        used, values = angles[:, columns], values.reshape(len(values), -1)
+        some = spread_evenly(len(used), WIDTH_POINTS)
+        objective = WidthObjective(used[some], kernel[np.ix_(some, some)], outputs, periodic)
+        basis = Basis(objective.minimise(), used)
+        found = np.array([basis.evidence(column) for column in values.T])
+        return cls(basis.kernel, columns, used, values, found[:, 0], found[:, 1])
+
+    @cached_property
+    def basis(self) -> "Basis":
+        """What k spans on the training points."""
+        return Basis(self.kernel, self.angles)
+
+    def predict(self, angles: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return mean and standard deviation of f at new points, one column per output."""
+        basis = self.basis
+        placed = basis.place(angles[:, self.columns])
+        shrunk = basis.powers[:, None] + self.ratios
+        mean = placed @ (basis.roots.T @ self.values / shrunk)
+        square = placed**2
+        left = 1 - square.sum(axis=1)[:, None] + square @ (self.ratios / shrunk)
+        return mean, np.sqrt(self.amplitudes * np.maximum(left, 0.0))
+
+
+class Basis:
+    """k as features of the training points, orthogonal over them.
+
+    With all points as inducing points this is the Gaussian process itself; with some of them its
+    deterministic training conditional (Quiñonero-Candela and Rasmussen 2005).
+    """
+
+    def __init__(self, kernel: AngleKernel, angles: FloatArray) -> None:
+        self.kernel = kernel
+        self._inducing = angles[spread_evenly(len(angles), INDUCING_POINTS)]
+        among = kernel(self._inducing)
+        among[np.diag_indices(len(among))] += JITTER
+        self._root = cholesky(among, lower=True)
+        features = self._features(angles)
+        powers, self._turn = eigh(features.T @ features)
+        self.powers = np.maximum(powers, 0.0)
+        self.roots = features @ self._turn
+
+    def _features(self, angles: FloatArray) -> FloatArray:
+        block = self.kernel(self._inducing, angles)
+        return np.asarray(solve_triangular(self._root, block, lower=True).T)
+
+    def place(self, angles: FloatArray) -> FloatArray:
+        """Return the features of any points."""
+        return np.asarray(self._features(angles) @ self._turn)
+
+    def evidence(self, values: FloatArray) -> tuple[float, float]:
+        """Return amplitude and ratio of noise to it where the evidence of values is largest."""
+        along, n = (self.roots.T @ values) ** 2, len(values)
+        seen = self.powers > JITTER
+        along, powers = along[seen] / self.powers[seen], self.powers[seen]
+        rest = max(float(values @ values - along.sum()), 0.0)
+
+        def amplitude(ratio: float) -> float:
+            return float(np.sum(along / (powers + ratio)) + rest / ratio) / n
+
+        def loss(log_ratio: float) -> float:
+            ratio = np.exp(log_ratio)
+            determinant = np.sum(np.log(powers + ratio)) + (n - len(powers)) * log_ratio
+            return float(n * np.log(max(amplitude(ratio), 1e-300)) + determinant)
+
+        # Coarsely first: the evidence may have two maxima, all signal and all noise.
+        grid = np.linspace(*NOISE_RATIOS, 37)
+        best = grid[int(np.argmin([loss(one) for one in grid]))]
+        step = grid[1] - grid[0]
+        ends = max(best - step, grid[0]), min(best + step, grid[-1])
+        ratio = float(np.exp(minimize_scalar(loss, bounds=ends, method="bounded").x))
+        return amplitude(ratio), ratio
+
+
+def spread_evenly(count: int, most: int) -> IntArray:
+    """Return at most so many of the first ``count`` numbers, spread evenly over them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
+
+
+def lead(mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    """Return how many deviations the first class leads by, over each of the others at least.
+
+    Of one column, |m|/sd. Of several, errors of two classes may go against each other, so that
+    the deviation of their difference is at most the sum of theirs.
+    """
+    floor = np.finfo(np.float64).tiny
+    if mean.shape[1] == 1:
+        return np.asarray(np.abs(mean[:, 0]) / np.maximum(deviation[:, 0], floor))
+    rows, first = np.arange(len(mean)), mean.argmax(axis=1)
+    gap = mean[rows, first][:, None] - mean
+    ratio = gap / np.maximum(deviation[rows, first][:, None] + deviation, floor)
+    ratio[rows, first] = np.inf
+    return np.asarray(ratio.min(axis=1))
+
+
+def settled(mean: FloatArray, deviation: FloatArray, quantile: float) -> BoolArray:
+    """Return the points whose class leads by more than ``quantile`` deviations."""
+    return np.asarray(lead(mean, deviation) > quantile)
