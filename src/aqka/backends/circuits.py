@@ -1,6 +1,7 @@
 """Circuits made from a feature map: for pairs, for points and for reference states."""
 
 import uuid
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,7 +9,9 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, text_digest
 from aqka._util.optional import require
+from aqka.backends._bulk.gates import primitives
 from aqka.backends.feature_maps import built_in_map, check_feature_map
+from aqka.core.settings import N_NEIGHBOUR_SETTINGS, neighbour_settings
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,6 +116,22 @@ def _with_parameters(feature_map: "QuantumCircuit", name: str) -> "QuantumCircui
         renamed = dict(zip(feature_map.parameters, vector, strict=True))
         feature_map = feature_map.assign_parameters(renamed)
     return feature_map
+
+
+def lattice_of(feature_map: "QuantumCircuit | None") -> IntArray | None:
+    """Return the pairs of qubits that gates act on, one a row; None: those of a line will do.
+
+    So they will where gates act on neighbours of a line alone or on all pairs, and where nine
+    settings would not measure every pair.
+    """
+    if feature_map is None:
+        return None
+    n_qubits, qubits = feature_map.num_qubits, (part.qubits for part in primitives(feature_map))
+    pairs = sorted({pair for each in qubits for pair in combinations(sorted(each), 2)})
+    if all(b - a == 1 for a, b in pairs) or 2 * len(pairs) == n_qubits * (n_qubits - 1):
+        return None
+    many = len(neighbour_settings(n_qubits, pairs)) > N_NEIGHBOUR_SETTINGS
+    return None if many else np.array(pairs)
 
 
 def circuit_digest(circuit: "QuantumCircuit") -> str:

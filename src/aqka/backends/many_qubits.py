@@ -15,7 +15,7 @@ from aqka.backends._bulk.light_cones import LightCones, Rates
 from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
 from aqka.backends._drawing import check_shots_one_by_one, count_bits
 from aqka.backends.base import check_measures_pairs
-from aqka.backends.circuits import as_data, as_feature_map, circuit_digest
+from aqka.backends.circuits import as_data, as_feature_map, circuit_digest, lattice_of
 from aqka.backends.simulated import SimulatedBackend
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
@@ -74,6 +74,11 @@ class PointsOnly(SimulatedBackend):
     def shape(self) -> tuple[int, int]:
         """Points that a plan may name."""
         return len(self._points), len(self._points)
+
+    @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
+        return lattice_of(self._feature_map)
 
     @property
     def n_qubits(self) -> int:

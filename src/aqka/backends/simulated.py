@@ -9,17 +9,15 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_kernel, digest
-from aqka.backends.base import Backend, check_measures_pairs, check_plan
+from aqka.backends.base import Backend, check_plan
 from aqka.core.calibration import CalibrationPlan
-from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
-from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
-    from qiskit import QuantumCircuit
+    pass
 
 SEED_LIMIT = 2**31 - 1  # what every simulator takes as a seed
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import LedgerError
 from aqka.learners import FittedHead
 from aqka.runs.audit import Audit
@@ -51,10 +52,12 @@ def load_study_run(store: RunStore) -> StudyRun:
     study, points, history = store.begun_study, store.points, store.training
     assert history is not None, "the run has not begun"
     assert history.budget is not None
-    n_qubits = study.feature_map.qubits
-    if n_qubits is None:
-        n_qubits = int(load_circuit(store.directory / MAP_NAME, backwards=False).num_qubits)
-    session = new_session(study, points, history.budget, n_qubits)
+    n_qubits, circuit = study.feature_map.qubits, None
+    if study.feature_map.map not in BUILT_IN_MAPS:
+        circuit = load_circuit(store.directory / MAP_NAME, backwards=False)
+        n_qubits = int(circuit.num_qubits)
+    assert n_qubits is not None
+    session = new_session(study, points, history.budget, n_qubits, circuit)
     replay(session, history)
     audits = {"training": Audit.of(history)}
     head, found = None, None

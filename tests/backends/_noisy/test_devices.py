@@ -43,7 +43,9 @@ def test_a_delay_relaxes_as_aers_does():
     circuit = QuantumCircuit(1)
     circuit.delay(5000, 0, unit="ns")
     relaxed = RelaxationNoisePass(
-        [device.target.qubit_properties[0].t1], [device.target.qubit_properties[0].t2], op_types=[Delay]
+        [device.target.qubit_properties[0].t1],
+        [device.target.qubit_properties[0].t2],
+        op_types=[Delay],
     )(circuit)
     expected = PTM(relaxed.data[-1].operation).data
     found = DeviceNoise(device.target).error(circuit.data[0].operation, (0,))

@@ -188,7 +188,9 @@ class LightCones:
         Errors of its gates and bits; None: without.
     """
 
-    def __init__(self, circuit: "QuantumCircuit", X: FloatArray, rates: Rates | None = None) -> None:
+    def __init__(
+        self, circuit: "QuantumCircuit", X: FloatArray, rates: Rates | None = None
+    ) -> None:
         self.n_qubits, self.n_points = int(circuit.num_qubits), len(X)
         self._noisy = rates is not None and rates.of_gates
         self._readout = None if rates is None else rates.readout

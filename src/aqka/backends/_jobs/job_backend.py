@@ -18,7 +18,7 @@ from aqka.backends._programs import BY_DESIGN, SentCircuits, program_of
 from aqka.backends._tiles.deal import Deal, Sentinels
 from aqka.backends._tiles.in_use import TilesInUse
 from aqka.backends.base import Backend, Workload, check_design, check_plan
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
 from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.tiles import TileRule, Tiling
@@ -112,6 +112,11 @@ class JobBackend(Backend):
     def circuit(self) -> "QuantumCircuit":
         """The transpiled circuit of the design that the backend was made for."""
         return self._circuits.of(self._main).circuit
+
+    @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
+        return lattice_of(self._circuits.feature_map)
 
     @property
     def tiling(self) -> Tiling | None:
