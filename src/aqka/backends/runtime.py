@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
-from aqka.backends._jobs.ibm import IbmService, check_options, rep_delay_of, row_limit
+from aqka.backends._jobs.ibm import (
+    FRACTIONAL_GATES,
+    IbmService,
+    check_options,
+    rep_delay_of,
+    row_limit,
+    with_fractional_gates,
+)
 from aqka.backends._jobs.ibm_errors import (
     cancel_queued,
     find_job,
@@ -65,6 +72,8 @@ class RuntimeBackend(JobBackend):
         which IBM cancels a job), ``{"execution": {"rep_delay": 1e-4}}`` (seconds before each
         execution, which quotes follow) or ``{"dynamical_decoupling": {"enable": True}}``. One
         that IBM's sampler does not know is refused on a fake device too, which runs without them.
+        ``{"fractional_gates": True}`` is ours: it takes RZZ and RX where the device has them, half
+        the two-qubit gates of a ZZ map; without twirling and dynamical decoupling.
     pass_manager
         One of your own, in place of ``optimization_level`` and ``initial_layout``.
     jobs
@@ -114,7 +123,9 @@ class RuntimeBackend(JobBackend):
             raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
         seed = as_count(seed, "seed", minimum=0)
         self._modes_to_try = MODES[mode]
-        checked = check_options(options)
+        checked, fractional = check_options(options)
+        if fractional:
+            backend = with_fractional_gates(backend)
         self._service = _service_of(backend, checked)
         self._rep_delay = rep_delay_of(checked, self._service.target)
         self._seconds_left: float | None = None
@@ -127,7 +138,12 @@ class RuntimeBackend(JobBackend):
         target = choose_target(
             self._service.target, optimization_level, initial_layout, pass_manager
         )
-        super().__init__(X, feature_map, columns, target, shape, rule, seed, design)
+        super().__init__(X, feature_map, columns, target, shape, rule, seed, design, fractional)
+        if fractional and self._is_wide:
+            raise InputError(
+                f"options.{FRACTIONAL_GATES} must be left out on {self.name}, which draws "
+                f"{self.n_qubits} qubits by their light cones in this process."
+            )
         # IBM's limit of instructions bounds the rows of a job by the depth of its circuit.
         self._limits_rows = jobs is None and not self._service.is_local
 
@@ -155,9 +171,14 @@ class RuntimeBackend(JobBackend):
         self._seconds_left = seconds
 
     @property
+    def device(self) -> Any:
+        """What circuits are transpiled for."""
+        return self._service.target
+
+    @property
     def name(self) -> str:
         """Name of the device."""
-        return str(getattr(self._service.target, "name", type(self._service.target).__name__))
+        return str(getattr(self.device, "name", type(self.device).__name__))
 
     def _device_name(self) -> str:
         return self.name

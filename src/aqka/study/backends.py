@@ -189,7 +189,8 @@ def find_chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
         )
     chip = ibm_device(section)
     points, design = prepared.points.train[:1], prepared.study.method.design
-    return chip, RuntimeBackend(chip, points, prepared.circuit, design=design).circuit
+    backend = RuntimeBackend(chip, points, prepared.circuit, design=design, options=section.options)
+    return backend.device, backend.circuit
 
 
 def count_tiles(prepared: Prepared) -> int:

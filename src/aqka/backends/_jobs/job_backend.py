@@ -46,13 +46,14 @@ class JobBackend(Backend):
         tiles: TileRule,
         seed: int,
         design: str,
+        fractional: bool = False,
     ) -> None:
         self._rows, self._cols = as_rows_and_columns(X, columns)
         self._job_shape = jobs
         chosen_map = as_feature_map(feature_map, self._rows.shape[1], backwards=False)
         self._feature_map = circuit_digest(chosen_map)
         transpile = partial(transpile_circuit, target=target)
-        self._circuits = SentCircuits(chosen_map, transpile)
+        self._circuits = SentCircuits(chosen_map, transpile, fractional)
         # A map without an inverse serves points alone.
         backwards = runs_backwards(chosen_map)
         self._main = BY_DESIGN[check_design(design) if backwards else "points"]
@@ -335,7 +336,7 @@ class JobBackend(Backend):
     def _values(self, plan: Plan, which: IntArray) -> FloatArray:
         program = program_of(plan)
         values = program.values(plan, which, self._rows, self._cols)
-        return np.asarray(values[:, self._circuits.of(program).order])
+        return self._circuits.of(program).values(values)
 
     def _submission_key(self, plan: Plan, tag: str) -> str:
         """Return a short name of this plan under this tag for these points."""

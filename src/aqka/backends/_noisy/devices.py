@@ -6,7 +6,6 @@ the rest of the gate's error. Aer builds them for all qubits of a chip, which ta
 
 from collections import Counter
 from collections.abc import Callable
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._bulk.gates import unfolded
 from aqka.backends._bulk.light_cones import LightCones, Rates
-from aqka.backends._noisy.pauli import zero_outcome
+from aqka.backends._noisy.pauli import tensor_product, zero_outcome
 from aqka.backends.circuits import setting_letters
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class DeviceNoise:
 
     def _relaxation(self, qubits: tuple[int, ...], seconds: float) -> FloatArray:
         """Return what a time does to qubits by themselves; the last one leads."""
-        return reduce(np.kron, [self._relaxed(qubit, seconds) for qubit in reversed(qubits)])
+        return tensor_product([self._relaxed(qubit, seconds) for qubit in reversed(qubits)])
 
     def _relaxed(self, qubit: int, seconds: float) -> FloatArray:
         known = self._target.qubit_properties
@@ -125,7 +124,7 @@ def calibrated_rates(
         qubits = tuple(sorted(logical[q] for q in physical if q in logical))
         where = [qubits] if len(qubits) < 2 or qubits in gates else [(q,) for q in qubits]
         for each in where:
-            kept[each] += np.log(max(left, 1e-3))  # type: ignore[assignment]
+            kept[each] += np.log(max(left, 1e-3))
     one, two = np.zeros(n_qubits), np.zeros((n_qubits, n_qubits))
     for qubits, times in gates.items():
         rate = -np.expm1(kept[qubits] / times)
