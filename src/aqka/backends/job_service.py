@@ -55,8 +55,9 @@ class JobService(ABC):
     """
 
     target: Any  # what circuits are transpiled for
-    # Jobs live in this process: they are not found by tags, cost nothing, and depend on their seed.
-    is_local: bool = False
+    is_local: bool = False  # jobs live in this process, and are not found by tags
+    replayable: bool = False  # the same seed gives the same outcomes, at no cost
+    is_paid: bool = True  # jobs may cost money
     pace: Pace | None = None  # how fast jobs may be created
 
     @abstractmethod

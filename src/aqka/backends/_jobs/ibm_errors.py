@@ -53,6 +53,8 @@ def _unreachable(reason: object) -> str:
 
 def find_job(service: JobService, job_id: str) -> Any:
     """Return a job by its id, or raise a JobError that says why it cannot be found."""
+    if service.is_local:
+        return service.job(job_id)
     exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
     try:
         return service.job(job_id)
@@ -64,11 +66,16 @@ def find_job(service: JobService, job_id: str) -> Any:
         ) from error
 
 
-def wait_for_result(job: Any) -> Any:
+def wait_for_result(job: Any, *, local: bool = False) -> Any:
     """Return a job's result, or raise a JobError that says why there is none."""
-    exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
     job_id = job.job_id()
     remedy = "Nothing was run again: submit the plan again when the cause is fixed."
+    if local:
+        try:
+            return job.result()
+        except require("qiskit.exceptions", "qiskit").QiskitError as error:
+            raise JobError(f"job {job_id} gave no result: {error}. {remedy}") from error
+    exceptions = require("qiskit_ibm_runtime.exceptions", EXTRA)
     try:
         return job.result()
     except exceptions.RuntimeJobMaxTimeoutError as error:

@@ -45,7 +45,48 @@ Draw = Callable[[FloatArray, int, int], Bits]
 """From rows of values, shots and a seed to the bits of one part of a circuit."""
 
 
-class LocalService(JobService):
+class JobsHere(JobService):
+    """Jobs of this process, each known until its outcomes were counted."""
+
+    is_local = True
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+        self._jobs: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the jobs of this process."""
+        return {**self.__dict__, "_jobs": {}}
+
+    def open(self, mode: str) -> Any:
+        """Refuse: there is nothing to open."""
+        raise InputError(f"mode {mode!r} is for IBM's service; a local backend has none.")
+
+    def keep(self, job: Any) -> Any:
+        """Keep a job until it is forgotten."""
+        self._jobs[job.job_id()] = job
+        return job
+
+    def job(self, job_id: str) -> Any:
+        """Return a job of this process."""
+        if job_id not in self._jobs:
+            raise JobError(
+                f"job {job_id} is not known: it lives in the process that submitted it, and is let "
+                "go once collected. Submit the plan again; a simulator gives the same hits under "
+                "the same tag."
+            )
+        return self._jobs[job_id]
+
+    def jobs(self, tags: list[str]) -> list[Any]:
+        """Return nothing: local jobs have no tags."""
+        return []
+
+    def forget(self, job_id: str) -> None:
+        """Let go of a job."""
+        self._jobs.pop(job_id, None)
+
+
+class LocalService(JobsHere):
     """A fake or simulated backend run in this process, as IBM's local testing mode does.
 
     The outcomes of a fake device are drawn from their exact noisy probabilities up to eight qubits,
@@ -53,21 +94,16 @@ class LocalService(JobService):
     of a backend's points take its place.
     """
 
-    is_local = True
+    replayable, is_paid = True, False
 
     def __init__(self, backend: Any) -> None:
-        self.target = backend
+        super().__init__(backend)
         # By the circuit, kept with it so that no other can take its place in memory.
         self._draws: dict[int, tuple[Any, list[tuple[CircuitPart, Draw]]]] = {}
-        self._pending_jobs: dict[str, LocalJob] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is compiled again, and the jobs of this process."""
-        return {**self.__dict__, "_draws": {}, "_pending_jobs": {}}
-
-    def open(self, mode: str) -> Any:
-        """Refuse: there is nothing to open."""
-        raise InputError(f"mode {mode!r} is for IBM's service; a local backend has none.")
+        """Leave out what is compiled again, too."""
+        return {**super().__getstate__(), "_draws": {}}
 
     def run(
         self,
@@ -85,9 +121,9 @@ class LocalService(JobService):
             parts = split_circuit(circuit)
             draws = [(part, draw_for(part, self.target, self.simulates)) for part in parts]
             self._draws[id(circuit)] = circuit, draws
-        job = LocalJob(partial(_drawn, self._draws[id(circuit)][1], values, shots, seed))
-        self._pending_jobs[job.job_id()] = job
-        return job
+        return self.keep(
+            LocalJob(partial(_drawn, self._draws[id(circuit)][1], values, shots, seed))
+        )
 
     def draw_by(self, circuit: "QuantumCircuit", draw: Draw) -> None:
         """Draw the outcomes of a circuit in this way."""
@@ -98,24 +134,6 @@ class LocalService(JobService):
     def simulates(self) -> bool:
         """Whether the backend itself is a simulator, whatever it can do."""
         return type(self.target).__name__ == "AerSimulator"
-
-    def job(self, job_id: str) -> Any:
-        """Return a job of this process."""
-        if job_id not in self._pending_jobs:
-            raise JobError(
-                f"job {job_id} is not known: a job of a local backend lives in the process that "
-                "submitted it and is let go once collected. Submit the plan again under the same "
-                "tag to get the same hits."
-            )
-        return self._pending_jobs[job_id]
-
-    def jobs(self, tags: list[str]) -> list[Any]:
-        """Return nothing: local jobs have no tags."""
-        return []
-
-    def forget(self, job_id: str) -> None:
-        """Let go of a job."""
-        self._pending_jobs.pop(job_id, None)
 
 
 class LocalJob:

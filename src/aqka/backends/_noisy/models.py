@@ -14,14 +14,14 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.optional import require
-from aqka.backends._noisy.pauli import Block, GateMatrices, PauliStep, constant_step, zero_outcome
+from aqka.backends._noisy.pauli import transfer_matrix, zero_outcome
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
     from qiskit.circuit import Instruction
     from qiskit.transpiler import Target
-    from qiskit_aer.noise import NoiseModel, QuantumError
+    from qiskit_aer.noise import NoiseModel
 
 # The gates that Aer's density matrices know, so that a feature map keeps its own gates.
 _ONE_QUBIT = [
@@ -157,10 +157,6 @@ def _cut_target(target: "Target", circuit: "QuantumCircuit") -> "Target":
     return part
 
 
-# Aer leaves out an error's terms that are rarer; so must we, to have the same kernel.
-_RAREST = 1e-10
-
-
 def noise_digest(model: "NoiseModel") -> str:
     """Return a short digest of a model's errors, the same in every process.
 
@@ -185,8 +181,7 @@ class NoiseTable:
     qubits replaces the one for all qubits.
     """
 
-    def __init__(self, model: "NoiseModel", gates: GateMatrices) -> None:
-        self._gates = gates
+    def __init__(self, model: "NoiseModel") -> None:
         # The model has no public reader of single errors.
         self._everywhere = model._default_quantum_errors
         self._local = model._local_quantum_errors
@@ -208,23 +203,8 @@ class NoiseTable:
                 f"on qubits {qubits}; errors must act on the instruction's own qubits."
             )
         if id(error) not in self._known:
-            self._known[id(error)] = self._matrix(error)
+            self._known[id(error)] = transfer_matrix(error.to_quantumchannel().data)
         return self._known[id(error)]
-
-    def _matrix(self, error: "QuantumError") -> FloatArray:
-        none, lead = np.zeros((0, 0)), tuple(reversed(range(error.num_qubits)))
-        total = np.zeros((4**error.num_qubits,) * 2)
-        for circuit, chance in zip(error.circuits, error.probabilities, strict=True):
-            if chance > _RAREST:
-                steps = [
-                    PauliStep(
-                        tuple(circuit.find_bit(q).index for q in reversed(step.qubits)),
-                        constant_step(self._gates.constant(step)),
-                    )
-                    for step in circuit.data
-                ]
-                total += chance * Block(lead, steps).matrix(none)
-        return total
 
     def zero_outcome(self, qubit: int, measured: set[int]) -> FloatArray:
         """Return the operator of reading 0 from a qubit, readout error included."""

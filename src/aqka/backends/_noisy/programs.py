@@ -54,7 +54,7 @@ class Compiler:
             if passes is not None:
                 # A device's noise on delays is put in by passes, as Aer does before each run.
                 circuit = passes.run(circuit)
-            self.noise = NoiseTable(noise, self._gates)
+            self.noise = NoiseTable(noise)
         self.qubits = used_qubits(circuit)
         self.instructions: list[PlacedInstruction] = [
             (tuple(circuit.find_bit(q).index for q in instruction.qubits), instruction)
