@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, text_digest
 from aqka._util.optional import require
-from aqka.backends._bulk.gates import primitives
 from aqka.backends.feature_maps import built_in_map, check_feature_map
 from aqka.core.settings import N_NEIGHBOUR_SETTINGS, neighbour_settings
 from aqka.errors import InputError
@@ -126,12 +125,25 @@ def lattice_of(feature_map: "QuantumCircuit | None") -> IntArray | None:
     """
     if feature_map is None:
         return None
-    n_qubits, qubits = feature_map.num_qubits, (part.qubits for part in primitives(feature_map))
-    pairs = sorted({pair for each in qubits for pair in combinations(sorted(each), 2)})
+    n_qubits = feature_map.num_qubits
+    pairs = sorted(_coupled(feature_map, list(range(n_qubits))))
     if all(b - a == 1 for a, b in pairs) or 2 * len(pairs) == n_qubits * (n_qubits - 1):
         return None
     many = len(neighbour_settings(n_qubits, pairs)) > N_NEIGHBOUR_SETTINGS
     return None if many else np.array(pairs)
+
+
+def _coupled(circuit: "QuantumCircuit", qubits: list[int]) -> set[tuple[int, int]]:
+    """Return the pairs that gates act on, of a circuit whose k-th qubit is ``qubits[k]``."""
+    found: set[tuple[int, int]] = set()
+    for step in circuit.data:
+        here = [qubits[circuit.find_bit(qubit).index] for qubit in step.qubits]
+        parts = getattr(step.operation, "definition", None) if len(here) > 2 else None
+        if parts is not None:
+            found |= _coupled(parts, here)
+        elif step.name != "barrier":
+            found |= set(combinations(sorted(here), 2))
+    return found
 
 
 def circuit_digest(circuit: "QuantumCircuit") -> str:
