@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         QuantumSVC,
     )
     from aqka.insight import diagnose
+    from aqka.insight.map_training import train_map
     from aqka.insight.preflight import preflight
     from aqka.learners import learner_names
     from aqka.planning import quote
@@ -70,6 +71,7 @@ __all__ = [
     "preflight",
     "quote",
     "show_progress",
+    "train_map",
 ]
 
 
@@ -95,6 +97,7 @@ _HOMES = {
         "QuantumSVC",
     ),
     "insight": ("diagnose",),
+    "insight.map_training": ("train_map",),
     "insight.preflight": ("preflight",),
     "planning": ("quote",),
     "learners": ("learner_names",),

@@ -105,6 +105,10 @@ class NewPoints(ABC):
         """Return the settled points once no more shots follow."""
         return self.settled
 
+    def improve(self, decided: Decided, points: IntArray) -> Decided:
+        """Return it with points that are not settled read by what training points are like."""
+        return decided
+
     def winners(self) -> IntArray | None:
         """Return the numbers of the settled classes where a test declared them; else None."""
         return None

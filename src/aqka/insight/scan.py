@@ -29,6 +29,7 @@ from aqka.insight.exact_kernels import (
 from aqka.insight.fold_scores import (
     FoldScores,
     KernelHead,
+    difference,
     folds_a_repetition,
     has_classes,
     score,
@@ -207,7 +208,8 @@ class Scan:
     scores: list[FoldScores]
     nested: FoldScores
     """Score of whatever looks best, by leave-one-out, among the points that a fold does not hold
-    out: an estimate for the winner that choosing it has not flattered."""
+    out: an estimate for the winner that choosing it has not flattered. One repetition of the folds:
+    judging every candidate again and again is most of the work."""
 
     @property
     def order(self) -> list[int]:
@@ -228,7 +230,7 @@ class Scan:
     @property
     def flattery(self) -> float:
         """By how much the winner's own score exceeds the nested one."""
-        return float(self.scores[self.best].means[0] - self.nested.means[0])
+        return difference(self.scores[self.best], self.nested).mean
 
 
 def scan(
@@ -246,17 +248,15 @@ def scan(
     """
     n_folds = folds_a_repetition(folds, len(y))
     classes, everything = has_classes(y), np.arange(len(y))
-    not_held = [np.setdiff1d(everything, fold.held) for fold in folds]
-    scores, inside = [], np.empty((len(candidates), len(folds)))
+    not_held = [np.setdiff1d(everything, fold.held) for fold in folds[:n_folds]]
+    scores, inside = [], np.empty((len(candidates), n_folds))
     for number, candidate in enumerate(candidates):
         if spending is None:
             kernel = rows = candidate.kernel()
         else:
             kernel, rows = candidate.measured(spending, np.random.default_rng(number))
-        values = []
-        for k, fold in enumerate(folds):
-            values.append(score(y[fold.held], head.predict(kernel, fold, rows), classes))
-            inside[number, k] = head.judge(kernel, not_held[k])
+        values = [score(y[f.held], head.predict(kernel, f, rows), classes) for f in folds]
+        inside[number] = [head.judge(kernel, points) for points in not_held]
         name = ", ".join(f"{key} = {value}" for key, value in candidate.settings.items())
         scores.append(FoldScores(name, np.array(values), n_folds))
         if on_candidate is not None:

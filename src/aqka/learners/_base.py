@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import FloatArray, as_array, digest, text_digest
+from aqka._util.arrays import FloatArray, IntArray, as_array, digest, text_digest
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
@@ -80,6 +80,12 @@ class Estimate(ABC):
         draws the counts that calibrate it.
         """
 
+    def improve(
+        self, head: "FittedHead", table: Any, decided: "Decided", points: IntArray, seed: int = 0
+    ) -> "Decided":
+        """Return it with some points read better by what the training points are like."""
+        return decided
+
     def among(self, table: Any) -> FloatArray:
         """Return the kernel of new points with themselves, from counts of these points."""
         raise InputError(
@@ -104,11 +110,14 @@ class Decided:
         Standard deviation of each.
     reading
         What the counts say about rows of kernel entries; None where points were measured.
+    states
+        The states that were fitted to the counts, where a kernel has states.
     """
 
     f: FloatArray
     deviation: FloatArray
     reading: Any = None
+    states: Any = None
 
     def lead(self) -> tuple[FloatArray, FloatArray]:
         """Return f and its deviation; with several classes, those of the leader's gap to the next.

@@ -176,7 +176,7 @@ class Spend:
         Called with the session after every round.
     verbose
         Show progress: in a terminal, in a notebook, else as lines on the standard error. False
-        outside of :func:`show_progress`.
+        outside of :func:`~aqka.show_progress`.
     cancel
         Called before every submission. Returns the jobs that were cancelled to stop the run, or
         None to go on.

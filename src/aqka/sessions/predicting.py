@@ -214,6 +214,8 @@ class Predicting(Session[Plan]):
         """
         reach = normal_quantile(check_level(level))
         decided = self.new.decide()
+        settled = self.new.settled_at_end(decided)  # by the points' own shots alone
+        decided = self.new.improve(decided, np.flatnonzero(~settled))
         f, half = decided.f, reach * decided.deviation
         known: dict[str, Any] = {
             "f": f,
@@ -227,7 +229,7 @@ class Predicting(Session[Plan]):
         }
         if isinstance(self.stop, Never):
             return Values(**known)
-        settled, labels = self.new.settled_at_end(decided), self.head.labels(f)
+        labels = self.head.labels(f)
         winners = self.new.winners()
         if winners is not None:
             labels[settled] = self.head.classes[winners[settled]]

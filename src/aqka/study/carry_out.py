@@ -98,7 +98,7 @@ class _Spending:
         self.quoted = check_ceiling(offer.quoted, self.ceiling, new=new)
         self.test_shots = prediction_shots(self.quoted)
         # Made before anything is opened or written, so that what cannot work is refused.
-        calibration = self.prepared.study.method.calibration_shots
+        calibration = self.prepared.study.method.points.calibration_shots
         self.session = self._session(self.quoted.shots + calibration)
 
     def _session(self, budget: int) -> Training:
@@ -157,7 +157,10 @@ class _Spending:
             made = _predict(self, head, directory, history)
             self.backends.__exit__(None, None, None)  # billed while open, and no longer needed
             results = self.start() | {"run_id": history.run_id}
-            results |= results_of(study, points, self.session, history, head, made, noise)
+            feature_map = self.prepared.feature_map
+            results |= results_of(
+                study, points, self.session, history, head, made, noise, feature_map
+            )
             results["quote_versus_actual"] = quote_versus_actual(self.quoted, results["actual"])
             content = as_json(results)
             train.seal(final_digests(content, None if made is None else made.end))
@@ -174,6 +177,7 @@ class _Spending:
             history=history,
             head=head,
             found=None if made is None else made.prediction,
+            predictions=None if made is None else made.history,
             audits=audits,
             results=results,
         )

@@ -33,6 +33,7 @@ class StudyRun:
     history: History  # what its ledger says
     head: FittedHead | None
     found: Values | None  # the predicted test points; None before they are predicted
+    predictions: History | None  # what the ledger of the test points says
     audits: dict[str, Audit]  # what the check of each ledger says, by name
     results: dict[str, Any]  # what stands in results.json
 
@@ -84,6 +85,7 @@ def load_study_run(store: RunStore) -> StudyRun:
         history=history,
         head=head,
         found=found,
+        predictions=made if isinstance(made, History) else None,
         audits=audits,
         results=store.results,
     )
