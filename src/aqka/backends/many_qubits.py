@@ -13,10 +13,9 @@ from aqka._util.arrays import FloatArray, IntArray, digest, threads_for
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.backends._bulk.light_cones import LightCones, Rates
 from aqka.backends._bulk.matrix_products import MAX_BOND, evolve
-from aqka.backends._drawing import check_shots_one_by_one, count_bits
 from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data, as_feature_map, circuit_digest, lattice_of
-from aqka.backends.simulated import SimulatedBackend
+from aqka.backends.simulated import SimulatedBackend, check_shots_one_by_one, count_bits
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts, outcomes_of_bits, outcomes_shape

@@ -18,11 +18,6 @@ from aqka.backends._jobs.ibm import (
     row_limit,
     with_fractional_gates,
 )
-from aqka.backends._jobs.ibm_errors import (
-    find_job,
-    state_of,
-    tell_passing_errors,
-)
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import LocalService
 from aqka.backends._jobs.rows import JobShape
@@ -31,7 +26,15 @@ from aqka.backends._noisy.devices import DeviceCones
 from aqka.backends._noisy.models import SIMULATED_QUBITS
 from aqka.backends._programs import POINTS, program_of
 from aqka.backends.base import JobState, check_measures_pairs
-from aqka.backends.job_service import EXTRA, MODES, ExecutionMode, JobService
+from aqka.backends.job_service import (
+    EXTRA,
+    MODES,
+    ExecutionMode,
+    JobService,
+    find_job,
+    state_of,
+    tell_passing_errors,
+)
 from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.core.plans import Plan
 from aqka.errors import InputError

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.gates import ComplexArray
-from aqka.backends._drawing import draw_points
 from aqka.backends._qml import simulate_qfunc
 from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
-from aqka.backends.simulated import ExactBackend
+from aqka.backends.simulated import ExactBackend, draw_points
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError

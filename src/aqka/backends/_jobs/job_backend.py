@@ -10,7 +10,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.ibm_errors import (
+from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
+from aqka.backends._jobs.rows import (
+    Chunk,
+    JobShape,
+    Layout,
+    Ticket,
+    part_name,
+    shorten_tag,
+    tiles_sent,
+)
+from aqka.backends._jobs.transpile import Preset, transpile_circuit
+from aqka.backends._programs import BY_DESIGN, SentCircuits, program_of
+from aqka.backends._tiles.deal import Deal, Sentinels
+from aqka.backends.base import Backend, JobState, Workload, check_design, check_plan
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
+from aqka.backends.diagonal import TileHits
+from aqka.backends.feature_maps import runs_backwards
+from aqka.backends.job_service import (
+    JobService,
     cancel_queued,
     find_job,
     is_lost,
@@ -19,20 +37,8 @@ from aqka.backends._jobs.ibm_errors import (
     wait_for_result,
     was_run,
 )
-from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
-from aqka.backends._jobs.rows import Chunk, JobShape, Layout
-from aqka.backends._jobs.tickets import Ticket, part_name, shorten_tag, tiles_sent
-from aqka.backends._jobs.transpile import Preset, transpile_circuit
-from aqka.backends._programs import BY_DESIGN, SentCircuits, program_of
-from aqka.backends._tiles.deal import Deal, Sentinels
-from aqka.backends._tiles.in_use import TilesInUse
-from aqka.backends.base import Backend, JobState, Workload, check_design, check_plan
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
-from aqka.backends.diagonal import TileHits
-from aqka.backends.feature_maps import runs_backwards
-from aqka.backends.job_service import JobService
 from aqka.backends.simulated import tag_seed
-from aqka.backends.tiles import TileRule, Tiling
+from aqka.backends.tiles import TileRule, TilesInUse, Tiling
 from aqka.core.plans import Answer, Plan, ShotPlan
 from aqka.errors import InputError, JobError
 
