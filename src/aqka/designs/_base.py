@@ -9,9 +9,8 @@ import numpy as np
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_fraction
 from aqka.backends.base import Backend
 from aqka.core.calibration import CalibrationTable
-from aqka.core.plans import Landmarks, Plan
+from aqka.core.plans import Landmarks, Plan, UnitTable
 from aqka.core.problem import Problem
-from aqka.core.tables import UnitTable
 from aqka.errors import InputError
 from aqka.learners import Decided, Estimate, FittedHead
 

@@ -15,21 +15,23 @@ from aqka.designs._point_kernel import PointEstimate, PointKernel, as_outputs, e
 from aqka.designs.fidelity import MAX_FIDELITY_QUBITS
 from aqka.errors import InputError
 from aqka.estimates.projected import (
-    Operators,
-    ReducedStates,
     distance_variances,
-    exact_reduced_states,
     gaussian_projected_kernel,
-    given_states,
-    least_shots,
     linear_projected_kernel,
     linear_variances,
     median_gamma,
     overlap_variances,
+    squared_distances,
+)
+from aqka.estimates.reduced_states import (
+    Operators,
+    ReducedStates,
+    exact_reduced_states,
+    given_states,
+    least_shots,
     readable_points,
     reduced_states,
     shrunk_to_signal,
-    squared_distances,
 )
 from aqka.learners import Decided, FittedHead
 from aqka.learners.projected_gamma import tuned_gamma

@@ -13,9 +13,8 @@ from aqka._util.arrays import exact_sum
 from aqka._util.text import inert
 from aqka.core.calibration import CalibrationPlan, CalibrationTable
 from aqka.core.extent import Extent, as_number
-from aqka.core.plans import Answer, Landmarks, Plan, ShotPlan
+from aqka.core.plans import Answer, Landmarks, Plan, ShotPlan, UnitTable
 from aqka.core.point_plans import PointPlan
-from aqka.core.tables import UnitTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.ledger import Entry
 
