@@ -66,12 +66,13 @@ def all_edges(n_qubits: int) -> IntArray:
 
 def as_edges(edges: ArrayLike, n_qubits: int) -> IntArray:
     """Return pairs of different qubits, the smaller one first, sorted and each of them once."""
-    pairs = as_array(edges, "pairs")
+    two_a_row = "pairs must be 'neighbours', 'all' or a table of qubits, two a row"
+    try:
+        pairs = as_array(edges, "pairs")
+    except InputError:
+        raise InputError(f"{two_a_row}: states of one and of two qubits do not mix.") from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs) or pairs.dtype.kind not in "iu":
-        raise InputError(
-            "pairs must be 'neighbours', 'all' or a table of qubits, two a row, got shape "
-            f"{pairs.shape} and dtype {pairs.dtype}."
-        )
+        raise InputError(f"{two_a_row}, got shape {pairs.shape} and dtype {pairs.dtype}.")
     if pairs.min() < 0 or pairs.max() >= n_qubits or np.any(pairs[:, 0] == pairs[:, 1]):
         raise InputError(
             f"pairs must name two different qubits from 0 to {n_qubits - 1} a row, those of the "

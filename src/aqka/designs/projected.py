@@ -76,11 +76,6 @@ class Projected(PointKernel):
 
     def check(self, n_qubits: int) -> None:
         """Refuse reduced states of more qubits than there are."""
-        if self.locality > n_qubits:
-            raise InputError(
-                "kernel 'projected-2' needs two qubits or more, and the points have one, of "
-                "1 feature(s); take 'projected'."
-            )
         if self.locality == 1 and self.pairs != "neighbours":
             raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")
         self.operators(n_qubits)
@@ -232,6 +227,10 @@ class ReducedEstimate(PointEstimate):
         # Named twice, so that the noise of a point with itself stays in: all of it is a ridge.
         columns = states if others is None else others
         return linear_projected_kernel(states, columns) / states.n_states
+
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return the number of expectations of the reduced states, which few shots tell well."""
+        return float(self.states.expectations.shape[1]), 1.0
 
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation."""

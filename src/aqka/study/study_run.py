@@ -17,7 +17,7 @@ from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.directory import MAP_NAME, PREDICTIONS_NAME
 from aqka.study.feature_maps import load_circuit
-from aqka.study.method import answers_of, fit_head, new_session, prediction_session
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session, prior_of
 from aqka.study.points import Points
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
@@ -111,7 +111,8 @@ def load_study_run(store: RunStore) -> StudyRun:
         head, _ = fit_head(study, session, history, _n_qubits(store))
         if isinstance(made, History) and predicted:
             assert made.budget is not None
-            tests = prediction_session(study, head, len(points.test), made.budget)
+            prior = prior_of(study, head, points, points.test)
+            tests = prediction_session(study, head, len(points.test), made.budget, prior=prior)
             if tests.extent().items() <= made.facts.items():  # else it is of other points
                 replay(tests, made)
                 found = answers_of(tests, points)
