@@ -10,6 +10,7 @@ from aqka_research.compare.everything import (
     PAIR_TILES,
     POINT_TILES,
     POINTS,
+    PRIOR,
     QISKIT,
     UNIFORM,
     cost,
@@ -39,6 +40,9 @@ def test_every_way_spends_what_it_says(result):
     assert train == 64 * pairs
     assert each == pytest.approx(train / touched * landmarks)
     assert accuracy > 0.8
+    few, many = (steps[PRIOR][k][0][2] for k in range(2))
+    assert few >= many > 0  # at least ten answers are audited, of any number of points
+    assert few < 512
 
 
 def test_cost_is_that_of_the_first_level_that_does():

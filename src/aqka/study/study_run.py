@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from aqka._util.text import inert
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.insight.validation import Validation, validate_points
 from aqka.learners import FittedHead
@@ -16,7 +17,7 @@ from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.directory import MAP_NAME, PREDICTIONS_NAME
 from aqka.study.feature_maps import load_circuit
-from aqka.study.method import answers_of, fit_head, new_session, prediction_session
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session, prior_of
 from aqka.study.points import Points
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
@@ -54,7 +55,8 @@ def load_session(store: RunStore) -> Training:
     study, points, history = store.begun_study, store.points, store.training
     assert history is not None, "the run has not begun"
     assert history.budget is not None
-    session = new_session(study, points, history.budget, _n_qubits(store))
+    own = None if study.feature_map.map in BUILT_IN_MAPS else store.circuit()
+    session = new_session(study, points, history.budget, _n_qubits(store), own)
     replay(session, history)
     return session
 
@@ -109,7 +111,8 @@ def load_study_run(store: RunStore) -> StudyRun:
         head, _ = fit_head(study, session, history, _n_qubits(store))
         if isinstance(made, History) and predicted:
             assert made.budget is not None
-            tests = prediction_session(study, head, len(points.test), made.budget)
+            prior = prior_of(study, head, points, points.test)
+            tests = prediction_session(study, head, len(points.test), made.budget, prior=prior)
             if tests.extent().items() <= made.facts.items():  # else it is of other points
                 replay(tests, made)
                 found = answers_of(tests, points)

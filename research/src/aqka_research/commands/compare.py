@@ -44,9 +44,15 @@ def compare(
             "--total", help="Points against pairs in total shots, training and prediction together."
         ),
     ] = False,
+    prior: Annotated[
+        bool,
+        typer.Option("--prior", help="Predictions without shots: points with and without a prior."),
+    ] = False,
     device: Annotated[
         str | None,
-        typer.Option(help="With --total: a fake device whose noise counts have, as fake_fez."),
+        typer.Option(
+            help="With --total or --prior: a fake device whose noise counts have, as fake_fez."
+        ),
     ] = None,
     paper: Annotated[
         bool,
@@ -71,6 +77,7 @@ def compare(
     from aqka.backends.runtime import fake_device
     from aqka_research.circuit_tasks import circuit_tasks, quick_tasks
     from aqka_research.compare.comparison import QUICK_TASKS, tasks_of
+    from aqka_research.compare.prior import prior_tasks
     from aqka_research.figures.run_record import count_run
     from aqka_research.sweep.cells import run_cells
 
@@ -79,24 +86,33 @@ def compare(
     if paper:
         compare_paper(seeds, out, as_json)
         return
+    if total and prior:
+        raise typer.BadParameter("--total and --prior are two comparisons; leave one out.")
     if device is not None:
-        if not total:
-            raise typer.BadParameter("--device goes with --total; leave it out, or add --total.")
+        if not total and not prior:
+            raise typer.BadParameter(
+                "--device goes with --total or --prior; leave it out, or add one."
+            )
         fake_device(device)  # or say that there is none, before anything is written
-    parts = (out.name, "total" if total else None, device, "quick" if quick else half)
+    kind = "total" if total else "prior" if prior else "comparison"
+    parts = (out.name, None if kind == "comparison" else kind, device, "quick" if quick else half)
     directory = out.with_name("-".join(part for part in parts if part is not None))
     directory.mkdir(parents=True, exist_ok=True)
     store = directory / "results.jsonl"
     if total:
         tasks = quick_tasks()[:1] if quick else circuit_tasks(half, device)
+    elif prior:
+        groups = prior_tasks(half, device)
+        tasks = [name for names in groups.values() for name in names[-1 if quick else 0 :]]
     else:
         tasks = QUICK_TASKS if quick else tasks_of(half)
     if half is Half.confirmation and not store.exists():
-        count_run(directory, "total" if total else "comparison", half, seeds=seeds)
-    page = directory / ("total.md" if total else "comparison.md")
+        count_run(directory, kind, half, seeds=seeds)
+    page = directory / f"{kind}.md"
     with keeping_finished_cells(), progress_bar("comparing", len(tasks) * seeds) as bar:
         cells = partial(run_cells, store=store, workers=workers, on_cell=bar.advance)
-        run = partial(_totals, device=device) if total else _comparison
+        ways = {"total": partial(_totals, device=device), "prior": partial(_priors, device=device)}
+        run = ways.get(kind, _comparison)
         blocks, facts, show = run(seeds, tasks, quick, half, page, cells)
     write_atomically(page, ("\n\n".join(blocks) + "\n").encode())
     if as_json:
@@ -188,6 +204,32 @@ def _totals(
 
     blocks = total_blocks(found, page, half, device, control)
     return blocks, [asdict(mean) for mean in means(found)], partial(show)
+
+
+def _priors(
+    seeds: int,
+    tasks: list[str],
+    quick: bool,
+    half: str,
+    page: Path,
+    cells: "RunCells",
+    device: str | None,
+) -> tuple[list[str], object, partial[None]]:
+    """Return the same of predictions with and without the prior."""
+    from aqka_research.circuit_tasks import by_kind
+    from aqka_research.compare.prior import LEVELS, compare_priors
+    from aqka_research.compare.prior_page import prior_blocks, verdicts
+
+    levels = LEVELS[:2] if quick else LEVELS
+    found = compare_priors(by_kind(tasks), seeds, levels=levels, device=device, cells_of=cells)
+    facts = [{"what": text, "reached": reached} for text, reached in verdicts(found)]
+
+    def show(console: Console) -> None:
+        for fact in facts:
+            word = "reached" if fact["reached"] else "not reached"
+            console.print(f"- {fact['what']}: {word}.", markup=False)
+
+    return prior_blocks(found, half, device), facts, partial(show)
 
 
 def _comparison_facts(found: "Comparison") -> dict[str, object]:

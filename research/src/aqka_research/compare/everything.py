@@ -20,15 +20,18 @@ from aqka.backends.runtime import fake_device
 from aqka.backends.tiles import find_tiles
 from aqka.core import FAIR, PAPER
 from aqka.core.problem import Problem
-from aqka.designs import Fidelity, KernelEstimate, Points
+from aqka.designs import KernelEstimate
 from aqka.designs.pairs import row_prior
-from aqka.learners import FittedHead, make_learner
+from aqka.learners import make_learner
 from aqka.planning import split_budget
 from aqka.planning.device import HERON, Usage
 from aqka.sessions import Training, acquire
 from aqka_research.circuit_tasks import draw
-from aqka_research.compare.total import Simulator, measured_points, simulators
+from aqka_research.compare.prior import PriorLevel
+from aqka_research.compare.prior_findings import AUDIT, COMBINED, LEAST_AUDITED, PLAIN
+from aqka_research.compare.total import Simulator, simulators
 from aqka_research.compare.total_findings import crossing
+from aqka_research.suite import QuantumTask
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 DEVICE = "fake_fez"
@@ -39,7 +42,7 @@ LEVELS = [4.0**k for k in range(-1, 6)]
 """Mean shots a training pair."""
 POINT_LEVELS = [2**k for k in range(4, 14, 2)] + [2**13]
 """Shots a point, of training and of new points alike."""
-QISKIT, UNIFORM, AQKA, SHOFAR, NYSTROM, PAIR_TILES, POINTS, POINT_TILES = (
+QISKIT, UNIFORM, AQKA, SHOFAR, NYSTROM, PAIR_TILES, POINTS, POINT_TILES, PRIOR, PRIOR_TILES = (
     "Qiskit Machine Learning's default",
     "uniform pairs, our split",
     "AQKA as in the paper",
@@ -48,10 +51,15 @@ QISKIT, UNIFORM, AQKA, SHOFAR, NYSTROM, PAIR_TILES, POINTS, POINT_TILES = (
     "pairs on tiles",
     "points",
     "points on tiles",
+    "points with prior",
+    "points with prior, on tiles",
 )
-SAME_SHOTS = {PAIR_TILES: UNIFORM, POINT_TILES: POINTS}
+SAME_SHOTS = {PAIR_TILES: UNIFORM, POINT_TILES: POINTS, PRIOR_TILES: PRIOR}
 """Ways that differ from another only in how shots are run."""
-WAYS = (QISKIT, UNIFORM, AQKA, SHOFAR, NYSTROM, PAIR_TILES, POINTS, POINT_TILES)
+WAYS = (
+    *(QISKIT, UNIFORM, AQKA, SHOFAR, NYSTROM, PAIR_TILES),
+    *(POINTS, POINT_TILES, PRIOR, PRIOR_TILES),
+)
 
 Step = tuple[float, int, float, int]
 """Accuracy, training shots, shots a new point, and submissions for training."""
@@ -68,7 +76,6 @@ class Bench:
     rows: FloatArray
     old: Simulator
     new: Simulator
-    noisy: bool
     seed: int
 
     def accuracy(self, f: FloatArray) -> float:
@@ -152,14 +159,23 @@ def qiskit(bench: Bench, level: float, new_points: int) -> Step:
     return bench.accuracy(f), session.budget, level * n, 1
 
 
-def points(bench: Bench, level: float, new_points: int) -> Step:
-    """The same shots on every point; the rank is tested for where there is noise."""
-    design, shots = Points(Fidelity(rank=None if bench.noisy else 1)), int(level)
-    problem = Problem(bench.y)
-    learner = make_learner(design.default_learner)
-    head: FittedHead = learner.fit(design.read(measured_points(bench.old, shots), problem), problem)
-    f = head.decide(measured_points(bench.new, shots)).f
-    return bench.accuracy(f), shots * len(bench.y), shots, 1
+def point_steps(
+    task: QuantumTask, bench: Bench, level: int, device: str | None
+) -> tuple[Step, list[Step]]:
+    """Return the step of points, and those of points with the prior, by new points.
+
+    Every point has the same shots; with the prior only those new points that it leaves open, and
+    some that audit it.
+    """
+    trained = PriorLevel(task, bench.old, bench.new, level, device)
+    labels, n = trained.labels(), level * len(bench.y)
+    share = float(trained.free.mean())
+    steps = []
+    for count in NEW_POINTS:
+        free = share * count
+        bought = count - free + min(free, max(AUDIT * free, LEAST_AUDITED))
+        steps.append((bench.accuracy(labels[COMBINED]), n, level * bought / count, 1))
+    return (bench.accuracy(labels[PLAIN]), n, level, 1), steps
 
 
 MEASURED: dict[str, Callable[[Bench, float, int], Step]] = {
@@ -168,9 +184,8 @@ MEASURED: dict[str, Callable[[Bench, float, int], Step]] = {
     AQKA: partial(steered, allocator="aqka", paper=True),
     SHOFAR: partial(steered, allocator="shofar", paper=False),
     NYSTROM: nystrom,
-    POINTS: points,
 }
-SPLIT_BY_NEW_POINTS = (UNIFORM,)
+SPLIT_BY_NEW_POINTS = (UNIFORM, PRIOR)
 
 
 @stable_name("aqka.everything:measure")
@@ -184,17 +199,20 @@ def measure(cell: Cell) -> Result:
     kernel = upper + np.triu(upper, 1).T
     bench = Bench(
         *(y, task.test_labels, task.ridge, kernel, between.kernel(), old, new),
-        *(device is not None, cell["seed"]),
+        cell["seed"],
     )
     exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), Problem(y))
-    usual: list[float] = cell["levels"]
-    levels: dict[str, list[float]] = {QISKIT: [float(USUAL)], POINTS: cell["point_levels"]}
+    levels: list[float] = cell["levels"]
     found: dict[str, list[list[Step]]] = {}
     for way, spend in MEASURED.items():
         counts = NEW_POINTS if way in SPLIT_BY_NEW_POINTS else NEW_POINTS[:1]
         found[way] = [
-            [spend(bench, level, count) for level in levels.get(way, usual)] for count in counts
+            [spend(bench, level, count) for level in ([float(USUAL)] if way == QISKIT else levels)]
+            for count in counts
         ]
+    steps = [point_steps(task, bench, level, device) for level in cell["point_levels"]]
+    found[POINTS] = [[plain for plain, _ in steps]]
+    found[PRIOR] = [[prior[k] for _, prior in steps] for k in range(len(NEW_POINTS))]
     return {
         "exact": bench.accuracy(exact.decision_function(task.test_kernel)),
         "steps": found,
@@ -233,7 +251,7 @@ def cost(way: str, results: list[Result], circuits: Result, new_points: int, tar
     shots = crossing(total, accuracy, target)
     reached = bool(np.isfinite(shots))
     shots = shots if reached else float(total[-1])
-    depth, tiles = circuits["points" if measured == POINTS else "pairs"]
+    depth, tiles = circuits["points" if measured in (POINTS, PRIOR) else "pairs"]
     usage = Usage(HERON, depth, tiles if way in SAME_SHOTS else 1)
     executions = usage.executions(int(np.ceil(shots)))
     jobs = int(rounds[0]) + 1 + (executions - 1) // HERON.max_executions

@@ -38,6 +38,20 @@ PAGES = (
         halves=("confirmation",),
     ),
     Page(
+        "prior",
+        "aqka_research.compare.prior_page:page",
+        "Predictions without shots: what a prior on gate angles answers",
+        20,
+        halves=("confirmation",),
+    ),
+    Page(
+        "prior-fez",
+        "aqka_research.compare.prior_page:fez_page",
+        "Predictions without shots with the noise of a fake Heron",
+        20,
+        halves=("confirmation",),
+    ),
+    Page(
         "comparison",
         "aqka_research.compare.page:page",
         "Allocators and learners on held-out tasks",
