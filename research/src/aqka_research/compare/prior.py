@@ -8,7 +8,6 @@ process on the labels. *Exact labels* are those of the leave-one-out ridge on th
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,15 @@ from aqka.designs.prior import PredictionPrior
 from aqka.estimates.states import FittedStates
 from aqka.learners import Decided, make_learner
 from aqka.maths.metrics import normal_quantile
+from aqka_research.circuit_tasks import (
+    LABELLED,
+    NATURAL,
+    by_kind,
+    circuit_tasks,
+    draw,
+    points_of,
+    qubits_of,
+)
 from aqka_research.compare.prior_findings import (
     ALONE,
     COMBINED,
@@ -30,11 +38,10 @@ from aqka_research.compare.prior_findings import (
     STATES,
     PriorFindings,
 )
-from aqka_research.compare.total import NOISY_QUBITS, Simulator, measured_points, simulators
+from aqka_research.compare.total import Simulator, measured_points, simulators
 from aqka_research.quantum_tasks import classical_control, exact_labels
-from aqka_research.suite import SUITE, QuantumTask, half_of_suite
-from aqka_research.suite_quantum import CANDIDATES, quantum_labelled
-from aqka_research.sweep.cells import OnCell, run_cells
+from aqka_research.suite import QuantumTask
+from aqka_research.sweep.cells import RunCells, run_cells
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 SEEDS = 3
@@ -49,27 +56,20 @@ ENDLESS = 2**16
 
 def prior_tasks(half: str, device: str | None = None) -> dict[str, list[str]]:
     """Return the natural and the quantum-labelled tasks of a half, of at most five qubits."""
-    most = MOST_QUBITS if device is None else max(NOISY_QUBITS)
-    suite = (SUITE[name] for name in half_of_suite(half))
-    return {
-        "natural": [
-            task.name
-            for task in suite
-            if task.is_quantum
-            and task.kind == "classes"
-            and task.features <= most
-            and task.points <= MOST_POINTS
-        ],
-        "quantum-labelled": [t.name for t in quantum_labelled(half) if t.qubits <= most],
-    }
+    names = [
+        name
+        for name in circuit_tasks(half, device)
+        if qubits_of(name) <= MOST_QUBITS and points_of(name) <= MOST_POINTS
+    ]
+    kinds = by_kind(names)
+    return {kind: kinds[kind] for kind in (NATURAL, LABELLED)}
 
 
 @stable_name("aqka.prior:measure")
 def measure(cell: Cell) -> Result:
     """Return what was answered, at which price and how well, at every level, for one seed."""
     name, device = cell["task"], cell.get("device")
-    task = (CANDIDATES if name in CANDIDATES else SUITE)[name].draw(cell["seed"])
-    assert isinstance(task, QuantumTask)
+    task = draw(name, cell["seed"])
     exact = exact_labels(task)
     old, new, _ = simulators(task, cell["seed"], device)
     endless = _endless(task, new, device)
@@ -81,7 +81,7 @@ def measure(cell: Cell) -> Result:
         "levels": [],
     }
     for shots in cell["levels"]:
-        level = _Level(task, old, new, shots, device)
+        level = PriorLevel(task, old, new, shots, device)
         truth = level.f(endless)
         row = {
             "shots": shots,
@@ -104,7 +104,7 @@ def _endless(task: QuantumTask, new: Simulator, device: str | None) -> FittedSta
     return measured_points(new, ENDLESS)
 
 
-class _Level:
+class PriorLevel:
     """A task trained and its new points measured at one level of shots."""
 
     def __init__(
@@ -181,9 +181,7 @@ def compare_priors(
     *,
     levels: Sequence[int] = LEVELS,
     device: str | None = None,
-    store: Path | None = None,
-    workers: int | None = None,
-    on_cell: OnCell | None = None,
+    cells_of: RunCells = run_cells,
 ) -> PriorFindings:
     """Measure predictions with and without the prior on groups of tasks, by name."""
     noise = {} if device is None else {"device": device}
@@ -193,7 +191,7 @@ def compare_priors(
         for seed in range(as_count(seeds, "seeds", minimum=2))
         for name in names
     ]
-    results = run_cells(measure, cells, store, workers=workers, on_cell=on_cell)
+    results = cells_of(measure, cells)
     by_task: dict[str, list[Result]] = {name: [] for name in names}
     for cell, result in zip(cells, results, strict=True):
         by_task[cell["task"]].append(result)
