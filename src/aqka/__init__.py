@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
     from aqka.core import Problem
     from aqka.designs import Pairs, Points
+    from aqka.designs.prior import PredictionPrior
     from aqka.errors import (
         CeilingError,
         ExactScoreWarning,
@@ -51,6 +52,7 @@ __all__ = [
     "Pairs",
     "Points",
     "Prediction",
+    "PredictionPrior",
     "Problem",
     "QuantumFeatures",
     "QuantumKernel",
@@ -81,6 +83,7 @@ _HOMES = {
     "backends": ("Backend", "BackendFactory", "MatrixBackend", "StatevectorBackend"),
     "core": ("Problem",),
     "designs": ("Pairs", "Points"),
+    "designs.prior": ("PredictionPrior",),
     "errors": (
         "CeilingError",
         "ExactScoreWarning",

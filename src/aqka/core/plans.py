@@ -1,4 +1,4 @@
-"""What is asked of a backend: what to measure, and how many shots each."""
+"""Plans, which say what a backend measures with how many shots, and tables of their answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import MAX_COUNT, FloatArray, IntArray, as_column, as_counts
+from aqka._util.shown import Shown
 from aqka.core.extent import Extent, check_below
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
@@ -243,3 +244,29 @@ def _theta_from(facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> Fl
     if not np.isfinite(theta).all():
         raise InputError("its theta are not finite")
     return theta
+
+
+class UnitTable(Shown):
+    """Counts of training points; a unit is what an allocator gives shots to, a pair or a point."""
+
+    n_points: int
+    PLAN: ClassVar[type[Plan]]
+    """Plans whose answers it counts."""
+
+    @property
+    @abstractmethod
+    def unit_shots(self) -> IntArray:
+        """Shots of each unit."""
+
+    @property
+    def total(self) -> int:
+        """All shots spent so far."""
+        return int(self.unit_shots.sum())
+
+    @abstractmethod
+    def add(self, plan: Any, answer: Any) -> None:
+        """Count what came back for an executed plan; on bad input the table is unchanged."""
+
+    @abstractmethod
+    def read_only(self) -> Self:
+        """Return a copy whose counts cannot be changed, for code that is not trusted with them."""

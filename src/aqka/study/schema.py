@@ -253,6 +253,7 @@ class MethodSection(Section):
     C: Positive = 5.0
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
     points: PointsSection = PointsSection()
+    prior: Literal["auto", "none", "angles"] = "auto"
 
     @model_validator(mode="after")
     def _consistent(self) -> "MethodSection":
