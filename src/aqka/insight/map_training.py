@@ -297,7 +297,11 @@ def scale_grid(
 
 
 def align(
-    made: TrainableMap, X: FloatArray, y: NDArray[Any], start: FloatArray
+    made: TrainableMap,
+    X: FloatArray,
+    y: NDArray[Any],
+    start: FloatArray,
+    max_steps: int = MAX_STEPS,
 ) -> tuple[FloatArray, list[float]]:
     """Return the θ of best alignment that L-BFGS finds from a start, and the losses on the way."""
     from scipy.optimize import minimize
@@ -318,7 +322,7 @@ def align(
         *(loss, start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": MAX_STEPS},
+        options={"maxiter": max_steps},
         callback=lambda theta: path.append(theta.copy()),
     )
     return path[-1].round(DIGITS), [seen[theta.tobytes()] for theta in path]

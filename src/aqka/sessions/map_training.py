@@ -15,7 +15,7 @@ from aqka.runs.session import Session
 FEWEST_STEPS = 10
 CHECK_SHARE = 0.2
 """Of the budget, for the pairs of held-out points that decide between θ₀ and θ."""
-PERTURBATION, RATE, DELAY, LONGEST, AVERAGED = 0.7, 12.0, 10, 0.5, 0.3
+PERTURBATION, RATE, DELAY, LONGEST, AVERAGED = 0.7, 20.0, 10, 0.5, 0.3
 """Of SPSA: radians of the first perturbation, gain of the steps and after how many of them it
 falls, longest step, and share of the last θ that are averaged. Chosen on the development tasks of
 ``aqka_research.benchmarks.alignment``."""
