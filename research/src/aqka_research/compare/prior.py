@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray, as_count
-from aqka.backends.gate_angles import GateAngles
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.designs import Fidelity, Points
 from aqka.designs.fidelity import StateEstimate
+from aqka.designs.prior import PredictionPrior
 from aqka.estimates.states import FittedStates
-from aqka.learners import Decided, FittedHead, make_learner
-from aqka.maths.angle_prior import AnglePrior, settled, targets
+from aqka.learners import Decided, make_learner
 from aqka.maths.metrics import normal_quantile
 from aqka_research.circuit_tasks import (
     LABELLED,
@@ -49,8 +48,6 @@ SEEDS = 3
 LEVELS = [32, 128, 512, 2048]
 """Shots a point, of training and of new points alike."""
 MOST_QUBITS, MOST_POINTS = 5, 150
-ERROR_RATE = 0.05
-"""Of the points that the prior answers."""
 LEVEL = 0.9
 """Of intervals for f."""
 ENDLESS = 2**16
@@ -113,22 +110,23 @@ class PriorLevel:
     def __init__(
         self, task: QuantumTask, old: Simulator, new: Simulator, shots: int, device: str | None
     ) -> None:
-        self.problem = Problem(np.where(task.y >= 0, 1.0, -1.0))
+        problem = Problem(np.where(task.y >= 0, 1.0, -1.0))
         design = Points(Fidelity(rank=1 if device is None else None))
-        estimate = design.read(measured_points(old, shots), self.problem)
+        estimate = design.read(measured_points(old, shots), problem)
         assert isinstance(estimate, StateEstimate)
         self.estimate = estimate
-        self.head = make_learner(design.default_learner).fit(estimate, self.problem)
+        self.head = make_learner(design.default_learner).fit(estimate, problem)
         self.new = measured_points(new, shots)
-        process, angles = prior_of(self.head, self.problem, task, shots)
-        self.mean, deviation = process.predict(angles)
-        self.free = settled(self.mean, deviation, normal_quantile(1 - 2 * ERROR_RATE))
+        prior = PredictionPrior().fit(
+            self.head, problem.outputs, task.X, task.feature_map(), task.n_qubits
+        )
+        answers = prior.answers(task.test_X)
+        self.mean, self.free = answers.mean[:, 0], answers.settled
         self.plain = self.head.decide(self.new)
         everyone = np.arange(self.new.n_points)
         self.states = estimate.improve(self.head, self.new, self.plain, everyone)
-        # What the process takes for noise may be f itself, where angles do not explain it.
-        total = np.sqrt(deviation**2 + process.amplitudes * process.ratios)
-        self.combined = self.states.combined(self.mean[:, 0], total[:, 0], everyone)
+        total = np.sqrt(answers.deviation**2 + answers.noise**2)[:, 0]
+        self.combined = self.states.combined(self.mean, total, everyone)
 
     def f(self, states: FittedStates | PointTable) -> FloatArray:
         """Return f of states, or of counts, by the head that was trained."""
@@ -143,7 +141,7 @@ class PriorLevel:
         Wrong is another class than endless shots on the point would give with the same head; or,
         counted apart, than the exact kernel gives.
         """
-        answers = self.mean[:, 0] >= 0
+        answers = self.mean >= 0
         return {
             "free": int(self.free.sum()),
             "wrong": int(np.sum((answers != (truth >= 0)) & self.free)),
@@ -167,33 +165,14 @@ class PriorLevel:
 
     def labels(self) -> dict[str, FloatArray]:
         """Return the labels of each method."""
-        mean = self.mean[:, 0]
         found = {
             PLAIN: self.plain.f,
             STATES: self.states.f,
-            FREE: np.where(self.free, mean, self.states.f),
-            COMBINED: np.where(self.free, mean, self.combined.f),
-            ALONE: mean,
+            FREE: np.where(self.free, self.mean, self.states.f),
+            COMBINED: np.where(self.free, self.mean, self.combined.f),
+            ALONE: self.mean,
         }
         return {method: np.where(f >= 0, 1.0, -1.0) for method, f in found.items()}
-
-
-def prior_of(
-    head: FittedHead, problem: Problem, task: QuantumTask, shots: int
-) -> tuple[AnglePrior, FloatArray]:
-    """Return the prior of a head, and the test points' angles."""
-    kernel = head.estimate.kernel
-    f = kernel @ head.alpha + head.intercept
-    fidelity = shots / (shots + 2**task.n_qubits - 1)
-    angles = GateAngles.of(task.feature_map(), task.n_qubits)
-    process = AnglePrior.fit(
-        angles(task.X),
-        kernel,
-        targets(f, problem.y, fidelity),
-        2.0**task.n_qubits,
-        periodic=angles.periodic,
-    )
-    return process, angles(task.test_X)
 
 
 def compare_priors(
