@@ -216,9 +216,10 @@ def finished_run(directory: Path, allow_code: bool) -> tuple[Prepared, History]:
 def head_of(prepared: Prepared, history: History) -> FittedHead:
     """Return the head of a finished run."""
     assert history.budget is not None
-    session = new_session(prepared.study, prepared.points, history.budget, prepared.n_qubits)
+    n_qubits, circuit = prepared.n_qubits, prepared.circuit
+    session = new_session(prepared.study, prepared.points, history.budget, n_qubits, circuit)
     replay(session, history)
-    return fit_head(prepared.study, session, history, prepared.n_qubits)[0]
+    return fit_head(prepared.study, session, history, n_qubits)[0]
 
 
 def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:
