@@ -80,8 +80,7 @@ class PredictionPrior:
         outputs
             What it was trained on: ``Problem.outputs``.
         X, feature_map
-            The training points, and what encodes them; see
-            :meth:`~aqka.backends.gate_angles.GateAngles.of`.
+            The training points, and what encodes them, as estimators take it.
         n_qubits
             Qubits of the feature map.
         """
@@ -172,7 +171,13 @@ class FittedPrior:
 
 @dataclass(frozen=True, eq=False)
 class LazyAnswers:
-    """What a prior says of points, worked out when it is first needed: a resumed run never does."""
+    """What a prior says of points, worked out when it is first needed: a resumed run never does.
+
+    Attributes
+    ----------
+    settings, fit, X
+        When it answers, what fits it, and the points.
+    """
 
     settings: PredictionPrior
     fit: Callable[[], FittedPrior]

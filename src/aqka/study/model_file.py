@@ -57,16 +57,13 @@ class ModelAnswers(Shown):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per point, of plain values; the label of one it abstains from is empty."""
-        columns = self.labels, self.settled, self.mean, self.deviation
+        one = self.mean.shape[1] == 1
+        numbers = [a[:, 0].tolist() if one else a.tolist() for a in (self.mean, self.deviation)]
+        columns = self.labels.tolist(), self.settled.tolist(), *numbers
         return [
-            {
-                "point": k,
-                "label": label.item() if settled else "",
-                "settled": bool(settled),
-                "decision": mean.tolist() if len(mean) > 1 else float(mean[0]),
-                "deviation": deviation.tolist() if len(mean) > 1 else float(deviation[0]),
-            }
-            for k, (label, settled, mean, deviation) in enumerate(zip(*columns, strict=True))
+            {"point": k, "label": label if sure else ""}
+            | {"settled": sure, "decision": f, "deviation": deviation}
+            for k, (label, sure, f, deviation) in enumerate(zip(*columns, strict=True))
         ]
 
     def _figures(self) -> dict[str, object]:
@@ -96,6 +93,11 @@ class SavedModel(Shown):
     intercept: FloatArray
     fills_gaps: bool = False
 
+    @property
+    def columns(self) -> str:
+        """The columns that points must have."""
+        return ", ".join(self.encoding.columns)
+
     def predict(self, X: ArrayLike) -> ModelAnswers:
         """Return classes of points in the columns that the run was trained on, and which count."""
         width, points = len(self.encoding.columns), np.asarray(X)
@@ -106,11 +108,6 @@ class SavedModel(Shown):
         points = as_data(self.encoding.filled(points) if self.fills_gaps else points)
         said = self.prior.answers(self.encoding.features(points))
         return ModelAnswers(self.classes[said.winner], said.settled, said.mean, said.deviation)
-
-    @property
-    def columns(self) -> str:
-        """The columns that points must have."""
-        return ", ".join(self.encoding.columns)
 
     def _figures(self) -> dict[str, object]:
         return {"columns": self.columns, "classes": ", ".join(map(str, self.classes))}
@@ -140,7 +137,10 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
     arrays |= {name: getattr(process, name) for name in PROCESS}
     arrays |= {"widths": process.kernel.widths, "scales": process.kernel.scales}
     arrays |= {"used": process.columns, "classes": head.classes, "alpha": head.coefficients}
-    arrays |= {"intercept": np.ravel(head.intercept), "about": np.array(json.dumps(about))}
+    arrays |= {
+        "intercept": np.ravel(head.intercept) + np.zeros(head.coefficients.shape[1]),
+        "about": np.array(json.dumps(about)),
+    }
     stream = io.BytesIO()
     np.savez_compressed(stream, **arrays)
     write_atomically(output, stream.getvalue())
@@ -168,57 +168,43 @@ def load_model(path: str | Path) -> SavedModel:
 def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     """Return the model of arrays; anything may be wrong with them."""
     about = json.loads(str(arrays["about"]))
-    if about["format"] != FORMAT:
-        raise ValueError(f"its format is {about['format']!r}, known is {FORMAT!r}")
+    _check(about["format"] == FORMAT, f"its format is not {FORMAT!r}")
     encoded = [arrays[name] for name in ENCODING[1:]]
     floats = encoded + [arrays[name] for name in (*PROCESS, *OTHERS)]
-    if any(a.dtype != np.float64 or not np.isfinite(a).all() for a in floats):
-        raise ValueError("numbers are missing or not finite")
-    angles, values, amplitudes, ratios = (arrays[name] for name in PROCESS)
-    widths, scales, used = arrays["widths"], arrays["scales"], arrays["used"]
-    features, width = arrays["components"].shape
+    finite = all(a.dtype == np.float64 and np.isfinite(a).all() for a in floats)
+    _check(finite, "numbers are missing or not finite")
     terms = tuple(
         tuple((float(c), tuple(int(k) for k in which)) for c, which in one)
         for one in about["terms"]
     )
-    named = [k for one in terms for _, which in one for k in which]
-    n_points, n_outputs = values.shape
-    classes, periodic = arrays["classes"], about["periodic"]
-    shapes = {
-        "fill": (width,),
-        "centre": (width,),
-        "columns": (width,),
-        "lowest": (features,),
-        "highest": (features,),
-        "range": (2,),
-        "widths": used.shape,
-        "scales": used.shape,
-        "angles": (n_points, used.size),
-        "amplitudes": (n_outputs,),
-        "ratios": (n_outputs,),
-        "alpha": (n_points, n_outputs),
-        "intercept": arrays["intercept"].shape[:1] if n_outputs == 1 else (n_outputs,),
-        "classes": (2 if n_outputs == 1 else n_outputs,),
-    }
+    used, classes, periodic = arrays["used"], arrays["classes"], about["periodic"]
+    (features, width), (n_points, outputs) = arrays["components"].shape, arrays["values"].shape
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("columns", "fill", "centre"), (width,))
+    shapes |= dict.fromkeys(("lowest", "highest"), (features,)) | {"range": (2,)}
+    shapes |= dict.fromkeys(("widths", "scales"), (used.size,))
+    shapes |= {"used": (used.size,), "angles": (n_points, used.size), "alpha": (n_points, outputs)}
+    shapes |= dict.fromkeys(("amplitudes", "ratios", "intercept"), (outputs,))
+    shapes |= {"classes": (max(2, outputs),)}
     wrong = [name for name, shape in shapes.items() if arrays[name].shape != shape]
-    positive = [widths, scales, amplitudes, ratios]
-    if (
-        wrong
-        or used.ndim != 1
-        or used.dtype.kind != "i"
-        or not used.size
-        or not 0 <= used.min() <= used.max() < len(terms)
-        or any(not 0 <= k < features for k in named)
-        or any(np.any(a <= 0) for a in positive)
-        or classes.dtype.kind not in "iUb"
-        or not isinstance(periodic, bool)
-        or n_points == 0
-    ):
-        raise ValueError(f"its arrays do not fit each other {', '.join(wrong)}".rstrip())
+    _check(not wrong, f"its arrays do not fit each other: {', '.join(wrong)}")
+    named = [k for one in terms for _, which in one for k in which]
+    inside = used.dtype.kind == "i" and 0 <= used.min() <= used.max() < len(terms)
+    _check(inside and all(0 <= k < features for k in named), "its angles name unknown features")
+    positive = all(np.all(arrays[n] > 0) for n in ("widths", "scales", "amplitudes", "ratios"))
+    sound = positive and classes.dtype.kind in "iUb" and isinstance(periodic, bool)
+    _check(sound, "its settings are not those of a model")
     process = AnglePrior(
-        AngleKernel(widths, scales, periodic), used, angles, values, amplitudes, ratios
+        AngleKernel(arrays["widths"], arrays["scales"], periodic),
+        used,
+        *(arrays[name] for name in PROCESS),
     )
-    prior = FittedPrior(PredictionPrior(about["error_rate"]), GateAngles(terms, periodic), process)
+    settings = PredictionPrior(about["error_rate"])
+    prior = FittedPrior(settings, GateAngles(terms, periodic), process)
     encoding = Encoding([str(name) for name in arrays["columns"]], *encoded)
-    gaps = about["fills_gaps"] is True
-    return SavedModel(prior, encoding, classes, arrays["alpha"], arrays["intercept"], gaps)
+    head = classes, arrays["alpha"], arrays["intercept"]
+    return SavedModel(prior, encoding, *head, about["fills_gaps"] is True)
+
+
+def _check(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
