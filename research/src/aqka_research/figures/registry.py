@@ -66,6 +66,13 @@ PAGES = (
         halves=("development",),
     ),
     Page(
+        "alignment",
+        "aqka_research.benchmarks.alignment:page",
+        "Kernel alignment: what training a feature map costs",
+        5,
+        timed=True,
+    ),
+    Page(
         "prediction",
         "aqka_research.benchmarks.prediction:page",
         "Shots for prediction: savings, coverage, splits",
