@@ -105,14 +105,13 @@ def _page(run: PageRun, device: str | None) -> list[str]:
 def prior_blocks(found: PriorFindings, half: str, device: str | None = None) -> list[str]:
     """Return the page."""
     where = "" if device is None else f" on {device}"
+    judged = verdicts(found)
     return [
         f"# Predictions without shots{where}" + ("" if half == "confirmation" else f", {half}"),
         _introduction(found, half, device),
         "## What holds",
-        "\n".join(
-            f"- {text}: {'reached' if met else '**not reached**'}." for text, met in verdicts(found)
-        ),
-        _conclusion(found),
+        "\n".join(f"- {text}: {'reached' if met else '**not reached**'}." for text, met in judged),
+        _conclusion(found, all(met for _, met in judged)),
         "## Answered without a shot",
         "New points that the prior answers, mean and range over tasks; how many of these answers "
         "endless shots on the point would contradict (*wrong*), by the same head; and how many the "
@@ -137,9 +136,9 @@ def prior_blocks(found: PriorFindings, half: str, device: str | None = None) -> 
     ]
 
 
-def _conclusion(found: PriorFindings) -> str:
+def _conclusion(found: PriorFindings, reached: bool) -> str:
     """Say what follows for the default, and why."""
-    if all(met for _, met in verdicts(found)):
+    if reached:
         return "All targets are reached, so the prior is on by default."
     shares = {group: np.mean([one.share for one in found.settled(group)]) for group in found.groups}
     natural = [name for name in found.groups[NATURAL] if found.control_reaches(name, AIMS[0])]
