@@ -235,9 +235,16 @@ class AnglePrior:
         some = spread_evenly(len(used), WIDTH_POINTS)
         among = kernel if len(kernel) == len(some) else kernel[np.ix_(some, some)]
         objective = WidthObjective(used[some], among, outputs, periodic)
-        basis = Basis(objective.minimise(), used)
+        return cls.regress(objective.minimise(), columns, used, values)
+
+    @classmethod
+    def regress(
+        cls, kernel: AngleKernel, columns: IntArray, angles: FloatArray, values: FloatArray
+    ) -> "AnglePrior":
+        """Learn amplitude and noise of each output, with the widths as they are."""
+        basis = Basis(kernel, angles)
         found = np.array([basis.evidence(column) for column in values.T])
-        return cls(basis.kernel, columns, used, values, found[:, 0], found[:, 1])
+        return cls(kernel, columns, angles, values, found[:, 0], found[:, 1])
 
     @cached_property
     def basis(self) -> "Basis":
