@@ -40,6 +40,10 @@ class Deal:
         """Return the deal of a submission."""
         return cls(n_tiles, tag_entropy(seed, tag))
 
+    def rows(self, n_requests: int) -> int:
+        """Return the rows of the tiled circuit that so many rows of requests need."""
+        return -(-n_requests // self.n_tiles)
+
     def slots(self, requests: ArrayLike, job: int) -> IntArray:
         """Return the slot of each row of a job, given the request that it is a copy of."""
         asked = np.asarray(requests, dtype=np.int64)
