@@ -6,6 +6,7 @@ import pytest
 from aqka import InputError, Problem
 from aqka.allocators import _points, allocator_names, make_allocator
 from aqka.allocators._points import AqkaPoints, PredictivePoints
+from aqka.allocators.aqka import Aqka
 from aqka.backends.statevector import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
@@ -44,6 +45,8 @@ def test_over_points_a_name_means_its_like_or_is_refused(name):
 def test_what_is_made_for_points_is_refused_over_pairs():
     assert isinstance(make_allocator("aqka").over("point"), AqkaPoints)
     assert isinstance(make_allocator("predictive").over("point"), PredictivePoints)
+    assert Aqka(floor=0.5).over("point") == AqkaPoints(floor=0.5)
+    assert Aqka().over("point") == AqkaPoints()
     own = AqkaPoints(floor=0.5)
     assert own.over("point") is own
     with pytest.raises(InputError, match="AqkaPoints gives shots to points, not pairs"):

@@ -10,8 +10,8 @@ from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import all_edges, choose_settings, line_edges
 from aqka.designs import Projected
-from aqka.estimates.projected import exact_reduced_states, reduced_states
 from aqka.estimates.readout import confusion_matrices
+from aqka.estimates.reduced_states import exact_reduced_states, reduced_states
 from aqka.maths.product_bases import ProductBases
 from aqka.runs.export import export, measurements, table_of
 from aqka.testing import check_point_backend

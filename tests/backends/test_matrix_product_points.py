@@ -11,7 +11,7 @@ from aqka.backends.statevector import zz_states
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings
-from aqka.estimates.projected import reduced_states
+from aqka.estimates.reduced_states import reduced_states
 from tests.estimates.points import probabilities
 
 

@@ -9,21 +9,13 @@ import sys
 import pytest
 
 from aqka.cli import app as cli
-from aqka.demo import figures, iris
-from aqka.demo import paper as demo
-
-
-@pytest.fixture
-def short_demo(monkeypatch):
-    monkeypatch.setattr(demo, "SHOTS_PER_PAIR", (4.0,))
-    monkeypatch.setattr(demo, "TASKS", (lambda seed: demo.planted_sparse(60, 20, 4, seed),))
+from aqka.demo import iris
 
 
 @pytest.fixture
 def short_iris(monkeypatch):
     steps = (iris.Step("4 a pair", 4), iris.Step("16 a point", 16, 20, looks=1))
-    for module in (iris, figures):
-        monkeypatch.setattr(module, "STEPS", steps)
+    monkeypatch.setattr(iris, "STEPS", steps)
 
 
 def call(monkeypatch, capsys, *arguments):
@@ -32,15 +24,6 @@ def call(monkeypatch, capsys, *arguments):
         cli.main()
     assert stop.value.code == 0
     return capsys.readouterr()
-
-
-def test_demo_prints_a_table_and_draws(short_demo, monkeypatch, capsys, tmp_path):
-    picture = tmp_path / "demo.png"
-    shown = call(monkeypatch, capsys, "demo", "--paper", "--seeds", "2", "--picture", str(picture))
-    for words in ("majority class", "exact kernel", "7,320 shots", "balanced", "Gini", "uniform"):
-        assert words in shown.out
-    assert shown.err == ""  # no progress bar where nobody watches
-    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_terminal_sees_a_progress_bar(tmp_path):
@@ -61,30 +44,13 @@ def test_a_terminal_sees_a_progress_bar(tmp_path):
     os.close(ours)
 
 
-def test_demo_as_json_says_the_same(short_demo, monkeypatch, capsys, tmp_path):
-    picture = tmp_path / "demo.png"
-    shown = call(
-        *(monkeypatch, capsys, "demo", "--paper", "--seeds", "1"),
-        *("--json", "--picture", str(picture)),
-    )
-    answer = json.loads(shown.out)
-    runs = {(r["reading"], r["allocator"]) for r in answer["results"]}
-    assert runs == {(p, a) for p in demo.READINGS for a in demo.ALLOCATORS}
-    assert all(r["shots"] == 7320 for r in answer["results"])
-    for which in ("diagnostics", "exact_kernel_diagnostics"):
-        (found,) = answer[which].values()
-        assert {"gini", "rho", "advice"} <= set(found)
-    assert answer["picture"] == str(picture)
-
-
-def test_demo_without_matplotlib_says_what_to_install(short_demo, monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "aqka.demo.figures", None)
-    shown = call(
-        *(monkeypatch, capsys, "demo", "--paper", "--seeds", "1"),
-        *("--picture", str(tmp_path / "demo.png")),
-    )
+def test_demo_without_matplotlib_says_what_to_install(short_iris, monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    picture = str(tmp_path / "demo.png")
+    shown = call(monkeypatch, capsys, "demo", "--seeds", "1", "--picture", picture)
     assert "pip install 'aqka[plot]'" in shown.err
-    assert "majority class" in shown.out
+    assert "a plain SVM" in shown.out
+    assert shown.out.count("Picture") == 0
 
 
 def test_the_usual_way_beside_ours_in_shots_time_and_money(
@@ -96,6 +62,7 @@ def test_the_usual_way_beside_ours_in_shots_time_and_money(
         assert words in shown.out
     assert max(map(len, shown.out.splitlines()[:9])) <= 80
     assert picture.read_bytes().startswith(b"\x89PNG")
+    assert shown.err == ""  # no progress bar where nobody watches
     shown = call(
         *(monkeypatch, capsys, "demo", "--seeds", "1", "--json", "--picture", str(picture)),
     )

@@ -11,7 +11,8 @@ from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.designs import Fidelity, PointKernel, Points, Projected, Settle, point_kernel_names
 from aqka.designs.points import as_point_kernel, default_point_kernel
-from aqka.estimates.projected import overlap_variances, reduced_states
+from aqka.estimates.projected import overlap_variances
+from aqka.estimates.reduced_states import reduced_states
 from aqka.runs.driver import fingerprint
 from aqka.sessions import Predicting, Training, predict
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from aqka.report.rivals import ExactKernel
 from aqka.report.run_report import RunReport
 from aqka.report.usage import RunCircuit
 from aqka.study.carry_out import Watcher, carry_out
 from aqka.study.directory import prepare
+from aqka.study.rivals import ExactKernel
 from tests.study.helpers import small, write_study
 
 HOSTILE_LABELS = ("<script>alert(1)</script>", "=cmd()")

@@ -1,5 +1,7 @@
 """Other models on a run's test points, against other ways to get them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,12 @@ from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
 from aqka.learners import make_learner
-from aqka.report import rivals as module
-from aqka.report.rivals import ExactKernel, class_rivals, exact_kernel, plain_predictions
+from aqka.report.rivals import class_rivals
 from aqka.report.run_report import run_report
 from aqka.report.verdict import can_learn, decide
+from aqka.study import rivals as module
+from aqka.study.rivals import Beside, ExactKernel, plain_predictions, stored_beside
+from aqka.study.schema import parse_study
 from aqka.study.store import RunStore
 from tests.report.helpers import words_by_question
 from tests.report.runs import finished_run
@@ -23,9 +27,15 @@ def circles(n_points, seed=0):
     return X, (np.linalg.norm(X - 0.5, axis=1) > 0.4).astype(int)
 
 
+def exact_kernel(feature_map, train, test, labels, *, svm):
+    study = parse_study(small(method='learner = "svm"\nC = 1.0' if svm else ""))
+    points = SimpleNamespace(train=train, test=test, train_labels=labels)
+    return module.exact_kernel(study, points, feature_map)
+
+
 def test_the_exact_kernel_is_the_simulators(run):
     points = RunStore(run).points
-    found = exact_kernel("zz", points.train, points.test, points.train_labels, svm=False, C=1.0)
+    found = exact_kernel("zz", points.train, points.test, points.train_labels, svm=False)
     kernel = StatevectorBackend(points.train).kernel()
     block = StatevectorBackend(points.test, columns=points.train).kernel()
     head = make_learner("ridge-loo").fit(KernelEstimate(kernel), Problem(points.train_labels))
@@ -35,42 +45,42 @@ def test_the_exact_kernel_is_the_simulators(run):
 
 def test_whether_it_learns_is_seen_by_cross_validation():
     X, y = circles(120)
-    found = exact_kernel("zz", X, X[:5], y, svm=False, C=1.0)
+    found = exact_kernel("zz", X, X[:5], y, svm=False)
     assert found.learns is True
     noise = np.random.default_rng(1).integers(0, 2, 120)
-    assert exact_kernel("zz", X, X[:5], noise, svm=True, C=1.0).learns is False
-    assert exact_kernel("z", X, X[:5], y, svm=True, C=1.0).learns is True
+    assert exact_kernel("zz", X, X[:5], noise, svm=True).learns is False
+    assert exact_kernel("z", X, X[:5], y, svm=True).learns is True
     lonely = np.array([0] * 119 + [1])
-    assert exact_kernel("zz", X, X[:5], lonely, svm=False, C=1.0).learns is None
+    assert exact_kernel("zz", X, X[:5], lonely, svm=False).learns is None
 
 
 def test_what_is_too_large_is_sampled_or_said(monkeypatch):
     X, y = circles(60)
-    assert "15 qubits" in exact_kernel("zz", np.ones((60, 15)), X, y, svm=False, C=1.0).unknown
+    assert "15 qubits" in exact_kernel("zz", np.ones((60, 15)), X, y, svm=False).unknown
     monkeypatch.setattr(module, "MAX_AMPLITUDES", 30 * 4)
-    found = exact_kernel("zz", X, X[:40], y, svm=False, C=1.0)
+    found = exact_kernel("zz", X, X[:40], y, svm=False)
     assert (found.n_trained, found.predicted) == (30, None)
-    assert exact_kernel("zz", X, X[:20], y, svm=False, C=1.0).predicted.shape == (20,)
+    assert len(exact_kernel("zz", X, X[:20], y, svm=False).predicted) == 20
 
 
 def test_plain_models_see_training_labels_only():
     X, y = circles(100)
     predicted, n_trained = plain_predictions(X[:80], X[80:], y[:80])
     assert n_trained == 80
-    assert np.mean(predicted["RBF SVM"] == y[80:]) > 0.85  # the border is round
-    assert np.mean(predicted["logistic regression"] == y[80:]) < 0.85
+    assert np.mean(np.array(predicted["RBF SVM"]) == y[80:]) > 0.85  # the border is round
+    assert np.mean(np.array(predicted["logistic regression"]) == y[80:]) < 0.85
 
 
 def test_rivals_are_compared_point_by_point():
     truth = np.array(list("aabbbbaa"))
     right, guess = truth == "b", truth == "a"
-    exact = ExactKernel("", truth.copy(), 8, None, None, 8, "accuracy")
-    found = class_rivals(right, guess, truth, exact, {"never": np.full(8, "c")}, 5)
+    exact = ExactKernel("", truth.tolist(), 8)
+    found = class_rivals(right, guess, truth, Beside(exact, {"never": ["c"] * 8}, 5))
     perfect, never, majority = found
     assert (perfect.score, perfect.against.only_second, perfect.learnt) == (1.0, 4, False)
     assert (never.score, never.against.only_first, never.n_trained) == (0.0, 4, 5)
     assert (majority.against.only_first, majority.against.only_second) == (4, 4)
-    unknown = class_rivals(right, guess, truth, ExactKernel("why"), {}, 0)
+    unknown = class_rivals(right, guess, truth, Beside(ExactKernel("why")))
     assert [one.kind for one in unknown] == ["guessing"]
 
 
@@ -105,7 +115,7 @@ def test_the_number_of_qubits_of_a_circuit_counts(width):
     circuit, x = QuantumCircuit(width), ParameterVector("x", 2)
     circuit.rx(x[0], 0)
     circuit.ry(x[1], 1)
-    found = exact_kernel(circuit, X, X[:3], y, svm=False, C=1.0)
+    found = exact_kernel(circuit, X, X[:3], y, svm=False)
     assert bool(found.unknown) == (width > 14)
 
 
@@ -114,6 +124,15 @@ def test_plain_models_of_a_large_run_learn_from_a_sample(monkeypatch, columns, n
     def silent(_, y):
         return {"silent": lambda fold: np.full(len(fold.held), y[fold.kept][0])}
 
-    monkeypatch.setattr("aqka.report.rivals.baselines", silent)
+    monkeypatch.setattr(module, "baselines", silent)
     X, y = np.zeros((600, columns)), np.arange(600) % 2
     assert plain_predictions(X, X[:3], y)[1] == n_trained
+
+
+def test_a_report_reads_the_models_that_its_run_worked_out(run, monkeypatch):
+    """Tuning plain models takes most of the time of a report, and all of scikit-learn."""
+    found = stored_beside(RunStore(run).results)
+    assert set(found.plain) == {"RBF SVM", "logistic regression", "gradient boosting"}
+    monkeypatch.setattr("aqka.report.run_report.models_beside", None)  # must not be called
+    assert run_report(run).best_plain is not None
+    assert stored_beside({"beside": {"plain": 3}}) is None

@@ -12,6 +12,8 @@ from aqka.report.run_page import run_page
 from aqka.report.sections import Section, confusion_matrix, run_sections
 from aqka.report.usage import bill
 from aqka.report.words import GLOSSARY
+from aqka.study.results import used_by
+from aqka.study.store import RunStore
 from tests.report.verdicts import with_evidence
 
 
@@ -134,7 +136,8 @@ def test_missing_wide_intervals_have_their_reason(report):
     assert "<i>Settled</i> is decided earlier" in page
 
 
-def test_a_device_in_this_process_has_no_qpu_time(report):
-    audit = report.ledgers["training"]
-    for told, shown in ((0.0, None), (None, None), (3.5, 3.5)):
-        assert bill(replace(audit, qpu_seconds=told))[1].training == shown
+def test_a_device_in_this_process_has_no_qpu_time(run):
+    history = RunStore(run).training
+    for said, shown in ((0.0, None), (None, None), (3.5, 3.5)):
+        history.qpu_seconds = said
+        assert bill(used_by(history))[1].training == shown

@@ -7,9 +7,9 @@ import pytest
 
 from aqka.insight.hindsight import FewerShots
 from aqka.report.answers import advice
-from aqka.report.rivals import ExactKernel
 from aqka.report.run_page import run_page
 from aqka.report.verdict import can_learn, decide
+from aqka.study.rivals import ExactKernel
 from tests.report.verdicts import exact_kernel, rival, with_evidence
 
 GROWING = FewerShots(0.5, 0.7, 0.01, 0.2, 0.01)  # the second half of the shots brought much

@@ -186,7 +186,7 @@ def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):
     def stop():
         raise Stopped
 
-    path = write(tmp_path, backend="ibm", extra="calibration_shots = 400")
+    path = write(tmp_path, backend="ibm", extra="points.calibration_shots = 400")
     path.write_text(path.read_text().replace('"ibm"', '"ibm"\ndevice = "fake_manila"'))
     directory = tmp_path / "run"
     with pytest.raises(Stopped):
@@ -221,8 +221,11 @@ def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):
     [
         ('allocator = "nystrom"', "to pairs, not points"),
         ("[sentinels]\npoints = 2", "diagonal entries"),
-        ('design = "pairs"\ncalibration_shots = 20', "for design = 'points'"),
-        ("calibration_shots = 21", "method.calibration_shots: input should be a multiple of 2"),
+        ('design = "pairs"\npoints.calibration_shots = 20', "for design = 'points'"),
+        (
+            "points.calibration_shots = 21",
+            "method.points.calibration_shots: input should be a multiple of 2",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(change, words):
@@ -262,7 +265,7 @@ def test_a_study_names_its_kernel_of_points(tmp_path, name):
     def stop():
         raise Stopped
 
-    extra = f'point_kernel = "{name}"'
+    extra = f'points = {{ kernel = "{name}" }}'
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     run = carry_out(prepare(write(tmp_path, extra=extra)), whole)
     assert run.head.estimate.meaning == run.session.estimate(Points(name)).meaning
@@ -271,7 +274,7 @@ def test_a_study_names_its_kernel_of_points(tmp_path, name):
     report = run_report(whole)
     assert report.measured.sentences[0] == run.head.estimate.meaning
     assert report.measured.is_fidelity == (name in ("purified", "device"))
-    assert "point_kernel" in run_page(report)
+    assert f"points = {{ kernel = &#34;{name}" in run_page(report)
     with pytest.raises(Stopped):
         carry_out(prepare(tmp_path / "study.toml"), cut, Watcher(on_round=stop))
     assert run_report(cut).measured.kernel.shape == (24, 24)
@@ -288,12 +291,12 @@ def test_a_study_names_its_kernel_of_points(tmp_path, name):
 @pytest.mark.parametrize(
     ("design", "name", "words"),
     [
-        ("pairs", "device", "point_kernel 'device' is for design = 'points', design is 'pairs'"),
-        ("auto", "device", "point_kernel 'device' is for design = 'points', design is 'auto'"),
-        ("points", "devise", "unknown point_kernel 'devise'. Did you mean 'device'"),
+        ("pairs", "device", "points .kernel. is for design = 'points', design is 'pairs'"),
+        ("auto", "device", "points .kernel. is for design = 'points', design is 'auto'"),
+        ("points", "devise", "unknown kernel of points 'devise'. Did you mean 'device'"),
     ],
 )
 def test_a_kernel_that_cannot_be_is_told_with_its_line(tmp_path, design, name, words):
-    text = write(tmp_path, design=design, extra=f'point_kernel = "{name}"').read_text()
+    text = write(tmp_path, design=design, extra=f'points.kernel = "{name}"').read_text()
     with pytest.raises(InputError, match=words):
         parse_study(text)

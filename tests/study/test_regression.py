@@ -1,10 +1,12 @@
 """Regression from the study file to predictions and report, in the target's units."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_rel
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm, ttest_rel
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
@@ -21,6 +23,7 @@ from aqka.report.verdict import decide
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.data import load_table
 from aqka.study.directory import prepare
+from aqka.study.method import target_interval
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection, parse_study
 from aqka.study.store import RunStore
@@ -122,6 +125,34 @@ def test_the_run_is_read_and_reported_as_it_was(run):
     )
     assert "linear ridge" in page
     assert report.tested.ids[0].startswith("no. ")
+
+
+def test_the_interval_of_the_target_is_that_of_a_gaussian_process(run):
+    """Amplitude by a search for the largest likelihood, variances by plain matrix inversion."""
+    found, points = run.found, run.points
+    scale = TargetScale.of(points.train_labels)
+    y = scale.scaled(points.train_labels)
+    noisy = run.head.kernel + run.head.regularisation * np.eye(len(y))
+
+    def loss(log_a):
+        covariance = np.exp(log_a) * noisy
+        return y @ np.linalg.solve(covariance, y) + np.linalg.slogdet(covariance)[1]
+
+    amplitude = np.exp(minimize_scalar(loss, bounds=(-12, 12), options={"xatol": 1e-9}).x)
+    entries = replace(run.head, alpha=np.eye(len(y)), intercept=np.zeros(len(y)))
+    rows = entries.decide(found.table).f
+    known = np.einsum("ij,jk,ik->i", rows, np.linalg.inv(noisy), rows)
+    around = amplitude * (np.maximum(1 - known, 0) + run.head.regularisation)
+    deviation = np.sqrt(around + found.decided.deviation**2) * scale.spread
+    low, high = target_interval(found, points)
+    np.testing.assert_allclose(high - low, 2 * norm.ppf(0.95) * deviation, rtol=1e-4)
+    np.testing.assert_allclose((high + low) / 2, found.f)
+    results = run.results["results"]
+    np.testing.assert_array_equal([results["target_low"], results["target_high"]], [low, high])
+    assert np.mean((low <= points.test_labels) & (points.test_labels <= high)) >= 0.8
+    page = run_page(run_report(run.directory))
+    assert "90 %, the target" in page
+    assert "should hold 90 % of the targets and hold" in page
 
 
 def test_the_total_interval_is_in_the_units_of_the_target(run):

@@ -90,8 +90,12 @@ def check_kernel(run):
     ("name", "extra"),
     [
         ("sampler", 'device = "lab:seeded"'),
-        ("sampler", 'device = "lab:sampler"\noptimization_level = 3\ninitial_layout = [2, 1]'),
-        ("sampler", 'device = "lab:sampler"\npass_manager = "lab:level_3"'),
+        (
+            "sampler",
+            'device = "lab:sampler"\n'
+            "transpile = { optimization_level = 3, initial_layout = [2, 1] }",
+        ),
+        ("sampler", 'device = "lab:sampler"\ntranspile.pass_manager = "lab:level_3"'),
         ("pennylane", 'device = "default.qubit"'),
         ("pennylane", 'device = "lab:device"'),
         pytest.param(
@@ -158,24 +162,29 @@ def test_a_circuit_of_any_kind_runs_on_a_pennylane_device():
         ("sampler", 'device = "lab"', "device is missing"),
         ("statevector", 'device = "lab:sampler"', "device is for the backend"),
         ("aer", "options = {}", "options is for the backend 'ibm'"),
-        ("aer", "optimization_level = 2", "is for the backend 'ibm' or 'sampler'"),
+        ("aer", "transpile.optimization_level = 2", "is for the backend 'ibm' or 'sampler'"),
         (
             "sampler",
-            'device = "lab:sampler"\npass_manager = "lab:level_3"\noptimization_level = 2',
-            "pass_manager takes the place of",
+            'device = "lab:sampler"\n'
+            'transpile = { pass_manager = "lab:level_3", optimization_level = 2 }',
+            "line 13: backend.transpile: pass_manager takes the place of",
         ),
         ("sampler", 'device = "lab:broken"', "backend.device failed: RuntimeError: no such lab"),
         ("sampler", 'device = "lab:nothing"', "has no attribute 'nothing'"),
         ("sampler", 'device = "lab:LAB"', "has no attribute|must name a function"),
         ("sampler", 'device = "lab:np"', "must name a function, got module"),
         ("sampler", 'device = "nowhere:sampler"', "ModuleNotFoundError"),
-        ("sampler", 'device = "lab:sampler"\ninitial_layout = [0, 0]', "2 different qubits"),
-        ("sampler", 'device = "lab:sampler"\ninitial_layout = [0, 3]', "from 0 to 2"),
-        ("sampler", 'device = "lab:seeded"\noptimization_level = 3', "need a backend to transp"),
         (
             "sampler",
-            'device = "lab:sampler"\npass_manager = "lab:sampler"',
-            "backend.pass_manager must make a qiskit PassManager, got BackendSamplerV2",
+            'device = "lab:sampler"\ntranspile.initial_layout = [0, 0]',
+            "2 different qubits",
+        ),
+        ("sampler", 'device = "lab:sampler"\ntranspile.initial_layout = [0, 3]', "from 0 to 2"),
+        ("sampler", 'device = "lab:seeded"\ntranspile.optimization_level = 3', "need a backend"),
+        (
+            "sampler",
+            'device = "lab:sampler"\ntranspile.pass_manager = "lab:sampler"',
+            "backend.transpile.pass_manager must make a qiskit PassManager, got BackendSamplerV2",
         ),
         ("pennylane", 'device = "default.quibt"', "device 'default.quibt' cannot be made"),
         ("ibm", 'device = "fake_manila"\noptions.max_executon_time = 3', "max_execution_time"),
@@ -184,9 +193,16 @@ def test_a_circuit_of_any_kind_runs_on_a_pennylane_device():
             'device = "fake_manila"\noptions.dynamical_decoupling.enabel = true',
             "unknown option 'dynamical_decoupling.enabel'.*Did you mean 'enable'",
         ),
+        ("ibm", 'options.mode = "sesion"', "unknown options.mode.*Did you mean 'session'"),
+        ("ibm", "options.account = 3", "options.account must be text"),
+        ("ibm", "transpile.level = 3", "unknown key 'level' in .backend.transpile.. Known: optim"),
         ("ibm", 'device = "fake_manila"\noptions.max_execution_time = 0', "from 1 to 10,800"),
-        ("ibm", 'device = "fake_manila"\noptimization_level = 4', "less than or equal to 3"),
-        ("ibm", 'device = "fake_manila"\ninitial_layout = [1, 9]', "from 0 to 4"),
+        (
+            "ibm",
+            'device = "fake_manila"\ntranspile.optimization_level = 4',
+            "less than or equal to 3",
+        ),
+        ("ibm", 'device = "fake_manila"\ntranspile.initial_layout = [1, 9]', "from 0 to 4"),
     ],
 )
 def test_mistakes_are_named_before_anything_runs(tmp_path, name, extra, words):
@@ -208,11 +224,10 @@ def test_whoever_may_cost_money_is_asked_for(tmp_path, monkeypatch, capsys):
 
 
 OPTIONS = """device = "ibm_x"
+transpile = { optimization_level = 3, initial_layout = [3, 4] }
+[backend.options]
 account = "work"
 mode = "batch"
-optimization_level = 3
-initial_layout = [3, 4]
-[backend.options]
 max_execution_time = 300
 dynamical_decoupling = { enable = true, sequence_type = "XY4" }
 twirling = { enable_gates = true }
@@ -247,6 +262,7 @@ def test_ibms_options_reach_its_service(tmp_path, monkeypatch):
         assert [mode.name for mode in service.modes] == ["batch"]
     assert asked["account"] == {"name": "work"}
     assert asked["options"]["max_execution_time"] == 300
+    assert not {"account", "mode"} & asked["options"].keys()
     assert asked["options"]["twirling"] == {"enable_gates": True}
     circuit = made.train.circuit
     measured = [circuit.find_bit(step.qubits[0]).index for step in circuit.data if step.clbits]

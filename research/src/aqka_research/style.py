@@ -10,10 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from aqka._util.colours import BLACK, BLUE, GREEN, GREY, NOTE, ORANGE, PURPLE, SKY, VERMILION
-from aqka.demo.figures import METHODS as DEMO_METHODS
 from aqka_research.results import Estimate, Results
 
-METHODS: dict[str, dict[str, Any]] = DEMO_METHODS | {
+METHODS: dict[str, dict[str, Any]] = {
+    "uniform": {"color": BLACK, "marker": "o"},
+    "leverage": {"color": GREEN, "marker": "v"},
+    "aqka": {"color": VERMILION, "marker": "D"},
+    "aqka-oracle": {"color": BLUE, "marker": "X"},
+    "shofar": {"color": PURPLE, "marker": "P"},
+    "nystrom": {"color": ORANGE, "marker": "<"},
+    "hybrid": {"color": SKY, "marker": "*", "ls": "--"},
     "random": {"color": GREY, "marker": "s"},
     "bernoulli": {"color": SKY, "marker": "^"},
     "aqka, no floor": {"color": ORANGE, "marker": "D", "ls": ":"},

@@ -63,8 +63,9 @@ class Aqka(TargetFill):
         return table.condense(ridge_gradient(k_hat, problem))
 
     def over(self, unit: str) -> Allocator:
-        """Return it, or its like over points."""
-        return AqkaPoints() if unit == "point" else self
+        """Return it, or its like over points, which has a floor of its own unless one is given."""
+        floor = () if self.floor == Aqka.floor else (self.floor,)
+        return AqkaPoints(*floor) if unit == "point" else self
 
 
 @dataclass(frozen=True)
@@ -163,5 +164,9 @@ class Predictive(TargetFill):
         return score / score.mean() + 1 if score.any() else score
 
     def over(self, unit: str) -> Allocator:
-        """Return it, or its like over points."""
-        return PredictivePoints() if unit == "point" else self
+        """Return it, or its like over points, which has a floor of its own unless one is given."""
+        if unit == "pair":
+            return self
+        return (
+            PredictivePoints() if self.floor == Predictive.floor else PredictivePoints(self.floor)
+        )

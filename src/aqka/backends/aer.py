@@ -1,5 +1,6 @@
 """Exact noisy fidelities of an Aer noise model or a device, then binomial draws."""
 
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
@@ -119,6 +120,13 @@ class AerBackend(ExactBackend):
                 f"qubits: exact noisy states would take {needed / 2**30:.0f} GiB, the most is "
                 f"{_LARGEST_BYTES / 2**30:.0f}; take fewer points or fewer qubits."
             )
+
+    def with_points(self, X: ArrayLike) -> "AerBackend":
+        """Return the backend for other points; the circuit is compiled once for all of them."""
+        other = copy(self)
+        other._rows = other._columns = as_rows_and_columns(X, None)[0]
+        other._kernel, other._plans, other._compiled = None, {}, dict(self._compiled)
+        return other
 
     def kernel(self) -> FloatArray:
         """Return the exact noisy kernel; it is computed at the first call."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from aqka._util.arrays import as_count
 from aqka.backends._tiles.choice import choose_places
-from aqka.backends._tiles.picture import draw_chip
+from aqka.backends._tiles.picture import Marks, draw_chip
 from aqka.backends._tiles.places import (
     Calibration,
     Place,
@@ -26,10 +26,9 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-__all__ = ["Place", "TileRule", "Tiling", "find_tiles"]
+__all__ = ["Place", "TileRule", "Tiling", "draw_on_chip", "find_tiles"]
 
 AUTO = "auto"
-PICTURES = (".png", ".svg", ".pdf")
 STEPS = 5  # of the search for the bound that lets most places in
 
 
@@ -132,13 +131,12 @@ class Tiling:
 
     def draw(self, path: str | Path) -> None:
         """Draw the chip with its tiles into a picture file: PNG, SVG or PDF."""
-        if Path(path).suffix not in PICTURES:
-            raise InputError(f"picture must end in {', '.join(PICTURES)}, got {str(path)!r}.")
         title = (
             f"{self.calibration.name}: {len(self)} tiles of {self.shape.n_qubits} qubits, "
             f"estimated success {self.mean:.0%} (best place {self.best:.0%})"
         )
-        draw_chip(self.calibration, self.places, title, path)
+        marks = [(place.qubits, place.success) for place in self.places]
+        draw_chip(self.calibration, marks, title, "estimated success", path)
 
     def without(self, names: set[str]) -> "Tiling":
         """Return the tiling without some of its tiles, named as their registers are."""
@@ -146,6 +144,11 @@ class Tiling:
         if not left:
             raise InputError("every tile was dropped; calibrate the device, or pass tiles=1.")
         return replace(self, places=left)
+
+
+def draw_on_chip(device: Any, marks: Marks, title: str, label: str, path: str | Path) -> None:
+    """Draw a device's qubits with a value on some of them into a picture file."""
+    draw_chip(read_calibration(device), marks, title, label, path)
 
 
 def as_tile_rule(tiles: Any) -> TileRule:

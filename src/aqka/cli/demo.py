@@ -2,9 +2,8 @@
 
 import json
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -17,77 +16,41 @@ from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from aqka.demo.iris import IrisDemo
-    from aqka.demo.paper import Demo
 
 MATTERS = 1.05  # times less QPU time: below, a step brings nothing
-NOTE = (
-    "Test accuracy ± standard error. Fixed ridge: the paper's learner, diagonal measured. "
-    "Tuned ridge: the same cross-validated learner for all, diagonal known.\n"
-    "A small fixed ridge does not damp the shot noise that the inverse amplifies, so accuracy "
-    "can fall as shots grow;\nnystrom and hybrid reconstruct with it even where the learner is "
-    "tuned."
-)
 
 
 def demo(
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Repetitions to average.")] = 5,
     picture: Annotated[Path, typer.Option(help="Where the PNG goes.")] = Path("aqka-demo.png"),
-    paper: Annotated[
-        bool, typer.Option("--paper", help="The paper's allocators side by side on two tasks.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run Iris end to end, the usual way beside ours: accuracy, shots, QPU time and money."""
     from threadpoolctl import threadpool_limits
 
     from aqka.demo import iris
-    from aqka.demo import paper as allocators
 
     if not picture.parent.is_dir():
         raise InputError(f"--picture: the directory {picture.parent} does not exist.")
     if picture.suffix != ".png" or picture.is_dir():
         raise InputError(f"--picture must be a file name ending in .png, got {picture}.")
-    runs = allocators.count_runs(seeds) if paper else seeds * len(iris.STEPS)
-    finished: Any
     # Matrices of a few hundred rows are faster on one BLAS thread than on several.
-    with threadpool_limits(1), progress_bar("spending shots", runs) as bar:
-        run = allocators.run_demo if paper else iris.run_iris
-        finished = run(seeds, on_run=bar.advance)
+    with threadpool_limits(1), progress_bar("spending shots", seeds * len(iris.STEPS)) as bar:
+        finished = iris.run_iris(seeds, on_run=bar.advance)
     saved: str | None = str(picture)
     try:
-        figures = import_module("aqka.demo.figures")
-        (figures.draw_demo if paper else figures.draw_iris)(finished, picture)
+        iris.draw_iris(finished, picture)
     except ImportError:
         say("No picture: matplotlib is missing. pip install 'aqka[plot]' brings it.", err=True)
         saved = None
     if as_json:
-        facts = _demo_facts(finished) if paper else asdict(finished)
-        typer.echo(json.dumps(facts | {"picture": saved}, indent=2))
+        typer.echo(json.dumps(asdict(finished) | {"picture": saved}, indent=2))
         return
-    if paper:
-        _print_demo(finished)
-    else:
-        Console().print(_iris_table(finished))
-        for line in _iris_lines(finished):
-            say(line)
+    Console().print(_iris_table(finished))
+    for line in _iris_lines(finished):
+        say(line)
     if saved:
         say(f"Picture: {saved}")
-
-
-def _demo_facts(finished: "Demo") -> dict[str, object]:
-    found = {
-        "diagnostics": finished.diagnostics,
-        "exact_kernel_diagnostics": finished.true_diagnostics,
-    }
-    return {
-        "results": [asdict(result) for result in finished.results],
-        "majority_accuracy": finished.majority,
-        "exact_kernel_accuracy": finished.exact,
-        **{
-            name: {task: asdict(one) | {"advice": one.advice} for task, one in tasks.items()}
-            for name, tasks in found.items()
-        },
-    }
 
 
 def _iris_table(demo: "IrisDemo") -> Table:
@@ -140,32 +103,3 @@ def _iris_lines(demo: "IrisDemo") -> list[str]:
         f"${RATE:g} a minute was IBM's list price, pay as you go, in May 2026."
     )
     return said
-
-
-def _print_demo(demo: "Demo") -> None:
-    """Print a table for each task, and what its kernel is like."""
-    from aqka.demo.paper import ALLOCATORS, READINGS, TABLE_SHOTS_PER_PAIR
-
-    def cells(task: str, allocator: str) -> list[str]:
-        found = []
-        for reading in READINGS:
-            key = (task, reading, allocator, TABLE_SHOTS_PER_PAIR)
-            mean, error = demo.mean(*key, "accuracy")
-            balanced, _ = demo.mean(*key, "balanced_accuracy")
-            spread = "" if error is None else f" ± {error:.3f}"
-            found += [f"{mean:.3f}{spread}", f"{balanced:.3f}"]
-        return found
-
-    for task, guess in demo.majority.items():
-        runs = [run for run in demo.results if run.task == task]
-        shots = next(run.shots for run in runs if run.shots_per_pair == TABLE_SHOTS_PER_PAIR)
-        title = f"{task}: {shots:,} shots, {TABLE_SHOTS_PER_PAIR:g} per pair"
-        headings = ["allocator", "fixed ridge", "balanced", "tuned ridge", "balanced"]
-        table = make_table(title, headings, [[name, *cells(task, name)] for name in ALLOCATORS])
-        table.add_section()
-        table.add_row("majority class", f"{guess:.3f}", "0.500", f"{guess:.3f}", "0.500")
-        table.add_row("exact kernel", f"{demo.exact[task]:.3f}", "", "", "")
-        Console().print(table)
-        say(f"  The exact kernel has {demo.true_diagnostics[task].advice}")
-        say(f"  After these shots: {demo.diagnostics[task].advice}\n")
-    say(NOTE)

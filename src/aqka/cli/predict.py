@@ -156,13 +156,17 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
         )
     if count > SHOWN_POINTS and output is None:
         said.append(f"… and {count - SHOWN_POINTS} more; --output or --json gives all")
-    what = counted(count, "value")
+    what, level = counted(count, "value"), f"{prediction.level:.0%}"
+    about = f"low and high are {level} intervals of the shot noise"
     if isinstance(prediction, Prediction):
         what = f"{int(prediction.settled.sum())} of {count} settled"
-    said.append(
-        f"{what} with {int(prediction.shots.sum()):,} of {found.budget:,} shots; low and high are "
-        f"{prediction.level:.0%} intervals of the shot noise"
-    )
+        about += (
+            ". Settled: more shots would hardly change the class, by a test while the shots come "
+            "in; the interval, worked out at the end, may still reach a little past the border"
+        )
+    elif found.target is not None:
+        about += f", target_low and target_high {level} intervals of the target itself"
+    said.append(f"{what} with {int(prediction.shots.sum()):,} of {found.budget:,} shots; {about}")
     if found.clipped:
         said.append(
             f"{found.clipped} points lie outside the training points' range and were clipped to it"

@@ -6,15 +6,17 @@ default to, and the others are aqka's own defaults (``default_shots`` of the des
 
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray
+from aqka._util.colours import GREY, NOTE, VERMILION
 from aqka.backends import StatevectorBackend
 from aqka.core.problem import Problem
 from aqka.designs import Fidelity, KernelEstimate, Points, Settle
 from aqka.learners import labels_of, make_learner
-from aqka.planning.budget import IBM_LIST_PRICES, price
+from aqka.planning.budget import IBM_LIST_PRICES, duration, price
 from aqka.planning.device import HERON, Usage
 from aqka.planning.split import zz_depth
 from aqka.sessions import acquire, predict
@@ -151,3 +153,34 @@ def _by_points(
         on_round=lambda s: rounds.append(s.shots_spent - sum(rounds)),
     )
     return found.f, Bill.of([session.table.total, *rounds], step.tiles, zz_depth(QUBITS) // 2)
+
+
+def draw_iris(demo: IrisDemo, path: Path) -> None:
+    """Draw the QPU time of each step with its accuracy and price, and save it as a PNG."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"font.size": 10}):
+        figure = Figure(figsize=(9, 3.6), layout="constrained")
+        axes = figure.subplots()
+        bills = [demo.bill(step.name) for step in STEPS]
+        places = np.arange(len(STEPS))[::-1]
+        colours = [GREY, *[VERMILION] * (len(STEPS) - 1)]
+        axes.barh(places, [bill.seconds for bill in bills], color=colours, height=0.62)
+        for place, step, bill in zip(places, STEPS, bills, strict=True):
+            words = f" {duration(bill.seconds)}, ${bill.cost:,.0f}, {bill.shots:,} shots"
+            axes.text(bill.seconds, place, words, va="center", fontsize=9, color=NOTE)
+            score = f"{demo.mean(step.name)[0]:.1%}"
+            axes.text(1.1, place, score, va="center", fontsize=9, color="white", weight="bold")
+        axes.set_xscale("log")
+        axes.set_xlim(1, 90 * max(bill.seconds for bill in bills))
+        axes.set_yticks(places, [step.name for step in STEPS])
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_xlabel("seconds of QPU time, training and predictions")
+        axes.set_title(
+            "Iris on four qubits: what each step saves, and the accuracy it keeps\n"
+            f"(this kernel exactly {np.mean(demo.exact):.1%}, a plain SVM without any shot "
+            f"{np.mean(demo.plain_svm):.1%})",
+            fontsize=10.5,
+        )
+        figure.savefig(path, dpi=130)

@@ -1,7 +1,7 @@
 """The fidelity of states fitted to the counts: f(x) = Tr ρ(x)A, one matrix for all points."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -15,6 +15,13 @@ from aqka.designs._point_kernel import PointEstimate, PointKernel, as_outputs, e
 from aqka.designs.state_fits import StateFits
 from aqka.errors import InputError
 from aqka.estimates.state_errors import bootstrap_is_affordable, kernel_errors
+from aqka.estimates.state_prior import (
+    POWERS,
+    RedrawnPoints,
+    StatePrior,
+    log_likelihoods,
+    state_weights,
+)
 from aqka.estimates.state_rank import RankTest, choose_rank
 from aqka.estimates.states import (
     MAX_STATE_QUBITS,
@@ -24,7 +31,7 @@ from aqka.estimates.states import (
     draw_counts,
 )
 from aqka.learners import Decided, FittedHead
-from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
+from aqka.maths.point_law import KernelSpread, equivalent_pair_shots, state_fidelity
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations
@@ -34,6 +41,12 @@ CALIBRATED_POINTS = 200
 VARIANCE_POINTS = 200
 MOST_POINTS_OF_A_KERNEL = 1000
 """Beyond it the kernel is not written out: it would take more memory than all else."""
+REDRAWN_POINTS = 200
+"""Points on which the reading with training states as a prior is learnt, at each level of shots."""
+WELL_KNOWN = 4
+"""Shots for each of the 2ⁿ amplitudes, with which training states are near the true ones."""
+MAX_PRIOR_OUTCOMES = 2**24
+"""Outcomes of all training points and settings together, beyond which there is no such prior."""
 MAX_PURE_STEPS = 2**30
 """Variances of pure states take 8ⁿ steps a point; more than this takes over ten seconds."""
 
@@ -162,6 +175,11 @@ class StateEstimate(PointEstimate):
         random = np.random.default_rng(0)  # the same counts give the same head
         return kernel_errors(table, states, random, self.kernel_of_points.kernel_of).variance
 
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return 2ⁿ, and the fidelity by the law of points."""
+        table = self.table
+        return 2.0**n_qubits, state_fidelity(n_qubits, table.total / table.n_points)
+
     def features(self) -> FloatArray | None:
         """Return 4^n numbers for each point, where these are fewer than the points."""
         few = 4**self.table.n_qubits < self.table.n_points
@@ -192,7 +210,65 @@ class StateEstimate(PointEstimate):
         error = self._f(head, operators, again) - self._f(head, operators, truth)
         expected = self._f_variance(operators, drawn, again)
         ratio = np.mean(error**2 / np.maximum(expected, 1e-300))
-        return Decided(f, np.sqrt(variance * max(1.0, float(ratio))))
+        return Decided(f, np.sqrt(variance * max(1.0, float(ratio))), states=fitted)
+
+    def improve(
+        self, head: FittedHead, table: PointTable, decided: Decided, points: IntArray, seed: int = 0
+    ) -> Decided:
+        """Read some of the points with the training states as a prior, where that is better.
+
+        Points with about the same shots are read alike; see :mod:`aqka.estimates.state_prior`.
+        Redrawn counts promise too much where the training states are poor; then the deviation
+        stays that of maximum likelihood, which is larger.
+        """
+        if self.fitted.vectors.shape[1] * table.n_settings * 2**table.n_qubits > MAX_PRIOR_OUTCOMES:
+            return decided
+        shape, outputs = decided.f.shape, head.coefficients.shape[1]
+        f, deviation = (a.reshape(-1, outputs).copy() for a in (decided.f, decided.deviation))
+        training = self._f(head, self.operators(head), self.fitted).reshape(-1, outputs)
+        known_well = self.table.total >= WELL_KNOWN * 2**table.n_qubits * self.table.n_points
+        points = points[table.shots_per_point[points] > 0]
+        levels = np.rint(np.log2(table.shots_per_point[points])).astype(np.int64)
+        for level in np.unique(levels):
+            chosen = points[levels == level]
+            part = table.subset(chosen)
+            prior = StatePrior.learn(self._redrawn(head, training, part, (seed, int(level))))
+            if prior is None:
+                continue
+            own = decided.states.log_likelihood[chosen]
+            found, holds = prior.read(log_likelihoods(part, self.fitted), own, f[chosen], training)
+            f[chosen[holds]] = found[holds]
+            if known_well:
+                deviation[chosen[holds]] = prior.deviation
+        return replace(decided, f=f.reshape(shape), deviation=deviation.reshape(shape))
+
+    def _redrawn(
+        self, head: FittedHead, f: FloatArray, like: PointTable, seed: tuple[int, int]
+    ) -> RedrawnPoints:
+        """Measure training points anew, with the shots that other points have."""
+        count = len(f)
+        some = np.unique(np.linspace(0, count - 1, min(count, REDRAWN_POINTS)).astype(np.int64))
+        origin = np.tile(some, -(-REDRAWN_POINTS // len(some)))
+        table = PointTable(len(origin), like.settings)
+        table.shots[:] = like.shots[np.arange(len(origin)) % like.n_points]
+        truth = self.fitted.subset(origin)
+        drawn = draw_counts(truth, table, np.random.default_rng(seed))
+        again = self.kernel_of_points.fit(drawn, self.fitted.rank)
+        # f without the training point itself, which a new point has no part in either.
+        alpha, rows = head.coefficients[origin], np.arange(len(origin))
+        overlaps = self.states.subset(origin).kernel(self.states)
+        between = again.behind(self.kernel_of_points.kernel_of).kernel(self.states)
+        fitted = between @ head.coefficients + np.reshape(head.intercept, -1)
+        likelihoods = log_likelihoods(drawn, self.fitted)
+        likelihoods[rows, origin] = -np.inf
+        weights = [state_weights(likelihoods, power) for power in POWERS]
+        return RedrawnPoints(
+            origin,
+            f[origin] - alpha * overlaps[rows, origin][:, None],
+            fitted - alpha * between[rows, origin][:, None],
+            np.array([w @ f - alpha * np.sum(w * overlaps, axis=1)[:, None] for w in weights]),
+            again.log_likelihood - likelihoods.max(axis=1),
+        )
 
     def decide_exactly(self, head: FittedHead, backend: Backend) -> FloatArray:
         """Return f of a simulator's exact states."""

@@ -346,6 +346,10 @@ class NewStates(NewPoints):
             self._decided = self.head.decide(self.table, self.seed)
         return self._decided
 
+    def improve(self, decided: Decided, points: IntArray) -> Decided:
+        """Read open points with the training points' states as a prior, where there are states."""
+        return self.head.estimate.improve(self.head, self.table, decided, points, self.seed)
+
     @property
     def shots_per_point(self) -> IntArray:
         """Shots of each new point."""

@@ -15,21 +15,23 @@ from aqka.designs._point_kernel import PointEstimate, PointKernel, as_outputs, e
 from aqka.designs.fidelity import MAX_FIDELITY_QUBITS
 from aqka.errors import InputError
 from aqka.estimates.projected import (
-    Operators,
-    ReducedStates,
     distance_variances,
-    exact_reduced_states,
     gaussian_projected_kernel,
-    given_states,
-    least_shots,
     linear_projected_kernel,
     linear_variances,
     median_gamma,
     overlap_variances,
+    squared_distances,
+)
+from aqka.estimates.reduced_states import (
+    Operators,
+    ReducedStates,
+    exact_reduced_states,
+    given_states,
+    least_shots,
     readable_points,
     reduced_states,
     shrunk_to_signal,
-    squared_distances,
 )
 from aqka.learners import Decided, FittedHead
 from aqka.learners.projected_gamma import tuned_gamma
@@ -223,6 +225,10 @@ class ReducedEstimate(PointEstimate):
         # Named twice, so that the noise of a point with itself stays in: all of it is a ridge.
         columns = states if others is None else others
         return linear_projected_kernel(states, columns) / states.n_states
+
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return the number of expectations of the reduced states, which few shots tell well."""
+        return float(self.states.expectations.shape[1]), 1.0
 
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation."""

@@ -16,7 +16,8 @@ from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import fidelities
 from aqka.core.problem import DEFAULT_C, TargetScale
 from aqka.designs import Never
-from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
+from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
+from aqka.estimates.reduced_states import ReducedStates
 from aqka.insight.exact_kernels import (
     ComplexArray,
     FeatureMap,
@@ -29,6 +30,7 @@ from aqka.insight.exact_kernels import (
 from aqka.insight.fold_scores import (
     FoldScores,
     KernelHead,
+    difference,
     folds_a_repetition,
     has_classes,
     score,
@@ -49,7 +51,8 @@ class Spending:
     budget, n_train : int
         Shots for the training kernel, and the number of its points.
     test_shots : int, default=100
-        At most so many, on average, for each pair of a held-out and a training point.
+        At most so many, on average, for each pair of a held-out and a training point; of a map of
+        many qubits, whose points are measured, for each held-out point.
     allocator, schedule, learner, ridge, C
         As :func:`~aqka.acquire` and the learners take them.
     """
@@ -182,11 +185,11 @@ class Candidate:
     ) -> tuple[FloatArray, FloatArray]:
         """Return its kernel as even shots show it: of training points, and rows of held-out ones.
 
-        Of many qubits points are measured, those held out with the shots that their pairs have.
+        Of many qubits points are measured.
         """
         if not self.is_wide:
             return measure_evenly(self.kernel(), spending, rng)
-        each = spending.budget / spending.n_train, spending.test_shots * spending.n_train
+        each = spending.budget / spending.n_train, spending.test_shots
         trained, new = (drawn_features(self.features, shots, rng) for shots in each)
         gamma = median_gamma(self.features)
         return (
@@ -207,7 +210,8 @@ class Scan:
     scores: list[FoldScores]
     nested: FoldScores
     """Score of whatever looks best, by leave-one-out, among the points that a fold does not hold
-    out: an estimate for the winner that choosing it has not flattered."""
+    out: an estimate for the winner that choosing it has not flattered. One repetition of the folds:
+    judging every candidate again and again is most of the work."""
 
     @property
     def order(self) -> list[int]:
@@ -228,7 +232,7 @@ class Scan:
     @property
     def flattery(self) -> float:
         """By how much the winner's own score exceeds the nested one."""
-        return float(self.scores[self.best].means[0] - self.nested.means[0])
+        return difference(self.scores[self.best], self.nested).mean
 
 
 def scan(
@@ -246,17 +250,15 @@ def scan(
     """
     n_folds = folds_a_repetition(folds, len(y))
     classes, everything = has_classes(y), np.arange(len(y))
-    not_held = [np.setdiff1d(everything, fold.held) for fold in folds]
-    scores, inside = [], np.empty((len(candidates), len(folds)))
+    not_held = [np.setdiff1d(everything, fold.held) for fold in folds[:n_folds]]
+    scores, inside = [], np.empty((len(candidates), n_folds))
     for number, candidate in enumerate(candidates):
         if spending is None:
             kernel = rows = candidate.kernel()
         else:
             kernel, rows = candidate.measured(spending, np.random.default_rng(number))
-        values = []
-        for k, fold in enumerate(folds):
-            values.append(score(y[fold.held], head.predict(kernel, fold, rows), classes))
-            inside[number, k] = head.judge(kernel, not_held[k])
+        values = [score(y[f.held], head.predict(kernel, f, rows), classes) for f in folds]
+        inside[number] = [head.judge(kernel, points) for points in not_held]
         name = ", ".join(f"{key} = {value}" for key, value in candidate.settings.items())
         scores.append(FoldScores(name, np.array(values), n_folds))
         if on_candidate is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import FloatArray, as_array, digest, text_digest
+from aqka._util.arrays import FloatArray, IntArray, as_array, digest, text_digest
 from aqka.core.pairs import PairTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
@@ -31,6 +31,8 @@ class Estimate(ABC):
     """Whether fitted states are pure, as tests of their counts say."""
     pair_counts: PairTable | None = None
     """The counts behind each entry, where pairs were measured."""
+    rows_are_alike: bool = True
+    """Whether a new point's row is measured as the training rows were."""
     forms_kernel: bool = True
     """Whether the kernel is ever written out: for very many points features do without it."""
 
@@ -56,6 +58,13 @@ class Estimate(ABC):
         count = len(variance) * (len(variance) - 1)
         return float((variance.sum() - np.trace(variance)) / max(count, 1))
 
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return how many expectations the kernel is the mean of, and how well states are known.
+
+        The second is the fidelity F of a fitted state with the true one, 1 where it is exact.
+        """
+        return 2.0**n_qubits, 1.0
+
     def features(self) -> FloatArray | None:
         """Return features whose inner products are the kernel, where they are fewer than points."""
         return None
@@ -79,6 +88,12 @@ class Estimate(ABC):
         The deviation is that of the points' own shots, with the head taken as given; ``seed``
         draws the counts that calibrate it.
         """
+
+    def improve(
+        self, head: "FittedHead", table: Any, decided: "Decided", points: IntArray, seed: int = 0
+    ) -> "Decided":
+        """Return it with some points read better by what the training points are like."""
+        return decided
 
     def among(self, table: Any) -> FloatArray:
         """Return the kernel of new points with themselves, from counts of these points."""
@@ -104,11 +119,14 @@ class Decided:
         Standard deviation of each.
     reading
         What the counts say about rows of kernel entries; None where points were measured.
+    states
+        The states that were fitted to the counts, where a kernel has states.
     """
 
     f: FloatArray
     deviation: FloatArray
     reading: Any = None
+    states: Any = None
 
     def lead(self) -> tuple[FloatArray, FloatArray]:
         """Return f and its deviation; with several classes, those of the leader's gap to the next.

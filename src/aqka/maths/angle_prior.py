@@ -222,7 +222,7 @@ class AnglePrior:
         angles
             Of the training points, one column per gate.
         kernel
-            K̂ of the training points.
+            K̂ of the training points; of more than ``WIDTH_POINTS`` also of ``spread_evenly`` ones.
         values
             See :func:`targets`; with several classes one column each.
         outputs
@@ -233,7 +233,8 @@ class AnglePrior:
         columns = slowest(angles)
         used, values = angles[:, columns], values.reshape(len(values), -1)
         some = spread_evenly(len(used), WIDTH_POINTS)
-        objective = WidthObjective(used[some], kernel[np.ix_(some, some)], outputs, periodic)
+        among = kernel if len(kernel) == len(some) else kernel[np.ix_(some, some)]
+        objective = WidthObjective(used[some], among, outputs, periodic)
         basis = Basis(objective.minimise(), used)
         found = np.array([basis.evidence(column) for column in values.T])
         return cls(basis.kernel, columns, used, values, found[:, 0], found[:, 1])

@@ -215,6 +215,8 @@ def predicted_values(found: ValueResults) -> Chart:
     order = np.argsort(found.truth, kind="stable")
     drawn = order[_spread(len(order), MAX_DRAWN_POINTS)]
     ends = [*found.truth, *found.low[drawn], *found.high[drawn]]
+    if found.target is not None:
+        ends += [*found.target[:, drawn].ravel()]
     scale = Scale.around([float(v) for v in ends])
     axes = scale, scale
     chart = Chart("Predicted values against targets", *axes, "target", "predicted")
@@ -222,8 +224,12 @@ def predicted_values(found: ValueResults) -> Chart:
     chart.add_line([scale.low, scale.high], [scale.low, scale.high], "c4 dashed")
     chart.add_key("c4 dashed", "predicted = target")
     chart.add_key("c5", "90 %, shot noise of the test shots")
+    if found.target is not None:
+        chart.add_key("total", "90 %, the target")
     for k in drawn:
         x, y = float(found.truth[k]), float(found.value[k])
+        if found.target is not None:
+            chart.add_line([x, x], found.target[:, k].tolist(), "total")
         chart.add_line([x, x], found.narrow(k), "c5")
         chart.add_dot(x, y, "c2", f"{found.ids[k]}: {y:.4g}, target {x:.4g}", 2.6)
     return chart

@@ -7,7 +7,7 @@ what they show.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,26 +31,26 @@ from aqka.report.measured import (
     measured_pairs,
     measured_points,
 )
-from aqka.report.rivals import (
-    ExactKernel,
-    Rival,
-    class_rivals,
-    exact_kernel,
-    plain_predictions,
-    value_rivals,
-)
+from aqka.report.rivals import Rival, class_rivals, value_rivals
 from aqka.report.tested import ClassResults, Tested, ValueResults
-from aqka.report.usage import BillRow, RunCircuit, bill, quoted_and_used, run_circuit
+from aqka.report.usage import BillRow, RunCircuit, bill, run_circuit
 from aqka.runs.audit import Audit
 from aqka.runs.export import calibration_in, empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction
 from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
-from aqka.study.method import class_labels_of, learner_of, sentinel_shots
+from aqka.study.method import class_labels_of, learner_of, sentinel_shots, target_interval
+from aqka.study.points import Points
 from aqka.study.progress import check_extent, run_state
 from aqka.study.quoting import stored_quote
-from aqka.study.results import ValueScores, measured_spectrum, training_use, wall_seconds
+from aqka.study.results import (
+    ValueScores,
+    measured_spectrum,
+    quote_versus_actual,
+    used_by,
+)
+from aqka.study.rivals import Beside, ExactKernel, models_beside, stored_beside
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     RoundSummary,
@@ -130,17 +130,26 @@ def run_report(directory: Path) -> RunReport:
         state = "finished"  # all that a report shows is there
     if store.has_study:
         return study_report(load_study_run(store), state)
-    training, audit = _trained(history, None), Audit.of(history)
+    used = used_by(history)
+    table: Any = empty_table(history)
+    rounds = summarise_rounds(history, table)
+    if recorded_design(history).counts_entries:
+        reading = FAIR if table.diagonal == "known" else PAPER
+        measured = measured_pairs(table, falling_eigenvalues(reading.kernel(table)))
+    else:
+        confusion = known_confusion(calibration_in(history))
+        measured = measured_points(table, lambda: PointDesign().read(table, None, None, confusion))
     return RunReport(
-        **_common(directory, history, state, history.backend or ""),
-        measured=training.measured,
-        rounds=training.rounds,
-        ids=[f"point {k}" for k in range(training.measured.table.n_points)],
-        bill=bill(audit),
-        ledgers={"training": audit},
+        **_common(directory, history, state, history.backend or "", used),
+        measured=measured,
+        rounds=rounds,
+        ids=[f"point {k}" for k in range(table.n_points)],
+        bill=bill(used),
+        ledgers={"training": Audit.of(history)},
         notes=[
+            *_about_points(history),
             "This run was started from Python. Its ledger holds no labels, so sensitivities, "
-            "accuracy and test points are not shown."
+            "accuracy and test points are not shown.",
         ],
         exact=ExactKernel("the run was started from Python"),
     )
@@ -148,43 +157,37 @@ def run_report(directory: Path) -> RunReport:
 
 def study_report(run: StudyRun, state: str = "finished") -> RunReport:
     """Return the report of a study's run, carried out just now or read from its directory."""
-    points, training = run.points, _trained(run.history, run)
-    feature_map = _feature_map(run)
-    exact = _exact_kernel(run, feature_map)
-    tested = _tested(run, training.no_total)
-    predictions, quoted = run.audits.get("predictions"), stored_quote(run.results)
+    points, feature_map = run.points, _feature_map(run)
+    beside = stored_beside(run.results) or models_beside(run.study, points, feature_map)
+    tested = _tested(run)
+    quoted = stored_quote(run.results)
     sentinels, rate = sentinel_shots(run.history), run.study.budget.rate
-    actual = training_use(run.history) | {
-        "wall_seconds": wall_seconds(run.history),
-        "rate": rate,
-        "sentinel_shots": sentinels,
-    }
+    used = used_by(run.history, run.predictions, sentinels, rate)
+    trained = _trained(run)
     return RunReport(
-        **_common(run.directory, run.history, state, _backend_name(run)),
-        measured=training.measured,
-        rounds=training.rounds,
-        diagnostics=training.diagnostics,
-        steering=training.steering,
-        fewer=training.fewer,
+        **_common(run.directory, run.history, state, _backend_name(run), used),
+        **trained,
         tested=tested,
-        rivals=[] if tested is None else _rivals(run, tested, exact),
-        exact=exact,
+        rivals=[] if tested is None else _rivals(points, tested, beside),
+        exact=beside.exact,
         ids=_names(points.origin.train_ids),
         labels=_names(points.train_labels),
         data=_test_digest(run),
         study_text=run.text,
         settings=_settings(run.study.model_dump()),
-        usage=quoted_and_used(quoted, actual, predictions, run.results),
-        bill=bill(run.audits["training"], predictions, quoted, rate, sentinels),
+        usage=[] if quoted is None else quote_versus_actual(quoted, used),
+        bill=bill(used, quoted),
         circuit=run_circuit(
             run.study, points, feature_map, run.results.get("circuit"), run.history.calibrations
         ),
         ledgers=run.audits,
-        notes=_notes(run, training, exact),
+        notes=_notes(run, trained["measured"], beside.exact),
     )
 
 
-def _common(directory: Path, history: History, state: str, backend: str) -> dict[str, Any]:
+def _common(
+    directory: Path, history: History, state: str, backend: str, used: dict[str, Any]
+) -> dict[str, Any]:
     """Return what the reports of all runs have."""
     return {
         "name": inert("/".join(directory.resolve().parts[-2:]), 100),
@@ -193,66 +196,19 @@ def _common(directory: Path, history: History, state: str, backend: str) -> dict
         "version": history.version,
         # A calibration is no part of what the figures of points add up to.
         "budget": (history.budget or 0) - (history.extent.calibration or 0),
-        "calibration_shots": training_use(history).get("calibration_shots", 0),
+        "calibration_shots": used.get("calibration_shots", 0),
     }
 
 
-class Training(NamedTuple):
-    """What the training says."""
-
-    measured: Measured
-    rounds: list[RoundSummary]
-    notes: list[str]
-    no_total: str  # why intervals do not count the training shots; empty where they do
-    diagnostics: Diagnostics | None = None
-    steering: Steering | None = None
-    fewer: list[FewerShots] = []  # noqa: RUF012
-
-
-def _trained(history: History, run: StudyRun | None) -> Training:
-    """Return what the counts of a ledger say, and with a study's labels what those add."""
-    if not recorded_design(history).counts_entries:
-        counts: Any = empty_table(history)
-        rounds = summarise_rounds(history, counts)
-        confusion = known_confusion(calibration_in(history))
-
-        def read() -> Any:
-            if run is None:
-                return PointDesign().read(counts, None, None, confusion)
-            return run.session.estimate() if run.head is None else run.head.estimate
-
-        no_total = "they are not known where points are measured"
-        return Training(measured_points(counts, read), rounds, _about_points(history), no_total)
-    if run is not None:
-        return _trained_with_labels(run)
-    table: Any = empty_table(history)
-    rounds = summarise_rounds(history, table)
-    reading = FAIR if table.diagonal == "known" else PAPER
-    values = falling_eigenvalues(reading.kernel(table))
-    return Training(measured_pairs(table, values), rounds, [], "")
-
-
-def _about_points(history: History) -> list[str]:
-    """Return what a run of points does not show, and how its readout was calibrated."""
-    notes = [
-        "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
-        "intervals count the new points' own shots."
-    ]
-    calibration = calibration_in(history)
-    confusion = known_confusion(calibration)
-    if calibration is not None and confusion is not None:
-        notes.append(
-            f"{calibration.total:,} more shots, on reference states, calibrated the readout: on "
-            f"average over the qubits a 0 is read as 1 in {confusion[:, 1, 0].mean():.2%} of cases "
-            f"and a 1 as 0 in {confusion[:, 0, 1].mean():.2%}. These errors are corrected."
-        )
-    return notes
-
-
-def _trained_with_labels(run: StudyRun) -> Training:
-    """Return what a study's counts of pairs say, looking back on them with its labels."""
-    session, head = run.session, run.head
+def _trained(run: StudyRun) -> dict[str, Any]:
+    """Return what a study's counts say, looking back on those of pairs with its labels."""
+    session, head, history = run.session, run.head, run.history
     table, problem, landmarks = session.table, session.problem, session.landmarks
+    if not session.design.counts_entries:
+        measured = measured_points(
+            table, lambda: session.estimate() if head is None else head.estimate
+        )
+        return {"measured": measured, "rounds": summarise_rounds(history, empty_table(history))}
     labels, learner = class_labels_of(run.study, run.points), learner_of(run.study)
     is_small, fewer, steered = table.n_points <= MAX_ASSESSED_POINTS, [], None
     if table.total and landmarks is None:
@@ -270,15 +226,32 @@ def _trained_with_labels(run: StudyRun) -> Training:
     diagnostics = diagnose_sensitivity(table, problem, sensitivity)
     assess = make_assess(problem, labels, learner, diagnostics)
     assessed = ASSESSED_ROUNDS if table.n_points <= MAX_ROUNDS_POINTS else 1
-    rounds = summarise_rounds(run.history, problem.new_table(), assess, assessed)
-    no_total = ""
-    if not is_small:
-        no_total = f"above {MAX_ASSESSED_POINTS} training points they take minutes"
-    elif run.study.sentinels.mitigate:
-        no_total = "they are known for a kernel as it was measured, and this one is mitigated"
-    notes = _left_out(table, landmarks is not None)
-    measured = measured_pairs(table, values, sensitivity)
-    return Training(measured, rounds, notes, no_total, diagnostics, steered, fewer)
+    return {
+        "measured": measured_pairs(table, values, sensitivity),
+        "rounds": summarise_rounds(history, problem.new_table(), assess, assessed),
+        "diagnostics": diagnostics,
+        "steering": steered,
+        "fewer": fewer,
+    }
+
+
+def _about_points(history: History) -> list[str]:
+    """Return what a run of points does not show, and how its readout was calibrated."""
+    if recorded_design(history).counts_entries:
+        return []
+    notes = [
+        "Shots were spent on points, not on pairs: there is no comparison of allocators, and "
+        "intervals count the new points' own shots."
+    ]
+    calibration = calibration_in(history)
+    confusion = known_confusion(calibration)
+    if calibration is not None and confusion is not None:
+        notes.append(
+            f"{calibration.total:,} more shots, on reference states, calibrated the readout: on "
+            f"average over the qubits a 0 is read as 1 in {confusion[:, 1, 0].mean():.2%} of cases "
+            f"and a 1 as 0 in {confusion[:, 0, 1].mean():.2%}. These errors are corrected."
+        )
+    return notes
 
 
 def _left_out(table: PairTable, completes_rows: bool) -> list[str]:
@@ -303,9 +276,20 @@ def _left_out(table: PairTable, completes_rows: bool) -> list[str]:
     return notes
 
 
-def _tested(run: StudyRun, no_total: str) -> Tested | None:
+def _no_total(run: StudyRun) -> str:
+    """Return why intervals do not count the training shots; empty where they do."""
+    if not run.session.design.counts_entries:
+        return "they are not known where points are measured"
+    if run.session.table.n_points > MAX_ASSESSED_POINTS:
+        return f"above {MAX_ASSESSED_POINTS} training points they take minutes"
+    if run.study.sentinels.mitigate:
+        return "they are known for a kernel as it was measured, and this one is mitigated"
+    return ""
+
+
+def _tested(run: StudyRun) -> Tested | None:
     """Return the predicted test points; None where there are none."""
-    found, points = run.found, run.points
+    found, points, no_total = run.found, run.points, _no_total(run)
     if found is None:
         return None
     if not no_total:
@@ -322,7 +306,8 @@ def _tested(run: StudyRun, no_total: str) -> Tested | None:
     if not isinstance(found, Prediction):
         scores = ValueScores.of(points.test_labels, found.f, float(points.train_labels.mean()))
         common |= {"value": found.f, "low": found.low, "high": found.high}
-        return ValueResults(**common, truth=points.test_labels, scores=scores)
+        target = target_interval(found, points)
+        return ValueResults(**common, truth=points.test_labels, scores=scores, target=target)
     value, deviation = found.decided.lead()
     reach = normal_quantile(found.level) * deviation
     truth = np.array([str(label) for label in points.test_labels])
@@ -344,18 +329,12 @@ def _tested(run: StudyRun, no_total: str) -> Tested | None:
     )
 
 
-def _rivals(run: StudyRun, tested: Tested, exact: ExactKernel) -> list[Rival]:
-    """Return other models on the test points; plain ones see the user's own columns."""
-    points, origin = run.points, run.points.origin
-    train, test, labels = points.train, points.test, points.train_labels
-    if origin.train_columns is not None and origin.test_columns is not None:
-        train, test = origin.train_columns, origin.test_columns
-    plain, n_plain = plain_predictions(train, test, labels)
-    truth = points.test_labels
+def _rivals(points: Points, tested: Tested, beside: Beside) -> list[Rival]:
+    """Return other models on the test points, against the run."""
+    truth, labels = points.test_labels, points.train_labels
     if isinstance(tested, ValueResults):
-        mean = float(labels.mean())
-        return value_rivals(truth, tested.value, plain, n_plain, mean, len(labels))
-    return class_rivals(tested.right, tested.guess_right, truth, exact, plain, n_plain)
+        return value_rivals(truth, tested.value, beside, float(labels.mean()), len(labels))
+    return class_rivals(tested.right, tested.guess_right, truth, beside)
 
 
 def _feature_map(run: StudyRun) -> "FeatureMap | None":
@@ -369,30 +348,21 @@ def _feature_map(run: StudyRun) -> "FeatureMap | None":
         return None
 
 
-def _exact_kernel(run: StudyRun, feature_map: "FeatureMap | None") -> ExactKernel:
-    """Return the kernel without noise, with the head of the study."""
-    if feature_map is None:
-        return ExactKernel("its feature map cannot be read here")
-    points, method = run.points, run.study.method
-    return exact_kernel(
-        feature_map,
-        points.train,
-        points.test,
-        points.train_labels,
-        svm=method.learner == "svm",
-        C=method.C,
-        repetitions=run.study.feature_map.reps,
-    )
-
-
-def _notes(run: StudyRun, training: Training, exact: ExactKernel) -> list[str]:
-    """Return why pairs or points were measured, and what is left out."""
+def _notes(run: StudyRun, measured: Measured, exact: ExactKernel) -> list[str]:
+    """Return why pairs or points were measured, what was filled in, and what is left out."""
     why = run.results.get("design_reason")
     notes = [inert(why, 300)] if isinstance(why, str) else []
-    notes += training.notes
+    notes += _about_points(run.history)
+    if run.session.design.counts_entries:
+        notes += _left_out(run.session.table, run.session.landmarks is not None)
+    if run.study.data.missing == "median":
+        notes.append(
+            "Missing values of features were filled with the median of the training points "
+            '(data.missing = "median").'
+        )
     if exact.unknown:
         notes.append(f"The exact kernel is not simulated: {exact.unknown}.")
-    elif not training.measured.is_fidelity:
+    elif not measured.is_fidelity:
         notes.append("The exact kernel shown is the fidelity kernel, not the projected one.")
     if run.points.origin.train_columns is None:
         notes.append("The run does not keep the user's columns: plain models see the features.")

@@ -31,7 +31,7 @@ SHADES = 5  # steps from nothing to a whole row
 MAX_LISTED_POINTS = 30
 WORST_POINTS = 10
 DOUBTFUL = ("point", "remark", "predicted", "is", "intervals", "value", "90 %, test shots", "shots")
-WORST = ("point", "target", "predicted", "90 %, test shots", "90 %, training shots too", "shots")
+WORST = ("point", "target", "predicted", "90 %, test shots", "90 %, target", "shots")
 
 
 class Section(NamedTuple):
@@ -146,20 +146,18 @@ def _value_section(found: ValueResults) -> Section:
         "header": WORST,
         "rows": rows,
         "summary": f"The {len(rows)} points farthest from their targets",
-        "no_total": found.no_total,
     }
     return Section("values", "Test points", data)
 
 
 def _value_row(found: ValueResults, k: int) -> tuple[str, ...]:
     """Return a line of the table of values."""
-    wide = found.wide(k)
     return (
         found.ids[k],
         found.shown(found.truth[k]),
         found.shown(found.value[k]),
         found.shown(*found.narrow(k)),
-        "–" if wide is None else found.shown(*wide),
+        "–" if found.target is None else found.shown(*found.target[:, k]),
         f"{found.shots[k]:,}",
     )
 

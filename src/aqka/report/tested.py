@@ -8,7 +8,7 @@ import numpy as np
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
 from aqka.maths.metrics import PairedShares, compare_shares, share_interval
 from aqka.report.chart import Interval
-from aqka.report.rivals import LEVEL, Rival, rmse_interval
+from aqka.report.rivals import LEVEL, Rival
 from aqka.report.words import capital, p_text, range_text
 from aqka.study.results import ValueScores
 
@@ -170,6 +170,7 @@ class ValueResults(PointResults):
 
     truth: FloatArray
     scores: ValueScores
+    target: FloatArray | None  # 90 % interval of the targets, low and high; None: not known
 
     metric: ClassVar = "root mean square error"
     guess: ClassVar = "training points' mean"
@@ -187,7 +188,7 @@ class ValueResults(PointResults):
     @property
     def interval(self) -> Interval:
         """95 % interval of the root mean square error."""
-        return rmse_interval(self.scores)
+        return self.scores.rmse_interval
 
     @property
     def detail(self) -> str:
@@ -216,11 +217,21 @@ class ValueResults(PointResults):
         ]
 
     def certainty_words(self) -> str:
-        """Return what the intervals are for: most targets lie outside of them."""
-        inside = float(np.mean((self.low <= self.truth) & (self.truth <= self.high)))
+        """Return what the intervals are for, and how many of the targets are inside."""
+
+        def inside(low: FloatArray, high: FloatArray) -> str:
+            return f"{float(np.mean((low <= self.truth) & (self.truth <= high))):.0%}"
+
+        words = (
+            "The intervals of the shot noise say where unlimited test shots would put the "
+            f"prediction, not where the target lies ({inside(self.low, self.high)} of the targets "
+            "are inside)."
+        )
+        if self.target is None:
+            return words
         return (
-            "The intervals are for shot noise alone: where unlimited test shots would put the "
-            f"prediction, not where the target lies ({inside:.0%} of the targets are inside)."
+            f"{words} Those of the target, by a Gaussian process with the measured kernel, should "
+            f"hold 90 % of the targets and hold {inside(*self.target)}."
         )
 
     def tiles(self) -> list[tuple[str, str]]:

@@ -1,7 +1,6 @@
 """What a run used: shots, QPU time and money beside its quote, and the circuit it ran."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -12,9 +11,7 @@ from aqka.planning.budget import price
 from aqka.planning.device import HERON
 from aqka.planning.quotes import Quote
 from aqka.report.words import count_text
-from aqka.runs.audit import Audit
 from aqka.study.points import Points
-from aqka.study.results import quote_versus_actual
 from aqka.study.schema import Study
 
 MAX_DRAWN_QUBITS = 16
@@ -45,80 +42,38 @@ class BillRow(NamedTuple):
         return self.training + self.predictions + self.sentinels
 
 
-def bill(
-    training: Audit,
-    predictions: Audit | None = None,
-    quoted: Quote | None = None,
-    rate: float | None = None,
-    sentinels: int = 0,
-) -> list[BillRow]:
+def bill(used: Mapping[str, Any], quoted: Quote | None = None) -> list[BillRow]:
     """Return shots, QPU time and money of training, predictions and sentinels.
 
     Sentinels ride in the jobs of the others, so their reported time is in that of those. A
-    simulator reports no QPU time, and a fake device none that means anything. What the same shots
-    would take on the quoted device is an estimate: a fixed time for each job, and one execution
-    for as many shots as there are tiles.
+    simulator reports no QPU time. What the same shots would take on the quoted device is an
+    estimate: a fixed time for each job, and one execution for as many shots as there are tiles.
     """
-    parts = (training, predictions)
-    used = [None if part is None else reported(part.qpu_seconds) for part in parts]
-    shots = (training.shots, 0 if predictions is None else predictions.shots, sentinels)
-    rows = [BillRow("shots", *shots), BillRow("QPU seconds, as the backend reported", *used)]
-    estimated = [_estimate(part, quoted) for part in parts]
+
+    def of_training(figure: str) -> float | None:
+        found = used[figure]
+        return None if found is None else found + (used.get(f"calibration_{figure}") or 0)
+
+    def estimate(shots: float, jobs: float) -> float:
+        assert quoted is not None
+        executions = -(-shots // quoted.tiles)
+        return jobs * HERON.job_overhead + executions * quoted.execution_seconds
+
+    shots = (of_training("shots"), used["test_shots"], used["sentinel_shots"])
+    reported = (of_training("qpu_seconds"), used["test_qpu_seconds"])
+    rows = [BillRow("shots", *shots), BillRow("QPU seconds, as the backend reported", *reported)]
+    seconds: Sequence[float | None] = reported
+    name = "cost" if any(one is not None for one in reported) else "cost, estimated"
     if quoted is not None:
-        estimated.append(-(-sentinels // quoted.tiles) * quoted.execution_seconds)
+        jobs = (of_training("submissions"), used["test_submissions"], 0)
+        estimated = [estimate(n or 0, k or 0) for n, k in zip(shots, jobs, strict=True)]
         rows.append(BillRow("QPU seconds, estimated for the quoted device", *estimated))
-    if rate is not None:
-        reports_time = any(s is not None for s in used)
-        name = "cost" if reports_time else "cost, estimated"
-        if quoted is not None and quoted.currency:
-            name = f"{name}, {quoted.currency}"
-        seconds = used if reports_time else estimated
-        costs = [None if s is None else price(s, rate) for s in seconds]
+        seconds = reported if name == "cost" else estimated
+        name = f"{name}, {quoted.currency}" if quoted.currency else name
+    if used["rate"] is not None:
+        costs = [None if s is None else price(s, used["rate"]) for s in seconds]
         rows.append(BillRow(name, *costs))
     return rows
-
-
-def reported(seconds: float | None) -> float | None:
-    """Return QPU time that means something: a device that runs in this process reports 0."""
-    return seconds or None
-
-
-def _estimate(part: Audit | None, quoted: Quote | None) -> float | None:
-    """Return the QPU time of the same shots on the quoted device."""
-    if quoted is None:
-        return None
-    if part is None:
-        return 0.0
-    executions = -(-part.shots // quoted.tiles)
-    return part.rounds * HERON.job_overhead + executions * quoted.execution_seconds
-
-
-def quoted_and_used(
-    quoted: Quote | None, actual: dict[str, Any], predictions: Audit | None, results: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """Return quoted against used, a row per figure; the predictions' quote is an upper limit."""
-    if quoted is None:
-        return []
-    if predictions is not None:
-        actual = actual | {
-            "test_shots": predictions.shots,
-            "test_submissions": predictions.rounds,
-            "test_qpu_seconds": predictions.qpu_seconds,
-            "test_wall_seconds": _prediction_seconds(results),
-        }
-    rows = quote_versus_actual(quoted, actual)
-    for row in rows:
-        if row["figure"].startswith(("QPU seconds", "cost")):
-            row["actual"] = reported(row["actual"])
-    return rows
-
-
-def _prediction_seconds(results: dict[str, Any]) -> float:
-    """Return what the results say that predictions took; they may be anyone's."""
-    actual = results.get("actual")
-    stored = actual.get("test_wall_seconds") if isinstance(actual, dict) else None
-    is_time = isinstance(stored, int | float) and 0 <= stored < math.inf
-    return float(stored) if is_time else 0.0  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def _sentence(item: Any, model: type[BaseModel], text: str) -> str:
 
 def _unknown_key(keys: list[str], section: type[BaseModel], model: type[BaseModel]) -> str:
     key, known = keys[-1], list(section.model_fields)
-    where = f" in [{inert(keys[-2])}]" if len(keys) > 1 else ""
+    where = f" in [{inert('.'.join(keys[:-1]))}]" if len(keys) > 1 else ""
     hint = did_you_mean(key, known)
     if not hint:
         homes = [
@@ -99,10 +99,12 @@ def _unknown_key(keys: list[str], section: type[BaseModel], model: type[BaseMode
 
 def _section(model: type[BaseModel], keys: list[str]) -> tuple[type[BaseModel], list[str]]:
     """Return the model that holds the last key, and the keys without pydantic's branch names."""
-    sections = _sections(model)
-    if keys and keys[0] in sections:
-        return (sections[keys[0]] if len(keys) > 1 else model), keys[:2]
-    return model, keys[:1]
+    for place, key in enumerate(keys):
+        inner = _sections(model).get(key)
+        if inner is None or place + 1 == len(keys):
+            return model, keys[: place + 1]
+        model = inner
+    return model, keys
 
 
 def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
@@ -124,6 +126,6 @@ def _line(text: str, path: list[str]) -> int | None:
             if [table] == path[:1]:
                 heading = number
         key = re.match(r"""\s*["']?([^\s"'=]+)["']?\s*=""", line)
-        if key and ([table, key[1]] if table else [key[1]]) == path:
+        if key and [part for part in (table, *key[1].split(".")) if part][:2] == path[:2]:
             return number
     return heading

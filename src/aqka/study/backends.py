@@ -36,6 +36,8 @@ from aqka.study.schema import POINTS_ONLY, BackendSection, SentinelSection
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
+OWN_OPTIONS = ("account", "mode")  # of [backend] options; the others are the sampler's
+
 
 class StudyBackends(AbstractContextManager["StudyBackends"]):
     """What measures the training points, and the test points; None where there are none.
@@ -109,12 +111,9 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     if section.name == "pennylane":
         device = code.get("device", section.device)
         return simulated(PennylaneBackend, device=device, design=design)
-    options |= {
-        "optimization_level": section.optimization_level,
-        "initial_layout": section.initial_layout,
-        "design": design,
-    }
-    manager = made_pass_manager(code["pass_manager"]) if "pass_manager" in code else None
+    options |= section.transpile.model_dump(exclude={"pass_manager"}) | {"design": design}
+    passes = code.get("transpile.pass_manager")
+    manager = None if passes is None else made_pass_manager(passes)
     backend: SamplerBackend | RuntimeBackend
     if section.name == "sampler":
         # A function that takes a seed makes a simulator, whose cost is per row and not per shot.
@@ -125,7 +124,9 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
             sampler, train, circuit, target_backend=manager, jobs=shape, **options
         )
     else:
-        options |= {"mode": section.mode, "tiles": section.tiles, "options": section.options}
+        own = {key: value for key, value in section.options.items() if key not in OWN_OPTIONS}
+        options |= {"mode": section.options.get("mode", "auto")}
+        options |= {"tiles": section.tiles, "options": own or None}
         backend = RuntimeBackend(
             ibm_device(section), train, circuit, pass_manager=manager, **options
         )
@@ -134,10 +135,11 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
 
 def made_pass_manager(function: Callable[..., Any]) -> Any:
     """Return the pass manager that a function makes."""
-    made = call_own("backend.pass_manager", function)
+    made = call_own("backend.transpile.pass_manager", function)
     if not isinstance(made, require("qiskit.transpiler", "qiskit").PassManager):
         raise InputError(
-            f"backend.pass_manager must make a qiskit PassManager, got {type(made).__name__}."
+            "backend.transpile.pass_manager must make a qiskit PassManager, got "
+            f"{type(made).__name__}."
         )
     return made
 
@@ -164,7 +166,7 @@ def ibm_device(section: BackendSection) -> Any:
         return fake_device(name, "backend.device")
     client = require("qiskit_ibm_runtime", "ibm")
     try:
-        service = client.QiskitRuntimeService(name=section.account)
+        service = client.QiskitRuntimeService(name=section.options.get("account"))
         if name is None:
             return service.least_busy(operational=True, simulator=False)
         return service.backend(name)

@@ -17,7 +17,7 @@ from aqka.sessions import Training
 from aqka.study.backends import circuit_facts
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import PREDICTIONS_NAME, Prepared, hold_run, write_run
-from aqka.study.method import answers_of, fit_head, new_session, prediction_session
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session, prior_of
 from aqka.study.quoting import (
     Offer,
     check_ceiling,
@@ -98,7 +98,7 @@ class _Spending:
         self.quoted = check_ceiling(offer.quoted, self.ceiling, new=new)
         self.test_shots = prediction_shots(self.quoted)
         # Made before anything is opened or written, so that what cannot work is refused.
-        calibration = self.prepared.study.method.calibration_shots
+        calibration = self.prepared.study.method.points.calibration_shots
         self.session = self._session(self.quoted.shots + calibration)
 
     def _session(self, budget: int) -> Training:
@@ -154,7 +154,10 @@ class _Spending:
             made = _predict(self, head, directory, history)
             self.backends.__exit__(None, None, None)  # billed while open, and no longer needed
             results = self.start() | {"run_id": history.run_id}
-            results |= results_of(study, points, self.session, history, head, made, noise)
+            feature_map = self.prepared.feature_map
+            results |= results_of(
+                study, points, self.session, history, head, made, noise, feature_map
+            )
             results["quote_versus_actual"] = quote_versus_actual(self.quoted, results["actual"])
             content = as_json(results)
             train.seal(final_digests(content, None if made is None else made.end))
@@ -171,6 +174,7 @@ class _Spending:
             history=history,
             head=head,
             found=None if made is None else made.prediction,
+            predictions=None if made is None else made.history,
             audits=audits,
             results=results,
         )
@@ -186,7 +190,9 @@ def _predict(
     backend, budget = spending.backends.test, spending.test_shots
     if backend is None or budget == 0:
         return None
-    session = prediction_session(study, head, len(points.test), budget)
+    prepared = spending.prepared
+    prior = prior_of(study, head, points, points.test, prepared.feature_map, prepared.n_qubits)
+    session = prediction_session(study, head, len(points.test), budget, prior=prior)
     spend = Spend(
         directory / PREDICTIONS_NAME, spending.ceiling, cancel=lambda: cancelled_jobs(directory)
     )

@@ -46,6 +46,12 @@ class Prepared:
     design_reason: str | None = None  # once method.design = "auto" is settled
 
     @property
+    def feature_map(self) -> "str | QuantumCircuit":
+        """The built-in map's name, or the circuit."""
+        name = self.study.feature_map.map
+        return name if self.circuit is None or name in BUILT_IN_MAPS else self.circuit
+
+    @property
     def n_qubits(self) -> int:
         """Qubits of the feature map."""
         circuit = self.circuit

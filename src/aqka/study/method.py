@@ -21,9 +21,11 @@ from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Design, KernelEstimate, Never, Settle, as_design
 from aqka.designs import Points as PointDesign
-from aqka.designs.resolve import Choice, resolve
+from aqka.designs.prior import LazyAnswers
+from aqka.designs.resolve import Choice, as_prior, resolve
 from aqka.errors import InputError
 from aqka.learners import FittedHead, Learner
+from aqka.maths.metrics import normal_quantile
 from aqka.runs.history import History
 from aqka.sessions import Predicting, Training, Values
 from aqka.study.points import Points
@@ -36,15 +38,11 @@ SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by
 
 def design_of(method: "MethodSection") -> "str | Design":
     """Return the design of a method with its options; refuse options of another one."""
-    kernel, calibration = method.point_kernel, method.calibration_shots
     if method.design == "points":
-        return PointDesign(kernel, calibration)
-    if calibration:
-        raise ValueError("calibration_shots are for design = 'points'")
-    if kernel is not None:
-        raise ValueError(
-            f"point_kernel {kernel!r} is for design = 'points', design is {method.design!r}"
-        )
+        return PointDesign(method.points.kernel, method.points.calibration_shots)
+    if method.points.model_fields_set:
+        given = ", ".join(sorted(method.points.model_fields_set))
+        raise ValueError(f"points ({given}) is for design = 'points', design is {method.design!r}")
     return method.design
 
 
@@ -110,11 +108,41 @@ def new_session(study: "Study", points: Points, budget: int, n_qubits: int) -> T
 
 
 def prediction_session(
-    study: "Study", head: FittedHead, n_points: int, budget: int, seed: int | None = None
+    study: "Study",
+    head: FittedHead,
+    n_points: int,
+    budget: int,
+    seed: int | None = None,
+    prior: LazyAnswers | None = None,
 ) -> Predicting:
     """Return a session that predicts points of a study, before its first shot."""
     stop = Never() if study.data.task == "regression" else Settle()
-    return Predicting(head, n_points, budget, stop=stop, seed=study.seed if seed is None else seed)
+    seed = study.seed if seed is None else seed
+    return Predicting(head, n_points, budget, stop=stop, seed=seed, prior=prior)
+
+
+def prior_of(
+    study: "Study",
+    head: FittedHead,
+    points: Points,
+    X: FloatArray,
+    feature_map: Any = None,
+    n_qubits: int = 1,
+) -> LazyAnswers | None:
+    """Return what answers points X of a study without a shot; None where every one is measured.
+
+    A ledger that has begun knows its answers, and needs neither feature map nor qubits. A head for
+    noisy rows is another function than that of the training kernel, which has lost its noise.
+    """
+    settings = as_prior(study.method.prior)
+    if settings is None or study.data.task == "regression" or not head.estimate.rows_are_alike:
+        return None
+    outputs = problem_of(study, points).outputs
+    return LazyAnswers(
+        settings,
+        lambda: settings.fit(head, outputs, points.train, feature_map, n_qubits),
+        X,
+    )
 
 
 def answers_of(session: Predicting, points: Points) -> Values:
@@ -124,6 +152,27 @@ def answers_of(session: Predicting, points: Points) -> Values:
         return found
     scale = TargetScale.of(points.train_labels)
     return found.in_units(scale.spread, scale.centre)
+
+
+def target_interval(found: Values, points: Points) -> FloatArray | None:
+    """Return where targets of new points lie, low and high, at the level of the shots' intervals.
+
+    A ridge is the mean of a Gaussian process with the kernel a·K and noise a·λ; its variance comes
+    on top of that of the shots. None where the kernel was mitigated, and rows of it were not.
+    """
+    head, scale = found.head, TargetScale.of(points.train_labels)
+    if head.spectrum is None or not head.estimate.rows_are_alike:
+        return None
+    n_points, ridge = len(head.alpha), head.regularisation
+    # The outputs of this head are the entries with each training point.
+    entries = replace(head, alpha=np.eye(n_points), intercept=np.zeros(n_points))
+    block = entries.decide(found.table).f
+    known = np.sum(block * head.spectrum.solve(block.T, ridge).T, axis=1)
+    itself = float(np.mean(head.estimate.kernel.diagonal()))
+    amplitude = float(np.mean(scale.scaled(points.train_labels) * head.alpha))
+    variance = amplitude * (np.maximum(itself - known, 0.0) + ridge) + found.decided.deviation**2
+    reach = normal_quantile(found.level) * np.sqrt(variance) * scale.spread
+    return np.stack([found.f - reach, found.f + reach])
 
 
 def fit_head(

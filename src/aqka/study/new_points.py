@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from aqka._util.arrays import digest, text_digest
+from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert, read_number
 from aqka.errors import InputError
-from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.planning.device import Usage, make_ceiling
 from aqka.planning.quotes import QuotePart, prediction_part
 from aqka.planning.split import costs_of
@@ -22,9 +21,17 @@ from aqka.sessions import Prediction, Values
 from aqka.study.backends import make_backends
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import NEW_POINTS_NAME, Prepared, hold_run
-from aqka.study.method import answers_of, fit_head, new_session, prediction_session, with_design
+from aqka.study.method import (
+    answers_of,
+    fit_head,
+    new_session,
+    prediction_session,
+    prior_of,
+    target_interval,
+    with_design,
+)
 from aqka.study.points import Encoding
-from aqka.study.results import ValueScores
+from aqka.study.results import ValueScores, class_scores
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
 from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, read_table
@@ -44,10 +51,12 @@ class NewPoints:
     others: Columns = field(default_factory=dict)  # columns besides features and target
     truth: list[Any] | None = None  # of the file's target column, None for a point without one
     training_mean: float = 0.0  # of a regression's targets
+    target: FloatArray | None = None  # where they lie: low and high of each point
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per point, of plain values."""
         found = self.prediction
+        answered_by = found.answered_by if isinstance(found, Prediction) else []
         rows = []
         for k in range(len(found.f)):
             f, interval = found.f[k].tolist(), {"low": found.low[k], "high": found.high[k]}
@@ -55,8 +64,13 @@ class NewPoints:
             if isinstance(found, Prediction):
                 row = {"point": k, "label": found.labels[k].item(), "decision": f}
             row |= {name: end.tolist() for name, end in interval.items()}
+            if self.target is not None:
+                low, high = self.target[:, k].tolist()
+                row |= {"target_low": low, "target_high": high}
             if isinstance(found, Prediction):
                 row["settled"] = bool(found.settled[k])
+                if found.by_prior is not None:
+                    row["answered_by"] = answered_by[k]
             rows.append(row | {"shots": int(found.shots[k])})
         return rows
 
@@ -88,16 +102,9 @@ class NewPoints:
         if not isinstance(found, Prediction):
             values = ValueScores.of(np.array(truth), found.f[known], self.training_mean)
             return {"points": len(known)} | asdict(values)
-        labels = found.labels[known]
-        right = np.array([str(a) == str(b) for a, b in zip(labels, truth, strict=True)])
-        low, high = share_interval(int(right.sum()), right.size)
-        texts = np.array([str(one) for one in truth]), np.array([str(one) for one in labels])
-        return {
-            "points": len(known),
-            "accuracy": float(right.mean()),
-            "interval": [low, high],
-            "balanced_accuracy": balanced_accuracy(*texts),
-        }
+        texts = np.array([str(one) for one in truth])
+        labels = np.array([str(one) for one in found.labels[known]])
+        return {"points": len(known)} | class_scores(texts, labels)
 
 
 def predict_new_points(
@@ -163,23 +170,27 @@ def predict_new_points(
     name = text_digest(f"{digest(table.X)} {budget} {study.seed}")
     place = directory / NEW_POINTS_NAME / name
     # A seed of their own: simulated hits must not repeat those of other points.
-    prediction = prediction_session(study, head, len(features), budget, int(name[:7], 16))
+    seed = int(name[:7], 16)
+    prior = prior_of(study, head, points, features, prepared.feature_map, prepared.n_qubits)
+    prediction = prediction_session(study, head, len(features), budget, seed, prior)
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
         with Run(prediction, made.test, spend, part_of(history.run_id, place.name)) as run:
             run.spend()
-            used = run.history().qpu_seconds
+            used = run.history().qpu_seconds or None
     others, truth = _others_and_truth(data, prepared, len(features))
+    answers, is_real = answers_of(prediction, points), study.data.task == "regression"
     return NewPoints(
-        prediction=answers_of(prediction, points),
+        prediction=answers,
         directory=place,
         budget=budget,
         qpu_seconds=used,
         clipped=points.encoding.n_outside(table.X),
         others=others,
         truth=truth,
-        training_mean=float(np.mean(points.train_labels)) if study.data.task == "regression" else 0,
+        training_mean=float(np.mean(points.train_labels)) if is_real else 0.0,
+        target=target_interval(answers, points) if is_real else None,
     )
 
 

@@ -148,7 +148,7 @@ class ProgressReader:
         shots = quoted.get("shots") if isinstance(quoted, dict) else None
         if not isinstance(shots, int) or not 0 < shots < 2**50:
             return None
-        calibration = 1 if study.method.calibration_shots else 0
+        calibration = 1 if study.method.points.calibration_shots else 0
         return calibration + len(schedule_of(study).milestones(shots))
 
 

@@ -98,7 +98,7 @@ def wish_of(study: Study, n_test: int) -> Wish:
         new_points=0 if budget.test_shots == 0 else n_test,
         test_shots=budget.test_shots,
         sentinel_shots=sentinels.points * sentinels.shots,
-        calibration_shots=study.method.calibration_shots,
+        calibration_shots=study.method.points.calibration_shots,
         on_top=budget.total is None,
         design=study.method.design,
     )

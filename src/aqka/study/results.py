@@ -1,23 +1,27 @@
 """What a finished study has to say: accuracy, history, and quoted against used."""
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
+from aqka.insight.exact_kernels import FeatureMap
 from aqka.learners import FittedHead
-from aqka.maths.metrics import balanced_accuracy
+from aqka.maths.metrics import balanced_accuracy, share_interval
 from aqka.maths.spectrum import Spectrum
 from aqka.planning.budget import price
 from aqka.planning.quotes import CALIBRATION, PREDICTIONS, SENTINELS, Quote
 from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
-from aqka.study.method import Mitigation, class_labels_of, learner_of
+from aqka.study.method import Mitigation, class_labels_of, learner_of, target_interval
 from aqka.study.points import Points
+from aqka.study.rivals import models_beside
 from aqka.study.rounds import (
     MAX_ASSESSED_POINTS,
     make_assess,
@@ -29,7 +33,7 @@ MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
 
 
 class Predicted(NamedTuple):
-    """The test points: what was predicted, what the ledger says of it, and the ledger's end."""
+    """The test points: what was predicted, what the ledger says about it, and the ledger's end."""
 
     prediction: Values
     history: History
@@ -44,8 +48,9 @@ def results_of(
     head: FittedHead,
     made: Predicted | None,
     noise: Mitigation | None,
+    feature_map: FeatureMap,
 ) -> dict[str, Any]:
-    """Return how well the head did, what was used, and the history of the run.
+    """Return how well the head did and models beside it, what was used, and the run's history.
 
     ``made`` is None for a run that only trains, ``noise`` for one without sentinels.
     """
@@ -58,6 +63,9 @@ def results_of(
         if table.n_points <= MAX_ASSESSED_POINTS:
             assess = make_assess(problem, class_labels_of(study, points), learner_of(study), found)
     rounds = summarise_rounds(history, empty_table(history), assess, MAX_ASSESSED)
+    beside = None
+    with suppress(Exception):  # a run never fails for them; its report tries again and says why
+        beside = asdict(models_beside(study, points, feature_map))
     return {
         "results": {
             **_scores(study, points, problem, None if made is None else made.prediction),
@@ -69,30 +77,42 @@ def results_of(
             **facts,
         },
         "sentinels": None if noise is None else asdict(noise),
-        "actual": {
-            **training_use(history),
-            "test_shots": 0 if made is None else int(made.prediction.shots.sum()),
-            "test_qpu_seconds": None if made is None else made.history.qpu_seconds,
-            "test_submissions": 0 if made is None else made.history.ended,
-            "test_wall_seconds": 0.0 if made is None else wall_seconds(made.history),
-            "sentinel_shots": 0 if noise is None else noise.shots,
-            "wall_seconds": wall_seconds(history),
-            "rate": study.budget.rate,
-        },
+        "actual": used_by(
+            history,
+            None if made is None else made.history,
+            0 if noise is None else noise.shots,
+            study.budget.rate,
+        ),
+        "beside": beside,
         "test_ids": points.origin.test_ids,
         "history": [asdict(entry) for entry in rounds],
     }
 
 
-def training_use(history: History) -> dict[str, Any]:
-    """Return what a training run used, its calibration by itself as quotes have it."""
+def used_by(
+    history: History,
+    predictions: History | None = None,
+    sentinel_shots: int = 0,
+    rate: float | None = None,
+) -> dict[str, Any]:
+    """Return what training and predictions used, a calibration by itself as quotes have it.
+
+    QPU time is None where the backend says none; a device that runs in this process says 0.
+    """
     rounds = [round for round in history.rounds if round.planned.calibrates]
-    shots, used = sum(round.measured.total for round in rounds), history.qpu_seconds
+    shots, used = sum(round.measured.total for round in rounds), history.qpu_seconds or None
     seconds = sum(round.qpu_seconds or 0.0 for round in rounds)
     found = {
         "shots": history.shots - shots,
         "submissions": len(history.rounds) - len(rounds),
         "qpu_seconds": None if used is None else used - seconds,
+        "wall_seconds": wall_seconds(history),
+        "test_shots": 0 if predictions is None else predictions.shots,
+        "test_submissions": 0 if predictions is None else predictions.ended,
+        "test_qpu_seconds": None if predictions is None else predictions.qpu_seconds or None,
+        "test_wall_seconds": 0.0 if predictions is None else wall_seconds(predictions),
+        "sentinel_shots": sentinel_shots,
+        "rate": rate,
     }
     if rounds:
         found |= {
@@ -126,34 +146,52 @@ def wall_seconds(history: History) -> float:
 def _scores(
     study: Study, points: Points, problem: Problem, prediction: Values | None
 ) -> dict[str, Any]:
-    """Return what the test points say of a head for classes, or of one for numbers."""
-    if prediction is None and study.data.task == "regression":
-        return {"task": "regression", "predictions": []}
-    if prediction is None:
-        names = ("accuracy", "standard_error", "balanced_accuracy", "majority_accuracy")
-        classes = [str(label) for label in problem.classes]
-        return dict.fromkeys(names) | {"classes": classes, "predictions": [], "settled": []}
-    if not isinstance(prediction, Prediction):
-        mean = float(points.train_labels.mean())
+    """Return what the test points say about a head for classes, or about one for numbers."""
+    if study.data.task == "regression":
+        if prediction is None:
+            return {"task": "regression", "predictions": []}
+        mean, target = float(points.train_labels.mean()), target_interval(prediction, points)
+        ends = [None, None] if target is None else target.tolist()
         return {
             "task": "regression",
             **asdict(ValueScores.of(points.test_labels, prediction.f, mean)),
             "predictions": prediction.f.tolist(),
             "low": prediction.low.tolist(),
             "high": prediction.high.tolist(),
+            "target_low": ends[0],
+            "target_high": ends[1],
             "level": prediction.level,
         }
-    right = prediction.labels == points.test_labels
-    accuracy = float(right.mean())
+    classes = [str(label) for label in problem.classes]
+    if not isinstance(prediction, Prediction):
+        names = (*CLASS_SCORES, "majority_accuracy")
+        return dict.fromkeys(names) | {"classes": classes, "predictions": [], "settled": []}
     return {
-        "accuracy": accuracy,
-        "standard_error": float(np.sqrt(accuracy * (1 - accuracy) / len(right))),
-        "balanced_accuracy": balanced_accuracy(points.test_labels, prediction.labels),
+        **class_scores(points.test_labels, prediction.labels),
         "majority_accuracy": points.majority_accuracy,
-        "classes": [str(label) for label in problem.classes],
+        "classes": classes,
         "predictions": [str(label) for label in prediction.labels],
         "settled": prediction.settled.tolist(),
     }
+
+
+CLASS_SCORES = ("accuracy", "standard_error", "interval", "balanced_accuracy")
+
+
+def class_scores(truth: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
+    """Return the accuracy with its standard error and 95 % interval, and the balanced one.
+
+    Examples
+    --------
+    >>> class_scores(np.array(["a", "b", "b", "b"]), np.array(["a", "b", "b", "a"]))["accuracy"]
+    0.75
+    """
+    right = truth == predicted
+    accuracy = float(right.mean())
+    error = float(np.sqrt(accuracy * (1 - accuracy) / right.size))
+    interval = list(share_interval(int(right.sum()), right.size))
+    found = (accuracy, error, interval, balanced_accuracy(truth, predicted))
+    return dict(zip(CLASS_SCORES, found, strict=True))
 
 
 def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str, Any]]:
@@ -183,8 +221,7 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
     rows = [
         ("shots", quoted.shots, actual["shots"]),
         ("submissions", quoted.submissions, actual["submissions"]),
-        # A fake device reports 0, which is no QPU time.
-        ("QPU seconds", quoted.qpu_seconds, actual["qpu_seconds"] or None),
+        ("QPU seconds", quoted.qpu_seconds, actual["qpu_seconds"]),
         ("cost", quoted.cost, cost(actual["qpu_seconds"])),
         ("seconds", quoted.wall_seconds, actual["wall_seconds"]),
     ]
@@ -232,6 +269,12 @@ class ValueScores:
     mean_rmse: float  # of always answering the training points' mean
     gain: float  # by how much squared errors are smaller than that answer's, point by point
     gain_error: float
+
+    @property
+    def rmse_interval(self) -> tuple[float, float]:
+        """95 % interval of the root mean square error."""
+        reach = 1.96 * self.rmse_error
+        return max(0.0, self.rmse - reach), self.rmse + reach
 
     @classmethod
     def of(cls, truth: FloatArray, predicted: FloatArray, training_mean: float) -> "ValueScores":

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqka.core.plans import Landmarks
+from aqka.core.plans import Landmarks, UnitTable
 from aqka.core.problem import Problem
-from aqka.core.tables import UnitTable
 from aqka.designs import Design, PairEstimate, as_design
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
 from aqka.learners import Learner

@@ -1,4 +1,7 @@
-"""The study file: what a run is made of, checked before anything happens."""
+"""The study file: what a run is made of, checked before anything happens.
+
+``example.toml`` says what every key means; a key that is left out has the default given here.
+"""
 
 import tomllib
 from collections.abc import Callable, Sequence
@@ -39,9 +42,11 @@ BACKENDS = ("statevector", "matrix-product", "light-cone", "aer", "ibm", "sample
 OWNERS = {
     "noise": ("aer",),
     "device": ("ibm", "sampler", "pennylane"),
-    **dict.fromkeys(("account", "mode", "options", "tiles"), ("ibm",)),
-    **dict.fromkeys(("optimization_level", "initial_layout", "pass_manager"), ("ibm", "sampler")),
+    "options": ("ibm",),
+    "tiles": ("ibm",),
+    "transpile": ("ibm", "sampler"),
 }
+MODES = ("auto", "session", "batch", "job")
 
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -78,27 +83,7 @@ def _known(names: Callable[[], Sequence[str]], kind: str) -> AfterValidator:
 
 
 class DataSection(Section):
-    """Where the points come from.
-
-    Attributes
-    ----------
-    source
-        A built-in name (:data:`aqka.study.data.BUILT_IN`), or a .csv, .parquet or .npz file in the
-        study file's directory.
-    task
-        ``classification``, or ``regression`` for a target that holds numbers.
-    target
-        Column of the labels; in an .npz file, an array. Built-in data have their own.
-    id
-        Column with the names of the points, which the report uses; in an .npz file, an array.
-        None counts rows from 1.
-    features
-        Columns to use; None takes all others. ``"column=text"`` is 1 where a column has that text
-        and 0 elsewhere. An .npz file's array ``X`` is used whole.
-    missing
-        ``refuse`` names the first missing value; ``median`` fills gaps in features with the
-        median of the training points.
-    """
+    """Where the points come from."""
 
     source: Name
     task: Literal["classification", "regression"] = "classification"
@@ -109,36 +94,14 @@ class DataSection(Section):
 
 
 class SplitSection(Section):
-    """Which points are for training and which for testing; classes keep their shares.
-
-    Attributes
-    ----------
-    test, train
-        Numbers of points, or fractions of all. Without ``train``, all the others; with
-        ``test = 0`` all points are for training, and predictions come later.
-    """
+    """Which points are for training and which for testing; classes keep their shares."""
 
     test: TestSize = 0.25
     train: Size | None = None
 
 
 class FeatureMapSection(Section):
-    """How a point becomes a circuit.
-
-    Attributes
-    ----------
-    map
-        ``zz``, ``zz-full`` or ``z``; a file ending in .qpy or .qasm (OpenQASM 3) inside the
-        study file's directory; or ``module:function``, which runs only with ``--allow-code``.
-    qubits
-        Qubits of a built-in map, one per feature. A circuit of your own has as many features
-        as parameters.
-    reps
-        Repetitions of a built-in map's layers.
-    range
-        Interval each feature is scaled to. Where there are more columns than features, the first
-        principal components are the features.
-    """
+    """How a point becomes a circuit."""
 
     map: Name = "zz"
     qubits: Annotated[int, Field(ge=1, le=MAX_QUBITS)] | None = None
@@ -168,48 +131,34 @@ class FeatureMapSection(Section):
         return self
 
 
-class BackendSection(Section):
-    """What runs the shots.
+class TranspileSection(Section):
+    """How a circuit is transpiled; ``pass_manager`` is ``module:function`` that makes one."""
 
-    Attributes
-    ----------
-    name
-        ``statevector`` (any circuit; its own map zz needs no extra), ``matrix-product`` (points of
-        up to 256 qubits that are little entangled), ``light-cone`` (reduced states of as many
-        qubits, for shallow circuits), ``aer`` (with noise), ``ibm`` (hardware, or a fake device in
-        this process), ``sampler`` (any Qiskit sampler) or ``pennylane`` (any PennyLane device).
-    noise
-        For ``aer``: depolarising rates of one- and two-qubit gates.
-    device
-        For ``ibm``: such as ``ibm_fez`` or ``fake_fez``; None takes the least busy. For
-        ``pennylane``: a device's name, or ``module:function`` that makes one from a seed. For
-        ``sampler``: ``module:function`` that makes a Qiskit sampler, from a seed if it takes one.
-    account
-        For ``ibm``: name of the saved account; None takes the default one.
-    mode
-        For ``ibm``: see :class:`~aqka.backends.RuntimeBackend`.
-    options
-        For ``ibm``: options of its sampler, such as ``max_execution_time``,
-        ``dynamical_decoupling`` and ``twirling``.
-    tiles
-        For ``ibm``: how many copies of the circuit run side by side, or ``auto``.
-    optimization_level, initial_layout, pass_manager
-        For ``ibm`` and ``sampler``: how the circuit is transpiled. ``pass_manager`` is
-        ``module:function`` that makes one, in place of the other two.
-    """
-
-    name: Annotated[str, _known(lambda: BACKENDS, "backend")] = "statevector"
-    noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
-    device: Name | None = None
-    account: Name | None = None
-    mode: Literal["auto", "session", "batch", "job"] = "auto"
-    options: dict[str, Any] | None = None
-    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
     optimization_level: Annotated[int, Field(ge=0, le=3)] | None = None
     initial_layout: (
         Annotated[list[Annotated[int, Field(ge=0, le=10**6)]], Field(max_length=MAX_QUBITS)] | None
     ) = None
     pass_manager: Code | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "TranspileSection":
+        if self.pass_manager is not None and len(self.model_fields_set) > 1:
+            raise ValueError(
+                "pass_manager takes the place of optimization_level and initial_layout; leave "
+                "them out"
+            )
+        return self
+
+
+class BackendSection(Section):
+    """What runs the shots."""
+
+    name: Annotated[str, _known(lambda: BACKENDS, "backend")] = "statevector"
+    noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
+    device: Name | None = None
+    options: dict[str, Any] = Field(default={})
+    tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
+    transpile: TranspileSection = TranspileSection()
 
     @model_validator(mode="after")
     def _consistent(self) -> "BackendSection":
@@ -221,46 +170,22 @@ class BackendSection(Section):
             raise ValueError("device is missing: 'module:function' that makes a Qiskit sampler")
         if self.name == "pennylane" and self.device is None:
             raise ValueError("device is missing: such as 'default.qubit', or 'module:function'")
-        if self.pass_manager is not None and (
-            self.optimization_level is not None or self.initial_layout is not None
-        ):
-            raise ValueError(
-                "pass_manager takes the place of optimization_level and initial_layout; leave "
-                "them out"
-            )
+        known_name(str(self.options.get("mode", "auto")), MODES, "options.mode")
+        if not isinstance(self.options.get("account", ""), str):
+            raise ValueError("options.account must be text: the name of a saved account")
         return self
 
     @property
     def code(self) -> dict[str, str]:
         """The keys that name code, with their ``module:function``."""
-        given = {"pass_manager": self.pass_manager}
+        given = {"transpile.pass_manager": self.transpile.pass_manager}
         if self.name != "ibm":
             given["device"] = self.device
         return {key: value for key, value in given.items() if value and ":" in value}
 
 
 class BudgetSection(Section):
-    """What may be spent: ``total`` for everything, or ``train`` with predictions on top.
-
-    Attributes
-    ----------
-    total
-        For training, predictions and sentinels together: shots, QPU time or money; see
-        :func:`aqka.planning.parse_budget`. Also a ceiling: nothing is submitted beyond it.
-    train
-        For the training kernel alone.
-    test_shots
-        For predictions, on top of ``train`` or out of ``total``: at most so many shots, on average,
-        for each pair of a test and a training point (design ``pairs``), or for each test point
-        (``points``). 0 trains without predicting. None splits ``total`` with a reason (see
-        :func:`aqka.planning.split_budget`); on top of ``train`` it takes 100 for each pair, or for
-        a test point what a training point gets.
-    ceiling
-        Before every submission what was used and the next job's quote must fit under it, or the
-        run stops; None takes ``total``.
-    rate
-        Price of a QPU minute, which a budget in money needs.
-    """
+    """What may be spent: ``total`` for everything, or ``train`` with predictions on top."""
 
     total: str | int | None = None
     train: str | int | None = None
@@ -287,18 +212,7 @@ class BudgetSection(Section):
 
 
 class SentinelSection(Section):
-    """Diagonal entries that are measured in every training round; see ``aqka.backends.sentinel``.
-
-    Attributes
-    ----------
-    points
-        How many training points' K_ii; 0 measures none.
-    shots
-        Shots of each in every round, on top of the training shots.
-    mitigate
-        Whether the depolarising noise that they show is taken out of the kernel and of the
-        predictions.
-    """
+    """Diagonal entries that are measured in every training round; see ``backends.sentinel``."""
 
     points: Annotated[int, Field(ge=0, le=1000)] = 0
     shots: Annotated[int, Field(ge=1, le=10**6)] = 100
@@ -311,30 +225,15 @@ class SentinelSection(Section):
         return self
 
 
-class MethodSection(Section):
-    """How the shots are spent and read.
+class PointsSection(Section):
+    """How points are read; see :class:`aqka.Points`."""
 
-    Attributes
-    ----------
-    design
-        What a shot is spent on: ``pairs``, ``points``, or ``auto``, which takes the one that
-        promises better labels; see :func:`aqka.designs.resolve.resolve`.
-    allocator
-        A name from :func:`aqka.allocator_names`.
-    learner
-        A name from :func:`aqka.learner_names`, which trains a ridge head or, with ``svm``, a
-        support vector machine; None takes the design's default.
-    ridge, C
-        Regularisation of the head whose loss the allocator follows; see :class:`~aqka.Problem`.
-    rounds
-        Rounds after the warm-up; None takes the allocator's own.
-    calibration_shots
-        For ``points``: shots of the training budget that measure the readout errors; see
-        :class:`aqka.Points`.
-    point_kernel
-        For ``points``: which kernel is read out of the counts, a name from
-        :func:`aqka.designs.point_kernel_names`; None takes the fidelity up to eight qubits.
-    """
+    kernel: Annotated[str, _known(point_kernel_names, "kernel of points")] | None = None
+    calibration_shots: Annotated[int, Field(ge=0, le=10**9, multiple_of=2)] = 0
+
+
+class MethodSection(Section):
+    """How the shots are spent and read."""
 
     design: Literal["pairs", "points", "auto"] = "auto"
     allocator: Annotated[str, _known(allocator_names, "allocator")] = DEFAULT_ALLOCATOR
@@ -342,8 +241,8 @@ class MethodSection(Section):
     ridge: Positive = 0.01
     C: Positive = 5.0
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
-    calibration_shots: Annotated[int, Field(ge=0, le=10**9, multiple_of=2)] = 0
-    point_kernel: Annotated[str, _known(point_kernel_names, "point_kernel")] | None = None
+    points: PointsSection = PointsSection()
+    prior: Literal["auto", "none", "angles"] = "auto"
 
     @model_validator(mode="after")
     def _consistent(self) -> "MethodSection":
@@ -354,18 +253,7 @@ class MethodSection(Section):
 
 
 class Study(Section):
-    """A whole study file.
-
-    Attributes
-    ----------
-    output
-        Directory of the run, inside the study file's directory; None takes the file's name
-        under ``runs``.
-    seed
-        Seed of the split, the allocation and simulated shots.
-    data, split, feature_map, backend, budget, sentinels, method
-        Its tables.
-    """
+    """A whole study file."""
 
     output: Name | None = None
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0

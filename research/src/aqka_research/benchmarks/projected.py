@@ -17,12 +17,8 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import uniform_settings
-from aqka.estimates.projected import (
-    ReducedStates,
-    gaussian_projected_kernel,
-    median_gamma,
-    reduced_states,
-)
+from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
+from aqka.estimates.reduced_states import ReducedStates, reduced_states
 from aqka.learners.projected_gamma import tuned_gamma
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka_research.benchmarks.point_law import iqp_map

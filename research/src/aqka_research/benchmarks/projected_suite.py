@@ -17,7 +17,8 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import uniform_settings
 from aqka.designs import KernelEstimate
-from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, reduced_states
+from aqka.estimates.projected import gaussian_projected_kernel
+from aqka.estimates.reduced_states import ReducedStates, reduced_states
 from aqka.learners import make_learner
 from aqka.learners.projected_gamma import tuned_gamma
 from aqka_research.compare.total import total_tasks

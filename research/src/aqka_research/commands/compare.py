@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from aqka._util.progress_bar import progress_bar
-from aqka.cli.options import AsJson
+from aqka.cli.options import AsJson, say
 from aqka_research.commands.stopping import keeping_finished_cells
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ def compare(
         str | None,
         typer.Option(help="With --total: a fake device whose noise counts have, as fake_fez."),
     ] = None,
+    paper: Annotated[
+        bool,
+        typer.Option("--paper", help="The paper's allocators side by side on two tasks, drawn."),
+    ] = False,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Two development tasks and budgets: does everything work?"),
@@ -81,6 +85,9 @@ def compare(
 
     if quick and half is Half.confirmation:
         raise typer.BadParameter("--quick is for development tasks; leave one of the two out.")
+    if paper:
+        compare_paper(seeds, out, as_json)
+        return
     if total:
         compare_total(half, seeds, device, quick, out, report, workers, as_json)
         return
@@ -109,6 +116,30 @@ def compare(
         typer.echo(json.dumps(_comparison_facts(found), indent=2))
     else:
         print_comparison(found, page, Console())
+
+
+def compare_paper(seeds: int, out: Path, as_json: bool) -> None:
+    """Run the paper's allocators on two tasks, draw what they reach, and print a table of each."""
+    from threadpoolctl import threadpool_limits
+
+    from aqka_research.commands.comparison_table import paper_table
+    from aqka_research.compare import paper
+
+    out.mkdir(parents=True, exist_ok=True)
+    # Matrices of a few hundred rows are faster on one BLAS thread than on several.
+    with threadpool_limits(1), progress_bar("spending shots", paper.count_runs(seeds)) as bar:
+        found = paper.run_demo(seeds, on_run=bar.advance)
+    picture = out / "paper.png"
+    paper.draw_demo(found, picture)
+    if as_json:
+        typer.echo(json.dumps(paper.demo_facts(found) | {"picture": str(picture)}, indent=2))
+        return
+    for task in found.majority:
+        Console().print(paper_table(found, task))
+        say(f"  The exact kernel has {found.true_diagnostics[task].advice}")
+        say(f"  After these shots: {found.diagnostics[task].advice}\n")
+    say(paper.ABOUT)
+    say(f"Picture: {picture}")
 
 
 def compare_total(

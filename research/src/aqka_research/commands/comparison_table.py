@@ -1,10 +1,12 @@
-"""A comparison's means as a table."""
+"""Comparisons as tables."""
 
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from aqka.cli.options import make_table
+from aqka_research.compare import paper
 from aqka_research.compare.findings import Comparison
 from aqka_research.compare.page import HEADINGS, aims, overall_rows
 
@@ -26,3 +28,28 @@ def print_comparison(found: Comparison, page: Path, console: Console) -> None:
         text = str(aim).replace("`", "").replace("**", "")
         console.print(f"- {text}", markup=False, highlight=False)
     console.print(f"Full tables: {page}", markup=False, highlight=False)
+
+
+def paper_table(demo: paper.Demo, task: str) -> Table:
+    """Return the accuracy of every allocator on a task, at one budget."""
+
+    def cells(allocator: str) -> list[str]:
+        found = []
+        for reading in paper.READINGS:
+            key = (task, reading, allocator, paper.TABLE_SHOTS_PER_PAIR)
+            mean, error = demo.mean(*key, "accuracy")
+            balanced, _ = demo.mean(*key, "balanced_accuracy")
+            spread = "" if error is None else f" ± {error:.3f}"
+            found += [f"{mean:.3f}{spread}", f"{balanced:.3f}"]
+        return found
+
+    runs = [run for run in demo.results if run.task == task]
+    shots = next(run.shots for run in runs if run.shots_per_pair == paper.TABLE_SHOTS_PER_PAIR)
+    title = f"{task}: {shots:,} shots, {paper.TABLE_SHOTS_PER_PAIR:g} per pair"
+    headings = ["allocator", "fixed ridge", "balanced", "tuned ridge", "balanced"]
+    table = make_table(title, headings, [[name, *cells(name)] for name in paper.ALLOCATORS])
+    guess = f"{demo.majority[task]:.3f}"
+    table.add_section()
+    table.add_row("majority class", guess, "0.500", guess, "0.500")
+    table.add_row("exact kernel", f"{demo.exact[task]:.3f}", "", "", "")
+    return table

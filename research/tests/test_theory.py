@@ -9,20 +9,17 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from aqka.core import PairTable
-from aqka.maths.sensitivity import (
-    krr_gauss_newton,
-    krr_gradient,
-    krr_remainder,
-    krr_squared_gradient,
-    solve_dual,
-)
+from aqka.maths.sensitivity import cauchy_schwarz_ratio, krr_gradient, solve_dual
 from aqka.maths.spectrum import Spectrum, project_psd
-from aqka.maths.theory import (
-    cauchy_schwarz_ratio,
+from aqka_research.benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
+from aqka_research.theory import (
     delta_variance,
     derivative_bound,
     expected_unseen,
     geometric_difference,
+    krr_gauss_newton,
+    krr_remainder,
+    krr_squared_gradient,
     lipschitz_constant,
     planted_ceiling,
     planted_support_size,
@@ -36,7 +33,6 @@ from aqka.maths.theory import (
     variance_weights,
     warmup_concentration,
 )
-from aqka_research.benchmarks.agreement import independent_svm_dual, ridge_parts, small_problem
 from tests.conftest import make_kernel, make_labels
 
 

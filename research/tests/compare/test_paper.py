@@ -1,10 +1,10 @@
-"""The demo's numbers, on a task that takes no time."""
+"""The paper's allocators side by side, on a task that takes no time."""
 
 import numpy as np
 import pytest
 
-from aqka.demo import paper as demo
 from aqka.demo.tasks import planted_sparse
+from aqka_research.compare import paper as demo
 
 
 @pytest.fixture
