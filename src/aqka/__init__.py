@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         InputError,
         JobError,
         LedgerError,
+        NoisyFeaturesWarning,
         TransientError,
     )
     from aqka.estimators import (
@@ -49,6 +50,7 @@ __all__ = [
     "JobError",
     "LedgerError",
     "MatrixBackend",
+    "NoisyFeaturesWarning",
     "Pairs",
     "Points",
     "Prediction",
@@ -90,6 +92,7 @@ _HOMES = {
         "InputError",
         "JobError",
         "LedgerError",
+        "NoisyFeaturesWarning",
         "TransientError",
     ),
     "estimators": (

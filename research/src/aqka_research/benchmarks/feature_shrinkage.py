@@ -25,7 +25,7 @@ from aqka_research.benchmarks.tables import table
 from aqka_research.suite import SUITE, QuantumTask, half_of_suite
 
 SHOTS = {"single": (18, 90, 300), "neighbours": (144, 400, 1200)}
-SEEDS = range(2)
+SEEDS = {"2 to 8 qubits": range(2), "30 and 61 qubits": range(6)}
 MODELS = {"logistic": LogisticRegression(C=1.0, max_iter=2000), "SVM": SVC()}
 WAYS = ("as measured", "shrink=True", "Wiener", "StandardScaler", "shrink=True, StandardScaler")
 N_WIDE, N_WIDE_NEW = 120, 150
@@ -114,8 +114,8 @@ def _row(tasks: list[Labelled], operators: str, shots: int) -> dict[str, list[li
 def shrinkage_table() -> str:
     """Measure all tasks, and return a Markdown table of mean accuracies and gains."""
     rows = []
-    for name, tasks_of in (("2 to 8 qubits", suite_tasks), ("30 and 61 qubits", wide_tasks)):
-        tasks = [task for seed in SEEDS for task in tasks_of(seed)]
+    for (name, seeds), tasks_of in zip(SEEDS.items(), (suite_tasks, wide_tasks), strict=True):
+        tasks = [task for seed in seeds for task in tasks_of(seed)]
         for operators, levels in SHOTS.items():
             for shots in levels:
                 with warnings.catch_warnings():

@@ -13,6 +13,7 @@ the training points. QKRR and QSVR get the kernel with its negative eigenvalues 
 """
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from threadpoolctl import threadpool_limits
 from aqka import QuantumRidge
 from aqka._util.arrays import FloatArray
 from aqka.backends import StatevectorBackend
-from aqka.estimates.projected import exact_reduced_states, gaussian_projected_kernel
+from aqka.estimates.projected import gaussian_projected_kernel
+from aqka.estimates.reduced_states import exact_reduced_states
 from aqka.learners.ridge import RidgeLoo
 from aqka_research.benchmarks.bars import Bar, bar_table, fastest
 from aqka_research.benchmarks.tables import table
@@ -70,7 +72,7 @@ def remembered(matrix: FloatArray, regularization: str | None = None) -> Any:
 
         def evaluate(self, x: FloatArray, y: FloatArray | None = None) -> FloatArray:
             columns = x if y is None else y
-            found = matrix[np.ix_(x[:, 0].astype(int), columns[:, 0].astype(int))]
+            found = np.asarray(matrix[np.ix_(x[:, 0].astype(int), columns[:, 0].astype(int))])
             if self._regularization is None or not np.array_equal(x, columns):
                 return found
             return np.asarray(self._regularize_matrix(found))
@@ -99,50 +101,50 @@ def agreement_bars() -> list[Bar]:
         states = exact_reduced_states(StatevectorBackend(task.X, circuit).states())
         return gaussian_projected_kernel(states, 2.0)  # sQUlearn's γ = 1 of expectations
 
-    def ridge(kernel: FloatArray, **options: Any) -> Any:
+    def ridge(kernel: FloatArray) -> QuantumRidge:
         model = QuantumRidge(backend="precomputed", learner=RidgeLoo((RIDGE,)))
-        return model.fit(kernel[:n, :n], y).predict(kernel[n:, :n], **options)
+        return model.fit(kernel[:n, :n], y)
 
     def process(kernel: FloatArray) -> FloatArray:
         """Return means and the process's own deviations, in units of its amplitude."""
-        model = QuantumRidge(backend="precomputed", learner=RidgeLoo((RIDGE,)))
-        model.fit(kernel[:n, :n], y)
+        model = ridge(kernel)
         mean, deviation = model.predict(kernel[n:, :n], return_std=True)
         variance = (deviation / model.scale_) ** 2 / model.amplitude_ - RIDGE
         return np.stack([mean, np.sqrt(variance)])
 
-    def machine(kernel: FloatArray) -> FloatArray:
-        svr = SVR(kernel="precomputed", C=C).fit(kernel[:n, :n], y)
-        return np.asarray(svr.predict(kernel[n:, :n]))
-
     def theirs(kind: Any, kernel: str, **options: Any) -> Any:
         return kind(their_kernel(kernel, circuit), **options).fit(train, y)
 
-    ways = {
+    ridge_options, process_options = (
+        {"alpha": RIDGE},
+        {"sigma": RIDGE, "full_regularization": False},
+    )
+    Way = Callable[[], Any]
+    ways: dict[str, tuple[Way, Way]] = {
         "QKRR": (
-            lambda: theirs(QKRR, "FidelityKernel", alpha=RIDGE).predict(new),
-            lambda: ridge(fidelity()),
+            lambda: theirs(QKRR, "FidelityKernel", **ridge_options).predict(new),
+            lambda: ridge(kernel := fidelity()).predict(kernel[n:, :n]),
         ),
         "QGPR, means and deviations": (
-            lambda: np.stack(
-                theirs(QGPR, "FidelityKernel", sigma=RIDGE, full_regularization=False).predict(
-                    new, return_std=True
-                )
-            ),
+            lambda: theirs(QGPR, "FidelityKernel", **process_options).predict(new, return_std=True),
             lambda: process(fidelity()),
         ),
         "QSVR": (
             lambda: theirs(QSVR, "FidelityKernel", C=C).predict(new),
-            lambda: machine(fidelity()),
+            lambda: (
+                SVR(kernel="precomputed", C=C)
+                .fit((kernel := fidelity())[:n, :n], y)
+                .predict(kernel[n:, :n])
+            ),
         ),
         "QKRR on ProjectedQuantumKernel": (
-            lambda: theirs(QKRR, "ProjectedQuantumKernel", alpha=RIDGE).predict(new),
-            lambda: ridge(projected()),
+            lambda: theirs(QKRR, "ProjectedQuantumKernel", **ridge_options).predict(new),
+            lambda: ridge(kernel := projected()).predict(kernel[n:, :n]),
         ),
     }
     bars = []
     for name, (their_way, our_way) in ways.items():
-        difference = float(np.abs(np.asarray(their_way()) - our_way()).max())
+        difference = float(np.abs(np.asarray(their_way()) - np.asarray(our_way())).max())
         seconds, own = fastest([their_way, our_way], repeats=2)
         bars.append(
             Bar(
