@@ -55,7 +55,7 @@ def test_names_and_objects_are_kernels_and_mistakes_are_told():
         ("purify", 4, "one of 'purified', .* got 'purify'. Did you mean 'purified'"),
         (3, 4, "or a PointKernel, got 3"),
         ("device", 9, "at most 8 qubits, and the points have 9; take 'projected'"),
-        ("projected-2", 1, "needs two qubits or more"),
+        ("projected-2", 1, "at most the 1 qubit of the points.*take the kernel 'projected'"),
         (Fidelity(), 11, "at most 10 qubits"),
         (Projected(1, pairs="all"), 4, "pairs are for two-qubit states: take locality=2"),
         (Projected(2, pairs="each"), 4, "'neighbours', 'all' or edges, got 'each'"),

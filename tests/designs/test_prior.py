@@ -23,6 +23,7 @@ from aqka.designs import Never, Points
 from aqka.designs.prior import Answers, _kernel_and_f
 from aqka.designs.resolve import as_prior
 from aqka.runs.audit import verify
+from aqka.runs.driver import drive
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 from aqka.sessions import Predicting
 from tests.scenarios.killing import FORK
@@ -119,6 +120,23 @@ def test_a_failed_audit_switches_the_prior_off_and_every_point_is_measured(task)
     assert plain.by_prior is None
     assert plain.audit is None
     assert set(plain.answered_by) == {"shots"}
+
+
+def test_open_points_are_decided_by_shots_and_prior_together_but_settled_by_shots(task):
+    session = Predicting(task.head, NEW, task.budget // 4, prior=task.prior.on(task.new))
+    drive(session, StatevectorBackend(task.new, columns=task.columns))
+    said, found = session.new.answers, session.result()
+    alone = session.new.decide()
+    left = ~found.settled
+    assert left.sum() > 3
+    np.testing.assert_array_equal(found.f[found.settled], alone.f[found.settled])
+    between = [
+        np.sort([a, m, b]) for a, m, b in zip(alone.f, found.f, said.mean[:, 0], strict=True)
+    ]
+    if task.columns is not None:  # of points, the training states are a third voice
+        np.testing.assert_array_equal(np.array(between)[left, 1], found.f[left])
+    total = np.sqrt(said.deviation[:, 0] ** 2 + said.noise**2)
+    assert np.all((found.high - found.low)[left] < 2 * 1.645 * total[left])
 
 
 class DyingBackend(StatevectorBackend):

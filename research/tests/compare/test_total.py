@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aqka.errors import InputError
-from aqka_research.compare.total import _simulators, compare_totals, measure, total_tasks
+from aqka_research.compare.total import compare_totals, measure, simulators, total_tasks
 from aqka_research.compare.total_findings import (
     AUTO,
     BASELINE,
@@ -103,7 +103,7 @@ def test_geometric_means():
 
 
 def test_on_a_device_both_designs_are_measured_through_its_noise():
-    old, new, between = _simulators(SUITE[TASK].draw(0), 0, "fake_fez")
+    old, new, between = simulators(SUITE[TASK].draw(0), 0, "fake_fez")
     exact = SUITE[TASK].draw(0)
     assert np.all(np.diagonal(old.kernel()) < 0.995)
     assert between.kernel().shape == exact.test_kernel.shape

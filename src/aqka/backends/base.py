@@ -235,6 +235,11 @@ class Backend(ABC):
         return None
 
     @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
+        return None
+
+    @property
     def circuit(self) -> "QuantumCircuit | None":
         """The transpiled circuit, of a backend that has one."""
         return None

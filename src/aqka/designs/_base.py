@@ -175,6 +175,10 @@ class Design(ABC):
     calibration_shots: int = 0
     """Shots of the budget for a calibration of the readout errors."""
 
+    def on(self, lattice: IntArray | None, n_qubits: int | None) -> "Design":
+        """Return the design for a feature map whose gates act on these pairs of qubits."""
+        return self
+
     @abstractmethod
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend that cannot measure it, or has other points."""

@@ -231,6 +231,23 @@ class AnsweredPoints(NewPoints):
             f[part.numbers], deviation[part.numbers] = decided.f, decided.deviation
         return Decided(f, deviation)
 
+    def improve(self, decided: Decided, points: IntArray) -> Decided:
+        """Combine what the shots say of open points with what the prior says of them.
+
+        What the prior takes for noise counts in its deviation: where angles do not explain f, it
+        is f itself.
+        """
+        answers, f, deviation = self.answers, decided.f.copy(), decided.deviation.copy()
+        for part in self._parts:
+            here = np.flatnonzero(np.isin(part.numbers, points))
+            better = part.new.improve(part.new.decide(), here)
+            f[part.numbers], deviation[part.numbers] = better.f, better.deviation
+        found = Decided(f, deviation)
+        if self._is_off:
+            return found
+        total = np.sqrt(answers.deviation**2 + answers.noise**2).reshape(f.shape)
+        return found.combined(answers.mean.reshape(total.shape), total, points)
+
     def settled_at_end(self, decided: Decided) -> BoolArray:
         """Return the settled points once no more shots follow."""
         settled = self.by_prior

@@ -18,6 +18,7 @@ from aqka.learners import FittedHead
 from aqka.maths.angle_prior import WIDTH_POINTS, AnglePrior, settled, spread_evenly, targets
 from aqka.maths.metrics import normal_quantile
 
+FLOATS = ("prior_mean", "prior_deviation", "prior_noise")  # columns of a ledger
 BLOCK_ROWS = 500  # of a kernel that is never written out as a whole
 
 
@@ -133,7 +134,7 @@ class FittedPrior:
         count = min(len(known), max(wanted, self.settings.least_audited))
         audited = np.zeros(len(sure), dtype=np.bool_)
         audited[np.random.default_rng([seed, 0]).permutation(known)[:count]] = True
-        return Answers(mean, deviation, sure, audited)
+        return Answers(mean, deviation, sure, audited, self.process.noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,12 +162,15 @@ class Answers:
         Points it is sure of.
     audited
         Those among them that are measured all the same.
+    noise
+        Deviation of what the angles do not explain, per output. It need not be shot noise.
     """
 
     mean: FloatArray
     deviation: FloatArray
     settled: BoolArray
     audited: BoolArray
+    noise: FloatArray
 
     @property
     def free(self) -> BoolArray:
@@ -180,7 +184,7 @@ class Answers:
 
     def to_ledger(self) -> dict[str, IntArray]:
         """Return columns for a ledger, floats bit by bit."""
-        floats = {"prior_mean": self.mean, "prior_deviation": self.deviation}
+        floats = dict(zip(FLOATS, (self.mean, self.deviation, self.noise), strict=True))
         bits = {name: np.ravel(values).view(np.int64) for name, values in floats.items()}
         return {"prior": self.settled.astype(np.int64) + self.audited, **bits}
 
@@ -188,15 +192,17 @@ class Answers:
     def from_ledger(cls, columns: Mapping[str, IntArray], n_points: int) -> "Answers":
         """Return what a ledger keeps, checked."""
         try:
-            state, *bits = (columns[n] for n in ("prior", "prior_mean", "prior_deviation"))
+            state, *bits = (columns[name] for name in ("prior", *FLOATS))
         except KeyError as error:
             raise InputError(f"what the prior said of the points is missing: {error}") from None
         floats = [column.view(np.float64) for column in bits]
-        fits = len(state) == n_points and all(len(v) and len(v) % n_points == 0 for v in floats)
-        if not fits or not np.isfinite(floats).all() or state.min() < 0 or state.max() > 2:
+        lengths = [n_points * len(floats[-1])] * 2 + [max(1, len(floats[-1]))]
+        fits = len(state) == n_points and [len(values) for values in floats] == lengths
+        whole = fits and all(np.isfinite(values).all() for values in floats)
+        if not whole or state.min() < 0 or state.max() > 2:
             raise InputError(f"what the prior said is not that of {n_points} points")
-        mean, deviation = (values.reshape(n_points, -1) for values in floats)
-        return cls(mean, deviation, state > 0, state == 2)
+        mean, deviation = (values.reshape(n_points, -1) for values in floats[:2])
+        return cls(mean, deviation, state > 0, state == 2, floats[2])
 
 
 def winner_of(f: FloatArray) -> IntArray:

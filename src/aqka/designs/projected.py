@@ -59,7 +59,8 @@ class Projected(PointKernel):
     confusion
         Readout errors from a calibration (``aqka.estimates.confusion``).
     pairs
-        Which two-qubit states: ``"neighbours"`` on a line, ``"all"``, or the edges of a lattice,
+        Which two-qubit states: ``"neighbours"``, the pairs that the feature map's gates act on
+        where nine settings measure them all, and else those on a line; ``"all"``; or your own,
         ((0, 1), (1, 2), …).
     """
 
@@ -76,11 +77,6 @@ class Projected(PointKernel):
 
     def check(self, n_qubits: int) -> None:
         """Refuse reduced states of more qubits than there are."""
-        if n_qubits < self.locality == 2:
-            raise InputError(
-                "kernel 'projected-2' needs two qubits or more, and the points have one, of "
-                "1 feature(s); take 'projected'."
-            )
         if self.locality == 1 and self.pairs != "neighbours":
             raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")
         self.operators(n_qubits)
@@ -96,6 +92,12 @@ class Projected(PointKernel):
                 f"setting measures {operators.name(int(missing[0]))} ({missing.size} such "
                 "operators); leave settings out, or take the kernel 'projected'."
             )
+
+    def on(self, lattice: IntArray) -> "Projected":
+        """Return it with these pairs as neighbours."""
+        if self.locality == 1 or self.pairs != "neighbours":
+            return self
+        return replace(self, pairs=tuple((int(a), int(b)) for a, b in lattice))
 
     def operators(self, n_qubits: int) -> Operators:
         """Return the Pauli operators that it reads."""

@@ -96,7 +96,8 @@ class Operators:
             return cls(n_qubits, np.asarray(pairs), larger)
         if locality > n_qubits:
             raise InputError(
-                f"locality must be at most the {n_qubits} qubit of the points, got {locality}."
+                f"locality must be at most the {n_qubits} qubit of the points, got {locality}; "
+                "take the kernel 'projected'."
             )
         if locality == 1:
             return cls(n_qubits, np.zeros((0, 2), dtype=np.int64))

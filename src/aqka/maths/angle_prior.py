@@ -244,6 +244,11 @@ class AnglePrior:
         """What k spans on the training points."""
         return Basis(self.kernel, self.angles)
 
+    @property
+    def noise(self) -> FloatArray:
+        """Deviation of what the angles do not explain, one per output."""
+        return np.sqrt(self.amplitudes * self.ratios)
+
     def predict(self, angles: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of f at new points, one column per output."""
         basis = self.basis

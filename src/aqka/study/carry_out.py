@@ -103,7 +103,10 @@ class _Spending:
 
     def _session(self, budget: int) -> Training:
         prepared = self.prepared
-        return new_session(prepared.study, prepared.points, budget, prepared.n_qubits)
+        study, points, circuit = prepared.study, prepared.points, prepared.circuit
+        session = new_session(study, points, budget, prepared.n_qubits, circuit)
+        session.design.check_backend(self.backends.train, len(prepared.points.train))
+        return session
 
     def confirm(self, watcher: Watcher) -> None:
         if self.backends.train.is_paid:

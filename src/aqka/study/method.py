@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_array
 from aqka.allocators.schedule import Schedule
+from aqka.backends.circuits import lattice_of
 from aqka.backends.diagonal import (
     Depolarising,
     check_drift,
@@ -31,6 +32,8 @@ from aqka.sessions import Predicting, Training, Values
 from aqka.study.points import Points
 
 if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
     from aqka.study.schema import MethodSection, Study
 
 SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by it is no cure
@@ -91,18 +94,23 @@ def learner_of(study: "Study") -> Learner:
     return chosen(study.method).learner
 
 
-def new_session(study: "Study", points: Points, budget: int, n_qubits: int) -> Training:
+def new_session(
+    study: "Study", points: Points, budget: int, n_qubits: int, circuit: "QuantumCircuit | None"
+) -> Training:
     """Return the training session of a study whose design is settled, before its first shot.
 
-    ``budget`` is for all that training takes, a calibration included.
+    ``budget`` is for all that training takes, a calibration included; ``circuit`` is the feature
+    map, None where it is a built-in one.
     """
+    design = as_design(design_of(study.method))
+    assert design is not None, "the design is not settled"
     return Training(
         problem_of(study, points),
         budget,
         study.method.allocator,
         schedule_of(study),
         study.seed,
-        design=design_of(study.method),
+        design=design.on(lattice_of(circuit), n_qubits),
         n_qubits=n_qubits,
     )
 

@@ -151,7 +151,7 @@ def predict_new_points(
     table = read_new_points(data, points.encoding, gaps=study.data.missing == "median")
     features = points.encoding.features(table.X)
     budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots)
-    session = new_session(study, points, history.budget, prepared.n_qubits)
+    session = new_session(study, points, history.budget, prepared.n_qubits, prepared.circuit)
     replay(session, history)
     head, _ = fit_head(study, session, history, prepared.n_qubits)
     made = make_backends(prepared, features)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from aqka._util.text import inert
+from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.insight.validation import Validation, validate_points
 from aqka.learners import FittedHead
@@ -54,7 +55,8 @@ def load_session(store: RunStore) -> Training:
     study, points, history = store.begun_study, store.points, store.training
     assert history is not None, "the run has not begun"
     assert history.budget is not None
-    session = new_session(study, points, history.budget, _n_qubits(store))
+    own = None if study.feature_map.map in BUILT_IN_MAPS else store.circuit()
+    session = new_session(study, points, history.budget, _n_qubits(store), own)
     replay(session, history)
     return session
 

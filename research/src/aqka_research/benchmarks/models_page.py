@@ -49,9 +49,9 @@ def main() -> None:
         "development half's with classes; 30 and 61 qubits are breast cancer and digits with the "
         "ZZ map.",
         shrinkage_table(),
-        "The Wiener filter is ahead of `shrink=True` only where a point of many qubits has about "
-        "20 shots, and behind it where qubits are few, so `QuantumFeatures` does not offer it. A "
-        "`StandardScaler` costs accuracy on many qubits, shrunk or not.",
+        "The Wiener filter is nowhere ahead of `shrink=True` by more than its error, and behind it "
+        "where qubits are few, so `QuantumFeatures` does not offer it. A `StandardScaler` costs "
+        "accuracy on many qubits, shrunk or not.",
     ]
     PAGE.write_text("\n\n".join(parts) + "\n")
     print(f"wrote {PAGE.name}")

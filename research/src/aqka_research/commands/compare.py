@@ -44,9 +44,15 @@ def compare(
             "--total", help="Points against pairs in total shots, training and prediction together."
         ),
     ] = False,
+    prior: Annotated[
+        bool,
+        typer.Option("--prior", help="Predictions without shots: points with and without a prior."),
+    ] = False,
     device: Annotated[
         str | None,
-        typer.Option(help="With --total: a fake device whose noise counts have, as fake_fez."),
+        typer.Option(
+            help="With --total or --prior: a fake device whose noise counts have, as fake_fez."
+        ),
     ] = None,
     paper: Annotated[
         bool,
@@ -88,11 +94,14 @@ def compare(
     if paper:
         compare_paper(seeds, out, as_json)
         return
-    if total:
-        compare_total(half, seeds, device, quick, out, report, workers, as_json)
+    if total and prior:
+        raise typer.BadParameter("--total and --prior are two comparisons; leave one out.")
+    if total or prior:
+        run_it = compare_total if total else compare_prior
+        run_it(half, seeds, device, quick, out, report, workers, as_json)
         return
     if device is not None:
-        raise typer.BadParameter("--device goes with --total; leave it out, or add --total.")
+        raise typer.BadParameter("--device goes with --total or --prior; leave it out, or add one.")
     tasks = list(QUICK_TASKS) if quick else tasks_of(half)
     directory = out.with_name(f"{out.name}-{'quick' if quick else half}")
     directory.mkdir(parents=True, exist_ok=True)
@@ -193,6 +202,55 @@ def compare_total(
         for line in asked_lines(found, device):
             console.print(f"- {line}", markup=False)
         console.print(f"The page: {page}", markup=False, soft_wrap=True)
+
+
+def compare_prior(
+    half: Half,
+    seeds: int,
+    device: str | None,
+    quick: bool,
+    out: Path,
+    report: Path | None,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Run predictions with and without the prior, write the page, and print what holds."""
+    from aqka.backends.runtime import fake_device
+    from aqka_research.compare.prior import LEVELS, compare_priors, prior_tasks
+    from aqka_research.compare.prior_page import verdicts, write_prior
+    from aqka_research.compare.run_count import count_run, runs_so_far
+
+    if device is not None:
+        fake_device(device)  # or say that there is none, before anything is written
+    groups = prior_tasks(half, device)
+    if quick:
+        groups = {group: names[-1:] for group, names in groups.items()}
+    count = sum(map(len, groups.values()))
+    parts = (out.name, "prior", device, "quick" if quick else half)
+    directory = out.with_name("-".join(part for part in parts if part is not None))
+    directory.mkdir(parents=True, exist_ok=True)
+    store, page = directory / "results.jsonl", report or directory / "prior.md"
+    if half is Half.confirmation and not store.exists():
+        count_run(page, "prior on gate angles, training states as prior", seeds, count)
+    with keeping_finished_cells(), progress_bar("comparing", count * seeds) as bar:
+        found = compare_priors(
+            groups,
+            seeds,
+            levels=LEVELS[:2] if quick else LEVELS,
+            device=device,
+            store=store,
+            workers=workers,
+            on_cell=bar.advance,
+        )
+    write_prior(found, page, half, len(runs_so_far(page)), device)
+    facts = [{"what": text, "met": met} for text, met in verdicts(found)]
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+        return
+    console = Console()
+    for fact in facts:
+        console.print(f"- {fact['what']}: {'met' if fact['met'] else 'not met'}.", markup=False)
+    console.print(f"The page: {page}", markup=False, soft_wrap=True)
 
 
 def _comparison_facts(found: "Comparison") -> dict[str, object]:

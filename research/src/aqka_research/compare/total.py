@@ -69,7 +69,7 @@ def measure(cell: Cell) -> Result:
         "largest_class": float(max(labels.mean(), 1 - labels.mean())),
         "agreement": {},
     }
-    old, new, between = _simulators(task, cell["seed"], cell.get("device"))
+    old, new, between = simulators(task, cell["seed"], cell.get("device"))
     kernel, test_kernel = old.kernel(), between.kernel()
     rows = {level: _test_rows(test_kernel, level, random) for level in cell["levels"]}
     tables = {level: _drawn_table(kernel, level, random) for level in cell["levels"]}
@@ -91,7 +91,7 @@ def measure(cell: Cell) -> Result:
     return found
 
 
-def _simulators(task: QuantumTask, seed: int, device: str | None) -> tuple[Simulator, ...]:
+def simulators(task: QuantumTask, seed: int, device: str | None) -> tuple[Simulator, ...]:
     """Return who measures the training points, the new ones, and pairs of both."""
     feature_map = task.feature_map()
     old: dict[str, Any] = {"X": task.X, "seed": 2 * seed}
@@ -154,13 +154,14 @@ def _point_agreement(
 ) -> float:
     """Return the share of exact labels where every point, old or new, has the same shots."""
     head = make_learner(design.default_learner).fit(
-        design.read(_measured(old, shots), problem), problem
+        design.read(measured_points(old, shots), problem), problem
     )
-    f = head.decide(_measured(new, shots)).f
+    f = head.decide(measured_points(new, shots)).f
     return float(np.mean((f >= 0) == labels))
 
 
-def _measured(backend: Simulator, shots: int) -> PointTable:
+def measured_points(backend: Simulator, shots: int) -> PointTable:
+    """Return counts of a simulator's points with the same shots each."""
     n_points, settings = backend.shape[0], choose_settings(backend.n_qubits, seed=0)
     plan = even_plan(np.arange(n_points), settings, shots)
     table = PointTable(n_points, settings)

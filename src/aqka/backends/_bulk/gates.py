@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,8 +79,12 @@ def is_varying(angle: Angle) -> bool:
 
 def primitives(circuit: "QuantumCircuit") -> Iterator[Primitive]:
     """Yield the primitives of a circuit in order; their product is the circuit, phase included."""
-    library = _Library()
-    yield from library.unfold(circuit, tuple(range(circuit.num_qubits)))
+    yield from chain.from_iterable(unfolded(circuit))
+
+
+def unfolded(circuit: "QuantumCircuit") -> Iterator[list[Primitive]]:
+    """Yield the gates of a circuit in order, each as its primitives."""
+    yield from _Library().unfold(circuit, tuple(range(circuit.num_qubits)))
 
 
 class _Library:
@@ -106,32 +111,33 @@ class _Library:
             gates.U2Gate: lambda phi, lam: (quarter, phi, lam),
         }
 
-    def unfold(self, circuit: "QuantumCircuit", qubits: tuple[int, ...]) -> Iterator[Primitive]:
-        """Yield the primitives of a circuit whose k-th qubit is ``qubits[k]``."""
-        yield from _phase(circuit.global_phase)
+    def unfold(
+        self, circuit: "QuantumCircuit", qubits: tuple[int, ...]
+    ) -> Iterator[list[Primitive]]:
+        """Yield the gates of a circuit whose k-th qubit is ``qubits[k]``."""
+        yield _phase(circuit.global_phase)
         position = {bit: qubits[k] for k, bit in enumerate(circuit.qubits)}
         for instruction in circuit.data:
             targets = tuple(position[bit] for bit in instruction.qubits)
             yield from self._gate(instruction.operation, targets)
 
-    def _gate(self, gate: Any, targets: tuple[int, ...]) -> Iterator[Primitive]:
+    def _gate(self, gate: Any, targets: tuple[int, ...]) -> Iterator[list[Primitive]]:
         kind, params = type(gate), getattr(gate, "params", [])
         if isinstance(gate, (self._circuit.Barrier, self._circuit.Delay)):
             return
         varying = any(is_varying(param) for param in params)
         if not targets:
-            yield from _phase(params[0])
+            yield _phase(params[0])
         elif varying and (diagonal := self._phases(gate, targets)) is not None:
-            yield diagonal
+            yield [diagonal]
         elif varying and kind in self._rotations:
             theta, phi, lam = self._rotations[kind](*params)
             # U(θ, φ, λ) = P(φ) RY(θ) P(λ): the phases fuse with their neighbours, and what is
             # left is real.
-            yield from _phase(lam, targets)
-            yield Rotation((targets[0],), theta)
-            yield from _phase(phi, targets)
+            turn = Rotation((targets[0],), theta)
+            yield [*_phase(lam, targets), turn, *_phase(phi, targets)]
         elif not varying and (matrix := self._matrix(gate)) is not None:
-            yield FixedGate(targets, matrix)
+            yield [FixedGate(targets, matrix)]
         else:
             yield from self.unfold(self._definition(gate), targets)
 
@@ -189,14 +195,15 @@ def _unfoldable(gate: Any) -> InputError:
     )
 
 
-def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> Iterator[Primitive]:
-    """Yield a phase on the state where all ``qubits`` are 1; without qubits, a global phase."""
+def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> list[Primitive]:
+    """Return a phase on the state where all ``qubits`` are 1; without qubits, a global phase."""
     weights = np.zeros(2 ** len(qubits))
     weights[-1] = 1.0
     if is_varying(angle):
-        yield Phases(qubits, angle, weights)
-    elif float(angle) != 0.0:
-        yield FixedGate(qubits, np.diag(np.exp(1j * float(angle) * weights)))
+        return [Phases(qubits, angle, weights)]
+    if float(angle) == 0.0:
+        return []
+    return [FixedGate(qubits, np.diag(np.exp(1j * float(angle) * weights)))]
 
 
 def monomial(matrix: ComplexArray) -> tuple[IntArray, FloatArray] | None:
