@@ -235,7 +235,7 @@ def test_bad_input_is_refused_before_a_shot(kind):
 def test_operators_that_cannot_be_measured_are_refused_before_a_shot():
     for points, operators, words in (
         (X, "tripels", "operators must be one of 'single'"),
-        (X[:, :1], "pairs", "two qubits or more"),
+        (X[:, :1], "pairs", "at most the 1 qubit of the points"),
         (np.hstack([X, X, X]), "all", "at most 4 qubits, and the points have 6"),
     ):
         with pytest.raises(InputError, match=words):
