@@ -40,6 +40,7 @@ def test_a_noisy_device_shows_its_damping_on_the_chip(tmp_path, monkeypatch, cap
     for qubit in found["qubits"]:
         assert qubit["damping"] + 4 * qubit["damping_error"] < 1
     assert found["chi_square_per_degree"] > 1.5
+    assert found["differing"] == [0, 1]
     assert "damping" in picture.read_text()
 
 

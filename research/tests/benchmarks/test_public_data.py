@@ -21,8 +21,9 @@ def test_without_a_folder_the_benchmark_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.delenv(public_data.VARIABLE, raising=False)
     with pytest.raises(InputError, match=public_data.VARIABLE):
         public_data.folder()
+    monkeypatch.setenv(public_data.VARIABLE, str(tmp_path))
     with pytest.raises(InputError, match="no folder ibm-60-qubits"):
-        public_data.folder([str(tmp_path)])
+        public_data.folder()
 
 
 @needs_data

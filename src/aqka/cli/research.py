@@ -14,7 +14,6 @@ from aqka.errors import InputError
 COMMANDS = {
     "reproduce": "Run the paper's experiments again and judge every number it states.",
     "compare": "Compare allocators and learners on a half of the task suite, at five budgets.",
-    "bench": "Measure speed and agreement as in docs/measured/benchmarks.md.",
 }
 
 

@@ -5,7 +5,8 @@ over s shots. Without noise z² = s (e - a)² / (1 - a²) has the mean 1 and the
 2 + (1/pq - 6)/s, p and q being the chances of the two signs. The operators of one qubit are read
 from different shots, so that their z² are independent and χ², their sum over letters and points,
 has a known mean and variance; its tail is that of the Gamma distribution with these. A device that
-loses part of its state shows e = d a with a damping d below 1, fitted by least squares.
+loses part of its state shows e = d a with a damping d below 1, fitted by least squares, which tells
+a weak noise much better than χ² does: a qubit differs by either.
 """
 
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ class Validation(Shown):
     chi_squares, degrees : array of shape (qubits, 3)
         χ² of X, Y and Z of each qubit, and how many points it is the sum of.
     p_values : array of shape (qubits,)
-        Chance that a noiseless qubit shows a χ² as large as this; 1 where nothing could be added.
+        Chance that a noiseless qubit shows a χ² as large, or a damping as far from 1.
     damping, damping_errors : array of shape (qubits,)
         What is left of each qubit's expectations, readout errors included, and its standard error.
     """
@@ -141,6 +142,9 @@ def validate_points(
 
 def compare(means: FloatArray, shots: IntArray, exact: FloatArray) -> Validation:
     """Return how means over shots compare with exact expectations, points × (3 a qubit)."""
+    from scipy.special import erfc
+    from scipy.stats import gamma
+
     shape = (len(means), -1, 3)
     e, s, a = means.reshape(shape), shots.reshape(shape), exact.reshape(shape)
     variance = np.maximum(1 - a**2, 0.0)
@@ -149,25 +153,24 @@ def compare(means: FloatArray, shots: IntArray, exact: FloatArray) -> Validation
     chi_squares = np.sum(s * (e - a) ** 2 * inverse, axis=0)
     degrees = counted.sum(axis=0)
     spread = np.sum(np.where(counted, 2 + (4 * inverse - 6) / s, 0.0), axis=(0, 2))
-    damping, errors = _damping(e, s, a)
-    total, expected = chi_squares.sum(axis=1), degrees.sum(axis=1)
-    return Validation(
-        len(means), chi_squares, degrees, _tail(total, expected, spread), damping, errors
-    )
+    some, mean = spread > 0, np.maximum(degrees.sum(axis=1), 1)
+    spread = np.where(some, spread, 1.0)
+    tail = gamma.sf(chi_squares.sum(axis=1), mean**2 / spread, scale=spread / mean)
 
-
-def _tail(total: FloatArray, mean: IntArray, variance: FloatArray) -> FloatArray:
-    """Return the chance of a sum as large, by the Gamma distribution of this mean and variance."""
-    from scipy.stats import gamma
-
-    some = mean > 0
-    mean, variance = np.where(some, mean, 1), np.where(some, variance, 1.0)
-    return np.where(some, gamma.sf(total, mean**2 / variance, scale=variance / mean), 1.0)
-
-
-def _damping(e: FloatArray, s: IntArray, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return d of e = d a for each qubit by least squares, weighted by shots, and its error."""
     weight = np.maximum(np.sum(s * a**2, axis=(0, 2)), 1e-12)
-    d = np.sum(s * a * e, axis=(0, 2)) / weight
-    noise = np.sum(s * a**2 * np.maximum(1 - (d[:, None] * a) ** 2, 0.0), axis=(0, 2))
-    return d, np.sqrt(noise) / weight
+    damping = np.sum(s * a * e, axis=(0, 2)) / weight
+    noise = np.sum(s * a**2 * np.maximum(1 - (damping[:, None] * a) ** 2, 0.0), axis=(0, 2))
+    # Without damping it would have this variance, which must be some shots' for a normal law.
+    at_one = np.sum(s * a**2 * variance, axis=(0, 2))
+    z = np.where(
+        at_one >= LEAST_VARIANCE, weight * np.abs(damping - 1) / np.sqrt(at_one + 1e-12), 0
+    )
+    either = np.minimum(np.where(some, tail, 1.0), erfc(z / np.sqrt(2)))
+    return Validation(
+        n_points=len(means),
+        chi_squares=chi_squares,
+        degrees=degrees,
+        p_values=np.minimum(2 * either, 1.0),
+        damping=damping,
+        damping_errors=np.sqrt(noise) / weight,
+    )

@@ -1,7 +1,6 @@
 """How long maps of 60 to 156 qubits take on one core, and how much memory.
 
-``python -m aqka_research.benchmarks.many_qubits`` writes docs/measured/many-qubits.md; it takes
-about three minutes. Each figure is of a process of its own, in CPU time.
+Each figure is of a process of its own, in CPU time.
 """
 
 import json
@@ -16,13 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aqka_research.benchmarks.bars import Bar, bar_table
-from aqka_research.benchmarks.tables import MEASURED
+from aqka_research.figures.page import PageRun
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
 POINTS, SHOTS = 200, 300
-PAGE = MEASURED / "many-qubits.md"
 
 
 def zz_line(repetitions: int) -> "QuantumCircuit":
@@ -117,34 +115,21 @@ def in_a_process(function: str, *arguments: object) -> tuple[float, float]:
     return seconds, peak
 
 
-def measure() -> list[Bar]:
-    """Measure every bar."""
+def page(run: PageRun) -> list[str]:
+    """Measure, and write the page."""
     bars = []
-    for name, (_, most) in MAPS.items():
+    for name, (_, most) in [*MAPS.items()][: run.pick(None, 1, 1)]:
         seconds, peak = in_a_process("compute", name)
         words = f"{seconds:.1f} s, {peak:.2f} GB"
         title = f"{name}: exact states of {POINTS} points"
         bars.append(Bar(title, words, f"≤ {most:g} s", seconds <= most))
-    for (n_qubits, kernel), most in MODELS.items():
+    for (n_qubits, kernel), most in [*MODELS.items()][: run.pick(None, 0, 0)]:
         seconds, peak = in_a_process("learn", n_qubits, kernel)
         words = f"{seconds:.1f} s, {peak:.2f} GB"
         title = f"{n_qubits} qubits, {kernel}: fit and predict {POINTS} points, {SHOTS} shots each"
         bars.append(Bar(title, words, f"≤ {most:g} s and 1 GB", seconds <= most and peak <= 1))
-    return bars
-
-
-def main() -> None:
-    """Measure and write the page."""
-    bars = measure()
-    sections = [
+    return [
         "# Many qubits",
-        f"Written by `python -m {__spec__.name}`: CPU time and peak memory of the light cones on "
-        "one core, each in a process of its own.",
+        "CPU time and peak memory of the light cones on one core, each in a process of its own.",
         bar_table(bars),
     ]
-    PAGE.write_text("\n\n".join(sections) + "\n")
-    print(bar_table(bars))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,5 @@
 """Our projected kernel beside sQUlearn's ``ProjectedQuantumKernel``: same circuit, same points.
 
-``make bench`` runs it; alone it is ``python -m aqka_research.benchmarks.projected_squlearn``, where
-sQUlearn is installed.
-
 First both without shots, which must agree; then both with shots, an SVM on each kernel. sQUlearn's
 γ = 1 of squared differences of expectations is our γ = 2 of squared distances of states.
 """
@@ -101,8 +98,3 @@ def measure() -> list[Bar]:
         Bar(f"{shots}: root mean square error of the training kernel", ", ".join(errors)),
         Bar(f"{shots}: accuracy of one draw", ", ".join(accuracies)),
     ]
-
-
-if __name__ == "__main__":
-    for bar in measure():
-        print(f"{bar.what}: {bar.measured}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.insight.fold_scores import KernelHead
 from aqka.maths.metrics import Fold
-from aqka_research.benchmarks.tables import table
+from aqka_research.markdown import table
 from aqka_research.tolerant import best_weight, histograms_of, tolerant
 
 QUBITS, SHOTS = 100, 500

@@ -21,7 +21,7 @@ from aqka.insight.exact_kernels import PROJECTED_WIDTHS, linear_share
 from aqka.insight.fold_scores import KernelHead, standard_error
 from aqka.maths.metrics import Fold
 from aqka.planning.device import HERON
-from aqka_research.benchmarks.tables import table
+from aqka_research.markdown import table
 
 QUBITS, LETTERS, MOTIFS = 60, 15, 4
 TOXIC = 0.62  # cells above it are of the positive class

@@ -1,7 +1,6 @@
 """Flipped bits of simulated pairs: does E[w^h] label better than the fidelity, and than points?
 
-``python -m aqka_research.benchmarks.tolerant_pairs`` writes docs/measured/flipped-bits.md; it takes
-about ten minutes. ZZ map, breast cancer and digits as principal components; all-zero and tolerant
+ZZ map, breast cancer and digits as principal components; all-zero and tolerant
 (:mod:`aqka_research.tolerant`) read the same shots, and points get as many in all. Heads are ridges
 chosen by leaving points out.
 """
@@ -17,7 +16,9 @@ from aqka.learners import make_learner
 from aqka.learners.projected_gamma import tuned_gamma
 from aqka.maths.product_bases import ComplexArray
 from aqka_research.benchmarks.projected import TASKS, measured, split
-from aqka_research.benchmarks.tables import MEASURED, table
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import mean_and_error, table
+from aqka_research.sweep.store import Cell, Result, stable_name
 from aqka_research.tolerant import best_weight, tolerant
 
 QUBITS = (6, 12)
@@ -25,7 +26,6 @@ LEVELS = (10, 50, 1000)
 SEEDS = range(5)
 TRAIN, TEST = 60, 100
 RANGE = np.pi / 2
-PAGE = MEASURED / "flipped-bits.md"
 READINGS = ("all-zero", "tolerant", "points")
 
 
@@ -65,14 +65,18 @@ def accuracy(kernel: FloatArray, rows: FloatArray, y: FloatArray) -> float:
     return float(np.mean(positive == (y[TRAIN:] > 0)))
 
 
-def scores(source: int, n_qubits: int, seed: int) -> FloatArray:
-    """Return levels × readings: accuracies on test points."""
+@stable_name("benchmarks.tolerant_pairs:measure")
+def measure(cell: Cell) -> Result:
+    """Return levels × readings: accuracies on test points, and that of an RBF SVM."""
+    from sklearn.svm import SVC
+
+    source, n_qubits, seed = cell["source"], cell["qubits"], cell["seed"]
     X, y, _ = split(TASKS[source][1], n_qubits, seed)
     X, y = RANGE * X[-TRAIN - TEST :], y[-TRAIN - TEST :]
     rng, upper = np.random.default_rng([seed, n_qubits]), np.triu_indices(TRAIN, 1)
     chances = flip_chances(X, X[:TRAIN])
     states, found = phase_states(X, 2, apart=1), []
-    for shots in LEVELS:
+    for shots in cell["levels"]:
         seen = rng.multinomial(shots, chances / chances.sum(axis=-1, keepdims=True))
         weight, arms = best_weight(seen[:TRAIN][upper]), []
         for w in (0.0, weight):
@@ -84,7 +88,10 @@ def scores(source: int, n_qubits: int, seed: int) -> FloatArray:
         kernel = gaussian_projected_kernel(train, gamma, keep_noise=True)
         rows = gaussian_projected_kernel(new, gamma, train, keep_noise=True)
         found.append([*arms, accuracy(kernel, rows, y)])
-    return np.array(found)
+    model = SVC(C=3.0).fit(X[:TRAIN], y[:TRAIN])
+    largest = 1.0 if np.mean(y[:TRAIN] > 0) >= 0.5 else -1.0
+    free = [float(model.score(X[TRAIN:], y[TRAIN:])), float(np.mean(y[TRAIN:] == largest))]
+    return {"found": found, "free": free}
 
 
 def _kernels(
@@ -97,30 +104,34 @@ def _kernels(
     return np.maximum(kernel, kernel.T), entries[TRAIN:]
 
 
-def main() -> None:
-    """Measure and write the page."""
+def page(run: PageRun) -> list[str]:
+    """Measure, and write the page."""
+    qubits, levels, seeds = run.pick(
+        (QUBITS, LEVELS, SEEDS),
+        (QUBITS[:1], LEVELS[:2], range(1)),
+        (QUBITS[:1], LEVELS[:1], range(1)),
+    )
     rows = []
-    for n_qubits in QUBITS:
-        found = np.array([scores(k, n_qubits, s) for k in range(len(TASKS)) for s in SEEDS])
-        for level, shots in enumerate(LEVELS):
+    for n_qubits in qubits:
+        cells: list[Cell] = [
+            {"source": k, "qubits": n_qubits, "seed": seed, "levels": list(levels)}
+            for k in range(len(TASKS))
+            for seed in seeds
+        ]
+        results = run.cells(measure, cells)
+        found = np.array([one["found"] for one in results])
+        free = np.mean([one["free"] for one in results], axis=0)
+        for level, shots in enumerate(levels):
             zero, near, _ = found[:, level].T
-            error = np.std(near - zero, ddof=1) / np.sqrt(len(found))
-            means = (f"{mean:.3f}" for mean in found[:, level].mean(axis=0))
-            gain = f"{np.mean(near - zero):+.3f} ± {error:.3f}"
-            rows.append((str(n_qubits), str(shots), *means, gain))
-            print(rows[-1], flush=True)
-    header = ("qubits", "shots a pair", *READINGS, "tolerant − all-zero")
-    sections = [
+            means = (f"{mean:.3f}" for mean in (*found[:, level].mean(axis=0), *free))
+            gain = mean_and_error(near - zero, "+.3f")
+            rows.append((str(n_qubits), f"{shots:,}", *means, gain))
+    header = ("qubits", "shots a pair", *READINGS, "RBF SVM, no shots", "majority class")
+    return [
         "# Flipped bits of pairs",
-        "Written by `python -m aqka_research.benchmarks.tolerant_pairs`: accuracies of the ZZ map "
-        f"on {len(TASKS)} data sets, {TRAIN} training and {TEST} test points, {len(SEEDS)} splits "
-        "each; errors are over splits. Pairs are read as all-zero, the fidelity, or tolerantly: "
-        "the mean of w^h over shots with h flipped bits, w chosen without labels. Points, read as "
-        "a projected kernel, get as many shots in all.",
-        table(header, rows),
+        f"Accuracies of the ZZ map on {len(TASKS)} data sets, {TRAIN} training and {TEST} test "
+        f"points, {len(seeds)} splits each; errors are over splits. Pairs are read as all-zero, "
+        "the fidelity, or tolerantly: the mean of w^h over shots with h flipped bits, w chosen "
+        "without labels. Points, read as a projected kernel, get as many shots in all.",
+        table((*header, "tolerant − all-zero"), rows),
     ]
-    PAGE.write_text("\n\n".join(sections) + "\n")
-
-
-if __name__ == "__main__":
-    main()

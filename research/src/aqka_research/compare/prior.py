@@ -8,21 +8,28 @@ process on the labels. *Exact labels* are those of the leave-one-out ridge on th
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray, as_count
-from aqka.backends.gate_angles import GateAngles
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.designs import Fidelity, Points
 from aqka.designs.fidelity import StateEstimate
+from aqka.designs.prior import PredictionPrior
 from aqka.estimates.states import FittedStates
-from aqka.learners import Decided, FittedHead, make_learner
-from aqka.maths.angle_prior import AnglePrior, settled, targets
+from aqka.learners import Decided, make_learner
 from aqka.maths.metrics import normal_quantile
+from aqka_research.circuit_tasks import (
+    LABELLED,
+    NATURAL,
+    by_kind,
+    circuit_tasks,
+    draw,
+    points_of,
+    qubits_of,
+)
 from aqka_research.compare.prior_findings import (
     ALONE,
     COMBINED,
@@ -31,19 +38,16 @@ from aqka_research.compare.prior_findings import (
     STATES,
     PriorFindings,
 )
-from aqka_research.compare.total import NOISY_QUBITS, Simulator, measured_points, simulators
+from aqka_research.compare.total import Simulator, measured_points, simulators
 from aqka_research.quantum_tasks import classical_control, exact_labels
-from aqka_research.suite import SUITE, QuantumTask, half_of_suite
-from aqka_research.suite_quantum import CANDIDATES, quantum_labelled
-from aqka_research.sweep.cells import OnCell, run_cells
+from aqka_research.suite import QuantumTask
+from aqka_research.sweep.cells import RunCells, run_cells
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 SEEDS = 3
 LEVELS = [32, 128, 512, 2048]
 """Shots a point, of training and of new points alike."""
 MOST_QUBITS, MOST_POINTS = 5, 150
-ERROR_RATE = 0.05
-"""Of the points that the prior answers."""
 LEVEL = 0.9
 """Of intervals for f."""
 ENDLESS = 2**16
@@ -52,27 +56,20 @@ ENDLESS = 2**16
 
 def prior_tasks(half: str, device: str | None = None) -> dict[str, list[str]]:
     """Return the natural and the quantum-labelled tasks of a half, of at most five qubits."""
-    most = MOST_QUBITS if device is None else max(NOISY_QUBITS)
-    suite = (SUITE[name] for name in half_of_suite(half))
-    return {
-        "natural": [
-            task.name
-            for task in suite
-            if task.is_quantum
-            and task.kind == "classes"
-            and task.features <= most
-            and task.points <= MOST_POINTS
-        ],
-        "quantum-labelled": [t.name for t in quantum_labelled(half) if t.qubits <= most],
-    }
+    names = [
+        name
+        for name in circuit_tasks(half, device)
+        if qubits_of(name) <= MOST_QUBITS and points_of(name) <= MOST_POINTS
+    ]
+    kinds = by_kind(names)
+    return {kind: kinds[kind] for kind in (NATURAL, LABELLED)}
 
 
 @stable_name("aqka.prior:measure")
 def measure(cell: Cell) -> Result:
     """Return what was answered, at which price and how well, at every level, for one seed."""
     name, device = cell["task"], cell.get("device")
-    task = (CANDIDATES if name in CANDIDATES else SUITE)[name].draw(cell["seed"])
-    assert isinstance(task, QuantumTask)
+    task = draw(name, cell["seed"])
     exact = exact_labels(task)
     old, new, _ = simulators(task, cell["seed"], device)
     endless = _endless(task, new, device)
@@ -84,7 +81,7 @@ def measure(cell: Cell) -> Result:
         "levels": [],
     }
     for shots in cell["levels"]:
-        level = _Level(task, old, new, shots, device)
+        level = PriorLevel(task, old, new, shots, device)
         truth = level.f(endless)
         row = {
             "shots": shots,
@@ -107,28 +104,29 @@ def _endless(task: QuantumTask, new: Simulator, device: str | None) -> FittedSta
     return measured_points(new, ENDLESS)
 
 
-class _Level:
+class PriorLevel:
     """A task trained and its new points measured at one level of shots."""
 
     def __init__(
         self, task: QuantumTask, old: Simulator, new: Simulator, shots: int, device: str | None
     ) -> None:
-        self.problem = Problem(np.where(task.y >= 0, 1.0, -1.0))
+        problem = Problem(np.where(task.y >= 0, 1.0, -1.0))
         design = Points(Fidelity(rank=1 if device is None else None))
-        estimate = design.read(measured_points(old, shots), self.problem)
+        estimate = design.read(measured_points(old, shots), problem)
         assert isinstance(estimate, StateEstimate)
         self.estimate = estimate
-        self.head = make_learner(design.default_learner).fit(estimate, self.problem)
+        self.head = make_learner(design.default_learner).fit(estimate, problem)
         self.new = measured_points(new, shots)
-        process, angles = prior_of(self.head, self.problem, task, shots)
-        self.mean, deviation = process.predict(angles)
-        self.free = settled(self.mean, deviation, normal_quantile(1 - 2 * ERROR_RATE))
+        prior = PredictionPrior().fit(
+            self.head, problem.outputs, task.X, task.feature_map(), task.n_qubits
+        )
+        answers = prior.answers(task.test_X)
+        self.mean, self.free = answers.mean[:, 0], answers.settled
         self.plain = self.head.decide(self.new)
         everyone = np.arange(self.new.n_points)
         self.states = estimate.improve(self.head, self.new, self.plain, everyone)
-        # What the process takes for noise may be f itself, where angles do not explain it.
-        total = np.sqrt(deviation**2 + process.amplitudes * process.ratios)
-        self.combined = self.states.combined(self.mean[:, 0], total[:, 0], everyone)
+        total = np.sqrt(answers.deviation**2 + answers.noise**2)[:, 0]
+        self.combined = self.states.combined(self.mean, total, everyone)
 
     def f(self, states: FittedStates | PointTable) -> FloatArray:
         """Return f of states, or of counts, by the head that was trained."""
@@ -143,7 +141,7 @@ class _Level:
         Wrong is another class than endless shots on the point would give with the same head; or,
         counted apart, than the exact kernel gives.
         """
-        answers = self.mean[:, 0] >= 0
+        answers = self.mean >= 0
         return {
             "free": int(self.free.sum()),
             "wrong": int(np.sum((answers != (truth >= 0)) & self.free)),
@@ -167,33 +165,14 @@ class _Level:
 
     def labels(self) -> dict[str, FloatArray]:
         """Return the labels of each method."""
-        mean = self.mean[:, 0]
         found = {
             PLAIN: self.plain.f,
             STATES: self.states.f,
-            FREE: np.where(self.free, mean, self.states.f),
-            COMBINED: np.where(self.free, mean, self.combined.f),
-            ALONE: mean,
+            FREE: np.where(self.free, self.mean, self.states.f),
+            COMBINED: np.where(self.free, self.mean, self.combined.f),
+            ALONE: self.mean,
         }
         return {method: np.where(f >= 0, 1.0, -1.0) for method, f in found.items()}
-
-
-def prior_of(
-    head: FittedHead, problem: Problem, task: QuantumTask, shots: int
-) -> tuple[AnglePrior, FloatArray]:
-    """Return the prior of a head, and the test points' angles."""
-    kernel = head.estimate.kernel
-    f = kernel @ head.alpha + head.intercept
-    fidelity = shots / (shots + 2**task.n_qubits - 1)
-    angles = GateAngles.of(task.feature_map(), task.n_qubits)
-    process = AnglePrior.fit(
-        angles(task.X),
-        kernel,
-        targets(f, problem.y, fidelity),
-        2.0**task.n_qubits,
-        periodic=angles.periodic,
-    )
-    return process, angles(task.test_X)
 
 
 def compare_priors(
@@ -202,9 +181,7 @@ def compare_priors(
     *,
     levels: Sequence[int] = LEVELS,
     device: str | None = None,
-    store: Path | None = None,
-    workers: int | None = None,
-    on_cell: OnCell | None = None,
+    cells_of: RunCells = run_cells,
 ) -> PriorFindings:
     """Measure predictions with and without the prior on groups of tasks, by name."""
     noise = {} if device is None else {"device": device}
@@ -214,7 +191,7 @@ def compare_priors(
         for seed in range(as_count(seeds, "seeds", minimum=2))
         for name in names
     ]
-    results = run_cells(measure, cells, store, workers=workers, on_cell=on_cell)
+    results = cells_of(measure, cells)
     by_task: dict[str, list[Result]] = {name: [] for name in names}
     for cell, result in zip(cells, results, strict=True):
         by_task[cell["task"]].append(result)

@@ -76,6 +76,12 @@ class Settled:
         """Share of the answers that endless shots would contradict; 0 where there are none."""
         return self.wrong / max(self.free, 1)
 
+    def exceeds(self, rate: float) -> bool:
+        """Return whether more are wrong than chance at this rate gives once in twenty tasks."""
+        from scipy.stats import binom
+
+        return bool(self.wrong > 0 and binom.sf(self.wrong - 1, self.free, rate) < 0.05)
+
 
 @dataclass(frozen=True, eq=False)
 class PriorFindings:
@@ -133,8 +139,10 @@ class PriorFindings:
             )[0]
             for _ in range(RESAMPLES)
         ]
+        # A bootstrap of n seeds has a variance that is too small by (n - 1)/n.
+        few = math.sqrt(len(results) / (len(results) - 1))
         error = {
-            method: float(np.std([np.log(one[PLAIN] / one[method]) for one in drawn]))
+            method: few * float(np.std([np.log(one[PLAIN] / one[method]) for one in drawn]))
             for method in shots
         }
         return PriorSaving(task, shots, unreached, error)
