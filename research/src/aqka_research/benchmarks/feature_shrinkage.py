@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 
 from aqka import QuantumFeatures
 from aqka._util.arrays import FloatArray
-from aqka_research.benchmarks.tables import table
+from aqka_research.markdown import table
 from aqka_research.suite import SUITE, QuantumTask, half_of_suite
 
 SHOTS = {"single": (18, 90, 300), "neighbours": (144, 400, 1200)}

@@ -10,8 +10,8 @@ from importlib.metadata import version
 
 from aqka_research.benchmarks.feature_shrinkage import shrinkage_table
 from aqka_research.benchmarks.squlearn_models import N_NEW, N_TRAIN, sections
-from aqka_research.benchmarks.tables import MEASURED
 from aqka_research.benchmarks.target_coverage import coverage_table
+from aqka_research.figures.run import MEASURED
 
 PAGE = MEASURED / "models.md"
 

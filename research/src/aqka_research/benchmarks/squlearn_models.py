@@ -27,8 +27,8 @@ from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.estimates.reduced_states import exact_reduced_states
 from aqka.learners.ridge import RidgeLoo
 from aqka_research.benchmarks.bars import Bar, bar_table, fastest
-from aqka_research.benchmarks.tables import table
 from aqka_research.benchmarks.target_coverage import Regression, drawn
+from aqka_research.markdown import table
 from aqka_research.suite import SUITE
 
 TASKS = (

@@ -12,7 +12,7 @@ import numpy as np
 
 from aqka import QuantumRidge
 from aqka._util.arrays import FloatArray
-from aqka_research.benchmarks.tables import table
+from aqka_research.markdown import table
 from aqka_research.suite import HALVES, N_TEST, SUITE, QuantumTask, SuiteTask
 from aqka_research.suite_data import SOURCES, choose
 
