@@ -71,7 +71,7 @@ class PredictionPrior:
             What it was trained on: ``Problem.outputs``.
         X, feature_map
             The training points, and what encodes them; see
-            :meth:`~aqka.backends.gate_angles.GateAngles.of`.
+            ``GateAngles.of``.
         n_qubits
             Qubits of the feature map.
         """
