@@ -48,6 +48,7 @@ from aqka.study.quoting import stored_quote
 from aqka.study.results import (
     ValueScores,
     measured_spectrum,
+    prior_facts,
     quote_versus_actual,
     used_by,
 )
@@ -307,6 +308,8 @@ def _no_total(run: StudyRun) -> str:
         return "they are not known where points are measured"
     if run.session.table.n_points > MAX_ASSESSED_POINTS:
         return f"above {MAX_ASSESSED_POINTS} training points they take minutes"
+    if isinstance(run.found, Prediction) and run.found.by_prior is not None:
+        return "they are not known of points that the prior answers"
     if run.study.sentinels.mitigate:
         return "they are known for a kernel as it was measured, and this one is mitigated"
     return ""
@@ -334,6 +337,7 @@ def _tested(run: StudyRun) -> Tested | None:
         target = target_interval(found, points)
         return ValueResults(**common, truth=points.test_labels, scores=scores, target=target)
     value, deviation = found.decided.lead()
+    prior = prior_facts(found, points, points.test, points.test_labels.tolist())
     reach = normal_quantile(found.level) * deviation
     truth = np.array([str(label) for label in points.test_labels])
     labels = np.array([str(label) for label in found.labels])
@@ -351,6 +355,7 @@ def _tested(run: StudyRun) -> Tested | None:
         settled=found.settled,
         could_flip=found.could_flip,
         balanced_accuracy=balanced_accuracy(truth, labels),
+        on_prior="" if prior is None else " ".join(prior["sentences"]),
     )
 
 
