@@ -87,12 +87,9 @@ class AnsweredPoints(NewPoints):
 
     Parameters
     ----------
-    make
-        Makes new points of the design: by their number, their shots and a seed.
-    n_points, budget, seed
-        Of all points.
-    prior
-        What answers them.
+    make, n_points, budget, seed, prior
+        What makes new points of the design, by number, shots and seed; these of all; and what
+        answers them.
     """
 
     def __init__(
