@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -33,12 +34,16 @@ def make_table(
     *,
     left: Container[str] = (),
     header: bool = True,
+    compact: bool = False,
 ) -> Table:
     """Return a table whose first column, and those named ``left``, hold words, the others figures.
 
-    Nothing in it is taken for markup, and cells wrap where the terminal is too narrow.
+    Nothing in it is taken for markup, and cells wrap where the terminal is too narrow. A
+    ``compact`` one has no lines between its columns.
     """
     table = Table(title=None if title is None else Text(title), show_header=header)
+    if compact:
+        table.box, table.padding = box.SIMPLE, (0, 0)
     for k, heading in enumerate(headings):
         is_word = k == 0 or heading in left
         table.add_column(Text(heading), justify="left" if is_word else "right", overflow="fold")

@@ -23,7 +23,7 @@ from aqka.report.answers import answer_questions
 from aqka.report.run_report import RunReport, run_report
 from aqka.report.sections import run_sections
 from aqka.report.verdict import can_learn, decide
-from aqka.report.words import number_text
+from aqka.report.words import glossed, number_text, word_id
 
 TEMPLATES = Path(__file__).parent / "templates"
 LOOKS = ("c1", "c2 dashed", "c3", "c4 dashed", "c5", "total dashed")
@@ -162,6 +162,7 @@ def new_environment(templates: Path) -> Environment:
     )
     # The filter writes JSON that cannot end the script element it stands in.
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    environment.filters |= {"glossed": glossed, "word_id": word_id}
     return environment
 
 
