@@ -21,7 +21,7 @@ from aqka.report.comparison import comparison_page
 from aqka.report.measured import measured_points
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from aqka.serve.folder_watch import FolderWatch
+from aqka.serve.runs import FolderWatch
 from tests.report.helpers import words_by_question
 
 X = np.random.default_rng(0).uniform(0, 3, size=(30, 2))

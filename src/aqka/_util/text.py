@@ -128,3 +128,27 @@ def figure_text(value: float, digits: int = 4) -> str:
         return f"{value:.{digits}g}"
     decimals = digits if not size else digits - 1 - math.floor(math.log10(size))
     return f"{value:,.{max(0, decimals)}f}"
+
+
+def number_text(value: float | None) -> str:
+    """Return a number for a table.
+
+    Examples
+    --------
+    >>> number_text(12345), number_text(1234.5), number_text(None)
+    ('12,345', '1,234.50', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "round"), counted(3000, "round")
+    ('1 round', '3,000 rounds')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

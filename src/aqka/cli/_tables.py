@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aqka._util.text import figure_text, inert
+from aqka._util.text import figure_text, inert, number_text
 from aqka.backends.base import JobState
 from aqka.cli.options import make_table, say
 from aqka.maths.metrics import share_interval
@@ -140,7 +140,7 @@ def print_results(results: dict[str, Any], report: "RunReport | None", console: 
     Verdict and advice are the report's; without one there are figures only.
     """
     if report is not None:
-        from aqka.report.verdict import decide
+        from aqka.report.answers import decide
 
         verdict = decide(report)
         line = Text(inert(verdict.headline, limit=None), style=f"bold {COLOURS[verdict.outcome]}")
@@ -149,7 +149,7 @@ def print_results(results: dict[str, Any], report: "RunReport | None", console: 
     title = f"{results['results']['test_points']} test points"
     console.print(make_table(title, ["", ""], _result_rows(results), header=False))
     used = [
-        (row["figure"], *(_number(row[name]) for name in ("quoted", "actual")))
+        (row["figure"], *(number_text(row[name]) for name in ("quoted", "actual")))
         for row in results["quote_versus_actual"]
     ]
     console.print(make_table("quoted and used", ["figure", "quoted", "used"], used))
@@ -194,9 +194,3 @@ def _result_rows(results: dict[str, Any]) -> list[tuple[str, str]]:
         ("shots for predictions", f"{actual['test_shots']:,} of {results['test_shots']:,}"),
         ("shots in all", f"{in_all:,}"),
     ]
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aqka._util.text import inert
+from aqka._util.text import counted, inert
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,11 +78,6 @@ def describe_quote(quote: "Quote") -> str:
     if quote.total_cost is not None:
         words += f", {quote.total_cost:,.2f} {quote.currency}".rstrip()
     return words
-
-
-def counted(count: int, what: str) -> str:
-    """Return a number of things: "1 job", "2 jobs"."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def ask_to_spend(words: str, device: str, yes: bool) -> None:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from aqka._util.text import figure_text, inert, spreadsheet_cell
+from aqka._util.text import counted, figure_text, inert, spreadsheet_cell
 from aqka.cli.options import (
     AllowCode,
     AsJson,
     Run,
     Yes,
     ask_to_spend,
-    counted,
     describe_part,
     make_table,
     say,

@@ -7,19 +7,6 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 
-def number_text(value: float | int | None) -> str:
-    """Return a number for a table.
-
-    Examples
-    --------
-    >>> number_text(12345), number_text(1234.5), number_text(None)
-    ('12,345', '1,234.50', '–')
-    """
-    if value is None:
-        return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
-
-
 def axis_text(value: float) -> str:
     """Return a number short enough for an axis.
 
@@ -32,17 +19,6 @@ def axis_text(value: float) -> str:
         if abs(value) >= size:
             return f"{value / size:.10g}{name}"
     return f"{round(value, 10):g}"
-
-
-def count_text(number: int, noun: str) -> str:
-    """Return how many there are of something.
-
-    Examples
-    --------
-    >>> count_text(1, "round"), count_text(3, "round")
-    ('1 round', '3 rounds')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def capital(text: str) -> str:
