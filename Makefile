@@ -8,16 +8,10 @@ SECONDS ?= 60
 SEED ?= 0
 TEST_EXTRAS := plot,qasm,aer,ibm,pennylane,qiskit-ml,parquet,cluster,serve,docs,dev
 
-.PHONY: demo demo-page test check browser chaos bench prediction-page docs notebooks constraints clean
+.PHONY: demo test check browser chaos figures figures-status docs notebooks constraints clean
 
 demo: .venv/.demo
 	@$(BIN)/aqka demo
-
-# The demo's figures and picture, as README and docs show them.
-demo-page: .venv/.demo
-	@{ printf '# The demo\n\nWhat `aqka demo` prints, with five splits of Iris.\n\n```text\n'; \
-		$(BIN)/aqka demo --picture docs/measured/demo.png; \
-		printf '```\n\n![QPU time of each step](demo.png)\n'; } > docs/measured/demo.md
 
 test: .venv/.test check browser
 	@$(BIN)/python -m pytest -n auto
@@ -38,12 +32,13 @@ chaos: .venv/.test
 	@$(BIN)/python -m tests.chaos --seconds $(SECONDS) --seed $(SEED)
 	@$(BIN)/python -m tests.chaos.file_faults --seconds $(SECONDS) --seed $(SEED)
 
-bench: .venv/.bench
-	@$(BIN)/python -m aqka_research.benchmarks
+# Pages of docs/measured that are out of date: make figures PAGES="total tiles" QUICK=1 FORCE=1 WORKERS=2 SCHEDULER=tcp://node:8786
+figures: .venv/.bench
+	@$(BIN)/python -m aqka_research.figures $(PAGES) $(if $(QUICK),--quick) $(if $(FORCE),--force) \
+		$(if $(WORKERS),--workers $(WORKERS)) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
 
-# All figures of docs/measured/prediction.md
-prediction-page: .venv/.test
-	@$(BIN)/python -m aqka_research.benchmarks.prediction_page
+figures-status: .venv/.test
+	@$(BIN)/python -m aqka_research.figures --status $(PAGES)
 
 docs: .venv/.docs
 	@rm -rf docs/reference/generated

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from aqka.cli.research import COMMANDS, research_command
 from sphinx.application import Sphinx
 
 from aqka.cli.app import app as cli
-from aqka.cli.research import COMMANDS, research_command
 from aqka.report.words import GLOSSARY
+from aqka_research.figures.registry import PAGES as FIGURES
+from aqka_research.figures.stamp import read_stamp
 from aqka_research.reproduce.experiments import experiment_names, make_experiment
 
 TEN = "[Ten words to begin with](../../howto/words.md) explain the most important ones."
@@ -111,6 +113,30 @@ def experiments_page() -> str:
     )
 
 
+def figures_page(measured: Path) -> str:
+    """Return the list of measured pages: what each shows, what computed it, what a run takes."""
+    rows = []
+    for page in FIGURES:
+        path = measured / f"{page.name}.md"
+        stamp = read_stamp(path)
+        name = f"[{page.name}](../../measured/{page.name}.md)" if path.exists() else page.name
+        version = "to be computed" if stamp is None else f"computed with version {stamp['version']}"
+        rows.append(f"| {name} | {_cell(page.about)} | {version} | {page.minutes:g} |")
+    hours = sum(page.minutes for page in FIGURES) / 60
+    return "\n".join(
+        [
+            "# Measured pages\n",
+            "What `make figures` computes, and about how many processor minutes each page takes: "
+            f"{hours:.1f} processor hours in all. `make figures-status` says which of them are out "
+            "of date.\n",
+            "| page | what it shows | state | minutes |",
+            "| --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
 def glossary_page() -> str:
     """Return the words of the report, each with its meaning."""
     words = [f"{term}\n: {meaning}\n" for term, meaning in sorted(GLOSSARY.items(), key=_folded)]
@@ -129,6 +155,8 @@ def _write(app: Sphinx) -> None:
         (directory / f"{name}.rst").write_text(page, encoding="utf-8")
     (directory / "cli.md").write_text(cli_page(), encoding="utf-8")
     (directory / "experiments.md").write_text(experiments_page(), encoding="utf-8")
+    figures = figures_page(Path(app.srcdir) / "measured")
+    (directory / "figures.md").write_text(figures, encoding="utf-8")
     (directory / "glossary.md").write_text(glossary_page(), encoding="utf-8")
 
 

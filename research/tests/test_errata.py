@@ -13,12 +13,17 @@ from aqka.allocators.schedule import ONE_SHOT
 from aqka.allocators.targets import kkt_targets
 from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core import PAPER, Landmarks, PairTable, ShotPlan
-from aqka.maths.sensitivity import krr_gauss_newton, krr_squared_gradient, solve_dual
+from aqka.maths.sensitivity import cauchy_schwarz_ratio, solve_dual
 from aqka.maths.spectrum import Spectrum, project_psd, reconstruct
-from aqka.maths.theory import (
-    cauchy_schwarz_ratio,
+from aqka.planning.quotes import quote
+from aqka_research.benchmarks.agreement import ridge_parts, small_problem
+from aqka_research.reproduce.experiments import heatmap, hyperparameters
+from aqka_research.reproduce.experiments.scaling import ANCHORS
+from aqka_research.theory import (
     derivative_bound,
     geometric_difference,
+    krr_gauss_newton,
+    krr_squared_gradient,
     planted_ceiling,
     planted_support_size,
     plug_in_bound,
@@ -28,10 +33,6 @@ from aqka.maths.theory import (
     svm_dual_objective,
     svm_variance_weights,
 )
-from aqka.planning.quotes import quote
-from aqka_research.benchmarks.agreement import ridge_parts, small_problem
-from aqka_research.reproduce.experiments import heatmap, hyperparameters
-from aqka_research.reproduce.experiments.scaling import ANCHORS
 from tests.conftest import make_kernel, make_labels
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "errata.md"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aqka.backends import Backend, BackendFactory, MatrixBackend, StatevectorBackend
     from aqka.core import Problem
     from aqka.designs import Pairs, Points
+    from aqka.designs.prior import PredictionPrior
     from aqka.errors import (
         CeilingError,
         ExactScoreWarning,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         QuantumSVC,
     )
     from aqka.insight import diagnose
+    from aqka.insight.map_training import train_map
     from aqka.insight.preflight import preflight
     from aqka.learners import learner_names
     from aqka.planning import quote
@@ -50,6 +52,7 @@ __all__ = [
     "Pairs",
     "Points",
     "Prediction",
+    "PredictionPrior",
     "Problem",
     "QuantumFeatures",
     "QuantumKernel",
@@ -70,6 +73,7 @@ __all__ = [
     "preflight",
     "quote",
     "show_progress",
+    "train_map",
 ]
 
 
@@ -79,6 +83,7 @@ _HOMES = {
     "backends": ("Backend", "BackendFactory", "MatrixBackend", "StatevectorBackend"),
     "core": ("Problem",),
     "designs": ("Pairs", "Points"),
+    "designs.prior": ("PredictionPrior",),
     "errors": (
         "CeilingError",
         "ExactScoreWarning",
@@ -95,6 +100,7 @@ _HOMES = {
         "QuantumSVC",
     ),
     "insight": ("diagnose",),
+    "insight.map_training": ("train_map",),
     "insight.preflight": ("preflight",),
     "planning": ("quote",),
     "learners": ("learner_names",),

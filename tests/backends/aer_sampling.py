@@ -6,9 +6,9 @@ import numpy as np
 from qiskit_aer.primitives import SamplerV2
 
 from aqka.backends import AerBackend
-from aqka.backends._drawing import as_outcomes, count_bits
 from aqka.backends._noisy.models import noise_on_circuit
 from aqka.backends._programs import program_of
+from aqka.backends.simulated import as_outcomes, count_bits
 
 # Aer returns every shot as a string, so the shots of one run are bounded.
 _SHOTS_A_RUN = 2**20

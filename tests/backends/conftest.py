@@ -5,8 +5,8 @@ from qiskit_aer.noise import NoiseModel
 
 
 @pytest.fixture(scope="session")
-def heron():
-    """A fake Heron and its whole noise model, which takes seconds to build."""
+def calibrated():
+    """A fake device of seven qubits and its whole noise model; that of a Heron takes seconds."""
     providers = importlib.import_module("qiskit_ibm_runtime.fake_provider")
-    device = providers.FakeFez()
+    device = providers.FakeNairobiV2()
     return device, NoiseModel.from_backend(device)

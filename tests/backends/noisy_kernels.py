@@ -70,7 +70,7 @@ def custom_noise():
 
 def assert_as_aer(backend, model, X):
     difference = np.abs(backend.kernel() - by_aer(backend.circuit, model, X)).max()
-    assert difference < 1e-10
+    assert difference < 1e-8  # Aer leaves out an error's terms that are rarer than 1e-10
 
 
 def labelled_map():

@@ -24,10 +24,10 @@ from tests.backends.noisy_kernels import (
 )
 
 
-def test_a_heron_device_is_aers(heron):
-    device, model = heron
+def test_a_device_is_aers(calibrated):
+    device, model = calibrated
     X = points(2, 4)
-    assert_as_aer(AerBackend(X, noise=device, initial_layout=[0, 1, 2, 3]), model, X)
+    assert_as_aer(AerBackend(X, noise=device, initial_layout=[0, 1, 3, 5]), model, X)
 
 
 def test_routing_that_moves_qubits_is_followed():
@@ -118,8 +118,8 @@ def test_both_routes_draw_from_one_distribution():
         assert_binomial(hits, plan.shots, chance)
 
 
-def test_both_routes_agree_on_a_device(heron):
-    device, _ = heron
+def test_both_routes_agree_on_a_device(calibrated):
+    device, _ = calibrated
     X, plan = points(12, 3, seed=6), all_pairs(12, 500)
     chance = AerBackend(X, noise=device).kernel()[plan.rows, plan.cols]
     sampled = AerSamplingBackend(X, noise=device)

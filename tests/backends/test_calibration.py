@@ -10,7 +10,7 @@ from qiskit_aer.noise import NoiseModel, ReadoutError
 from qiskit_aer.primitives import SamplerV2
 
 from aqka.backends import RuntimeBackend, SamplerBackend
-from aqka.backends._jobs.tickets import Ticket
+from aqka.backends._jobs.rows import Ticket
 from aqka.backends._programs import BY_DESIGN, program_of
 from aqka.backends.circuits import zz_feature_map
 from aqka.core import CalibrationPlan

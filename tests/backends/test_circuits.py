@@ -3,8 +3,13 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 from qiskit.circuit.library import zz_feature_map
+from qiskit_ibm_runtime.fake_provider import FakeFez
 
-from aqka import InputError
+from aqka import InputError, Points, acquire
+from aqka.backends import LightConeBackend, MatrixProductBackend
+from aqka.backends._jobs.transpile import transpile_circuit
+from aqka.backends.circuits import lattice_of, point_circuit
+from aqka.backends.feature_maps import built_in_map
 from aqka.backends.statevector import StatevectorBackend
 
 
@@ -41,3 +46,49 @@ def test_data_that_are_refused():
         StatevectorBackend([0.1, 0.2])
     with pytest.raises(InputError, match="seed"):
         StatevectorBackend([[0.1, 0.2]], seed=-1)
+
+
+def heavy_hex(n_qubits, couplers):
+    x, circuit = ParameterVector("x", n_qubits), QuantumCircuit(n_qubits)
+    for _ in range(2):
+        for q in range(n_qubits):
+            circuit.ry(x[q], q)
+        for a, b in couplers:
+            circuit.cz(a, b)
+    return circuit
+
+
+def test_neighbours_are_the_pairs_that_gates_of_the_map_act_on():
+    """The heavy-hex lattice of a Heron: two colours, nine settings, every coupler a pair."""
+    couplers = sorted({(min(e), max(e)) for e in FakeFez().coupling_map.get_edges()})
+    X = np.random.default_rng(0).uniform(0, 1, size=(2, 156))
+    backend = LightConeBackend(X, heavy_hex(156, couplers))
+    np.testing.assert_array_equal(backend.lattice, couplers)
+    kernel = Points("projected-2").on(backend.lattice, 156)
+    settings = kernel.settings_for(156, seed=0, steers=False)
+    assert len(settings) == 9
+    pairs = settings[:, np.array(couplers)]
+    assert all(len(np.unique(pair, axis=0)) == 9 for pair in pairs.transpose(1, 0, 2))
+    np.testing.assert_array_equal(settings, Points().on(backend.lattice, 156).settings)
+    assert all(len(set(row)) <= 2 for row in settings)
+    for name in ("zz", "zz-full", "z"):
+        assert lattice_of(built_in_map(name, 4)) is None
+    star = QuantumCircuit(4)
+    star.compose(heavy_hex(4, [(0, 1), (0, 2), (0, 3)]), inplace=True)
+    assert lattice_of(star).tolist() == [[0, 1], [0, 2], [0, 3]]
+
+
+def test_a_run_reads_the_pairs_of_its_lattice():
+    X = np.random.default_rng(0).uniform(0, 1, size=(6, 10))
+    star = heavy_hex(10, [(0, k) for k in range(1, 10)])
+    session = acquire(
+        MatrixProductBackend(X, star), [1, -1] * 3, 6 * 90, design=Points("projected-2")
+    )
+    assert session.estimate().states.operators.edges.tolist() == [[0, k] for k in range(1, 10)]
+
+
+def test_a_line_stands_on_a_line_of_the_chip_without_a_swap():
+    """Two CZ a coupling, two layers of couplings, two repetitions: depth 8 however wide."""
+    isa = transpile_circuit(point_circuit(built_in_map("zz", 60)), FakeFez())
+    assert isa.count_ops()["cz"] == 2 * 2 * 59
+    assert isa.depth(lambda step: len(step.qubits) == 2) == 8

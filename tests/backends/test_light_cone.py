@@ -6,12 +6,13 @@ from qiskit.circuit import ParameterVector
 from aqka import InputError, Points, QuantumRidgeClassifier, StatevectorBackend, acquire, predict
 from aqka.backends import LightConeBackend, RuntimeBackend
 from aqka.backends.feature_maps import built_in_map
+from aqka.core.calibration import CalibrationPlan
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import all_edges, choose_settings, line_edges
 from aqka.designs import Projected
-from aqka.estimates.projected import exact_reduced_states, reduced_states
 from aqka.estimates.readout import confusion_matrices
+from aqka.estimates.reduced_states import exact_reduced_states, reduced_states
 from aqka.maths.product_bases import ProductBases
 from aqka.runs.export import export, measurements, table_of
 from aqka.testing import check_point_backend
@@ -35,7 +36,7 @@ def test_readout_errors_keep_the_contract_and_a_calibration_shows_them():
     flip = np.array([[0.95, 0.05], [0.05, 0.95]])
     p = np.einsum("ab,nsbc,cd->nsad", flip, exact_probabilities().reshape(2, 4, 2, 2), flip)
     check_point_backend(
-        lambda seed: LightConeBackend(X, seed=seed, readout=0.05),
+        lambda seed: LightConeBackend(X, seed=seed, noise=(0, 0, 0.05)),
         LETTERS,
         p.reshape(2, 4, 4),
         confusion=np.tile(flip, (2, 1, 1)),
@@ -55,10 +56,10 @@ def test_sixty_four_qubits_keep_the_contract_bit_by_bit():
         )
 
 
-@pytest.mark.parametrize("depolarising", [0.0, 0.05])
-def test_drawn_neighbours_have_their_exact_expectations(depolarising):
+@pytest.mark.parametrize("noise", [None, (0.01, 0.05)])
+def test_drawn_neighbours_have_their_exact_expectations(noise):
     points = np.random.default_rng(2).uniform(0, 3, size=(3, 5))
-    backend = LightConeBackend(points, depolarising=depolarising, seed=3)
+    backend = LightConeBackend(points, noise=noise, seed=3)
     np.testing.assert_array_equal(backend.joint_pairs, line_edges(5))
     table = PointTable(3, choose_settings(9, seed=0)[:, :5])
     plan = even_plan(np.arange(3), table.settings, 9 * 4000)
@@ -68,7 +69,7 @@ def test_drawn_neighbours_have_their_exact_expectations(depolarising):
     z = (found.expectations - exact) / np.sqrt(np.maximum(found.variances, 1e-9))
     assert np.max(np.abs(z)) < 4.8
     assert 0.85 < np.sqrt(np.mean(z**2)) < 1.15
-    if not depolarising:
+    if noise is None:
         states = StatevectorBackend(points).states()
         np.testing.assert_allclose(exact, exact_reduced_states(states, 2).expectations, atol=1e-10)
 
@@ -109,25 +110,67 @@ def test_bad_input_names_the_remedy_before_anything_is_drawn():
             lambda: LightConeBackend(np.zeros((2, 20)), "zz-full"),
             "depends on 20 qubits, at most 14",
         ),
-        (lambda: LightConeBackend(X, readout=0.5), "readout must be a rate"),
-        (lambda: LightConeBackend(X, depolarising=-0.1), "depolarising must be a rate"),
+        (lambda: LightConeBackend(X, noise=(0.1,)), "noise must be the depolarising rates"),
+        (lambda: LightConeBackend(X, noise=(0, -0.1)), r"each within \[0, 1\].*got \(0, -0.1\)"),
         (lambda: LightConeBackend(X, columns=X), "measures points, not pairs"),
     ):
         with pytest.raises(InputError, match=words):
             make()
 
 
-def test_a_fake_device_names_the_light_cones_before_it_simulates_too_many_qubits():
-    from qiskit_ibm_runtime.fake_provider import FakeManilaV2, FakeTorino
+@pytest.fixture(scope="module")
+def torino():
+    from qiskit_ibm_runtime.fake_provider import FakeTorino
 
-    many = np.random.default_rng(0).uniform(0, 1, size=(4, 30))
-    with pytest.raises(InputError, match="needs 30 qubits but fake_manila has 5; reduce"):
-        RuntimeBackend(FakeManilaV2(), many, "zz", design="points")
-    backend = RuntimeBackend(FakeTorino(), many, "zz", design="points")
-    with pytest.raises(
-        InputError, match=r"at most 25 qubits; the circuit uses 30\. Take LightCone"
+    return FakeTorino()
+
+
+def test_a_fake_device_draws_many_qubits_by_light_cones_with_its_errors(torino):
+    many = np.random.default_rng(0).uniform(0, np.pi, size=(4, 30))
+    backend = RuntimeBackend(torino, many, "zz", design="points", seed=1)
+    np.testing.assert_array_equal(backend.joint_pairs, line_edges(30))
+    table = PointTable(4, choose_settings(30, seed=0))
+    plan = even_plan(np.arange(4), table.settings, 9 * 400)
+    table.add(plan, backend.collect(backend.submit(plan, "drawn")))
+    found = reduced_states(table, 2).expectations
+    exact = LightConeBackend(many, "zz").expectations(line_edges(30))
+    big = np.abs(exact) > 0.5
+    damped = np.sum(found[big] * exact[big]) / np.sum(exact[big] ** 2)
+    assert 0.7 < damped < 0.97
+    assert np.abs(found - damped * exact).mean() < 1.2 / np.sqrt(400)
+    # Readout errors are the device's, and a calibration sees them.
+    references = CalibrationPlan([0, 1], [2000, 2000], 30)
+    seen = backend.collect(backend.submit(references, "calibrated"))
+    errors = confusion_matrices(seen, 30)
+    physical = backend.circuit.layout.final_index_layout()
+    wrong = [torino.target["measure"][(q,)].error for q in physical]
+    assert np.abs(errors[:, 1, 0] - wrong).max() < 5 * np.sqrt(max(wrong) / 2000)
+
+
+def test_a_fake_device_says_what_it_cannot_simulate_before_the_first_shot(torino, tmp_path):
+    from qiskit_ibm_runtime.fake_provider import FakeManilaV2
+
+    y, many = [1, -1, 1, -1], np.random.default_rng(0).uniform(0, 1, size=(4, 30))
+
+    def run(backend, **options):
+        acquire(backend, y, 4 * 18, directory=tmp_path / "run", **options)
+
+    points = RuntimeBackend(torino, many, "zz", design="points")
+    deep = RuntimeBackend(torino, many, built_in_map("zz", 30, 4), design="points")
+    for refused, words in (
+        (
+            lambda: RuntimeBackend(FakeManilaV2(), many, "zz", design="points"),
+            "needs 30 qubits but fake_manila has 5; reduce",
+        ),
+        (lambda: run(points, design="pairs"), "measures points, not pairs: use design='points'"),
+        (lambda: run(points, design=Points("projected-2-all")), "of 435 pairs that the kernel"),
+        (lambda: run(deep, design=Points("projected")), "depends on 8 qubits, at most 7"),
     ):
-        acquire(backend, [1, -1, 1, -1], 4 * 18, design=Points("projected"))
+        with pytest.raises(InputError, match=words):
+            refused()
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(InputError, match="tiles must be 1 on fake_torino, which draws 30 qubits"):
+        RuntimeBackend(torino, many, "zz", design="points", tiles=2)
 
 
 def test_a_run_of_many_qubits_is_resumed_exported_and_read_back(tmp_path):
@@ -136,7 +179,7 @@ def test_a_run_of_many_qubits_is_resumed_exported_and_read_back(tmp_path):
 
     def run(budget=6 * 40 + 20):
         return acquire(
-            LightConeBackend(wide, readout=0.02),
+            LightConeBackend(wide, noise=(0, 0, 0.02)),
             y,
             budget,
             design=design,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aqka import StatevectorBackend
-from aqka.backends._drawing import draw_bit_by_bit, outcome_probabilities
+from aqka.backends.simulated import draw_bit_by_bit, outcome_probabilities
 from aqka.core import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings

@@ -5,14 +5,16 @@ from qiskit.circuit import ParameterVector
 
 from aqka import InputError, StatevectorBackend
 from aqka.backends import MatrixProductBackend
-from aqka.backends.circuits import zz_feature_map
-from aqka.backends.matrix_product import draw_by_matrix_product
 from aqka.backends.statevector import zz_states
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings
-from aqka.estimates.projected import reduced_states
+from aqka.estimates.reduced_states import reduced_states
 from tests.estimates.points import probabilities
+
+
+def drawn(backend, plan):
+    return backend.collect(backend.submit(plan, "drawn"))
 
 
 def chain(n_qubits):
@@ -31,7 +33,7 @@ def test_outcomes_have_the_probabilities_of_the_exact_states():
     settings = choose_settings(3, seed=0)[[0, 5, 13, 26]]
     plan = even_plan([0, 1], settings, 4 * 4000)
     table = PointTable(2, settings)
-    table.add(plan, draw_by_matrix_product(zz_feature_map(3), x, plan, np.random.default_rng(1)))
+    table.add(plan, drawn(MatrixProductBackend(x, seed=1), plan))
     p = probabilities(zz_states(x), settings)
     error = table.dense([0, 1]) / 4000 - p
     assert np.all(np.abs(error) < 5 * np.sqrt(p * (1 - p) / 4000) + 1e-9)
@@ -43,7 +45,7 @@ def test_fifty_qubits_have_the_expectations_that_are_known():
     settings = uniform_settings(n_qubits)
     plan = even_plan([0], settings, 3 * shots)
     table = PointTable(1, settings)
-    table.add(plan, draw_by_matrix_product(chain(n_qubits), x, plan, np.random.default_rng(1)))
+    table.add(plan, drawn(MatrixProductBackend(x, chain(n_qubits), seed=1), plan))
     found = reduced_states(table).expectations[0].reshape(n_qubits, 3)
     neighbours = np.where(np.isin(np.arange(n_qubits), [0, n_qubits - 1]), 1, 2)
     shrunk = np.cos(1.0) ** neighbours
@@ -55,19 +57,10 @@ def test_fifty_qubits_have_the_expectations_that_are_known():
 def test_rows_keep_their_own_shots_and_repeat_themselves():
     x, settings = np.zeros((2, 2)), uniform_settings(2)
     plan = PointPlan([0, 1, 1], [2, 0, 1], [5, 0, 9], settings)
-    first, second = (
-        draw_by_matrix_product(zz_feature_map(2), x, plan, np.random.default_rng(3))
-        for _ in range(2)
-    )
+    first, second = (drawn(MatrixProductBackend(x, seed=3), plan) for _ in range(2))
     plan.checked(first)
     np.testing.assert_array_equal(first.outcomes, second.outcomes)
     np.testing.assert_array_equal(first.counts, second.counts)
-
-
-def test_a_map_that_does_not_fit_is_refused():
-    plan = even_plan([0], uniform_settings(3), 3)
-    with pytest.raises(InputError, match="3 qubits of the plan"):
-        draw_by_matrix_product(zz_feature_map(2), np.zeros((1, 2)), plan, np.random.default_rng(0))
 
 
 def test_more_shots_than_memory_holds_are_refused_where_each_is_drawn_by_itself():

@@ -17,7 +17,7 @@ from aqka.backends import (
     StatevectorBackend,
     depolarising_noise,
 )
-from aqka.backends._jobs.tickets import Ticket
+from aqka.backends._jobs.rows import Ticket
 from aqka.backends.circuits import zz_feature_map
 from aqka.backends.feature_maps import built_in_map
 from aqka.backends.sentinel import SentinelBackend

@@ -14,7 +14,7 @@ from aqka import InputError, MatrixBackend, acquire
 from aqka._util import optional
 from aqka.backends import JobShape, runtime
 from aqka.backends._jobs import ibm
-from aqka.backends._jobs.tickets import Ticket
+from aqka.backends._jobs.rows import Ticket
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import PointPlan, ShotPlan
 from aqka.errors import JobError, TransientError

@@ -9,7 +9,7 @@ from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveResult,
 from aqka import InputError, MatrixBackend, StatevectorBackend, acquire
 from aqka.backends import JobShape, RuntimeBackend, SamplerBackend
 from aqka.backends._jobs.local import split_circuit
-from aqka.backends._jobs.tickets import Ticket
+from aqka.backends._jobs.rows import Ticket
 from aqka.backends.diagonal import mitigate_depolarising
 from aqka.backends.sentinel import (
     DriftWarning,

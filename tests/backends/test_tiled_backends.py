@@ -14,7 +14,7 @@ from qiskit.providers.fake_provider import GenericBackendV2
 
 from aqka import InputError, StatevectorBackend, acquire
 from aqka.backends import AerBackend, JobShape, RuntimeBackend, SamplerBackend
-from aqka.backends._jobs.tickets import Ticket
+from aqka.backends._jobs.rows import Ticket
 from aqka.core import ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.settings import choose_settings

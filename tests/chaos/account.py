@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from aqka.backends._jobs.tickets import shorten_tag
+from aqka.backends._jobs.rows import shorten_tag
 from aqka.runs.ledger import LEDGER_NAME, Ledger
 
 

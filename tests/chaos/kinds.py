@@ -14,9 +14,9 @@ from unittest import mock
 import numpy as np
 from qiskit.providers.fake_provider import GenericBackendV2
 
+from aqka.backends import tiles
 from aqka.backends._jobs import job_backend
 from aqka.backends._jobs.local import split_circuit
-from aqka.backends._tiles import in_use
 from aqka.backends._tiles.places import shape_of
 from aqka.backends.circuits import circuit_digest
 from aqka.backends.simulated import SimulatedBackend, tag_generator
@@ -255,7 +255,7 @@ def run_by_service(outside):
 def tiled_service(place, run_id, lies):
     """The same with tiles; the places are searched for once, by the parent of all processes."""
 
-    def find(circuit, device, rule, find=in_use.find_tiles):
+    def find(circuit, device, rule, find=tiles.find_tiles):
         key = circuit_digest(circuit), rule
         if key not in FOUND:
             FOUND[key] = find(circuit, device, rule)
@@ -269,7 +269,7 @@ def tiled_service(place, run_id, lies):
         return run(self, circuit, values, shots, tags=tags, **options)
 
     with (
-        mock.patch.object(in_use, "find_tiles", find),
+        mock.patch.object(tiles, "find_tiles", find),
         mock.patch.object(FakeRuntime, "run", run),
         contextmanager(service)(place, run_id, lies),
     ):

@@ -21,7 +21,7 @@ def test_the_list_says_the_same_as_the_commands():
         assert commands.research_command(name).help.startswith(says.rstrip("."))
 
 
-@pytest.mark.parametrize("arguments", [["reproduce"], ["compare", "--quick"], ["bench", "--help"]])
+@pytest.mark.parametrize("arguments", [["reproduce"], ["compare", "--quick"]])
 def test_without_aqka_research_its_commands_say_how_to_get_it(arguments, monkeypatch, capsys):
     monkeypatch.setattr(commands, "entry_points", lambda **_: ())
     code, _, said = call(monkeypatch, capsys, *arguments)

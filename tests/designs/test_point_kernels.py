@@ -11,7 +11,8 @@ from aqka.core.problem import Problem
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.designs import Fidelity, PointKernel, Points, Projected, Settle, point_kernel_names
 from aqka.designs.points import as_point_kernel, default_point_kernel
-from aqka.estimates.projected import overlap_variances, reduced_states
+from aqka.estimates.projected import overlap_variances
+from aqka.estimates.reduced_states import reduced_states
 from aqka.runs.driver import fingerprint
 from aqka.sessions import Predicting, Training, predict
 
@@ -54,7 +55,7 @@ def test_names_and_objects_are_kernels_and_mistakes_are_told():
         ("purify", 4, "one of 'purified', .* got 'purify'. Did you mean 'purified'"),
         (3, 4, "or a PointKernel, got 3"),
         ("device", 9, "at most 8 qubits, and the points have 9; take 'projected'"),
-        ("projected-2", 1, "needs two qubits or more"),
+        ("projected-2", 1, "at most the 1 qubit of the points.*take the kernel 'projected'"),
         (Fidelity(), 11, "at most 10 qubits"),
         (Projected(1, pairs="all"), 4, "pairs are for two-qubit states: take locality=2"),
         (Projected(2, pairs="each"), 4, "'neighbours', 'all' or edges, got 'each'"),

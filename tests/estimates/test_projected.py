@@ -11,17 +11,19 @@ from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings, uniform_settings
 from aqka.estimates.projected import (
-    Operators,
     distance_variances,
-    exact_reduced_states,
     expectation_covariances,
     gaussian_projected_kernel,
-    given_states,
     linear_projected_kernel,
     median_gamma,
+    squared_distances,
+)
+from aqka.estimates.reduced_states import (
+    Operators,
+    exact_reduced_states,
+    given_states,
     reduced_states,
     shrunk_to_signal,
-    squared_distances,
 )
 from tests.estimates.points import measured
 

@@ -12,8 +12,9 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
-from aqka.estimates.projected import reduced_states, squared_distances
+from aqka.estimates.projected import squared_distances
 from aqka.estimates.readout import confusion_matrices
+from aqka.estimates.reduced_states import reduced_states
 from aqka.estimates.state_errors import pure_kernel_errors
 from aqka.estimates.state_rank import choose_rank
 from aqka.estimates.states import draw_counts, fit_states

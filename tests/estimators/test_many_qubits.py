@@ -5,7 +5,8 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 
-from aqka import InputError, QuantumRidgeClassifier, StatevectorBackend
+from aqka import InputError, Points, QuantumRidgeClassifier, StatevectorBackend
+from aqka.designs import Projected
 
 QUBITS, TRAIN = 50, 24
 
@@ -52,3 +53,41 @@ def test_the_statevector_names_who_can():
         StatevectorBackend(np.zeros((1, 25)))
     with pytest.raises(InputError, match=r"GiB.*'matrix-product'"):
         QuantumRidgeClassifier(design="points").fit(*two_clouds(4, 0))
+
+
+@pytest.mark.parametrize(
+    ("n_qubits", "feature_map", "kernel", "words"),
+    [
+        (300, "zz", "projected", r"has 300 qubits; an outcome holds 256 at most\. Reduce the data"),
+        (30, "zz-full", "projected", "depends on 30 qubits, at most 14 .*; take fewer repetitions"),
+        (30, "zz", "purified", "only a projected kernel .*; take the kernel 'projected'"),
+        (30, "zz", "projected-2-all", r"draws the qubits \(0, 2\) independently.*'matrix-product'"),
+        (30, "zz", Projected(3), "locality must be 1 or 2 qubits, got 3"),
+        (30, "zz", Projected(1, pairs=((0, 1),)), "pairs are for two-qubit states: take locality"),
+        (
+            30,
+            "zz",
+            Projected(2, pairs=((0, 1), (2,))),
+            "states of one and of two qubits do not mix",
+        ),
+        (30, "zz", Projected(2, pairs=((0, 30),)), "from 0 to 29 a row"),
+        (1, "z", "projected-2", "take the kernel 'projected'"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_the_first_shot(
+    n_qubits, feature_map, kernel, words, tmp_path
+):
+    model = QuantumRidgeClassifier(
+        feature_map, "light-cone", budget=6000, design=Points(kernel), directory=tmp_path
+    )
+    with pytest.raises(InputError, match=words):
+        model.fit(np.full((10, n_qubits), 0.5), np.arange(10) % 2)
+    assert not list(tmp_path.rglob("*.db"))
+
+
+def test_a_device_smaller_than_the_map_is_refused():
+    from qiskit_ibm_runtime.fake_provider import FakeManilaV2
+
+    model = QuantumRidgeClassifier("zz", FakeManilaV2(), budget=6000, design="points")
+    with pytest.raises(InputError, match=r"needs 6 qubits but fake_manila has 5; reduce"):
+        model.fit(np.full((10, 6), 0.5), np.arange(10) % 2)

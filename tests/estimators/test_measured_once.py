@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aqka import InputError, Points, QuantumFeatures, QuantumKernel, QuantumRidgeClassifier
 from aqka.backends.statevector import zz_kernel, zz_states
-from aqka.estimates.projected import PAULI
+from aqka.estimates.reduced_states import PAULI
 from tests.estimators.remembering import Counting, counted
 
 X = np.random.default_rng(5).uniform(0, np.pi, size=(24, 2))

@@ -164,7 +164,7 @@ def test_every_source_gives_the_same_entries_of_the_same_kernel(moons):
     problem = Problem(y[train])
     exact = zz_kernel(X)
     run = acquire(StatevectorBackend(X), y, 10**12, design="pairs")
-    purchase = Purchase(None, 10**12, None, None, 0, "pairs", None)
+    purchase = Purchase(None, 10**12, None, None, 0, "pairs", None, "none")
     numbers = np.arange(60).reshape(-1, 1)
     sources = {
         "bought": (kernel_source("statevector", X[train], purchase), X[test]),

@@ -10,9 +10,9 @@ from aqka.demo.tasks import planted_sparse
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, effective_support, gini
 from aqka.learners import make_learner
 from aqka.maths.metrics import split_folds
-from aqka.maths.sensitivity import krr_gradient
-from aqka.maths.theory import cauchy_schwarz_ratio, planted_ceiling
+from aqka.maths.sensitivity import cauchy_schwarz_ratio, krr_gradient
 from aqka_research.benchmarks.agreement import ridge_parts
+from aqka_research.theory import planted_ceiling
 from tests.conftest import make_kernel, make_labels
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from aqka.errors import InputError
-from aqka.estimates.projected import exact_reduced_states
+from aqka.estimates.reduced_states import exact_reduced_states
 from aqka.insight.exact_kernels import (
     concentration,
     effective_rank,

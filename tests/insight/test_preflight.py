@@ -225,7 +225,7 @@ def test_features_of_many_qubits_that_can_be_computed_are_not_to_be_bought(few_t
     rng = np.random.default_rng(4)
     X = rng.uniform(0.2, 1.2, (60, 20))
     y = np.where(X[:, :3].sum(axis=1) > 2.1, "up", "down")
-    spending = Spending(budget=48 * 600, n_train=48, test_shots=12)
+    spending = Spending(budget=48 * 600, n_train=48, test_shots=600)
     steps = []
     own = [Candidate({"map": "z"}, X, "z")]
     found = preflight(X, y, spending=spending, candidates=own, on_step=steps.append)
@@ -258,6 +258,6 @@ def test_light_cones_give_a_check_the_features_of_the_whole_state(monkeypatch):
     np.testing.assert_allclose(projected_kernels(wide.features), whole, atol=1e-12)
     np.testing.assert_allclose(wide.kernel(), whole[1], atol=1e-12)
     assert np.abs(wide.kernel() - fidelity).max() > 0.1
-    kernel, rows = wide.measured(Spending(6 * 10**6, 6, test_shots=10**5), np.random.default_rng(0))
+    kernel, rows = wide.measured(Spending(6 * 10**6, 6, test_shots=10**6), np.random.default_rng(0))
     np.testing.assert_allclose(kernel, rows, atol=0.02)
     np.testing.assert_allclose(kernel, whole[1], atol=0.02)

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from aqka import InputError, MatrixBackend, Problem, Schedule, StatevectorBackend, acquire
 from aqka.core import FAIR, Landmarks
 from aqka.designs import KernelEstimate, PairEstimate, Points, Projected, point_kernel_names
-from aqka.learners import FittedHead, learner_names, make_learner
+from aqka.learners import Decided, FittedHead, learner_names, make_learner
 from aqka.learners.ridge import RIDGE_GRID, RidgeKfold, RidgeLoo, kfold_errors
 from aqka.maths.metrics import split_folds
 from aqka.maths.spectrum import Spectrum, project_psd
@@ -193,3 +193,21 @@ def test_of_f_the_sign_decides_and_of_columns_the_largest():
     assert two.labels(np.array([-0.1, 0.0, 0.1])).tolist() == ["a", "b", "b"]
     three = make_learner("ridge").fit(KernelEstimate(make_kernel(6)), Problem(list("abcabc")))
     assert three.labels(np.array([[0.0, 2.0, 1.0], [-1.0, -3.0, -2.0]])).tolist() == ["b", "a"]
+
+
+def test_guesses_are_combined_by_precision():
+    """The mean square error is the least of all weights, which a grid finds too."""
+    rng, sizes = np.random.default_rng(0), (0.5, 1.5)
+    truth = rng.normal(size=20_000)
+    guesses = [truth + size * rng.normal(size=len(truth)) for size in sizes]
+    plain = Decided(guesses[0], np.full(len(truth), sizes[0]))
+    points = np.arange(10_000)
+    found = plain.combined(guesses[1], np.full(len(truth), sizes[1]), points)
+    errors = [
+        np.mean((w * guesses[0] + (1 - w) * guesses[1] - truth)[points] ** 2)
+        for w in np.linspace(0, 1, 101)
+    ]
+    error = np.mean((found.f - truth)[points] ** 2)
+    assert error == pytest.approx(min(errors), rel=0.01)
+    assert found.deviation[0] ** 2 == pytest.approx(error, rel=0.06)  # four standard errors
+    np.testing.assert_array_equal(found.f[10_000:], guesses[0][10_000:])

@@ -36,6 +36,17 @@ def test_a_check_sees_all_points_but_those_for_testing(tmp_path):
     assert check.spending.schedule.rounds == 3
 
 
+def test_shots_of_many_qubits_are_shots_on_points(tmp_path):
+    """On pairs, 20 qubits would make them worth a millionth of a shot."""
+    text = small(backend="light-cone", method='design = "points"', test_shots=80)
+    text = text.replace('"moons"', '"breast-cancer"').replace("qubits = 2", "qubits = 20")
+    text = text.replace("train = 12", "train = 24")
+    check = StudyCheck.of(load_study(write_study(tmp_path, text))[0], tmp_path)
+    assert (check.spending.budget, check.spending.test_shots) == (1200, 80)
+    assert check.shots == "50 shots on every point"
+    assert len(check.candidates) == 7  # other ranges alone
+
+
 def test_a_scan_has_maps_ranges_and_qubits_of_the_schema(tmp_path):
     text = small().replace('"moons"', '"breast-cancer"').replace("qubits = 2", "qubits = 3")
     check = StudyCheck.of(load_study(write_study(tmp_path, text))[0], tmp_path)

@@ -62,3 +62,20 @@ def test_pairs_of_it_are_refused_in_the_file():
             parse_study(STUDY.replace('design = "points"', f'design = "{design}"'))
     with pytest.raises(InputError, match="less than or equal to 256"):
         parse_study(STUDY.replace("qubits = 30", "qubits = 257"))
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "words"),
+    [
+        ("qubits = 30", "qubits = 30\nreps = 12", "depends on 15 qubits, at most 14 are possible"),
+        ("qubits = 30", 'qubits = 30\nmap = "zz-full"', "depends on 30 qubits"),
+        ('"light-cone"', '"ibm"\ndevice = "fake_manila"', "needs 30 qubits but fake_manila has 5"),
+    ],
+)
+def test_what_cannot_run_is_refused_by_the_plan(tmp_path, change, to, words):
+    text = STUDY.replace("matrix-product", "light-cone").replace("train = 20", "train = 40")
+    path = tmp_path / "study.toml"
+    path.write_text(text.replace(change, to))
+    with pytest.raises(InputError, match=words):
+        make_offer(prepare(path))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["study.toml"]

@@ -80,7 +80,7 @@ def test_readings_write_a_page_and_a_picture_and_find_all_again(tmp_path):
     assert "claims hold under some reading" in first.stdout
     page = (tmp_path / "page" / "readings.md").read_text()
     assert "A quick run" in page
-    for part in ("Ten headline claims", "fail under all", "few seeds", "Rules changed since"):
+    for part in ("In plain words", "fail under all", "few seeds", "Rules changed since"):
         assert part in page
     assert "| `oracle=bare` | 4 |" in page
     assert (tmp_path / "page" / "readings.png").stat().st_size > 5000

@@ -1,10 +1,13 @@
 """Points against pairs: agreement, the shots until it is reached, and the page."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from aqka.errors import InputError
-from aqka_research.compare.total import _simulators, compare_totals, measure, total_tasks
+from aqka_research.circuit_tasks import LABELLED, circuit_tasks, kind_of, qubits_of
+from aqka_research.compare.total import compare_totals, measure, simulators
 from aqka_research.compare.total_findings import (
     AUTO,
     BASELINE,
@@ -14,8 +17,9 @@ from aqka_research.compare.total_findings import (
     crossing,
     geometric_mean,
 )
-from aqka_research.compare.total_page import asked_lines, auto_losses, means, write_totals
+from aqka_research.compare.total_page import auto_losses, means, target_lines, total_blocks
 from aqka_research.suite import SUITE
+from aqka_research.sweep.cells import run_cells
 
 TASK = "iris, RY-CZ 2 qubits, 60 points, half width, 50% positive"
 LEVELS, POINT_LEVELS = [1.0, 8.0, 512.0], [8, 64, 2048]
@@ -23,16 +27,20 @@ LEVELS, POINT_LEVELS = [1.0, 8.0, 512.0], [8, 64, 2048]
 
 @pytest.fixture(scope="module")
 def found():
-    return compare_totals(2, tasks=[TASK], levels=LEVELS, point_levels=POINT_LEVELS, workers=1)
+    cells_of = partial(run_cells, workers=1)
+    return compare_totals(
+        2, tasks=[TASK], levels=LEVELS, point_levels=POINT_LEVELS, cells_of=cells_of
+    )
 
 
 def test_the_tasks_are_circuits_of_both_halves_with_enough_of_them():
     for half in ("development", "confirmation"):
-        tasks = total_tasks(half)
-        qubits = [SUITE[name].features for name in tasks]
+        tasks = circuit_tasks(half)
+        qubits = [qubits_of(name) for name in tasks]
         assert sum(count <= 6 for count in qubits) >= 16
         assert 8 in qubits
-        assert all(SUITE[name].half == half for name in tasks)
+        assert all(SUITE[name].half == half for name in tasks if kind_of(name) != LABELLED)
+        assert sum(kind_of(name) == LABELLED for name in tasks) >= 12
 
 
 def test_agreement_rises_with_shots_and_follows_from_the_seed(found):
@@ -103,7 +111,7 @@ def test_geometric_means():
 
 
 def test_on_a_device_both_designs_are_measured_through_its_noise():
-    old, new, between = _simulators(SUITE[TASK].draw(0), 0, "fake_fez")
+    old, new, between = simulators(SUITE[TASK].draw(0), 0, "fake_fez")
     exact = SUITE[TASK].draw(0)
     assert np.all(np.diagonal(old.kernel()) < 0.995)
     assert between.kernel().shape == exact.test_kernel.shape
@@ -117,12 +125,14 @@ def test_on_a_device_both_designs_are_measured_through_its_noise():
             measure({**cell, "device": name})
 
 
-def test_the_page_tells_what_was_asked_and_draws_it(found, tmp_path):
-    page = tmp_path / "total.md"
-    write_totals(found, page, "development", 0)
-    text = page.read_text()
-    assert TASK in text
-    for line in asked_lines(found):
+@pytest.mark.parametrize(("classical", "left"), [(0.5, "1"), (0.99, "0")])
+def test_the_page_says_what_a_classical_model_gives_without_shots(found, tmp_path, classical, left):
+    path = tmp_path / "total.md"
+    control = {TASK: {"agreement, classical": classical, "agreement, majority": 0.4}}
+    text = "\n".join(total_blocks(found, path, "development", None, control))
+    for line in target_lines(found):
         assert line in text
+    assert f"A classical model gives {classical:.1%} of them with none" in text
+    assert f"| {classical:.1%} | 40.0% | {left} |" in text
     assert (tmp_path / "total.png").stat().st_size > 5000
     assert {mean.method for mean in means(found)} == {OURS, POINTS, AUTO}

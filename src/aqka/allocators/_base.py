@@ -10,9 +10,8 @@ from aqka._util.arrays import FloatArray, IntArray, as_fraction
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, kkt_targets, raise_to_floor, sample
 from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks
+from aqka.core.plans import Landmarks, UnitTable
 from aqka.core.problem import Problem
-from aqka.core.tables import UnitTable
 from aqka.errors import InputError
 
 

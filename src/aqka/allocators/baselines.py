@@ -11,8 +11,8 @@ from aqka.allocators._base import Allocation, Allocator, TargetFill
 from aqka.allocators.schedule import ONE_LOOK, ONE_SHOT, Schedule
 from aqka.allocators.targets import raise_lowest, sample_uniformly, spread
 from aqka.core.pairs import PairTable
+from aqka.core.plans import UnitTable
 from aqka.core.problem import Problem
-from aqka.core.tables import UnitTable
 from aqka.maths.sensitivity import leverage_sums
 from aqka.maths.spectrum import Spectrum
 

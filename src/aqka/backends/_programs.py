@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
+from aqka.backends._bulk.gates import evaluate
+from aqka.backends._jobs.transpile import fractional_angles, in_fractional_gates
 from aqka.backends.circuits import (
     fidelity_circuit,
     placed_like,
@@ -93,6 +95,8 @@ class SentCircuit:
 
     circuit: "QuantumCircuit"
     parameters: list[Any]  # of the plain circuit, in the order of a row of values
+    folded: list[Any]  # parameters of fractional gates, behind them
+    angles: list[Any]  # that these stand for
 
     @property
     def order(self) -> list[int]:
@@ -100,8 +104,22 @@ class SentCircuit:
 
         A transpiler may drop parameters that act on nothing, and decides on their order.
         """
-        position = {parameter: k for k, parameter in enumerate(self.parameters)}
+        every = [*self.parameters, *self.folded]
+        position = {parameter: k for k, parameter in enumerate(every)}
         return [position[parameter] for parameter in self.circuit.parameters]
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        """Return rows of the plain circuit's values as those of ``circuit``."""
+        if self.folded:
+            angles = evaluate(self.angles, self.parameters, rows).T
+            rows = np.concatenate([rows, fractional_angles(angles)], axis=1)
+        return np.asarray(rows[:, self.order])
+
+    def rows(self, values: FloatArray) -> FloatArray:
+        """Return rows of values as they were before, with 0 for what was dropped."""
+        found = np.zeros((len(values), len(self.parameters)))
+        found[:, self.order] = values
+        return found
 
 
 class SentCircuits:
@@ -111,16 +129,21 @@ class SentCircuits:
         self,
         feature_map: "QuantumCircuit",
         transpile: "Callable[[QuantumCircuit], QuantumCircuit]",
+        fractional: bool = False,
     ) -> None:
         self.feature_map, self._transpile = feature_map, transpile
+        self._fractional = fractional
         self._sent: dict[str, SentCircuit] = {}
 
     def of(self, program: Program) -> SentCircuit:
         """Return the circuit of a program."""
         if program.name not in self._sent:
             plain = program.circuit(self.feature_map)
-            circuit = self._transpile(plain)
+            folded, own, angles = (
+                in_fractional_gates(plain) if self._fractional else (plain, [], [])
+            )
+            circuit = self._transpile(folded)
             if program.standing is not program:
                 circuit = placed_like(circuit, self.of(program.standing).circuit)
-            self._sent[program.name] = SentCircuit(circuit, list(plain.parameters))
+            self._sent[program.name] = SentCircuit(circuit, list(plain.parameters), own, angles)
         return self._sent[program.name]

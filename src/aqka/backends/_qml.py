@@ -7,6 +7,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
+from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.gates import ComplexArray
 from aqka.errors import InputError
 
@@ -138,6 +139,44 @@ def as_pennylane_function(circuit: "QuantumCircuit") -> Callable[[FloatArray], N
             getattr(qml, GATES[step.operation.name])(*angles, wires=wires)
 
     return apply
+
+
+# Gates that Qiskit has, too; as PennyLane's they are unfolded no further.
+_MORE = {"CRX": "crx", "CRY": "cry", "CRZ": "crz", "Toffoli": "ccx", "CSWAP": "cswap", "CY": "cy"}
+
+
+def traced_circuit(
+    function: Callable[..., Any], x: list[Any], theta: list[Any]
+) -> "QuantumCircuit | None":
+    """Return what a function does with Qiskit's parameters in place of numbers, as a circuit.
+
+    None where the function needs numbers, or applies what has no such gates. PennyLane's first
+    wire, the most significant bit, is the last qubit.
+    """
+    qiskit = require("qiskit", "qiskit")
+    record = require("pennylane.tape", EXTRA).make_qscript(function)
+    names = {theirs: ours for ours, theirs in GATES.items()} | _MORE
+    try:
+        tape = record(np.array(x, dtype=object), np.array(theta, dtype=object))
+        wires = tape.wires.tolist()
+        wires = sorted(wires) if all(isinstance(wire, int) for wire in wires) else wires
+        circuit: QuantumCircuit = qiskit.QuantumCircuit(len(wires))
+        waiting = list(reversed(tape.operations))
+        while waiting:
+            operation = waiting.pop()
+            if operation.name not in names:
+                waiting += reversed(operation.decomposition())
+                continue
+            places = [len(wires) - 1 - wires.index(wire) for wire in operation.wires]
+            getattr(circuit, names[operation.name])(*operation.data, *places)
+        point, at = np.full((1, len(x)), 0.7), np.linspace(0.3, 0.9, len(theta))
+        values = dict(zip([*x, *theta], [*point[0], *at], strict=True))
+        numbers = np.array([[values[p] for p in circuit.parameters]])
+        expected = simulate_qfunc(lambda x: function(x, at), point)
+        same = np.allclose(simulate(circuit, numbers), expected, rtol=0, atol=1e-9)
+    except Exception:  # whatever somebody's function and its operations make of symbols
+        return None
+    return circuit if same else None  # a branch on the data would show
 
 
 def simulate_qfunc(function: Callable[[Any], Any], X: FloatArray) -> ComplexArray:

@@ -1,5 +1,6 @@
 """Exact noisy fidelities of an Aer noise model or a device, then binomial draws."""
 
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
@@ -8,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka._util.optional import require
-from aqka.backends._drawing import draw_outcomes
 from aqka.backends._noisy.models import (
     depolarising_noise,
     noise_digest,
@@ -19,8 +19,8 @@ from aqka.backends._noisy.models import (
 from aqka.backends._noisy.programs import FidelityProgram, OutcomeProgram
 from aqka.backends._programs import BY_DESIGN, PAIRS, Program, SentCircuits, program_of
 from aqka.backends.base import check_design
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
-from aqka.backends.simulated import ExactBackend
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
+from aqka.backends.simulated import ExactBackend, draw_outcomes
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
@@ -120,12 +120,24 @@ class AerBackend(ExactBackend):
                 f"{_LARGEST_BYTES / 2**30:.0f}; take fewer points or fewer qubits."
             )
 
+    def with_points(self, X: ArrayLike) -> "AerBackend":
+        """Return the backend for other points; the circuit is compiled once for all of them."""
+        other = copy(self)
+        other._rows = other._columns = as_rows_and_columns(X, None)[0]
+        other._kernel, other._plans, other._compiled = None, {}, dict(self._compiled)
+        return other
+
     def kernel(self) -> FloatArray:
         """Return the exact noisy kernel; it is computed at the first call."""
         if self._kernel is None:
             self._kernel = self._compile(PAIRS).kernel(self._rows, self._columns)
             del self._compiled[PAIRS.name]
         return self._kernel
+
+    @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
+        return lattice_of(self._circuits.feature_map)
 
     @property
     def n_qubits(self) -> int:

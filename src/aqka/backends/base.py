@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.core.outcome_plans import OutcomePlan
 from aqka.core.plans import Plan
@@ -120,6 +122,10 @@ class Backend(ABC):
         """Whether it can measure pairs, as all can but those for points alone."""
         return True
 
+    def with_points(self, X: ArrayLike) -> "Backend | None":
+        """Return the backend for other points of the same circuit; None: it must be made anew."""
+        return None
+
     def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that a process submitted before it died; None: none known.
 
@@ -229,9 +235,19 @@ class Backend(ABC):
         return None
 
     @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
+        return None
+
+    @property
     def circuit(self) -> "QuantumCircuit | None":
         """The transpiled circuit, of a backend that has one."""
         return None
+
+
+def wrapped(name: str) -> Any:
+    """Return a property that the ``backend`` answers which a backend wraps."""
+    return property(lambda self: getattr(self.backend, name), doc=f"The wrapped backend's {name}.")
 
 
 def check_design(design: Any) -> str:

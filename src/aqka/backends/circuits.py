@@ -1,6 +1,7 @@
 """Circuits made from a feature map: for pairs, for points and for reference states."""
 
 import uuid
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, IntArray, text_digest
 from aqka._util.optional import require
 from aqka.backends.feature_maps import built_in_map, check_feature_map
+from aqka.core.settings import N_NEIGHBOUR_SETTINGS, neighbour_settings
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -115,6 +117,35 @@ def _with_parameters(feature_map: "QuantumCircuit", name: str) -> "QuantumCircui
     return feature_map
 
 
+def lattice_of(feature_map: "QuantumCircuit | None") -> IntArray | None:
+    """Return the pairs of qubits that gates act on, one a row; None: those of a line will do.
+
+    So they will where gates act on neighbours of a line alone or on all pairs, and where nine
+    settings would not measure every pair.
+    """
+    if feature_map is None:
+        return None
+    n_qubits = feature_map.num_qubits
+    pairs = sorted(_coupled(feature_map, list(range(n_qubits))))
+    if all(b - a == 1 for a, b in pairs) or 2 * len(pairs) == n_qubits * (n_qubits - 1):
+        return None
+    many = len(neighbour_settings(n_qubits, pairs)) > N_NEIGHBOUR_SETTINGS
+    return None if many else np.array(pairs)
+
+
+def _coupled(circuit: "QuantumCircuit", qubits: list[int]) -> set[tuple[int, int]]:
+    """Return the pairs that gates act on, of a circuit whose k-th qubit is ``qubits[k]``."""
+    found: set[tuple[int, int]] = set()
+    for step in circuit.data:
+        here = [qubits[circuit.find_bit(qubit).index] for qubit in step.qubits]
+        parts = getattr(step.operation, "definition", None) if len(here) > 2 else None
+        if parts is not None:
+            found |= _coupled(parts, here)
+        elif step.name != "barrier":
+            found |= set(combinations(sorted(here), 2))
+    return found
+
+
 def circuit_digest(circuit: "QuantumCircuit") -> str:
     """Return a short digest of a circuit's gates, the same in every process.
 
@@ -136,6 +167,18 @@ _ANGLES = np.array([[0.0, -np.pi / 2], [-np.pi / 2, -np.pi / 2], [0.0, 0.0]])
 def setting_angles(letters: IntArray) -> FloatArray:
     """Return the angles of each row of letters: those of RZ of all qubits, then those of RY."""
     return np.concatenate([_ANGLES[letters, 0], _ANGLES[letters, 1]], axis=1)
+
+
+def setting_letters(angles: FloatArray) -> IntArray:
+    """Return the letters whose :func:`setting_angles` these are.
+
+    Examples
+    --------
+    >>> setting_letters(setting_angles(np.array([[0, 1, 2]])))
+    array([[0, 1, 2]])
+    """
+    about_z, about_y = np.split(angles, 2, axis=1)
+    return np.where(about_y == 0, 2, np.where(about_z == 0, 0, 1))
 
 
 def point_circuit(feature_map: "QuantumCircuit") -> "QuantumCircuit":

@@ -6,8 +6,7 @@ from typing import Any
 
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.base import Backend
-from aqka.backends.light_cone import LightConeBackend
-from aqka.backends.matrix_product import MatrixProductBackend
+from aqka.backends.many_qubits import LightConeBackend, MatrixProductBackend
 from aqka.backends.pennylane import PennylaneBackend
 from aqka.backends.runtime import RuntimeBackend
 from aqka.backends.statevector import StatevectorBackend

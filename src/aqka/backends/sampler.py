@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import FloatArray, as_count
 from aqka._util.optional import require
 from aqka.backends._jobs.job_backend import JobBackend
+from aqka.backends._jobs.local import JobsHere
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends._jobs.transpile import choose_target
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
-from aqka.errors import InputError, JobError
+from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -88,8 +89,18 @@ class SamplerBackend(JobBackend):
         seed: int = 0,
         design: str = "pairs",
     ) -> None:
-        primitives = require("qiskit.primitives", "qiskit")
         seed = as_count(seed, "seed", minimum=0)
+        service = SamplerService(sampler, seed, target_backend)
+        target = choose_target(service.target, optimization_level, initial_layout)
+        shape, rule = jobs or JobShape(), as_tile_rule(tiles)
+        super().__init__(service, X, feature_map, columns, target, shape, rule, seed, design)
+
+
+class SamplerService(JobsHere):
+    """Jobs of a sampler, or of those that a function makes from seeds."""
+
+    def __init__(self, sampler: Any, seed: int, target: Any) -> None:
+        primitives = require("qiskit.primitives", "qiskit")
         self._make_sampler: Callable[[int], Any] | None = None
         if not isinstance(sampler, primitives.BaseSamplerV2):
             if not callable(sampler):
@@ -101,45 +112,27 @@ class SamplerBackend(JobBackend):
             sampler = sampler(tag_seed(seed, ""))
         self._sampler = sampler
         self._check_seed(sampler)
-        if target_backend is None:
-            target_backend = _backend_of(sampler)
-        self._pending_jobs: dict[str, Any] = {}
-        target = choose_target(target_backend, optimization_level, initial_layout)
-        shape, rule = jobs or JobShape(), as_tile_rule(tiles)
-        super().__init__(X, feature_map, columns, target, shape, rule, seed, design)
-
-    @property
-    def replayable(self) -> bool:
-        """Whether a tag can be run again for the same hits, because a seed makes the sampler."""
-        return self._make_sampler is not None
-
-    @property
-    def is_paid(self) -> bool:
-        """Whether the sampler may be other than one of the simulators that are known."""
-        return not self.replayable and not runs_here(self._sampler)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out running jobs, which live in their own process."""
-        return {**self.__dict__, "_pending_jobs": {}}
+        super().__init__(_backend_of(sampler) if target is None else target)
+        self.replayable = self._make_sampler is not None
+        self.is_paid = not self.replayable and not runs_here(sampler)
 
     def _check_seed(self, sampler: Any) -> None:
         primitives = require("qiskit.primitives", "qiskit")
-        fixed = isinstance(getattr(sampler, "seed", None), int)
-        if fixed and (
-            self._make_sampler is None or isinstance(sampler, primitives.StatevectorSampler)
+        exact = isinstance(sampler, primitives.StatevectorSampler)
+        if isinstance(getattr(sampler, "seed", None), int) and (
+            self._make_sampler is None or exact
         ):
-            remedy = (
-                "StatevectorSampler(seed=numpy.random.default_rng(seed))"
-                if isinstance(sampler, primitives.StatevectorSampler)
-                else f"{type(sampler).__name__}(seed=seed)"
-            )
+            seed = "numpy.random.default_rng(seed)" if exact else "seed"
             raise InputError(
                 f"sampler has the fixed seed {sampler.seed}, with which it repeats the same "
-                f"outcomes; pass sampler=lambda seed: {remedy}."
+                f"outcomes; pass sampler=lambda seed: {type(sampler).__name__}(seed={seed})."
             )
 
-    def _sampler_for(self, tag: str, part: str) -> Any:
-        seed = tag_seed(self._seed, f"{tag}/{part}")
+    def run(self, circuit: Any, values: FloatArray, shots: int, *, seed: int, **_: Any) -> Any:
+        """Run a sampler of the seed."""
+        return self.keep(self._sampler_for(seed).run([(circuit, values)], shots=shots))
+
+    def _sampler_for(self, seed: int) -> Any:
         if self._make_sampler is not None:
             return self._make_sampler(seed)
         options = getattr(self._sampler, "options", None)
@@ -151,37 +144,6 @@ class SamplerBackend(JobBackend):
         if isinstance(getattr(simulator, "seed_simulator", None), int):
             simulator.seed_simulator = seed  # type: ignore[union-attr]
         return self._sampler
-
-    def _send(
-        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
-    ) -> str:
-        job = self._sampler_for(tag, part).run([(circuit, values)], shots=shots)
-        job_id: str = job.job_id()
-        self._pending_jobs[job_id] = job
-        return job_id
-
-    def _job(self, job_id: str) -> Any:
-        if job_id not in self._pending_jobs:
-            raise JobError(
-                f"job {job_id} is not known to this backend: a job of a plain sampler lives in "
-                "the process that submitted it. Submit the plan again, or use RuntimeBackend, "
-                "whose jobs are found by their id."
-            )
-        return self._pending_jobs[job_id]
-
-    def _result(self, job: Any) -> Any:
-        exceptions = require("qiskit.exceptions", "qiskit")
-        try:
-            return job.result()
-        except exceptions.QiskitError as error:
-            raise JobError(
-                f"job {job.job_id()} gave no result: {error}. Nothing was run again; submit the "
-                "plan again when the cause is fixed."
-            ) from error
-
-    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
-        for job_id in counted:
-            self._pending_jobs.pop(job_id, None)
 
 
 def runs_here(sampler: Any) -> bool:

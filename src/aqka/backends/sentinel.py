@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, as_count, as_counts
 from aqka.backends._jobs.job_backend import JobBackend
-from aqka.backends.base import Backend, JobState, Workload, check_plan
+from aqka.backends.base import Backend, JobState, Workload, check_plan, wrapped
 from aqka.backends.diagonal import (
     Depolarising,
     Drift,
@@ -32,11 +32,6 @@ __all__ = [
     "estimate_depolarising",
     "mitigate_depolarising",
 ]
-
-
-def _wrapped(name: str) -> Any:
-    """Return a property that the wrapped backend answers."""
-    return property(lambda self: getattr(self.backend, name), doc=f"The wrapped backend's {name}.")
 
 
 @dataclass
@@ -76,14 +71,14 @@ class SentinelBackend(Backend):
     false_alarm: float = 0.01
     hits: list[IntArray] = field(default_factory=list)
 
-    shape = _wrapped("shape")
-    replayable = _wrapped("replayable")
-    is_paid = _wrapped("is_paid")
-    rep_delay = _wrapped("rep_delay")
-    n_tiles = _wrapped("n_tiles")
-    name = _wrapped("name")
-    calibrated_at = _wrapped("calibrated_at")
-    circuit = _wrapped("circuit")
+    shape = wrapped("shape")
+    replayable = wrapped("replayable")
+    is_paid = wrapped("is_paid")
+    rep_delay = wrapped("rep_delay")
+    n_tiles = wrapped("n_tiles")
+    name = wrapped("name")
+    calibrated_at = wrapped("calibrated_at")
+    circuit = wrapped("circuit")
 
     def __post_init__(self) -> None:
         self._points = as_counts(self.points, "points")

@@ -2,24 +2,24 @@
 
 import hashlib
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import FloatArray, IntArray, as_count, as_kernel, digest
-from aqka.backends.base import Backend, check_measures_pairs, check_plan
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_kernel, digest
+from aqka.backends._bulk.gates import ComplexArray
+from aqka.backends.base import Backend, check_plan
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcome_plans import OutcomePlan
-from aqka.core.outcomes import OutcomeCounts
+from aqka.core.outcomes import OutcomeCounts, merged_outcomes, outcomes_of_bits
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import PointPlan
-from aqka.core.settings import MAX_QUBITS
+from aqka.core.points import MAX_DENSE_QUBITS
+from aqka.core.settings import ROTATIONS
 from aqka.errors import InputError
-
-if TYPE_CHECKING:
-    from qiskit import QuantumCircuit
 
 SEED_LIMIT = 2**31 - 1  # what every simulator takes as a seed
 
@@ -116,59 +116,6 @@ class ExactBackend(SimulatedBackend):
         return rng.binomial(plan.shots, self.kernel()[plan.rows, plan.cols]).astype(np.int64)
 
 
-class PointsOnly(SimulatedBackend):
-    """Draws outcomes of a feature map's points, and no pairs; a subclass writes how.
-
-    Parameters
-    ----------
-    points
-        Data, one row per point.
-    feature_map
-        The circuit.
-    columns
-        Must be None: pairs are not measured.
-    seed
-        The outcomes depend on it, on the tag and on the plan, and on nothing else.
-    """
-
-    def __init__(
-        self, points: FloatArray, feature_map: "QuantumCircuit", columns: object, seed: int
-    ) -> None:
-        super().__init__(seed)
-        if columns is not None:
-            check_measures_pairs(self)
-        self._points, self._feature_map = points, feature_map
-        if self.n_qubits > MAX_QUBITS:
-            raise InputError(
-                f"feature_map has {self.n_qubits} qubits; an outcome holds {MAX_QUBITS} at most. "
-                "Reduce the data to fewer columns first (PCA), one qubit each."
-            )
-
-    @property
-    def measures_pairs(self) -> bool:
-        """Never: only points."""
-        return False
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Points that a plan may name."""
-        return len(self._points), len(self._points)
-
-    @property
-    def n_qubits(self) -> int:
-        """Qubits of the feature map."""
-        return int(self._feature_map.num_qubits)
-
-    def submit(self, plan: Plan, tag: str) -> str:
-        """Keep a plan of points; the tag is the ticket."""
-        if not isinstance(plan, OutcomePlan):
-            check_measures_pairs(self)
-        return super().submit(plan, tag)
-
-    def _draw(self, plan: ShotPlan, rng: Generator) -> IntArray:
-        raise TypeError("pairs are refused when they are submitted.")
-
-
 class MatrixBackend(ExactBackend):
     """Draws shots from a kernel matrix you already have.
 
@@ -206,3 +153,177 @@ class MatrixBackend(ExactBackend):
 
     def _identity(self) -> list[str]:
         return [f"kernel={digest(self._kernel)}"]
+
+
+BATCH_PROBABILITIES = 2**20
+"""Probabilities of a batch, which bounds its memory; draws depend on it."""
+
+MOST_SHOTS_ONE_BY_ONE = 10**8
+"""The most shots of a plan that are drawn one by one: they take 5 GB."""
+
+Probabilities = Callable[[IntArray], FloatArray]
+"""From rows of a plan to the probabilities of all their outcomes, a row each."""
+
+
+def draw_outcomes(
+    plan: OutcomePlan, probabilities: Probabilities, random: Generator
+) -> OutcomeCounts:
+    """Return outcomes of every row of a plan, drawn from its probabilities."""
+    if plan.n_qubits > MAX_DENSE_QUBITS:
+        check_shots_one_by_one(plan)
+    parts = []
+    for rows in _batches(plan):
+        p = probabilities(rows)
+        p /= p.sum(axis=1, keepdims=True)
+        if plan.n_qubits <= MAX_DENSE_QUBITS:
+            found = OutcomeCounts.of_dense(random.multinomial(plan.shots[rows], p))
+            parts.append((rows[found.rows], found.outcomes, found.counts))
+        else:  # far more outcomes than shots
+            parts += [
+                (np.repeat(row, len(drawn)), drawn, np.ones_like(drawn))
+                for row, drawn in zip(rows, _by_shots(p, plan.shots[rows], random), strict=True)
+            ]
+    return _joined(parts)
+
+
+def check_shots_one_by_one(plan: OutcomePlan) -> None:
+    """Refuse more shots than can be drawn one by one, before the memory for them is taken."""
+    if plan.total > MOST_SHOTS_ONE_BY_ONE:
+        raise InputError(
+            f"budget must be at most {MOST_SHOTS_ONE_BY_ONE:,} shots a round where a simulator "
+            f"draws them one by one, as those of many qubits do; got {plan.total:,}; lower it, or "
+            "take more rounds."
+        )
+
+
+def count_bits(rows: IntArray, outcomes: IntArray) -> OutcomeCounts:
+    """Return how often each outcome was seen in each row, from one entry per shot."""
+    return OutcomeCounts(*merged_outcomes(rows, outcomes, np.ones_like(rows)))
+
+
+def as_outcomes(packed: NDArray[np.uint8], n_qubits: int) -> IntArray:
+    """Return outcomes from packed bits, a row each, whose last byte is the least significant.
+
+    Examples
+    --------
+    >>> as_outcomes(np.array([[1, 2]], dtype=np.uint8), 9)
+    array([258])
+    """
+    bits = np.unpackbits(packed[:, ::-1], axis=1, count=n_qubits, bitorder="little")
+    return outcomes_of_bits(bits.astype(np.int64))
+
+
+def _batches(plan: OutcomePlan) -> Iterator[IntArray]:
+    rows = np.flatnonzero(plan.shots)
+    size = max(1, BATCH_PROBABILITIES >> plan.n_qubits)
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _by_shots(p: FloatArray, shots: IntArray, random: Generator) -> Iterator[IntArray]:
+    for row, count in zip(np.cumsum(p, axis=1), shots, strict=True):
+        drawn = np.searchsorted(row, random.random(count), side="right")
+        yield np.minimum(drawn, len(row) - 1).astype(np.int64)
+
+
+def _joined(parts: list[tuple[IntArray, IntArray, IntArray]]) -> OutcomeCounts:
+    none = np.zeros(0, dtype=np.int64)
+    return OutcomeCounts(*(np.concatenate([none, *(part[k] for part in parts)]) for k in range(3)))
+
+
+def draw_points(plan: PointPlan, states: ComplexArray, random: Generator) -> OutcomeCounts:
+    """Return outcomes of every row of a plan, drawn from the states of its points."""
+    letters = plan.letters[plan.settings]
+    if plan.n_qubits <= MAX_DENSE_QUBITS:
+        return draw_outcomes(
+            plan,
+            lambda rows: outcome_probabilities(states[plan.points[rows]], letters[rows]),
+            random,
+        )
+    parts, last, state = [np.zeros((3, 0), dtype=np.int64)], -1, states[:0]
+    for row in np.flatnonzero(plan.shots):
+        if plan.points[row] != last:  # copied once: a simulator keeps points as columns
+            last = int(plan.points[row])
+            state = np.ascontiguousarray(states[last], dtype=np.complex128)
+        outcomes, counts = draw_bit_by_bit(state, letters[row], int(plan.shots[row]), random)
+        parts.append(np.stack([np.full(len(counts), row), outcomes, counts]))
+    return OutcomeCounts(*np.concatenate(parts, axis=1))
+
+
+def draw_bit_by_bit(
+    state: ComplexArray, letters: IntArray, shots: int, random: Generator
+) -> tuple[IntArray, IntArray]:
+    """Return the outcomes of shots on a state in a Pauli setting, and how often each was seen.
+
+    The most significant qubit is turned and read first, which halves the vector for each of its
+    outcomes that a shot has seen; and so on with what is left of either.
+
+    Examples
+    --------
+    >>> plus = np.full(4, 0.5)
+    >>> draw_bit_by_bit(plus, np.array([0, 0]), 10, np.random.default_rng(0))
+    (array([0]), array([10]))
+    """
+    left = np.ascontiguousarray(state, dtype=np.complex128)[None]  # one row per outcome seen so far
+    seen, counts = np.zeros(1, dtype=np.int64), np.array([shots])
+    for letter in letters[::-1]:
+        halves = left.reshape(len(left), 2, -1)
+        weights = _weights(halves, int(letter))
+        ones = random.binomial(counts, weights[1] / weights.sum(axis=0))
+        is_zero, is_one = ones < counts, ones > 0
+        left = _what_is_left(halves, int(letter), is_zero, is_one)
+        counts = np.concatenate([(counts - ones)[is_zero], ones[is_one]])
+        seen = np.concatenate([2 * seen[is_zero], 2 * seen[is_one] + 1])
+    return seen, counts
+
+
+# X reads a ± b, Y reads a ± (-i)b, where a and b are the halves of the vector; and Z reads a or b.
+_TURNS = {0: 1.0, 1: -1j}
+
+
+def _weights(halves: ComplexArray, letter: int) -> FloatArray:
+    """Return how likely the outcomes 0 and 1 of the most significant qubit are, up to a factor."""
+    numbers = halves.view(np.float64)
+    squares: FloatArray = np.einsum("ijk,ijk->ji", numbers, numbers)
+    if letter not in _TURNS:
+        return squares
+    cross = 2 * (_TURNS[letter] * np.vecdot(halves[:, 0], halves[:, 1])).real
+    both = squares.sum(axis=0)
+    return np.asarray(np.maximum([both + cross, both - cross], 0.0))
+
+
+def _what_is_left(
+    halves: ComplexArray, letter: int, is_zero: BoolArray, is_one: BoolArray
+) -> ComplexArray:
+    """Return the vectors behind outcome 0 of some rows, then those behind 1, not normalised."""
+    if letter not in _TURNS:
+        return np.concatenate([halves[is_zero, 0], halves[is_one, 1]])
+    turned = halves[:, 1] if letter == 0 else _TURNS[letter] * halves[:, 1]
+    split = int(is_zero.sum())
+    left = np.empty((split + int(is_one.sum()), halves.shape[2]), dtype=np.complex128)
+    np.add(halves[is_zero, 0], turned[is_zero], out=left[:split])
+    np.subtract(halves[is_one, 0], turned[is_one], out=left[split:])
+    return left
+
+
+def outcome_probabilities(states: ComplexArray, letters: IntArray) -> FloatArray:
+    """Return the probabilities of all outcomes of each state in its row of letters.
+
+    Examples
+    --------
+    >>> outcome_probabilities(np.array([[1, 0], [1, 0]]), np.array([[2], [0]])).round(3)
+    array([[1. , 0. ],
+           [0.5, 0.5]])
+    """
+    turned = states.astype(np.complex128)
+    for qubit, column in enumerate(letters.T):
+        if np.all(column == 2):
+            continue  # Z is measured as it is
+        parts = turned.reshape(len(states), -1, 2, 2**qubit)
+        rotation = ROTATIONS[column][:, :, :, None, None]
+        zero, one = parts[:, :, 0], parts[:, :, 1]
+        turned = np.stack(
+            [rotation[:, k, 0] * zero + rotation[:, k, 1] * one for k in (0, 1)], axis=2
+        )
+    turned = turned.reshape(len(states), -1)
+    return np.asarray(turned.real**2 + turned.imag**2)

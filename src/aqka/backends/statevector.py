@@ -8,13 +8,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, digest
+from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._bulk.evolve import simulate
 from aqka.backends._bulk.gates import ComplexArray
-from aqka.backends._drawing import draw_points
 from aqka.backends._qml import simulate_qfunc
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
-from aqka.backends.simulated import ExactBackend
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
+from aqka.backends.simulated import ExactBackend, draw_points
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.errors import InputError
@@ -175,6 +174,11 @@ class StatevectorBackend(ExactBackend):
         """Rows and columns of the kernel."""
         n_columns = self._n_rows if self._square else len(self._points) - self._n_rows
         return self._n_rows, n_columns
+
+    @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the circuit's gates act on; None: neighbours on a line."""
+        return lattice_of(self._circuit)
 
     @property
     def n_qubits(self) -> int:

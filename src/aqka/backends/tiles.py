@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import as_count
-from aqka.backends._tiles.choice import choose_places
-from aqka.backends._tiles.picture import draw_chip
+from aqka._util.arrays import FloatArray, IntArray, as_count
+from aqka._util.optional import require
+from aqka.backends._noisy.models import used_qubits
+from aqka.backends._programs import Program, SentCircuits
+from aqka.backends._tiles.picture import Marks, draw_chip
 from aqka.backends._tiles.places import (
     Calibration,
     Place,
     Shape,
+    choose_places,
     find_places,
     read_calibration,
     shape_of,
@@ -26,10 +29,9 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-__all__ = ["Place", "TileRule", "Tiling", "find_tiles"]
+__all__ = ["Place", "TileRule", "Tiling", "draw_on_chip", "find_tiles"]
 
 AUTO = "auto"
-PICTURES = (".png", ".svg", ".pdf")
 STEPS = 5  # of the search for the bound that lets most places in
 
 
@@ -132,13 +134,12 @@ class Tiling:
 
     def draw(self, path: str | Path) -> None:
         """Draw the chip with its tiles into a picture file: PNG, SVG or PDF."""
-        if Path(path).suffix not in PICTURES:
-            raise InputError(f"picture must end in {', '.join(PICTURES)}, got {str(path)!r}.")
         title = (
             f"{self.calibration.name}: {len(self)} tiles of {self.shape.n_qubits} qubits, "
             f"estimated success {self.mean:.0%} (best place {self.best:.0%})"
         )
-        draw_chip(self.calibration, self.places, title, path)
+        marks = [(place.qubits, place.success) for place in self.places]
+        draw_chip(self.calibration, marks, title, "estimated success", path)
 
     def without(self, names: set[str]) -> "Tiling":
         """Return the tiling without some of its tiles, named as their registers are."""
@@ -146,6 +147,11 @@ class Tiling:
         if not left:
             raise InputError("every tile was dropped; calibrate the device, or pass tiles=1.")
         return replace(self, places=left)
+
+
+def draw_on_chip(device: Any, marks: Marks, title: str, label: str, path: str | Path) -> None:
+    """Draw a device's qubits with a value on some of them into a picture file."""
+    draw_chip(read_calibration(device), marks, title, label, path)
 
 
 def as_tile_rule(tiles: Any) -> TileRule:
@@ -224,3 +230,80 @@ def _so_many(
         )
     good = [place for place in every if place.success >= rule.worst * every[0].success]
     return choose_places(good, calibration, idle_neighbours=rule.idle_neighbours, count=count)
+
+
+@dataclass(frozen=True)
+class TiledCircuit:
+    """A circuit whose tiles have parameters and a classical register of their own."""
+
+    circuit: "QuantumCircuit"  # on the device's qubits; registers are called as their places are
+    columns: IntArray  # for each of its parameters, the number among those of all tiles
+
+    def flat(self, values: FloatArray) -> FloatArray:
+        """Return values of rows by tiles by parameters in the order of ``circuit.parameters``."""
+        return np.asarray(values.reshape(len(values), -1)[:, self.columns])
+
+
+def tile_circuit(shape: Shape, places: tuple[Place, ...], n_qubits: int) -> TiledCircuit:
+    """Return the shape's circuit once on every place of a device of ``n_qubits``.
+
+    The copies are the transpiled circuit itself, gate by gate: nothing is transpiled again, so
+    that each tile does what the circuit alone would do there.
+    """
+    module = require("qiskit.circuit", "qiskit")
+    small, free = shape.circuit, list(shape.circuit.parameters)
+    circuit: QuantumCircuit = module.QuantumCircuit(n_qubits)
+    number = {}
+    for k, place in enumerate(places):
+        own = module.ParameterVector(place.name, len(free))
+        number.update({parameter: k * len(free) + j for j, parameter in enumerate(own)})
+        register = module.ClassicalRegister(small.num_clbits, place.name)
+        circuit.add_register(register)
+        copy = small.assign_parameters(dict(zip(free, own, strict=True)))
+        circuit.compose(copy, qubits=list(place.qubits), clbits=list(register), inplace=True)
+    columns = np.array([number[parameter] for parameter in circuit.parameters], dtype=np.int64)
+    return TiledCircuit(circuit, columns)
+
+
+class TilesInUse:
+    """Finds tiles for each circuit once, and leaves out those that were dropped.
+
+    One object for all backends that share a device, so that what one drops is dropped for all.
+    """
+
+    def __init__(self, device: Any, rule: TileRule) -> None:
+        self._device, self.rule = device, rule
+        self._found: dict[str, Tiling] = {}
+        self._dropped: set[str] = set()
+        self._tiled: dict[tuple[str, ...], TiledCircuit] = {}
+
+    def find(self, program: Program, circuits: SentCircuits) -> Tiling:
+        """Return the tiles of a program's circuit."""
+        standing = program.standing
+        if standing.name not in self._found:
+            circuit = circuits.of(standing).circuit
+            self._found[standing.name] = find_tiles(circuit, self._device, self.rule)
+        return self._found[standing.name].without(self._dropped)
+
+    def drop(self, names: set[str]) -> None:
+        """Use some tiles no more; at least one must be left of every circuit's."""
+        for tiling in self._found.values():
+            tiling.without(self._dropped | names)
+        self._dropped |= names
+
+    def tiled(self, program: Program, circuits: SentCircuits, n_tiles: int) -> TiledCircuit:
+        """Return a program's circuit on so many tiles, in the order of their names.
+
+        Where a submission was begun with another number than there are now, before a tile was
+        dropped or the device calibrated anew, the rest of it needs that number, good or not.
+        """
+        tiling, standing = self.find(program, circuits), circuits.of(program.standing).circuit
+        if len(tiling) != n_tiles:
+            rule = replace(self.rule, count=n_tiles, worst=0.0, mean=0.0)
+            tiling = find_tiles(standing, self._device, rule)
+        places = tuple(sorted(tiling.places, key=lambda place: place.name))
+        key = (program.name, *(place.name for place in places))
+        if key not in self._tiled:
+            shape = shape_of(circuits.of(program).circuit, used_qubits(standing))
+            self._tiled[key] = tile_circuit(shape, places, tiling.calibration.n_qubits)
+        return self._tiled[key]

@@ -19,7 +19,7 @@ from aqka.cli.init import check, init
 from aqka.cli.options import AsJson, make_table
 from aqka.cli.plan import plan, tiles
 from aqka.cli.predict import predict
-from aqka.cli.report import report, serve
+from aqka.cli.report import report, serve, validate
 from aqka.cli.stopping import DISK_FULL, exit_code
 from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
@@ -27,7 +27,6 @@ from aqka.version import __version__
 RESEARCH = {
     "reproduce": "Run the paper's experiments again and judge every number it states.",
     "compare": "Compare allocators and learners on a half of the task suite, at five budgets.",
-    "bench": "Measure speed and agreement as in docs/measured/benchmarks.md.",
 }
 """Commands of the distribution aqka-research, listed without importing or needing it."""
 
@@ -95,6 +94,7 @@ COMMANDS: dict[Callable[..., None], str] = {
     run.watch: "watch runs/first",
     run.cancel: "cancel runs/first",
     report: "report runs/first",
+    validate: "validate runs/first --picture chip.png",
     serve: "serve runs",
     predict: "predict runs/first new.csv --output labels.csv",
     doctor: "doctor",

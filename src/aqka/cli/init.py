@@ -195,10 +195,14 @@ def _sentences(found: "Preflight", shots: str) -> list[str]:
 
 def _about_features(found: "Preflight") -> list[str]:
     """Say of a map of many qubits what its features hold that the data do not."""
-    if found.linear_share is None:
+    from aqka.insight.fold_scores import difference
+
+    if found.linear_share is None or found.null is None:
         return []
+    gap = difference(found.evidence.own, found.null)
+    learnt = "clearly better" if gap.clear else "not clearly better: it has learnt nothing"
     return [
         f"A linear model of the columns explains {found.linear_share:.1%} of the features' "
-        "variance, by leaving points out. A kernel no better than the features of permuted points "
-        "has learnt nothing."
+        f"variance, by leaving points out. Against the features of permuted points the kernel is "
+        f"{learnt} ({gap})."
     ]

@@ -1,17 +1,20 @@
-"""The commands ``aqka report`` and ``aqka serve``: parse, call, print."""
+"""The commands ``aqka report``, ``aqka validate`` and ``aqka serve``: parse, call, print."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from aqka._util.text import inert
+from aqka.cli.options import AsJson, make_table, say
 
 if TYPE_CHECKING:
     from aqka.report.run_report import RunReport
 
 COMPARISON_NAME = "comparison.html"
+SHOWN = 20  # qubits of a validation
 
 
 def report(
@@ -56,6 +59,50 @@ def _sentences(reports: "Sequence[RunReport]") -> list[str]:
         return [*letter_names(reports), *comparison_sentences(reports)]
     answers = answer_questions(reports[0])
     return [decide(reports[0]).words, *(f"{one.question} {one.words}" for one in answers)]
+
+
+def validate(
+    run: Annotated[Path, typer.Argument(help="Directory of a run that measured points.")],
+    points: Annotated[int, typer.Option(min=1, help="How many points to compare, at most.")] = 20,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the damping on the chip here (PNG, SVG or PDF).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a run's points with their exact states, qubit by qubit; nothing is spent.
+
+    Exact are whole states up to 14 qubits, and light cones above.
+    """
+    from aqka._util.files import as_json as written
+    from aqka.study.backends import ibm_device
+    from aqka.study.store import RunStore
+    from aqka.study.study_run import chip_places, validate_run
+
+    store = RunStore(run)
+    places = None if picture is None else chip_places(store)
+    found = validate_run(store, points)
+    if picture is not None and places is not None:
+        found.draw(picture, ibm_device(store.same_device()), places)
+    if as_json:
+        typer.echo(written(found.facts()), nl=False)
+        return
+    worst = found.p_values.argsort(kind="stable")[:SHOWN]
+    rows = [
+        (
+            qubit,
+            *(f"{ratio:.2f}" for ratio in found.ratios[qubit]),
+            f"{found.p_values[qubit]:.2g}",
+            f"{found.damping[qubit]:.3f} ± {found.damping_errors[qubit]:.3f}",
+        )
+        for qubit in worst.tolist()
+    ]
+    some = f", the {SHOWN} qubits that differ most" if len(found.damping) > SHOWN else ""
+    title = f"{found.n_points} points against their exact states{some}"
+    headings = ["qubit", "χ²/n of X", "of Y", "of Z", "p", "damping"]
+    Console().print(make_table(title, headings, rows))
+    say(found.sentence)
+    if picture is not None:
+        say(f"The chip is in {inert(picture, 300)}")
 
 
 def serve(

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import MAX_POINTS, BoolArray, FloatArray, IntArray, as_count, as_counts
 from aqka.core.extent import Diagonal
-from aqka.core.plans import ShotPlan
-from aqka.core.tables import UnitTable
+from aqka.core.plans import ShotPlan, UnitTable
 from aqka.errors import InputError
 
 Scalar = TypeVar("Scalar", bound=np.generic)

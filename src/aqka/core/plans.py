@@ -1,4 +1,4 @@
-"""What is asked of a backend: what to measure, and how many shots each."""
+"""Plans, which say what a backend measures with how many shots, and tables of their answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import MAX_COUNT, IntArray, as_column, as_counts
+from aqka._util.arrays import MAX_COUNT, FloatArray, IntArray, as_column, as_counts
+from aqka._util.shown import Shown
 from aqka.core.extent import Extent, check_below
 from aqka.core.outcomes import OutcomeCounts
 from aqka.errors import InputError
@@ -138,6 +139,9 @@ class ShotPlan(Plan):
         Shots for each pair.
     landmarks
         Set by allocators whose learner reconstructs unmeasured entries.
+    theta
+        Set where a feature map is trained: row s holds the values of its trainable parameters at
+        which points s N to (s + 1) N - 1 are the backend's N points.
 
     Examples
     --------
@@ -150,7 +154,14 @@ class ShotPlan(Plan):
     cols: IntArray
     shots: IntArray
     landmarks: Landmarks | None = None
+    theta: FloatArray | None = None
     ROWS: ClassVar[tuple[str, ...]] = ("rows", "cols")
+
+    def equals(self, other: object) -> bool:
+        """Return whether both ask for the same shots of the same pairs, at the same θ."""
+        mine, theirs = self.theta, getattr(other, "theta", None)
+        same = mine is theirs is None or np.array_equal(mine, theirs)  # type: ignore[arg-type]
+        return same and super().equals(other)
 
     def checked(self, answer: object) -> IntArray:
         """Return the hits that came back, or say what of them does not fit."""
@@ -196,6 +207,9 @@ class ShotPlan(Plan):
         if self.landmarks is not None:
             facts["keep_block"] = self.landmarks.keep_block
             columns["landmarks"] = self.landmarks.points
+        if self.theta is not None:  # bit for bit: what was measured is not computed again
+            facts["thetas"] = len(self.theta)
+            columns["theta"] = np.ascontiguousarray(self.theta).view(np.int64).ravel()
         return facts, columns
 
     @classmethod
@@ -204,7 +218,8 @@ class ShotPlan(Plan):
         landmarks = None
         if "landmarks" in columns:
             landmarks = Landmarks(columns["landmarks"], bool(facts["keep_block"]))
-        return cls(columns["rows"], columns["cols"], columns["shots"], landmarks)
+        theta = _theta_from(facts, columns) if "theta" in columns else None
+        return cls(columns["rows"], columns["cols"], columns["shots"], landmarks, theta)
 
     def answer_to_ledger(self, answer: IntArray) -> dict[str, IntArray]:
         """Return the column of the hits."""
@@ -218,3 +233,40 @@ class ShotPlan(Plan):
         """Return row, column, shots and hits of the pairs that got shots."""
         ran = self.shots > 0
         return self.rows[ran], self.cols[ran], self.shots[ran], answer[ran]
+
+
+def _theta_from(facts: Mapping[str, Any], columns: Mapping[str, IntArray]) -> FloatArray:
+    """Return the θ of a ledger's plan, as it was written."""
+    count, bits = facts["thetas"], np.ascontiguousarray(columns["theta"], dtype=np.int64)
+    if not isinstance(count, int) or count < 1 or not bits.size or bits.size % count:
+        raise InputError("its theta are not so many rows of numbers")
+    theta = bits.view(np.float64).reshape(count, -1)
+    if not np.isfinite(theta).all():
+        raise InputError("its theta are not finite")
+    return theta
+
+
+class UnitTable(Shown):
+    """Counts of training points; a unit is what an allocator gives shots to, a pair or a point."""
+
+    n_points: int
+    PLAN: ClassVar[type[Plan]]
+    """Plans whose answers it counts."""
+
+    @property
+    @abstractmethod
+    def unit_shots(self) -> IntArray:
+        """Shots of each unit."""
+
+    @property
+    def total(self) -> int:
+        """All shots spent so far."""
+        return int(self.unit_shots.sum())
+
+    @abstractmethod
+    def add(self, plan: Any, answer: Any) -> None:
+        """Count what came back for an executed plan; on bad input the table is unchanged."""
+
+    @abstractmethod
+    def read_only(self) -> Self:
+        """Return a copy whose counts cannot be changed, for code that is not trusted with them."""

@@ -21,6 +21,8 @@ ROTATIONS = np.array([_H, _H @ np.diag([1, -1j]), np.eye(2)], dtype=np.complex12
 MAX_QUBITS = 256
 MAX_MANY_SETTINGS_QUBITS = 8
 """Above it states are not fitted, and settings are the fewest that neighbours need."""
+N_NEIGHBOUR_SETTINGS = 9
+"""Enough for the neighbours of a graph that four colours suffice for."""
 _SETTINGS = {1: 3, 2: 9, 3: 27, 4: 32, 5: 48, 6: 48, 7: 48, 8: 48}
 
 
@@ -64,12 +66,13 @@ def all_edges(n_qubits: int) -> IntArray:
 
 def as_edges(edges: ArrayLike, n_qubits: int) -> IntArray:
     """Return pairs of different qubits, the smaller one first, sorted and each of them once."""
-    pairs = as_array(edges, "pairs")
+    two_a_row = "pairs must be 'neighbours', 'all' or a table of qubits, two a row"
+    try:
+        pairs = as_array(edges, "pairs")
+    except InputError:
+        raise InputError(f"{two_a_row}: states of one and of two qubits do not mix.") from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs) or pairs.dtype.kind not in "iu":
-        raise InputError(
-            "pairs must be 'neighbours', 'all' or a table of qubits, two a row, got shape "
-            f"{pairs.shape} and dtype {pairs.dtype}."
-        )
+        raise InputError(f"{two_a_row}, got shape {pairs.shape} and dtype {pairs.dtype}.")
     if pairs.min() < 0 or pairs.max() >= n_qubits or np.any(pairs[:, 0] == pairs[:, 1]):
         raise InputError(
             f"pairs must name two different qubits from 0 to {n_qubits - 1} a row, those of the "
@@ -93,7 +96,7 @@ def neighbour_settings(n_qubits: int, edges: ArrayLike) -> IntArray:
     [15, 27, 27, 33]
     """
     colours = _colours(_as_qubits(n_qubits), as_edges(edges, n_qubits))
-    a, b = np.divmod(np.arange(9), 3)
+    a, b = np.divmod(np.arange(N_NEIGHBOUR_SETTINGS), 3)
     # Any two of these four columns hold all nine pairs of letters.
     settings = np.stack([a, b, (a + b) % 3, (a + 2 * b) % 3], axis=1)[:, colours % 4]
     unequal = np.array(list(permutations(range(3))))

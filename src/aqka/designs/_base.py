@@ -1,6 +1,7 @@
 """The contract of a design: what a shot is spent on, and how counts of that are read."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,9 +10,8 @@ import numpy as np
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_fraction
 from aqka.backends.base import Backend
 from aqka.core.calibration import CalibrationTable
-from aqka.core.plans import Landmarks, Plan
+from aqka.core.plans import Landmarks, Plan, UnitTable
 from aqka.core.problem import Problem
-from aqka.core.tables import UnitTable
 from aqka.errors import InputError
 from aqka.learners import Decided, Estimate, FittedHead
 
@@ -89,6 +89,38 @@ class NewPoints(ABC):
     milestones: list[int]
     settled: BoolArray
 
+    @property
+    def reserved(self) -> int:
+        """Shots of the budget that are kept back: those of points that a prior answers."""
+        return 0
+
+    @property
+    def by_prior(self) -> BoolArray | None:
+        """Points that a prior answers; None where there is none."""
+        return None
+
+    @property
+    def audit(self) -> Any:
+        """What shots say of a prior's answers; None where there is none."""
+        return None
+
+    def decisions(self) -> dict[str, IntArray]:
+        """Return what was computed before the first shot, for a ledger."""
+        return {}
+
+    def take_up_decisions(self, kept: Mapping[str, IntArray]) -> None:
+        """Take what a ledger keeps of :meth:`decisions`."""
+        return
+
+    def expect(self, plan: Plan) -> None:
+        """Take notice of a recorded plan before it is counted."""
+        return
+
+    @property
+    def shots_measured(self) -> int:
+        """Shots whose outcomes are known."""
+        return int(self.table.total)
+
     @abstractmethod
     def plan(self, round: int, spent: int, left: int) -> Plan:
         """Return a round's plan for the open points, with so many shots spent and left."""
@@ -142,6 +174,10 @@ class Design(ABC):
     """Whether each kernel entry has counts of its own."""
     calibration_shots: int = 0
     """Shots of the budget for a calibration of the readout errors."""
+
+    def on(self, lattice: IntArray | None, n_qubits: int | None) -> "Design":
+        """Return the design for a feature map whose gates act on these pairs of qubits."""
+        return self
 
     @abstractmethod
     def check_backend(self, backend: Backend, n_points: int) -> None:

@@ -31,7 +31,7 @@ from aqka.estimates.states import (
     draw_counts,
 )
 from aqka.learners import Decided, FittedHead
-from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
+from aqka.maths.point_law import KernelSpread, equivalent_pair_shots, state_fidelity
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations
@@ -174,6 +174,11 @@ class StateEstimate(PointEstimate):
     def _variances(self, table: PointTable, states: FittedStates) -> FloatArray:
         random = np.random.default_rng(0)  # the same counts give the same head
         return kernel_errors(table, states, random, self.kernel_of_points.kernel_of).variance
+
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return 2ⁿ, and the fidelity by the law of points."""
+        table = self.table
+        return 2.0**n_qubits, state_fidelity(n_qubits, table.total / table.n_points)
 
     def features(self) -> FloatArray | None:
         """Return 4^n numbers for each point, where these are fewer than the points."""

@@ -20,6 +20,7 @@ from aqka.designs.sequential_test import WinnerTest, draw_shots
 from aqka.errors import InputError
 from aqka.estimates.rows import RowPrior, RowReading
 from aqka.learners import Decided, Estimate, FittedHead
+from aqka.maths.point_law import state_fidelity
 from aqka.maths.spectrum import Spectrum, reconstruct
 
 SETTLING_LOOKS, VALUE_LOOKS = 12, 4  # nothing is settled on the way of values: less to look for
@@ -128,6 +129,11 @@ class PairEstimate(KernelEstimate):
     def variance(self) -> FloatArray:
         """Variance of each entry, that of the prior where there are no shots."""
         return self.table.square(self._variances, known_diagonal=0.0)
+
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return 2ⁿ, and the fidelity of states whose kernel has as much noise: S/4 on a pair."""
+        shots = 4 * self.table.total / self.table.n_pairs
+        return 2.0**n_qubits, state_fidelity(n_qubits, shots)
 
     def mean_variance(self) -> float | None:
         """Return the mean variance of a pair; None where rows are completed, not counted."""

@@ -1,6 +1,6 @@
 """Points: each shot prepares one point's state and measures all its qubits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from aqka.core.plans import Landmarks, Plan
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
-from aqka.core.settings import as_settings, choose_settings
+from aqka.core.settings import as_settings, choose_settings, neighbour_settings
 from aqka.designs._base import Design, NewPoints, Settle, Stop
 from aqka.designs._point_kernel import PointEstimate, PointKernel
 from aqka.designs.fidelity import MAX_FIDELITY_QUBITS, Fidelity
@@ -123,6 +123,17 @@ class Points(Design):
                 "calibration_shots must be even, for half of them go to each of two circuits; got "
                 f"{count}, take {count + 1}."
             )
+
+    def on(self, lattice: IntArray | None, n_qubits: int | None) -> "Points":
+        """Return it with the neighbours of a lattice, if any, in place of those on a line."""
+        if lattice is None or n_qubits is None:
+            return self
+        kernel = None if self.kernel is None else as_point_kernel(self.kernel)
+        if isinstance(kernel, Projected):
+            return replace(self, kernel=kernel.on(lattice))
+        if kernel is None and self.settings is None and n_qubits > MAX_FIDELITY_QUBITS:
+            return replace(self, settings=neighbour_settings(n_qubits, lattice))
+        return self
 
     def check_backend(self, backend: Backend, n_points: int) -> None:
         """Refuse a backend that cannot prepare states, or has another number of points."""

@@ -15,21 +15,23 @@ from aqka.designs._point_kernel import PointEstimate, PointKernel, as_outputs, e
 from aqka.designs.fidelity import MAX_FIDELITY_QUBITS
 from aqka.errors import InputError
 from aqka.estimates.projected import (
-    Operators,
-    ReducedStates,
     distance_variances,
-    exact_reduced_states,
     gaussian_projected_kernel,
-    given_states,
-    least_shots,
     linear_projected_kernel,
     linear_variances,
     median_gamma,
     overlap_variances,
+    squared_distances,
+)
+from aqka.estimates.reduced_states import (
+    Operators,
+    ReducedStates,
+    exact_reduced_states,
+    given_states,
+    least_shots,
     readable_points,
     reduced_states,
     shrunk_to_signal,
-    squared_distances,
 )
 from aqka.learners import Decided, FittedHead
 from aqka.learners.projected_gamma import tuned_gamma
@@ -56,7 +58,8 @@ class Projected(PointKernel):
     confusion
         Readout errors from a calibration (``aqka.estimates.confusion``).
     pairs
-        Which two-qubit states: ``"neighbours"`` on a line, ``"all"``, or the edges of a lattice,
+        Which two-qubit states: ``"neighbours"``, the pairs that the feature map's gates act on
+        where nine settings measure them all, and else those on a line; ``"all"``; or your own,
         ((0, 1), (1, 2), …).
     """
 
@@ -73,11 +76,6 @@ class Projected(PointKernel):
 
     def check(self, n_qubits: int) -> None:
         """Refuse reduced states of more qubits than there are."""
-        if self.locality > n_qubits:
-            raise InputError(
-                "kernel 'projected-2' needs two qubits or more, and the points have one, of "
-                "1 feature(s); take 'projected'."
-            )
         if self.locality == 1 and self.pairs != "neighbours":
             raise InputError("pairs are for two-qubit states: take locality=2, or leave them out.")
         self.operators(n_qubits)
@@ -93,6 +91,12 @@ class Projected(PointKernel):
                 f"setting measures {operators.name(int(missing[0]))} ({missing.size} such "
                 "operators); leave settings out, or take the kernel 'projected'."
             )
+
+    def on(self, lattice: IntArray) -> "Projected":
+        """Return it with these pairs as neighbours."""
+        if self.locality == 1 or self.pairs != "neighbours":
+            return self
+        return replace(self, pairs=tuple((int(a), int(b)) for a, b in lattice))
 
     def operators(self, n_qubits: int) -> Operators:
         """Return the Pauli operators that it reads."""
@@ -223,6 +227,10 @@ class ReducedEstimate(PointEstimate):
         # Named twice, so that the noise of a point with itself stays in: all of it is a ridge.
         columns = states if others is None else others
         return linear_projected_kernel(states, columns) / states.n_states
+
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return the number of expectations of the reduced states, which few shots tell well."""
+        return float(self.states.expectations.shape[1]), 1.0
 
     def decide(self, head: FittedHead, table: PointTable, seed: int = 0) -> Decided:
         """Return f of measured points and its standard deviation."""

@@ -3,14 +3,36 @@
 from dataclasses import dataclass
 
 from aqka._util.arrays import as_count
+from aqka._util.text import did_you_mean, inert
 from aqka.allocators import Allocator, make_allocator
 from aqka.designs import Design, Pairs, Points, as_design
 from aqka.designs.fidelity import MAX_FIDELITY_QUBITS
+from aqka.designs.prior import PredictionPrior
+from aqka.errors import InputError
 from aqka.learners import Learner, make_learner
 from aqka.maths.point_law import label_shots
 
 MANY_QUBITS = 24
 """Beyond it a fidelity is too small for any number of shots, but of maps that hardly turn."""
+
+PRIORS: dict[str, PredictionPrior | None] = {
+    "auto": None,
+    "none": None,
+    "angles": PredictionPrior(),
+}
+"""What answers new points without a shot, by name."""
+
+
+def as_prior(prior: str | PredictionPrior) -> PredictionPrior | None:
+    """Return the prior of that name, or the given one; None where every point is measured."""
+    if isinstance(prior, PredictionPrior):
+        return prior
+    if not isinstance(prior, str) or prior not in PRIORS:
+        raise InputError(
+            f"prior must be one of {', '.join(map(repr, PRIORS))} or a PredictionPrior, got "
+            f"{inert(repr(prior), 100)}.{did_you_mean(prior, PRIORS)}"
+        )
+    return PRIORS[prior]
 
 
 @dataclass(frozen=True)

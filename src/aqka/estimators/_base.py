@@ -58,6 +58,9 @@ new_points : int, optional
     then spends their share, and the budget is a ceiling: what would exceed it is not submitted.
     By default ``predict`` takes exact entries or states from a simulator, and a device needs
     ``predict(X, budget=…)``.
+prior : str or PredictionPrior, default="auto"
+    What answers points of classes without a shot where it is sure: ``"angles"``, a Gaussian process
+    on the gate angles; a :class:`~aqka.PredictionPrior` with settings; or ``"none"``.
 
 """
 
@@ -89,6 +92,7 @@ learner : str or Learner, optional
         seed: int = 0,
         design: Any = "auto",
         new_points: int | None = None,
+        prior: Any = "auto",
     ) -> None:
         self.feature_map = feature_map
         self.backend = backend
@@ -99,6 +103,7 @@ learner : str or Learner, optional
         self.seed = seed
         self.design = design
         self.new_points = new_points
+        self.prior = prior
 
     def __sklearn_tags__(self) -> Any:
         """Say that a precomputed kernel is cut by rows and columns."""

@@ -9,7 +9,7 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray, rounded
 from aqka.core.points import PointTable
 from aqka.designs import PointEstimate, Projected
 from aqka.errors import InputError
-from aqka.estimates.projected import ReducedStates
+from aqka.estimates.reduced_states import ReducedStates
 from aqka.estimators._requests import (
     EvenPairs,
     MoreRequest,

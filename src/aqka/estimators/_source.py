@@ -15,7 +15,8 @@ from aqka.backends.base import Backend, as_backend
 from aqka.backends.factory import NAMES, BackendFactory, as_factory
 from aqka.core.problem import Problem
 from aqka.designs import Design, KernelEstimate, Pairs, Stop, as_design, measured_by
-from aqka.designs.resolve import Choice, resolve
+from aqka.designs.prior import FittedPrior, LazyAnswers, PredictionPrior
+from aqka.designs.resolve import Choice, as_prior, resolve
 from aqka.errors import InputError
 from aqka.estimates.readout import known_confusion
 from aqka.learners import Estimate, FittedHead
@@ -181,6 +182,7 @@ class Purchase:
     seed: int
     design: str | Design
     new_points: int | None
+    prior: Any
 
 
 class BoughtKernel(KernelSource):
@@ -277,9 +279,19 @@ class BoughtKernel(KernelSource):
     ) -> Any:
         """Spend shots on new points."""
         backend = self._backend(X, self.X, self.design.name)
-        session = Predicting(head, len(X), shots, stop=stop)
+        settings = as_prior(self.purchase.prior)
+        prior = None if settings is None else LazyAnswers(settings, lambda: self.prior(head), X)
+        session = Predicting(head, len(X), shots, stop=stop, prior=prior)
         drive(session, backend, self._spend("predict", session, backend))
         return session.result(level)
+
+    def prior(self, head: FittedHead) -> FittedPrior:
+        """Return what the training points say about new ones without a shot."""
+        assert self.session is not None
+        settings = as_prior(self.purchase.prior) or PredictionPrior()
+        qubits = self._backend(self.X, None, self.design.name).n_qubits or self._qubits
+        outputs = self.session.problem.outputs
+        return settings.fit(head, outputs, self.X, self.purchase.feature_map, qubits)
 
     def _spend(self, what: str, session: Any, backend: Backend) -> Spend:
         """Return how to spend; each fit and prediction has a folder, named by its inputs."""

@@ -15,7 +15,7 @@ from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.designs import Design, Pairs, Points, Projected, as_design
 from aqka.errors import InputError
-from aqka.estimates.projected import ReducedStates
+from aqka.estimates.reduced_states import ReducedStates
 from aqka.estimators._known import KnownPoints
 from aqka.estimators._requests import Settings, design_of
 from aqka.estimators._source import choose, training_shots

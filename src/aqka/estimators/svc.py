@@ -47,6 +47,7 @@ C : float, default={DEFAULT_C:g}
         seed: int = 0,
         design: Any = "auto",
         new_points: int | None = None,
+        prior: Any = "auto",
     ) -> None:
         super().__init__(
             feature_map,
@@ -57,6 +58,7 @@ C : float, default={DEFAULT_C:g}
             seed=seed,
             design=design,
             new_points=new_points,
+            prior=prior,
         )
         self.C = C
 

@@ -14,8 +14,8 @@ from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.learners import Learner
 from aqka.maths.metrics import split_folds
+from aqka.maths.sensitivity import SATURATED_SHOTS_PER_PAIR, cauchy_schwarz_ratio
 from aqka.maths.spectrum import Spectrum
-from aqka.maths.theory import SATURATED_SHOTS_PER_PAIR, cauchy_schwarz_ratio
 
 # The paper's regime borders (its abstract and Appendix C.16).
 CONCENTRATED_GINI = 0.6

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from aqka._util.arrays import FloatArray
+from aqka.backends import LightConeBackend
 from aqka.backends.feature_maps import DEFAULT_REPS, built_in_map, check_map_name
-from aqka.backends.light_cone import LightConeBackend
 from aqka.backends.statevector import StatevectorBackend, phase_states
 from aqka.errors import InputError
-from aqka.estimates.projected import (
+from aqka.estimates.projected import squared_distances
+from aqka.estimates.reduced_states import (
     Operators,
     ReducedStates,
     exact_reduced_states,
     given_states,
-    squared_distances,
 )
 
 if TYPE_CHECKING:

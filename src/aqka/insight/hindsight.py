@@ -16,9 +16,8 @@ from aqka.designs import PairEstimate
 from aqka.insight.diagnostics import cross_validated_right
 from aqka.learners import FittedHead, Learner
 from aqka.learners.ridge import RidgeNoise
-from aqka.maths.sensitivity import prediction_sensitivity
+from aqka.maths.sensitivity import cauchy_schwarz_ratio, prediction_sensitivity
 from aqka.maths.spectrum import FeatureSpectrum, Spectrum
-from aqka.maths.theory import cauchy_schwarz_ratio
 
 FRACTIONS = (0.25, 0.5)
 # Where no point of n changes, 3/n bounds the share that could (95 %): two of these errors.

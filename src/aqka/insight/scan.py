@@ -16,7 +16,8 @@ from aqka.backends.simulated import MatrixBackend
 from aqka.backends.statevector import fidelities
 from aqka.core.problem import DEFAULT_C, TargetScale
 from aqka.designs import Never
-from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
+from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
+from aqka.estimates.reduced_states import ReducedStates
 from aqka.insight.exact_kernels import (
     ComplexArray,
     FeatureMap,
@@ -50,7 +51,8 @@ class Spending:
     budget, n_train : int
         Shots for the training kernel, and the number of its points.
     test_shots : int, default=100
-        At most so many, on average, for each pair of a held-out and a training point.
+        At most so many, on average, for each pair of a held-out and a training point; of a map of
+        many qubits, whose points are measured, for each held-out point.
     allocator, schedule, learner, ridge, C
         As :func:`~aqka.acquire` and the learners take them.
     """
@@ -183,11 +185,11 @@ class Candidate:
     ) -> tuple[FloatArray, FloatArray]:
         """Return its kernel as even shots show it: of training points, and rows of held-out ones.
 
-        Of many qubits points are measured, those held out with the shots that their pairs have.
+        Of many qubits points are measured.
         """
         if not self.is_wide:
             return measure_evenly(self.kernel(), spending, rng)
-        each = spending.budget / spending.n_train, spending.test_shots * spending.n_train
+        each = spending.budget / spending.n_train, spending.test_shots
         trained, new = (drawn_features(self.features, shots, rng) for shots in each)
         gamma = median_gamma(self.features)
         return (

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ class Estimate(ABC):
     """Whether fitted states are pure, as tests of their counts say."""
     pair_counts: PairTable | None = None
     """The counts behind each entry, where pairs were measured."""
+    rows_are_alike: bool = True
+    """Whether a new point's row is measured as the training rows were."""
     forms_kernel: bool = True
     """Whether the kernel is ever written out: for very many points features do without it."""
 
@@ -55,6 +57,13 @@ class Estimate(ABC):
             return None
         count = len(variance) * (len(variance) - 1)
         return float((variance.sum() - np.trace(variance)) / max(count, 1))
+
+    def known_states(self, n_qubits: int) -> tuple[float, float]:
+        """Return how many expectations the kernel is the mean of, and how well states are known.
+
+        The second is the fidelity F of a fitted state with the true one, 1 where it is exact.
+        """
+        return 2.0**n_qubits, 1.0
 
     def features(self) -> FloatArray | None:
         """Return features whose inner products are the kernel, where they are fewer than points."""
@@ -118,6 +127,14 @@ class Decided:
     deviation: FloatArray
     reading: Any = None
     states: Any = None
+
+    def combined(self, mean: FloatArray, deviation: FloatArray, points: IntArray) -> "Decided":
+        """Return it with another guess of f at some points, each weighed by its precision."""
+        f, own = self.f.copy(), self.deviation.copy()
+        here, there = (1 / np.maximum(a, 1e-150) ** 2 for a in (own[points], deviation[points]))
+        f[points] = (here * f[points] + there * mean[points]) / (here + there)
+        own[points] = 1 / np.sqrt(here + there)
+        return replace(self, f=f, deviation=own)
 
     def lead(self) -> tuple[FloatArray, FloatArray]:
         """Return f and its deviation; with several classes, those of the leader's gap to the next.

@@ -3,7 +3,8 @@
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, median_gamma
+from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
+from aqka.estimates.reduced_states import ReducedStates
 from aqka.learners.ridge import RIDGE_GRID, loo_errors
 from aqka.maths.spectrum import Spectrum
 

@@ -222,7 +222,7 @@ class AnglePrior:
         angles
             Of the training points, one column per gate.
         kernel
-            K̂ of the training points.
+            K̂ of the training points; of more than ``WIDTH_POINTS`` also of ``spread_evenly`` ones.
         values
             See :func:`targets`; with several classes one column each.
         outputs
@@ -233,7 +233,8 @@ class AnglePrior:
         columns = slowest(angles)
         used, values = angles[:, columns], values.reshape(len(values), -1)
         some = spread_evenly(len(used), WIDTH_POINTS)
-        objective = WidthObjective(used[some], kernel[np.ix_(some, some)], outputs, periodic)
+        among = kernel if len(kernel) == len(some) else kernel[np.ix_(some, some)]
+        objective = WidthObjective(used[some], among, outputs, periodic)
         basis = Basis(objective.minimise(), used)
         found = np.array([basis.evidence(column) for column in values.T])
         return cls(basis.kernel, columns, used, values, found[:, 0], found[:, 1])
@@ -242,6 +243,11 @@ class AnglePrior:
     def basis(self) -> "Basis":
         """What k spans on the training points."""
         return Basis(self.kernel, self.angles)
+
+    @property
+    def noise(self) -> FloatArray:
+        """Deviation of what the angles do not explain, one per output."""
+        return np.sqrt(self.amplitudes * self.ratios)
 
     def predict(self, angles: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of f at new points, one column per output."""

@@ -20,6 +20,9 @@ from aqka._util.arrays import FloatArray
 from aqka.maths.product_bases import ComplexArray
 from aqka.maths.spectrum import Spectrum
 
+SATURATED_SHOTS_PER_PAIR = 16
+"""Above so many shots a pair every pair is resolved: the edge of the paper's regime map."""
+
 
 def krr_gradient(alpha: FloatArray, beta: FloatArray, ridge: float) -> FloatArray:
     """Return g_ij = dL/dK_ij of the ridge training loss L = λ²‖α‖² (Lemma 1, Eq. 6).
@@ -30,36 +33,6 @@ def krr_gradient(alpha: FloatArray, beta: FloatArray, ridge: float) -> FloatArra
     gradient += gradient.T
     np.fill_diagonal(gradient, gradient.diagonal() / 2)
     return np.asarray(gradient)
-
-
-def krr_gauss_newton(alpha: FloatArray, inverse: FloatArray, ridge: float) -> FloatArray:
-    """Return H̃_ij = 2λ²‖A E_ij α‖² ≥ 0, the Gauss–Newton diagonal (Lemma 1, Eq. 7).
-
-    E_ij α = α_j e_i + α_i e_j, so the norm needs only entries of A².
-    """
-    squared = inverse @ inverse
-    diagonal = squared.diagonal()
-    cross = np.outer(diagonal, alpha**2)
-    norm = cross + cross.T + 2 * squared * np.outer(alpha, alpha)
-    np.fill_diagonal(norm, diagonal * alpha**2)
-    return np.asarray(2 * ridge**2 * norm)
-
-
-def krr_remainder(
-    alpha: FloatArray, beta: FloatArray, inverse: FloatArray, ridge: float
-) -> FloatArray:
-    """Return the signed remainder R_ij of the Hessian diagonal, H = H̃ + R (Lemma 1, Eq. 8)."""
-    weight = beta * alpha
-    diagonal = inverse.diagonal()
-    cross = np.outer(beta, alpha)
-    product = inverse * (cross + cross.T) + np.outer(diagonal, weight) + np.outer(weight, diagonal)
-    np.fill_diagonal(product, diagonal * weight)
-    return np.asarray(4 * ridge**2 * product)
-
-
-def krr_squared_gradient(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-    """Return the proxy h̃_ij = g_ij² / (4λ⁴) = (β_i α_j + β_j α_i)² (Eq. 9)."""
-    return krr_gradient(alpha, beta, ridge=1.0) ** 2 / 4
 
 
 def svm_gradient(dual: FloatArray, signs: FloatArray) -> FloatArray:
@@ -95,6 +68,14 @@ def combine_outputs(gradients: Iterable[FloatArray]) -> FloatArray:
     output it is |g| itself.
     """
     return np.asarray(np.sqrt(sum(gradient**2 for gradient in gradients)))
+
+
+def cauchy_schwarz_ratio(a: FloatArray) -> float:
+    """Return ρ = Var* / Var_unif = Z² / (M Σ a_p) ≤ 1 (Thm 1, Eq. 12); 1 where all a_p are 0."""
+    if not a.any():
+        return 1.0
+    relative = a / a.max()  # scale-free, and safe for the smallest weights
+    return float(np.sum(np.sqrt(relative)) ** 2 / (a.size * relative.sum()))
 
 
 def leverage_sums(leverage: FloatArray) -> FloatArray:

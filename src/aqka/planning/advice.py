@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from aqka.maths.theory import SATURATED_SHOTS_PER_PAIR
+from aqka.maths.sensitivity import SATURATED_SHOTS_PER_PAIR
 from aqka.planning.budget import duration, price
 from aqka.planning.device import DeviceModel
 from aqka.planning.split import costs_of

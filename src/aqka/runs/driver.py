@@ -133,9 +133,8 @@ class Run:
         facts = fingerprint(self._session, self._backend)
         self._ledger = ledger
         if history.empty:
-            self._write(
-                "started", {"fingerprint": facts, "version": __version__} | self._begin_with
-            )
+            start = {"fingerprint": facts, "version": __version__} | self._begin_with
+            self._write("started", start, **self._session.decisions())
             return
         check_sound(history, ledger.path)
         check_parent(history, self._begin_with.get("parent"), ledger.path)
@@ -337,6 +336,7 @@ def replay(session: Session[Any], history: History) -> None:
     """Bring a fresh session to where the ledger ends."""
     number = 0
     try:
+        session.take_up_decisions(history.decisions)
         for round in history.rounds:
             number = round.number
             session.take_up(round.planned)

@@ -11,9 +11,8 @@ from aqka._util.files import open_atomically
 from aqka._util.text import inert
 from aqka.core.calibration import CalibrationTable
 from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks
+from aqka.core.plans import Landmarks, UnitTable
 from aqka.core.points import PointTable
-from aqka.core.tables import UnitTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import sound_history
 from aqka.runs.history import History

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from aqka._util.arrays import exact_sum
+from aqka._util.arrays import IntArray, exact_sum
 from aqka._util.text import inert
 from aqka.core.calibration import CalibrationPlan, CalibrationTable
 from aqka.core.extent import Extent, as_number
-from aqka.core.plans import Answer, Landmarks, Plan, ShotPlan
+from aqka.core.plans import Answer, Landmarks, Plan, ShotPlan, UnitTable
 from aqka.core.point_plans import PointPlan
-from aqka.core.tables import UnitTable
 from aqka.errors import InputError, LedgerError
 from aqka.runs.ledger import Entry
 
@@ -57,6 +56,7 @@ class History:
     backend: str | None = None  # that ran the last shots
     files: dict[str, str] | None = None  # digests of the files that it began with
     sealed: dict[str, str] | None = None  # and of those that came after training
+    decisions: dict[str, IntArray] = field(default_factory=dict)  # computed before the first shot
     budget: int | None = None  # shots in all
     extent: Extent = field(default_factory=Extent)
     rounds: list[RecordedRound] = field(default_factory=list)  # unless they were not to be kept
@@ -195,7 +195,7 @@ class _Fold:
         facts = entry.body.get("fingerprint")
         if not isinstance(facts, dict):
             raise _Unsound("it has no fingerprint")
-        history.facts = facts
+        history.facts, history.decisions = facts, entry.arrays
         history.budget = as_number(facts.get("budget"))
         if not history.budget:
             raise _Unsound("its fingerprint names no budget")

@@ -1,11 +1,12 @@
 """Session: a budget being spent round by round, as ask and tell."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import as_count, text_digest
+from aqka._util.arrays import IntArray, as_count, text_digest
 from aqka._util.shown import Shown
 from aqka.core.plans import Plan
 from aqka.errors import InputError
@@ -68,6 +69,18 @@ class Session(Shown, Generic[PlanType]):
     @abstractmethod
     def extent(self) -> dict[str, str]:
         """Return what plans may name, as texts."""
+
+    def decisions(self) -> dict[str, IntArray]:
+        """Return what was computed before the first shot, and must not be computed anew.
+
+        Another processor has other last bits, so a ledger keeps it, and a run that is resumed
+        takes it from there.
+        """
+        return {}
+
+    def take_up_decisions(self, kept: Mapping[str, IntArray]) -> None:
+        """Take what a ledger keeps of :meth:`decisions`."""
+        return
 
     @property
     @abstractmethod

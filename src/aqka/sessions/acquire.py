@@ -114,14 +114,15 @@ def new_training(
         new_points=new,
         measures_pairs=backend.measures_pairs,
     )
-    choice.design.check_backend(backend, n_points)
+    measured = choice.design.on(backend.lattice, backend.n_qubits)
+    measured.check_backend(backend, n_points)
     session = Training(
         problem,
         shots,
         choice.allocator,
         schedule,
         seed,
-        design=choice.design,
+        design=measured,
         n_qubits=backend.n_qubits,
     )
     session.reason = choice.reason

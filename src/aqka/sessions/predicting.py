@@ -1,5 +1,6 @@
 """Shots for new points: spent where the decision needs them, and no longer than it needs them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,7 +11,9 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_frac
 from aqka._util.shown import Shown
 from aqka.backends.base import Backend, as_backend
 from aqka.core.plans import Plan
-from aqka.designs import Never, Settle, Stop
+from aqka.designs import Never, NewPoints, Settle, Stop
+from aqka.designs.answered import AnsweredPoints, PriorAudit
+from aqka.designs.prior import LazyAnswers
 from aqka.errors import InputError
 from aqka.learners import Decided, FittedHead
 from aqka.maths.metrics import normal_quantile
@@ -79,17 +82,34 @@ class Prediction(Values):
     could_flip
         Whether the learner on the exact kernel could give another class; see
         :func:`~aqka.insight.with_total_interval`. None until computed.
+    by_prior
+        Points that the prior answered without a shot: their f and interval are what it says. None
+        where there is no prior.
+    audit
+        What shots said of the prior's answers; None where there is no prior.
     """
 
     labels: NDArray[Any]
     settled: BoolArray
     could_flip: BoolArray | None = None
+    by_prior: BoolArray | None = None
+    audit: PriorAudit | None = None
+
+    @property
+    def answered_by(self) -> list[str]:
+        """What each class rests on: ``shots``, ``audit`` (shots too) or ``prior``."""
+        words = np.full(len(self.f), "shots", dtype=object)
+        if self.by_prior is not None and self.audit is not None:
+            words[self.audit.points], words[self.by_prior] = "audit", "prior"
+        return [str(word) for word in words]
 
     def _figures(self) -> dict[str, object]:
         figures = super()._figures() | {
             "settled": int(self.settled.sum()),
             "classes": ", ".join(str(label) for label in self.head.classes),
         }
+        if self.by_prior is not None:
+            figures["without a shot"] = int(self.by_prior.sum())
         if self.could_flip is not None:
             figures["could flip"] = int(self.could_flip.sum())
         return figures
@@ -112,6 +132,9 @@ class Predicting(Session[Plan]):
     seed : int, default=0
         Every draw comes from a generator seeded by (seed, round), so a session rebuilt from its
         recorded answers goes on bit for bit as the uninterrupted one.
+    prior : LazyAnswers, optional
+        What answers points without a shot; see :class:`~aqka.PredictionPrior`. Their shots are
+        kept for the case that its audit fails.
 
     Examples
     --------
@@ -135,6 +158,7 @@ class Predicting(Session[Plan]):
         *,
         stop: Stop | None = None,
         seed: int = 0,
+        prior: LazyAnswers | None = None,
     ) -> None:
         if not isinstance(head, FittedHead):
             raise InputError(
@@ -147,9 +171,18 @@ class Predicting(Session[Plan]):
         self.n_points = as_count(n_points, "n_points")
         self.stop: Stop = stop or (Settle() if head.has_classes else Never())
         self.seed = as_count(seed, "seed", minimum=0)
-        self.new = head.estimate.design.new_points(
-            head, self.n_points, self.budget, self.stop, self.seed
-        )
+        # Only classes can be settled, by a prior or by shots.
+        self.prior = prior if isinstance(self.stop, Settle) else None
+        how = self.n_points, self.budget, self.seed
+        if self.prior is None:
+            self.new = self._new_points(*how)
+        else:
+            self.new = AnsweredPoints(self._new_points, *how, self.prior)
+
+    def _new_points(self, n_points: int, budget: int, seed: int) -> NewPoints:
+        design = self.head.estimate.design
+        made: NewPoints = design.new_points(self.head, n_points, budget, self.stop, seed)
+        return made
 
     @property
     def table(self) -> Any:
@@ -159,16 +192,33 @@ class Predicting(Session[Plan]):
     @property
     def settled(self) -> BoolArray:
         """Points whose class is settled."""
-        settled: BoolArray = self.new.settled
-        return settled
+        return self.new.settled
 
     def _figures(self) -> dict[str, object]:
         return {"points": self.n_points, "settled": int(self.settled.sum()), **super()._figures()}
 
     @property
     def shots_measured(self) -> int:
-        """Shots in the table."""
-        return int(self.table.total)
+        """Shots whose outcomes are known."""
+        return self.new.shots_measured
+
+    @property
+    def shots_left(self) -> int:
+        """Shots that may still be run, but for those of points that the prior answers."""
+        return super().shots_left - self.new.reserved
+
+    def decisions(self) -> dict[str, IntArray]:
+        """Return what the prior says of the points."""
+        return self.new.decisions()
+
+    def take_up_decisions(self, kept: Mapping[str, IntArray]) -> None:
+        """Take what the prior said from a ledger."""
+        self.new.take_up_decisions(kept)
+
+    def take_up(self, plan: Plan) -> None:
+        """Make a recorded plan the pending one."""
+        self.new.expect(plan)
+        super().take_up(plan)
 
     @property
     def done(self) -> bool:
@@ -186,23 +236,22 @@ class Predicting(Session[Plan]):
             "budget": str(self.budget),
             "stop": self.stop.describe(),
             "seed": str(self.seed),
+            **({} if self.prior is None else {"prior": self.prior.settings.describe()}),
         }
 
     def extent(self) -> dict[str, str]:
         """Return what plans may name."""
-        extent: dict[str, str] = self.new.extent()
-        return extent
+        return self.new.extent()
 
     @property
     def _ending(self) -> str:
         return (
-            f"{self.budget - self.shots_left} of {self.budget} shots are spent and "
+            f"{self.shots_spent} of {self.budget} shots are spent and "
             f"{int(self.settled.sum())} of {self.n_points} points settled"
         )
 
     def _next_plan(self) -> Plan:
-        plan: Plan = self.new.plan(self.round, self.shots_spent, self.shots_left)
-        return plan
+        return self.new.plan(self.round, self.shots_spent, self.shots_left)
 
     def _take(self, planned: Plan, measured: Plan, answer: Any) -> None:
         self.new.take(self.round, planned, measured, answer)
@@ -233,7 +282,13 @@ class Predicting(Session[Plan]):
         winners = self.new.winners()
         if winners is not None:
             labels[settled] = self.head.classes[winners[settled]]
-        return Prediction(**known, labels=labels, settled=settled)
+        return Prediction(
+            **known,
+            labels=labels,
+            settled=settled,
+            by_prior=self.new.by_prior,
+            audit=self.new.audit,
+        )
 
 
 def check_level(level: float) -> float:
@@ -252,6 +307,7 @@ def predict(
     stop: Stop | None = None,
     level: float = 0.9,
     seed: int = 0,
+    prior: LazyAnswers | None = None,
     **spend: Any,
 ) -> Any:
     """Predict a backend's points, spending at most ``budget`` shots on them.
@@ -271,6 +327,8 @@ def predict(
         Level of the intervals.
     seed : int, default=0
         Of every draw.
+    prior : LazyAnswers, optional
+        What answers points without a shot: ``PredictionPrior().fit(…).on(X)``.
     **spend
         The fields of :class:`~aqka.runs.Spend`; the directory must be another than the training
         run's.
@@ -292,7 +350,7 @@ def predict(
     """
     backend = as_backend(backend)
     check_level(level)
-    session = Predicting(head, backend.shape[0], budget, stop=stop, seed=seed)
+    session = Predicting(head, backend.shape[0], budget, stop=stop, seed=seed, prior=prior)
     head.estimate.design.check_new_points(backend, head)
     drive(session, backend, Spend(**spend))
     return session.result(level)

@@ -31,7 +31,7 @@ from aqka.study.directory import Prepared
 from aqka.study.feature_maps import call_own
 from aqka.study.method import runs_inverse
 from aqka.study.points import Points
-from aqka.study.schema import POINTS_ONLY, BackendSection, SentinelSection
+from aqka.study.schema import BackendSection, SentinelSection
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
@@ -101,9 +101,10 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
     if section.name == "statevector":
         _check_states(points, circuit)
         return simulated(StatevectorBackend)
-    if section.name in POINTS_ONLY:
-        light = section.name == "light-cone"
-        return simulated(LightConeBackend if light else MatrixProductBackend)
+    if section.name == "light-cone":
+        return simulated(LightConeBackend, noise=section.noise)
+    if section.name == "matrix-product":
+        return simulated(MatrixProductBackend)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
@@ -124,13 +125,18 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
             sampler, train, circuit, target_backend=manager, jobs=shape, **options
         )
     else:
-        own = {key: value for key, value in section.options.items() if key not in OWN_OPTIONS}
         options |= {"mode": section.options.get("mode", "auto")}
-        options |= {"tiles": section.tiles, "options": own or None}
+        options |= {"tiles": section.tiles, "options": _device_options(section)}
         backend = RuntimeBackend(
             ibm_device(section), train, circuit, pass_manager=manager, **options
         )
     return StudyBackends(backend, None if test is None else backend.with_points(test, columns))
+
+
+def _device_options(section: BackendSection) -> dict[str, Any] | None:
+    """Return the options of a RuntimeBackend."""
+    own = {key: value for key, value in section.options.items() if key not in OWN_OPTIONS}
+    return own or None
 
 
 def made_pass_manager(function: Callable[..., Any]) -> Any:
@@ -190,7 +196,9 @@ def find_chip(prepared: Prepared) -> "tuple[Any, QuantumCircuit]":
         )
     chip = ibm_device(section)
     points, design = prepared.points.train[:1], prepared.study.method.design
-    return chip, RuntimeBackend(chip, points, prepared.circuit, design=design).circuit
+    options = _device_options(section)
+    backend = RuntimeBackend(chip, points, prepared.circuit, design=design, options=options)
+    return backend.device, backend.circuit
 
 
 def count_tiles(prepared: Prepared) -> int:

@@ -17,7 +17,7 @@ from aqka.sessions import Training
 from aqka.study.backends import circuit_facts
 from aqka.study.cancel import cancelled_jobs, forget_cancel
 from aqka.study.directory import PREDICTIONS_NAME, Prepared, hold_run, write_run
-from aqka.study.method import answers_of, fit_head, new_session, prediction_session
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session, prior_of
 from aqka.study.quoting import (
     Offer,
     check_ceiling,
@@ -103,7 +103,10 @@ class _Spending:
 
     def _session(self, budget: int) -> Training:
         prepared = self.prepared
-        return new_session(prepared.study, prepared.points, budget, prepared.n_qubits)
+        study, points, circuit = prepared.study, prepared.points, prepared.circuit
+        session = new_session(study, points, budget, prepared.n_qubits, circuit)
+        session.design.check_backend(self.backends.train, len(prepared.points.train))
+        return session
 
     def confirm(self, watcher: Watcher) -> None:
         if self.backends.train.is_paid:
@@ -191,7 +194,9 @@ def _predict(
     backend, budget = spending.backends.test, spending.test_shots
     if backend is None or budget == 0:
         return None
-    session = prediction_session(study, head, len(points.test), budget)
+    prepared = spending.prepared
+    prior = prior_of(study, head, points, points.test, prepared.feature_map, prepared.n_qubits)
+    session = prediction_session(study, head, len(points.test), budget, prior=prior)
     directory, known = store.directory, store.predictions or fold(())
     spend = Spend(
         directory / PREDICTIONS_NAME, spending.ceiling, cancel=lambda: cancelled_jobs(directory)

@@ -84,22 +84,27 @@ class StudyCheck:
 
 
 def _spending(prepared: Prepared, quoted: Quote) -> tuple[Spending, str]:
-    """Return the shots of a study as simulated shots on pairs, and what they stand for."""
-    method, costs = prepared.study.method, costs_of(quoted.design)
-    predictions, n_qubits = quoted.part(PREDICTIONS), prepared.n_qubits
+    """Return the shots of a study as simulated shots on pairs, and what they stand for.
+
+    Of a map of many qubits they are shots on points, as the projected kernel takes them.
+    """
+    method, n_qubits = prepared.study.method, prepared.n_qubits
+    wide = n_qubits > MAX_QUBITS
+    costs = costs_of("points" if wide else quoted.design)
+    predictions = quoted.part(PREDICTIONS)
     n_train, n_test = len(prepared.points.train), len(prepared.points.test)
-    unit, n_units, _ = quoted.units
+    unit, n_units, _ = ("point", n_train, "") if wide else quoted.units
     each = quoted.shots / n_units
-    worth = costs.worth(each, n_qubits)
+    worth = each if wide else costs.worth(each, n_qubits)
     test_shots = DEFAULT_TEST_SHOTS  # for a study that only trains, whose points come later
     if predictions is not None:
         new = predictions.shots / costs.new_units(n_train, n_test)
-        test_shots = max(1, round(costs.worth(new, n_qubits)))
+        test_shots = max(1, round(new if wide else costs.worth(new, n_qubits)))
     words = f"{each:,.3g} shots on every {unit}"
     if worth != each:
         words += f", worth {worth:,.3g} on every pair,"
     spending = Spending(
-        budget=max(1, round(worth * quoted.n_pairs)),
+        budget=quoted.shots if wide else max(1, round(worth * quoted.n_pairs)),
         n_train=n_train,
         test_shots=test_shots,
         allocator=method.allocator,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray, as_array
 from aqka.allocators.schedule import Schedule
+from aqka.backends.circuits import lattice_of
 from aqka.backends.diagonal import (
     Depolarising,
     check_drift,
@@ -21,7 +22,8 @@ from aqka.core.plans import ShotPlan
 from aqka.core.problem import Problem, TargetScale
 from aqka.designs import Design, KernelEstimate, Never, Settle, as_design
 from aqka.designs import Points as PointDesign
-from aqka.designs.resolve import Choice, resolve
+from aqka.designs.prior import LazyAnswers
+from aqka.designs.resolve import Choice, as_prior, resolve
 from aqka.errors import InputError
 from aqka.learners import FittedHead, Learner
 from aqka.maths.metrics import normal_quantile
@@ -30,6 +32,8 @@ from aqka.sessions import Predicting, Training, Values
 from aqka.study.points import Points
 
 if TYPE_CHECKING:
+    from qiskit import QuantumCircuit
+
     from aqka.study.schema import MethodSection, Study
 
 SURE = 2.0  # standard errors that the survival must lie above 0, or dividing by it is no cure
@@ -90,28 +94,63 @@ def learner_of(study: "Study") -> Learner:
     return chosen(study.method).learner
 
 
-def new_session(study: "Study", points: Points, budget: int, n_qubits: int) -> Training:
+def new_session(
+    study: "Study", points: Points, budget: int, n_qubits: int, circuit: "QuantumCircuit | None"
+) -> Training:
     """Return the training session of a study whose design is settled, before its first shot.
 
-    ``budget`` is for all that training takes, a calibration included.
+    ``budget`` is for all that training takes, a calibration included; ``circuit`` is the feature
+    map, None where it is a built-in one.
     """
+    design = as_design(design_of(study.method))
+    assert design is not None, "the design is not settled"
     return Training(
         problem_of(study, points),
         budget,
         study.method.allocator,
         schedule_of(study),
         study.seed,
-        design=design_of(study.method),
+        design=design.on(lattice_of(circuit), n_qubits),
         n_qubits=n_qubits,
     )
 
 
 def prediction_session(
-    study: "Study", head: FittedHead, n_points: int, budget: int, seed: int | None = None
+    study: "Study",
+    head: FittedHead,
+    n_points: int,
+    budget: int,
+    seed: int | None = None,
+    prior: LazyAnswers | None = None,
 ) -> Predicting:
     """Return a session that predicts points of a study, before its first shot."""
     stop = Never() if study.data.task == "regression" else Settle()
-    return Predicting(head, n_points, budget, stop=stop, seed=study.seed if seed is None else seed)
+    seed = study.seed if seed is None else seed
+    return Predicting(head, n_points, budget, stop=stop, seed=seed, prior=prior)
+
+
+def prior_of(
+    study: "Study",
+    head: FittedHead,
+    points: Points,
+    X: FloatArray,
+    feature_map: Any = None,
+    n_qubits: int = 1,
+) -> LazyAnswers | None:
+    """Return what answers points X of a study without a shot; None where every one is measured.
+
+    A ledger that has begun knows its answers, and needs neither feature map nor qubits. A head for
+    noisy rows is another function than that of the training kernel, which has lost its noise.
+    """
+    settings = as_prior(study.method.prior)
+    if settings is None or study.data.task == "regression" or not head.estimate.rows_are_alike:
+        return None
+    outputs = problem_of(study, points).outputs
+    return LazyAnswers(
+        settings,
+        lambda: settings.fit(head, outputs, points.train, feature_map, n_qubits),
+        X,
+    )
 
 
 def answers_of(session: Predicting, points: Points) -> Values:
@@ -130,7 +169,7 @@ def target_interval(found: Values, points: Points) -> FloatArray | None:
     on top of that of the shots. None where the kernel was mitigated, and rows of it were not.
     """
     head, scale = found.head, TargetScale.of(points.train_labels)
-    if head.spectrum is None or not getattr(head.estimate, "rows_are_alike", True):
+    if head.spectrum is None or not head.estimate.rows_are_alike:
         return None
     n_points, ridge = len(head.alpha), head.regularisation
     # The outputs of this head are the entries with each training point.

@@ -26,6 +26,7 @@ from aqka.study.method import (
     fit_head,
     new_session,
     prediction_session,
+    prior_of,
     target_interval,
     with_design,
 )
@@ -55,6 +56,7 @@ class NewPoints:
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per point, of plain values."""
         found = self.prediction
+        answered_by = found.answered_by if isinstance(found, Prediction) else []
         rows = []
         for k in range(len(found.f)):
             f, interval = found.f[k].tolist(), {"low": found.low[k], "high": found.high[k]}
@@ -67,6 +69,8 @@ class NewPoints:
                 row |= {"target_low": low, "target_high": high}
             if isinstance(found, Prediction):
                 row["settled"] = bool(found.settled[k])
+                if found.by_prior is not None:
+                    row["answered_by"] = answered_by[k]
             rows.append(row | {"shots": int(found.shots[k])})
         return rows
 
@@ -147,7 +151,7 @@ def predict_new_points(
     table = read_new_points(data, points.encoding, gaps=study.data.missing == "median")
     features = points.encoding.features(table.X)
     budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots)
-    session = new_session(study, points, history.budget, prepared.n_qubits)
+    session = new_session(study, points, history.budget, prepared.n_qubits, prepared.circuit)
     replay(session, history)
     head, _ = fit_head(study, session, history, prepared.n_qubits)
     made = make_backends(prepared, features)
@@ -166,7 +170,9 @@ def predict_new_points(
     name = text_digest(f"{digest(table.X)} {budget} {study.seed}")
     place = directory / NEW_POINTS_NAME / name
     # A seed of their own: simulated hits must not repeat those of other points.
-    prediction = prediction_session(study, head, len(features), budget, int(name[:7], 16))
+    seed = int(name[:7], 16)
+    prior = prior_of(study, head, points, features, prepared.feature_map, prepared.n_qubits)
+    prediction = prediction_session(study, head, len(features), budget, seed, prior)
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))

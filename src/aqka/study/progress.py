@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from aqka._util.text import inert
 from aqka.backends.base import JobState, job_ids_of
 from aqka.backends.runtime import ask_service
-from aqka.core.plans import Landmarks
+from aqka.core.plans import Landmarks, UnitTable
 from aqka.core.problem import Problem
-from aqka.core.tables import UnitTable
 from aqka.designs import Design, PairEstimate, as_design
 from aqka.errors import InputError, JobError, TransientError
 from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose

@@ -40,7 +40,7 @@ POINTS_ONLY = ("matrix-product", "light-cone")
 BACKENDS = ("statevector", "matrix-product", "light-cone", "aer", "ibm", "sampler", "pennylane")
 # The backends that a key of [backend] is for.
 OWNERS = {
-    "noise": ("aer",),
+    "noise": ("aer", "light-cone"),
     "device": ("ibm", "sampler", "pennylane"),
     "options": ("ibm",),
     "tiles": ("ibm",),
@@ -154,7 +154,7 @@ class BackendSection(Section):
     """What runs the shots."""
 
     name: Annotated[str, _known(lambda: BACKENDS, "backend")] = "statevector"
-    noise: Annotated[list[Fraction], Field(min_length=2, max_length=2)] | None = None
+    noise: Annotated[list[Fraction], Field(min_length=2, max_length=3)] | None = None
     device: Name | None = None
     options: dict[str, Any] = Field(default={})
     tiles: Annotated[int, Field(ge=1, le=MAX_TILES)] | Literal["auto"] = 1
@@ -242,6 +242,7 @@ class MethodSection(Section):
     C: Positive = 5.0
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
     points: PointsSection = PointsSection()
+    prior: Literal["auto", "none", "angles"] = "auto"
 
     @model_validator(mode="after")
     def _consistent(self) -> "MethodSection":

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aqka.errors import LedgerError
+from aqka._util.text import inert
+from aqka.backends.feature_maps import BUILT_IN_MAPS
+from aqka.errors import InputError, LedgerError
+from aqka.insight.validation import Validation, validate_points
 from aqka.learners import FittedHead
 from aqka.runs.audit import Audit
 from aqka.runs.driver import check_parent, replay
@@ -14,7 +17,7 @@ from aqka.runs.ledger import LEDGER_NAME, Ledger, ledger_path
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.directory import MAP_NAME, PREDICTIONS_NAME
 from aqka.study.feature_maps import load_circuit
-from aqka.study.method import answers_of, fit_head, new_session, prediction_session
+from aqka.study.method import answers_of, fit_head, new_session, prediction_session, prior_of
 from aqka.study.points import Points
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
@@ -47,16 +50,55 @@ class StudyRun:
         return None if isinstance(self.found, Prediction) else self.found
 
 
-def load_study_run(store: RunStore) -> StudyRun:
-    """Read a run of a study that has begun, finished or not."""
+def load_session(store: RunStore) -> Training:
+    """Return the training of a run that has begun, with all that was measured."""
     study, points, history = store.begun_study, store.points, store.training
     assert history is not None, "the run has not begun"
     assert history.budget is not None
-    n_qubits = study.feature_map.qubits
-    if n_qubits is None:
-        n_qubits = int(load_circuit(store.directory / MAP_NAME, backwards=False).num_qubits)
-    session = new_session(study, points, history.budget, n_qubits)
+    own = None if study.feature_map.map in BUILT_IN_MAPS else store.circuit()
+    session = new_session(study, points, history.budget, _n_qubits(store), own)
     replay(session, history)
+    return session
+
+
+def _n_qubits(store: RunStore) -> int:
+    named = store.study.feature_map.qubits
+    if named is not None:
+        return named
+    return int(load_circuit(store.directory / MAP_NAME, backwards=False).num_qubits)
+
+
+def validate_run(store: RunStore, n_points: int = 20) -> Validation:
+    """Compare some of a run's training points with their exact states."""
+    where = inert(store.directory, 300)
+    if store.training is None:
+        raise InputError(f"{where} has measured nothing yet; 'aqka resume' goes on with it.")
+    session = load_session(store)
+    if session.design.counts_entries:
+        raise InputError(
+            f"{where} measured pairs, and only points have states to compare; 'aqka report' shows "
+            "its kernel. For points, set method.design = 'points'."
+        )
+    circuit = store.circuit() or "zz"  # None where the statevector has the map itself
+    return validate_points(session.table, store.points.train, circuit, n_points)
+
+
+def chip_places(store: RunStore) -> list[int]:
+    """Return where each of a run's qubits stands on its chip."""
+    places = store.results.get("circuit", {}).get("places")
+    if not places or store.study.backend.tiles != 1:
+        raise InputError(
+            "a picture needs a run of one tile on a device with a chip (backend.name = 'ibm'); "
+            "leave it out."
+        )
+    return [int(place) for place in places]
+
+
+def load_study_run(store: RunStore) -> StudyRun:
+    """Read a run of a study that has begun, finished or not."""
+    session = load_session(store)
+    study, points, history = store.begun_study, store.points, store.training
+    assert history is not None
     audits = {"training": Audit.of(history)}
     head, found = None, None
     place = store.directory / PREDICTIONS_NAME
@@ -66,10 +108,11 @@ def load_study_run(store: RunStore) -> StudyRun:
     predicted = isinstance(made, History) and made.sound and made.finished
     only_trains = session.done and history.sealed is not None and not place.is_dir()
     if predicted or only_trains:
-        head, _ = fit_head(study, session, history, n_qubits)
+        head, _ = fit_head(study, session, history, _n_qubits(store))
         if isinstance(made, History) and predicted:
             assert made.budget is not None
-            tests = prediction_session(study, head, len(points.test), made.budget)
+            prior = prior_of(study, head, points, points.test)
+            tests = prediction_session(study, head, len(points.test), made.budget, prior=prior)
             if tests.extent().items() <= made.facts.items():  # else it is of other points
                 replay(tests, made)
                 found = answers_of(tests, points)

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from qiskit import QuantumCircuit
@@ -5,7 +7,7 @@ from qiskit.circuit import ParameterVector
 from qiskit.quantum_info import DensityMatrix, Kraus, Pauli, Statevector
 
 from aqka import InputError
-from aqka.backends._bulk.light_cones import LightCones, operations
+from aqka.backends._bulk.light_cones import LightCones, Rates, operations
 from aqka.backends.feature_maps import built_in_map
 from aqka.core.settings import all_edges, line_edges
 
@@ -69,23 +71,29 @@ def test_reduced_states_are_those_of_the_full_state(name):
 @pytest.mark.parametrize("name", ["zz", "mixed", "cx and phases", "diagonal"])
 def test_depolarising_noise_is_that_of_the_full_density_matrix(name):
     """Also that of gates which commute out of a cone: their noise does not."""
-    circuit, rate = MAPS[name], 0.1
+    circuit = MAPS[name]
     n_qubits = circuit.num_qubits
-    X = np.random.default_rng(2).uniform(0, 3, size=(1, n_qubits))
-    paulis = [Pauli(p + q).to_matrix() for p in "IXYZ" for q in "IXYZ"]
-    weights = np.full(16, rate / 16) + np.eye(16)[0] * (1 - rate)
-    channel = Kraus([np.sqrt(w) * p for w, p in zip(weights, paulis, strict=True)])
+    random = np.random.default_rng(2)
+    X = random.uniform(0, 3, size=(1, n_qubits))
+    pairs = random.uniform(0, 0.2, size=(n_qubits, n_qubits))
+    rates = Rates(random.uniform(0, 0.1, n_qubits), pairs + pairs.T, np.zeros((n_qubits, 2)))
     state = DensityMatrix.from_label("0" * n_qubits)
     for step in bound(circuit, X)[0].decompose(["ZZFeatureMap", "PauliFeatureMap"]).data:
         qubits = [circuit.find_bit(q).index for q in step.qubits]
-        state = state.evolve(step.operation, qubits)
-        if len(qubits) == 2:
-            state = state.evolve(channel, qubits)
+        rate = rates.one[qubits[0]] if len(qubits) == 1 else rates.two[tuple(qubits)]
+        state = state.evolve(step.operation, qubits).evolve(depolarising(rate, len(qubits)), qubits)
     edges = line_edges(n_qubits)
-    found = LightCones(circuit, X, rate).expectations(edges)
+    found = LightCones(circuit, X, rates).expectations(edges)
     expected = qiskit_expectations([state], n_qubits, edges)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
     assert np.max(np.abs(LightCones(circuit, X).expectations(edges) - found)) > 0.05
+
+
+def depolarising(rate, n_qubits):
+    """By Kraus operators: all Pauli products."""
+    names = ["".join(letters) for letters in itertools.product("IXYZ", repeat=n_qubits)]
+    weights = np.full(len(names), rate / len(names)) + np.eye(len(names))[0] * (1 - rate)
+    return Kraus([np.sqrt(w) * Pauli(p).to_matrix() for w, p in zip(weights, names, strict=True)])
 
 
 def test_cones_of_the_zz_map_grow_by_two_qubits_a_repetition_whatever_the_order_of_gates():
@@ -112,7 +120,7 @@ def test_cones_that_are_too_large_are_refused_with_their_size():
     with pytest.raises(InputError, match=r"qubit 8 depends on 17 qubits, at most 14 .*matrix-prod"):
         deep.check((8,))
     deep.check((0,))  # near the edge it is small
-    noisy = LightCones(built_in_map("zz", 30, 4), x, depolarising=0.01)
+    noisy = LightCones(built_in_map("zz", 30, 4), x, Rates.even(30, 0, 0.01))
     with pytest.raises(InputError, match="depends on 8 qubits, at most 7 are possible with noise"):
         noisy.expectations(NONE)
 

@@ -106,7 +106,9 @@ def test_a_fake_device_without_aer_runs_without_noise(monkeypatch, caplog):
 
     monkeypatch.setattr(optional, "import_module", without_aer)
     device = BasicSimulator()  # which has no noise of its own
-    backend = RuntimeBackend(device, X)
+    backend = RuntimeBackend(device, np.tile(X[:2], (1, 5)), "z")
     hits = backend.collect(backend.submit(ShotPlan([0], [0], [4000]), "t"))
     assert hits == [4000]
     assert "without noise" in caplog.text
+    few = RuntimeBackend(fake_provider.FakeManilaV2(), X)  # exactly simulated with its noise
+    assert few.collect(few.submit(ShotPlan([0], [0], [4000]), "t")) < 3950

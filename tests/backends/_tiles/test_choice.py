@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from aqka.backends._tiles.choice import choose_places
-from aqka.backends._tiles.places import find_places, read_calibration, shape_of
+from aqka.backends._tiles.places import choose_places, find_places, read_calibration, shape_of
 from tests.backends._tiles.chips import grid, line, pairs_circuit
 
 

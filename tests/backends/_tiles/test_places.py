@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 
 from aqka import InputError
 from aqka.backends._noisy.models import noisy_simulator
-from aqka.backends._tiles.in_use import tile_circuit
 from aqka.backends._tiles.places import estimate_success, find_places, read_calibration, shape_of
+from aqka.backends.tiles import tile_circuit
 from tests.backends._tiles.chips import Chip, grid, line, pairs_circuit
 
 

@@ -6,9 +6,8 @@ from qiskit.quantum_info import Operator
 
 from aqka import InputError
 from aqka.backends._jobs.local import sample_part, split_circuit
-from aqka.backends._tiles.choice import choose_places
-from aqka.backends._tiles.in_use import tile_circuit
-from aqka.backends._tiles.places import find_places, read_calibration, shape_of
+from aqka.backends._tiles.places import choose_places, find_places, read_calibration, shape_of
+from aqka.backends.tiles import tile_circuit
 from tests.backends._tiles.chips import line, pairs_circuit
 
 

@@ -1,1 +1,1 @@
-"""Speed and agreement; ``python -m aqka_research.benchmarks`` writes the page."""
+"""Speed, agreement, and the figures behind single features."""

@@ -11,17 +11,12 @@ from scipy.optimize import LinearConstraint, minimize
 from aqka._util.arrays import FloatArray
 from aqka.allocators.targets import kkt_targets
 from aqka.core import PairTable, ShotPlan
-from aqka.maths.sensitivity import (
-    krr_gauss_newton,
-    krr_gradient,
-    krr_remainder,
-    solve_dual,
-    svm_gradient,
-)
+from aqka.maths.sensitivity import cauchy_schwarz_ratio, krr_gradient, solve_dual, svm_gradient
 from aqka.maths.spectrum import Spectrum
-from aqka.maths.theory import (
-    cauchy_schwarz_ratio,
+from aqka_research.theory import (
     delta_variance,
+    krr_gauss_newton,
+    krr_remainder,
     optimal_variance,
     svm_dual_objective,
     training_loss,

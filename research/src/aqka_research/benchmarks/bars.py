@@ -1,30 +1,30 @@
-"""A measured figure beside the one that was asked for, and fair timing."""
+"""A measured figure beside its target, and fair timing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 
-from aqka_research.benchmarks.tables import table
+from aqka_research.markdown import table
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One measured figure beside the one that was asked for; ``met`` is None where none was."""
+    """One measured figure beside its target; ``reached`` is None where there is none."""
 
     what: str
     measured: str
-    asked: str = ""
-    met: bool | None = None
+    target: str = ""
+    reached: bool | None = None
 
 
-def bar_table(bars: list[Bar]) -> str:
-    """Return measured figures beside the ones asked for."""
+def bar_table(bars: Iterable[Bar]) -> str:
+    """Return measured figures beside their targets."""
     words = {True: "yes", False: "**no**", None: ""}
     return table(
-        ("what", "measured", "asked", "met"),
-        [(bar.what, bar.measured, bar.asked, words[bar.met]) for bar in bars],
+        ("what", "measured", "target", "reached"),
+        [(bar.what, bar.measured, bar.target, words[bar.reached]) for bar in bars],
     )
 
 

@@ -1,8 +1,7 @@
 """States from few shots a point: do shrinkage, neighbours or mixed states beat maximum likelihood?
 
-Run it with ``python -m aqka_research.benchmarks.few_shots``; it takes about ten minutes. Tasks are
-the suite's development tasks of 2 to 5 qubits, because a method that does not pay there needs no
-confirmation.
+Tasks are the suite's development tasks of 2 to 5 qubits, because a method that does not pay there
+needs no confirmation.
 
 Beside the pure state of maximum likelihood, which aqka uses:
 
@@ -14,7 +13,6 @@ Beside the pure state of maximum likelihood, which aqka uses:
   variance to that of the shot noise, then the top eigenvector.
 """
 
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -31,8 +29,12 @@ from aqka.estimates.states import fit_states, outcome_probabilities
 from aqka.learners import make_learner
 from aqka.maths.likelihood import SeenOutcomes, maximise_likelihood, spectral_start
 from aqka.maths.product_bases import ComplexArray, ProductBases
-from aqka_research.compare.total import total_tasks
-from aqka_research.suite import SUITE, QuantumTask
+from aqka_research.circuit_tasks import circuit_tasks, draw
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import mean_and_error
+from aqka_research.markdown import table as markdown_table
+from aqka_research.suite import SUITE
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 LEVELS = (16, 32, 64, 128)
 SEEDS = range(2)
@@ -196,10 +198,11 @@ METHODS: dict[str, Callable[[PointTable, PointTable], Kernels]] = {
 }
 
 
-def scores(name: str, seed: int) -> FloatArray:
+@stable_name("benchmarks.few_shots:measure")
+def measure(cell: Cell) -> Result:
     """Return levels × methods, maximum likelihood first, × (correlation, agreement)."""
-    task = SUITE[name].draw(seed)
-    assert isinstance(task, QuantumTask)
+    seed, levels = cell["seed"], cell["levels"]
+    task = draw(cell["task"], seed)
     problem = Problem(np.sign(task.y) + (task.y == 0))
     exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), problem)
     labels = exact.decision_function(task.test_kernel) >= 0
@@ -209,39 +212,46 @@ def scores(name: str, seed: int) -> FloatArray:
         for k, X in enumerate((task.X, task.test_X))
     ]
     found = []
-    for shots in LEVELS:
+    for shots in levels:
         tables = [measured(backend, shots) for backend in backends]
         for method in (maximum_likelihood, *METHODS.values()):
             kernel, rows = method(*tables)
             head = make_learner("ridge-loo").fit(KernelEstimate(kernel), problem)
             agreement = np.mean((head.decision_function(rows) >= 0) == labels)
             found.append((np.corrcoef(kernel[pairs], task.kernel[pairs])[0, 1], agreement))
-    return np.reshape(found, (len(LEVELS), 1 + len(METHODS), 2))
+    return {"found": np.reshape(found, (len(levels), 1 + len(METHODS), 2))}
 
 
-def main() -> None:
-    """Measure and print a Markdown table of differences from maximum likelihood."""
-    tasks = [SUITE[name] for name in total_tasks("development")]
-    names = [task.name for task in tasks if task.features <= QUBITS and task.points <= POINTS]
-    found = []
-    for name in names:
-        found.append(np.mean([scores(name, seed) for seed in SEEDS], axis=0))
-        print(f"{name}: done", file=sys.stderr)
-    table = np.array(found)
-    print(f"{len(names)} tasks, {len(SEEDS)} seeds each\n")
+def section(run: PageRun) -> list[str]:
+    """Return the section of the page of points."""
+    tasks = [SUITE[name] for name in circuit_tasks("development") if name in SUITE]
+    every = [task.name for task in tasks if task.features <= QUBITS and task.points <= POINTS]
+    small = sorted(every, key=lambda name: SUITE[name].points * 2 ** SUITE[name].features)
+    names, seeds = run.pick((every, SEEDS), (small[:2], range(1)), (small[:1], range(1)))
+    levels = run.pick(list(LEVELS), [32, 128], [32])
+    cells: list[Cell] = [{"task": n, "seed": s, "levels": levels} for n in names for s in seeds]
+    found = np.array([one["found"] for one in run.cells(measure, cells)])
+    by_task = found.reshape(len(names), len(seeds), *found.shape[1:]).mean(axis=1)
+    blocks = []
     for what, title in enumerate(("correlation", "agreement")):
-        print(f"| {title} at S | maximum likelihood | " + " | ".join(METHODS) + " |")
-        print("|" + " --- |" * (2 + len(METHODS)))
-        for level, shots in enumerate(LEVELS):
-            plain = table[:, level, 0, what]
-            cells = [str(shots), f"{plain.mean():.3f}"]
-            for k in range(len(METHODS)):
-                gain = table[:, level, 1 + k, what] - plain
-                error = np.std(gain, ddof=1) / np.sqrt(len(gain))
-                cells.append(f"{gain.mean():+.3f} ± {error:.3f}")
-            print("| " + " | ".join(cells) + " |")
-        print()
-
-
-if __name__ == "__main__":
-    main()
+        rows = []
+        for level, shots in enumerate(levels):
+            plain = by_task[:, level, 0, what]
+            gains = (by_task[:, level, 1 + k, what] - plain for k in range(len(METHODS)))
+            shown = (mean_and_error(gain, "+.3f") for gain in gains)
+            rows.append((str(shots), f"{plain.mean():.3f}", *shown))
+        blocks.append(markdown_table((f"{title} at S", "maximum likelihood", *METHODS), rows))
+    return [
+        "## Few shots per point",
+        f"{len(names)} development tasks of 2 to {QUBITS} qubits, {len(seeds)} seeds each: can the "
+        "other points help where a state has few shots? Differences from the pure state of maximum "
+        "likelihood, in the correlation of K̂ with K and in labels that agree with the exact "
+        "kernel's.",
+        "- *rank 4*: overlaps of mixed states, which come close to the posterior mean of the "
+        "kernel;\n- *neighbours*: the likelihood of a point's own counts and of similar points, "
+        "weighted by a power of a first K̂;\n- *pooled*: 16 additional counts from the mean state "
+        "of all points;\n- *linear*: every Pauli expectation shrunk toward its mean over the "
+        "points, then the top eigenvector.",
+        *blocks,
+        "Nothing of it was kept: what brings the kernel closer does not bring the labels closer.",
+    ]

@@ -1,24 +1,23 @@
 """Iris on an IBM Heron: what it takes, the usual way, with tiles, and with points on tiles.
 
-Run it with ``python -m aqka_research.benchmarks.iris``; it takes some minutes and writes
-``docs/measured/iris.md``. The scale of the features and the shots are chosen on one set of splits
-of the data, and the accuracies come from another. Shots are drawn from the exact noisy states of
-each tile of a fake Fez.
+The scale of the features and the shots are chosen on one set of splits of the data, and the
+accuracies come from another. Shots are drawn from the exact noisy states of each tile of a fake
+Fez.
 """
 
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from qiskit_ibm_runtime.fake_provider import FakeFez
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.preprocessing import minmax_scale
+from sklearn.preprocessing import StandardScaler, minmax_scale
 from sklearn.svm import SVC
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends import AerBackend, JobShape, RuntimeBackend, StatevectorBackend
 from aqka.backends._tiles.deal import Deal
+from aqka.backends.runtime import fake_device
 from aqka.backends.tiles import find_tiles
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
@@ -26,8 +25,10 @@ from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.planning.budget import duration
 from aqka.planning.device import HERON
-from aqka_research.benchmarks.tables import MEASURED, table
 from aqka_research.benchmarks.tiles import layout_at
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import mean_and_error, table
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 TRAIN, NEW = 100, 50
 PAIRS = (TRAIN * (TRAIN - 1) // 2, TRAIN * NEW)  # of training, and of predictions
@@ -39,7 +40,6 @@ DEVELOPMENT, CONFIRMATION = range(20), range(100, 140)
 NEAR = 0.01  # of accuracy: as good as the exact kernel
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 FREE_SECONDS = 600.0  # of IBM's open plan, in 28 days
-PAGE = MEASURED / "iris.md"
 LABELS = load_iris().target
 
 
@@ -66,7 +66,7 @@ class TiledFez:
 
     def __post_init__(self) -> None:
         """Find the tiles of both circuits, and compute what each of them measures."""
-        device = FakeFez()
+        device = fake_device("fake_fez")
         circuits = [
             RuntimeBackend(device, self.X, design=design).circuit for design in ("pairs", "points")
         ]
@@ -112,20 +112,44 @@ class TiledFez:
         return Deal.of(count, seed, "iris").slots(requests, job) % count
 
 
-def mean_accuracy(make: object, splits: range) -> tuple[float, float]:
-    """Return the mean accuracy over splits, each with shots of its own, and its error."""
-    found = [accuracy(make(split), split) for split in splits]  # type: ignore[operator]
-    return float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(len(found)))
+@stable_name("benchmarks.iris:measure")
+def measure(cell: Cell) -> Result:
+    """Return the fewest shots that do on development splits, and what they reach on others."""
+    fez, points = TiledFez(encoded(cell["scale"])), cell["way"] == "points"
+    make = fez.point_kernel if points else fez.pair_kernel
+
+    def accuracies(shots: int, splits: list[int]) -> list[float]:
+        return [accuracy(make(shots, split), split) for split in splits]
+
+    good = (n for n in cell["levels"] if np.mean(accuracies(n, cell["choose_on"])) >= cell["goal"])
+    shots = next(good, cell["levels"][-1])
+    return {
+        "shots": shots,
+        "reached": accuracies(shots, cell["splits"]),
+        "usual": [] if points else accuracies(USUAL, cell["splits"]),
+        "tiles": len(fez.tilings[points]),
+        "depth": fez.depths[points],
+    }
 
 
-def fewest(make: object, levels: tuple[int, ...], goal: float) -> int:
-    """Return the fewest shots whose mean accuracy on development splits reaches the goal."""
-    for shots in levels:
-        reached, _ = mean_accuracy(lambda split, s=shots: make(s, split), DEVELOPMENT)  # type: ignore[operator]
-        print(f"{shots} shots: {reached:.4f} of {goal:.4f}", flush=True)
-        if reached >= goal:
-            return shots
-    return levels[-1]
+@stable_name("benchmarks.iris:without_shots")
+def without_shots(cell: Cell) -> Result:
+    """Return the accuracies of the exact kernel, or of a classical model where no scale is."""
+    if cell["scale"] is None:
+        return {"found": [_classical(split) for split in cell["splits"]]}
+    kernel = StatevectorBackend(encoded(cell["scale"])).kernel()
+    return {"found": [accuracy(kernel, split) for split in cell["splits"]]}
+
+
+def _classical(split: int) -> float:
+    """Return the accuracy of an RBF SVM, tuned in the same way."""
+    X, points = load_iris().data, np.arange(len(LABELS))
+    train, new = train_test_split(points, train_size=TRAIN, stratify=LABELS, random_state=split)
+    scaler = StandardScaler().fit(X[train])
+    model = GridSearchCV(SVC(), {"C": PENALTIES}, cv=5).fit(
+        scaler.transform(X[train]), LABELS[train]
+    )
+    return float(model.score(scaler.transform(X[new]), LABELS[new]))
 
 
 def bill(requests: tuple[int, int], shots: int, tiles: int, depth: int) -> tuple[int, int, float]:
@@ -139,75 +163,68 @@ def bill(requests: tuple[int, int], shots: int, tiles: int, depth: int) -> tuple
     return executions, jobs, seconds
 
 
-def main() -> None:
-    """Choose, measure, and write the page."""
-    exact = {scale: StatevectorBackend(encoded(scale)).kernel() for scale in SCALES}
-    scores = {s: mean_accuracy(lambda _, s=s: exact[s], DEVELOPMENT)[0] for s in SCALES}
+def page(run: PageRun) -> list[str]:
+    """Choose on some splits, measure on others, and write the page."""
+    development, confirmation = run.pick(
+        (DEVELOPMENT, CONFIRMATION), (range(2), range(100, 102)), (range(1), range(100, 102))
+    )
+    run.seeds.update(development, confirmation)
+    known = run.cells(without_shots, [{"scale": s, "splits": [*development]} for s in SCALES])
+    scores = {s: float(np.mean(one["found"])) for s, one in zip(SCALES, known, strict=True)}
     scale = max(scores, key=lambda s: scores[s])
-    goal = scores[scale] - NEAR
-    fez = TiledFez(encoded(scale))
-    pair_shots = fewest(fez.pair_kernel, PAIR_SHOTS, goal)
-    point_shots = fewest(fez.point_kernel, POINT_SHOTS, goal)
-    settings = len(choose_settings(4, seed=0))
-    tiles, point_tiles = map(len, fez.tilings)
-    deep, shallow = fez.depths
-    per_setting = (TRAIN * settings, NEW * settings)
-    ways = {
-        f"every pair, {USUAL:,} shots": (PAIRS, USUAL, 1, deep, fez.pair_kernel, USUAL),
-        f"every pair, {pair_shots} shots": (
-            PAIRS,
-            pair_shots,
-            1,
-            deep,
-            fez.pair_kernel,
-            pair_shots,
-        ),
-        f"every pair, {pair_shots} shots, {tiles} tiles": (
-            *(PAIRS, pair_shots, tiles, deep, fez.pair_kernel, pair_shots),
-        ),
-        f"every pair, {USUAL:,} shots, {tiles} tiles": (
-            *(PAIRS, USUAL, tiles, deep, fez.pair_kernel, USUAL),
-        ),
-        f"points, {point_shots} shots, {point_tiles} tiles": (
-            *(per_setting, point_shots // settings, point_tiles, shallow),
-            *(fez.point_kernel, point_shots),
-        ),
+    levels = {
+        "pairs": run.pick(PAIR_SHOTS, (64,), (64,)),
+        "points": run.pick(POINT_SHOTS, (512,), (512,)),
     }
-    best, error = mean_accuracy(lambda _: exact[scale], CONFIRMATION)
-    rows: list[tuple[str, ...]] = [
-        ("exact kernel", "", "", "", "", "", f"{best:.1%} ± {error:.1%}")
-    ]
-    for name, (requests, each, count, depth, make, shots) in ways.items():
-        executions, jobs, seconds = bill(requests, each, count, depth)
-        reached, error = mean_accuracy(lambda split, m=make, s=shots: m(s, split), CONFIRMATION)
-        fits = "yes" if seconds <= FREE_SECONDS else "no"
-        figures = (f"{sum(requests) * each:,}", f"{executions:,}", str(jobs), duration(seconds))
-        rows.append((name, *figures, fits, f"{reached:.1%} ± {error:.1%}"))
-        print(rows[-1], flush=True)
-    write_page(rows, scale)
-
-
-def write_page(rows: list[tuple[str, ...]], scale: float) -> None:
-    """Write docs/measured/iris.md."""
-    parts = [
+    common = {"scale": scale, "goal": scores[scale] - NEAR, "choose_on": [*development]}
+    pairs, points = run.cells(
+        measure,
+        [{"way": w, "levels": n, "splits": [*confirmation], **common} for w, n in levels.items()],
+    )
+    settings = len(choose_settings(4, seed=0))
+    per_setting = (TRAIN * settings, NEW * settings)
+    few, tiles = pairs["shots"], pairs["tiles"]
+    rows: list[tuple[str, ...]] = []
+    for shots, count in ((USUAL, 1), (few, 1), (few, tiles), (USUAL, tiles)):
+        paid = bill(PAIRS, shots, count, pairs["depth"])
+        reached = pairs["usual" if shots == USUAL else "reached"]
+        name = f"every pair, {shots:,} shots" + (f", {count} tiles" if count > 1 else "")
+        rows.append(_row(name, PAIRS, shots, paid, reached))
+    each = points["shots"] // settings
+    paid = bill(per_setting, each, points["tiles"], points["depth"])
+    name = f"points, {points['shots']} shots, {points['tiles']} tiles"
+    rows.append(_row(name, per_setting, each, paid, points["reached"]))
+    free = run.cells(
+        without_shots, [{"scale": s, "splits": [*confirmation]} for s in (scale, None)]
+    )
+    for name, one in zip(("exact kernel", "RBF SVM, no shots"), free, strict=True):
+        rows.append((name, *[""] * 5, mean_and_error(one["found"])))
+    rows.append(("majority class, no shots", *[""] * 5, f"{1 / 3:.1%}"))
+    return [
         "# Iris on a Heron: the bill",
-        "Written by `python -m aqka_research.benchmarks.iris`. 100 training and 50 new points, "
-        "four features on four qubits (the paper's ZZ map), a support vector machine with a "
-        "cross-validated penalty on the measured kernel. Shots are drawn from the exact "
-        "noise of each tile of a fake Fez, without crosstalk; nothing is corrected. QPU time is "
-        "that of `aqka plan`: 2 s a job, and about 350 µs an execution.",
+        "100 training and 50 new points, four features on four qubits (the paper's ZZ map), a "
+        "support vector machine with a cross-validated penalty on the measured kernel. Shots are "
+        "drawn from the exact noise of each tile of a fake Fez, without crosstalk; nothing is "
+        "corrected. QPU time is that of `aqka plan`: 2 s a job, and about 350 µs an execution.",
         table(
             ("way", "shots", "executions", "jobs", "QPU time", "in 10 free minutes", "accuracy"),
             rows,
         ),
         f"Features are scaled to [0, {scale / np.pi:g}π], and the shots are the fewest of powers "
-        f"of two whose accuracy on {len(DEVELOPMENT)} other splits is within a point of the "
-        f"exact kernel's. Accuracies are means over {len(CONFIRMATION)} splits, with their "
+        f"of two whose accuracy on {len(development)} other splits is within a point of the "
+        f"exact kernel's. Accuracies are means over {len(confirmation)} splits, with their "
         "standard errors. Training and predictions are separate jobs.",
     ]
-    PAGE.write_text("\n\n".join(parts) + "\n")
-    print(f"wrote {PAGE.name}")
 
 
-if __name__ == "__main__":
-    main()
+def _row(
+    name: str,
+    requests: tuple[int, int],
+    shots: int,
+    paid: tuple[int, int, float],
+    reached: list[float],
+) -> tuple[str, ...]:
+    executions, jobs, seconds = paid
+    fits = "yes" if seconds <= FREE_SECONDS else "no"
+    figures = (f"{sum(requests) * shots:,}", f"{executions:,}", str(jobs), duration(seconds))
+    return (name, *figures, fits, mean_and_error(reached))

@@ -1,8 +1,7 @@
 """A hundred thousand points of four qubits: fitted, tuned, and ten thousand more predicted.
 
-Run it with ``python -m aqka_research.benchmarks.many_points``; ``make bench`` runs it too. Neither
-K nor anything else that grows with the square of the points is ever formed. Drawing the counts,
-which a device would do, is not timed.
+Neither K nor anything else that grows with the square of the points is ever formed. Drawing the
+counts, which a device would do, is not timed.
 """
 
 import multiprocessing
@@ -136,7 +135,3 @@ def run() -> ManyPoints:
         f"{found.accuracy:.3f}, converged {np.mean(states.converged):.4f}"
     )
     return found
-
-
-if __name__ == "__main__":
-    run()

@@ -14,6 +14,7 @@ from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.backends.circuits import zz_feature_map
 from aqka.core import ShotPlan
 from aqka_research.benchmarks.bars import Bar, fastest
+from aqka_research.figures.page import PageRun
 
 POINTS, QUBITS, SHOTS = 100, 4, 100
 
@@ -34,7 +35,7 @@ def every_pair(n_points: int) -> ShotPlan:
     return ShotPlan(rows, cols, np.full(len(rows), SHOTS))
 
 
-def reference_seconds() -> float:
+def reference_seconds(n_points: int) -> float:
     """Return FidelityQuantumKernel's time with the same noise, method and single thread."""
     sampler = SamplerV2(
         default_shots=SHOTS,
@@ -54,7 +55,7 @@ def reference_seconds() -> float:
         evaluate_duplicates="all",
         enforce_psd=False,
     )
-    X = data(POINTS, QUBITS)
+    X = data(n_points, QUBITS)
     return seconds(lambda: kernel.evaluate(X))
 
 
@@ -63,22 +64,24 @@ def run(backend: AerBackend, plan: ShotPlan) -> None:
     backend.collect(backend.submit(plan, "benchmark"))
 
 
-def measure() -> list[Bar]:
+def measure(run: PageRun) -> list[Bar]:
     """Measure everything."""
+    if run.size == "tiny":
+        return []
     with threadpool_limits(1):
-        return _measure()
+        return _measure(run.pick(POINTS, 8, 8))
 
 
-def _measure() -> list[Bar]:
-    X, plan, noise = data(POINTS, QUBITS), every_pair(POINTS), depolarising_noise()
+def _measure(n_points: int) -> list[Bar]:
+    X, plan, noise = data(n_points, QUBITS), every_pair(n_points), depolarising_noise()
     AerBackend(X[:2], noise=noise).kernel()  # imports and first calls are not the subject
-    reference = reference_seconds()
+    reference = reference_seconds(n_points)
     whole = seconds(lambda: run(AerBackend(X, noise=noise), plan), repeats=5)
     ready = [AerBackend(X, noise=noise) for _ in range(5)]
     compiled = min(seconds(partial(run, backend, plan)) for backend in ready)
     large = data(30, 8)
     eight = seconds(lambda: run(AerBackend(large, noise=noise), every_pair(30)), repeats=3)
-    what = f"{POINTS} points, {QUBITS} qubits, 1 %/4 % depolarising, {SHOTS} shots a pair"
+    what = f"{n_points} points, {QUBITS} qubits, 1 %/4 % depolarising, {SHOTS} shots a pair"
     beside = f"FidelityQuantumKernel on Aer with its {reference:.0f} s"
     return [
         Bar(

@@ -1,7 +1,5 @@
 """Whether shots over points that follow a sensitivity beat even ones.
 
-Run it with ``python -m aqka_research.benchmarks.point_allocation``; it takes about four minutes.
-
 Training states are measured with S shots a point on average; test states are exact, so that only
 the training shots differ. Two figures for each allocator: its mean squared error of the
 predictions divided by that of even shots, with the ridge that the exact kernel's leave-one-out
@@ -9,7 +7,7 @@ error chooses (what the derivation minimises), and the share of labels that agre
 kernel's, each method with the ridge that its own kernel chooses.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,12 +24,16 @@ from aqka.learners.ridge import best_loo_ridge
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.spectrum import Spectrum
 from aqka_research.benchmarks.point_law import iqp_map, zz_map
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import table
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 TASKS = (("moons", 2), ("iris", 2), ("iris", 4), ("breast cancer", 4), ("breast cancer", 5))
 MAPS: dict[str, Callable[[FloatArray], ComplexArray]] = {"ZZ": zz_map, "IQP": iqp_map}
 SHOTS = (32, 128, 512)
 SEEDS = range(8)
 N_TEST = 140
+STEERED = ("aqka", "predictive")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,52 +118,63 @@ def compare(problem: _Problem, name: str, shots: int, seed: int) -> tuple[float,
     return float(error), float(np.mean(np.sign(own) == np.sign(exact)))
 
 
-def _problems(
-    n_qubits: int, data: str, states_of: Callable[..., ComplexArray]
-) -> Iterator[_Problem]:
-    for seed in SEEDS:
-        X, y, n_train = _points(data, n_qubits, seed)
-        states = states_of(X)
-        yield _Problem(states[:n_train], states[n_train:], y[:n_train])
+@stable_name("benchmarks.point_allocation:measure")
+def measure(cell: Cell) -> Result:
+    """Return error and agreement of every allocator at every S, for one seed of a task."""
+    X, y, n_train = _points(cell["data"], cell["qubits"], cell["seed"])
+    states = MAPS[cell["map"]](X)
+    problem = _Problem(states[:n_train], states[n_train:], y[:n_train])
+    return {
+        name: [compare(problem, name, shots, cell["seed"]) for shots in cell["shots"]]
+        for name in ("uniform", *STEERED)
+    }
 
 
-def main() -> None:
-    """Measure and print a Markdown table, and the means over all its rows."""
-    steered = ["aqka", "predictive"]
-    header = ["task", "S", "even: agreement"]
-    header += [f"{name}: {what}" for name in steered for what in ("error ratio", "agreement gain")]
-    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
-    everything: dict[str, list[FloatArray]] = {name: [] for name in steered}
-    for data, n_qubits in TASKS:
-        for map_name, states_of in MAPS.items():
-            problems = list(_problems(n_qubits, data, states_of))
-            for shots in SHOTS:
-                even = _measured(problems, "uniform", shots)
-                cells = [
-                    f"{data}, {map_name} {n_qubits} qubits",
-                    str(shots),
-                    f"{even[:, 1].mean():.3f}",
-                ]
-                for name in steered:
-                    found = _measured(problems, name, shots)
-                    gain = np.column_stack(
-                        [np.log(found[:, 0] / even[:, 0]), found[:, 1] - even[:, 1]]
-                    )
-                    everything[name].append(gain)
-                    cells += [f"{np.exp(gain[:, 0].mean()):.2f}", f"{gain[:, 1].mean():+.3f}"]
-                print("| " + " | ".join(cells) + " |", flush=True)
+def section(run: PageRun) -> list[str]:
+    """Return the section of the page of points."""
+    tasks, seeds = run.pick((TASKS, SEEDS), (TASKS[:2], range(2)), (TASKS[1:2], range(1)))
+    levels = run.pick(SHOTS, SHOTS[:2], SHOTS[:1])
+    groups: list[Cell] = [
+        {"data": data, "qubits": n, "map": name, "shots": list(levels)}
+        for data, n in tasks
+        for name in MAPS
+    ]
+    found = run.cells(measure, [{**group, "seed": seed} for group in groups for seed in seeds])
+    rows = []
+    everything: dict[str, list[FloatArray]] = {name: [] for name in STEERED}
+    for k, group in enumerate(groups):
+        mine = found[k * len(seeds) : (k + 1) * len(seeds)]
+        values = {name: np.array([one[name] for one in mine]) for name in mine[0]}
+        even = values["uniform"]
+        row = [f"{group['data']}, {group['map']} {group['qubits']} qubits"]
+        row.append(" / ".join(f"{a:.3f}" for a in even[:, :, 1].mean(axis=0)))
+        for name in STEERED:
+            ratio = np.log(values[name][:, :, 0] / even[:, :, 0]).mean(axis=0)
+            gain = (values[name][:, :, 1] - even[:, :, 1]).mean(axis=0)
+            everything[name].append(np.array([ratio, gain]))
+            row += [" / ".join(f"{r:.2f}" for r in np.exp(ratio))]
+            row += [" / ".join(f"{g:+.3f}" for g in gain)]
+        rows.append(row)
+    words = []
     for name, gains in everything.items():
-        means = np.array([gain.mean(axis=0) for gain in gains])
-        error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
-        print(
-            f"{name}: error ratio {np.exp(means[:, 0].mean()):.3f} (× {np.exp(error[0]):.3f}), "
-            f"agreement {means[:, 1].mean():+.4f} ± {error[1]:.4f}, standard errors over rows."
+        every = np.concatenate(gains, axis=1)
+        error = (
+            every.std(axis=1, ddof=1) / np.sqrt(every.shape[1]) if every.shape[1] > 1 else (0, 0)
         )
-
-
-def _measured(problems: list[_Problem], name: str, shots: int) -> FloatArray:
-    return np.array([compare(problem, name, shots, k) for k, problem in enumerate(problems)])
-
-
-if __name__ == "__main__":
-    main()
+        words.append(
+            f"`{name}` has {np.exp(every[0].mean()):.2f} times the error (standard error "
+            f"{np.expm1(error[0]):.1%}) and {100 * every[1].mean():+.1f} ± {100 * error[1]:.1f} "
+            "points of agreement"
+        )
+    shown = " / ".join(map(str, levels))
+    header = ["task", "even, agreement"]
+    for name in STEERED:
+        header += [f"{name}: error", "agreement"]
+    return [
+        "## Allocation over points",
+        "Beside even shots: the mean squared error of the predictions at one ridge, divided by "
+        "that of even shots, and the gain in labels that agree with the exact kernel's, each at "
+        f"{shown} shots per point, means of {len(seeds)} seeds.",
+        table(header, rows),
+        "Over all rows " + "; ".join(words) + ".",
+    ]

@@ -1,7 +1,5 @@
 """How good the kernel of fitted states is, in shots on every pair.
 
-Run it with ``python -m aqka_research.benchmarks.point_law``; it takes about two minutes.
-
 A kernel from S shots a point has some mean squared error; s shots on every pair have
 mean K(1 - K) / s. The s at which both are equal says what S is worth. Beside it stands what
 :mod:`aqka.maths.point_law` predicts from the mean and the mean square of the exact kernel.
@@ -20,6 +18,9 @@ from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
 from aqka.maths.point_law import KernelSpread, equivalent_pair_shots, kernel_error
 from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import table
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 QUBITS = (2, 4, 6, 8)
 SHOTS = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
@@ -116,34 +117,51 @@ def worth(states: ComplexArray, shots: int, seeds: Sequence[int] = SEEDS) -> flo
     return float(KernelSpread.of(exact_entries(states)).shot_variance / error)
 
 
-def main() -> None:
-    """Measure and print a Markdown table: pair shots s, and the law's in brackets."""
-    header = ["qubits", "map", "mean K", *(f"S = {shots}" for shots in SHOTS)]
-    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
-    misses = {False: [], True: []}  # type: dict[bool, list[float]]
-    for n in QUBITS:
-        for name, states_of in MAPS.items():
-            states = states_of(np.random.default_rng(n).random((POINTS, n)))
-            spread = KernelSpread.of(exact_entries(states))
-            cells = []
-            for shots in SHOTS:
-                found = worth(states, shots)
-                law = equivalent_pair_shots(n, shots, spread)
-                error = spread.shot_variance / found
-                ratio = kernel_error(n, shots, spread) / error
-                misses[shots >= 4 * 2**n].append(float(np.log(ratio)))
-                cells.append(f"{found:.0f} ({law:.0f})")
-            print(
-                "| " + " | ".join([str(n), name, f"{spread.mean:.3f}", *cells]) + " |", flush=True
-            )
-    for above, logs in misses.items():
-        size = np.sqrt(np.mean(np.square(logs)))
-        where = "from" if above else "below"
-        print(
-            f"S {where} 4 · 2^n: squared error, law / measured {np.exp(np.mean(logs)):.2f}, "
-            f"typically off by {np.expm1(size):.0%}, at most by {np.expm1(np.abs(logs).max()):.0%}"
-        )
+@stable_name("benchmarks.point_law:measure")
+def measure(cell: Cell) -> Result:
+    """Return mean K, and at every S the worth in pair shots, the law's, and the ratio of errors."""
+    n = cell["qubits"]
+    states = MAPS[cell["map"]](np.random.default_rng(n).random((POINTS, n)))
+    spread = KernelSpread.of(exact_entries(states))
+    found = []
+    for shots in cell["shots"]:
+        value = worth(states, shots)
+        law = equivalent_pair_shots(n, shots, spread)
+        found.append((value, law, kernel_error(n, shots, spread) * value / spread.shot_variance))
+    return {"mean": spread.mean, "found": found}
 
 
-if __name__ == "__main__":
-    main()
+def section(run: PageRun) -> list[str]:
+    """Return the section of the page of points."""
+    qubits, levels = run.pick((QUBITS, SHOTS), ((2, 4), SHOTS[::4]), ((2,), SHOTS[:1]))
+    cells: list[Cell] = [
+        {"qubits": n, "map": name, "shots": list(levels)} for n in reversed(qubits) for name in MAPS
+    ]
+    rows, misses = [], {False: [0.0], True: [0.0]}
+    for cell, one in sorted(
+        zip(cells, run.cells(measure, cells), strict=True), key=lambda pair: pair[0]["qubits"]
+    ):
+        shown = [f"{value:.0f} ({law:.0f})" for value, law, _ in one["found"]]
+        rows.append((str(cell["qubits"]), cell["map"], f"{one['mean']:.3f}", *shown))
+        for shots, (_, _, ratio) in zip(levels, one["found"], strict=True):
+            misses[shots >= 4 * 2 ** cell["qubits"]].append(float(np.log(ratio)))
+    off = {
+        above: (np.sqrt(np.mean(np.square(logs[1:]))), np.abs(logs).max())
+        for above, logs in misses.items()
+        if len(logs) > 1
+    }
+    words = [
+        f"{'From' if above else 'below'} S = 4·2ⁿ the law of the squared error is off by "
+        f"{np.expm1(typical):.0%} as a rule and by {np.expm1(most):.0%} at most"
+        for above, (typical, most) in sorted(off.items(), reverse=True)
+    ]
+    return [
+        "## Error of the kernel",
+        f"{POINTS} points and {len(SEEDS)} seeds per row; the shots per pair whose binomial noise "
+        "would give the same mean squared error, and in brackets what "
+        "[the law](../explanation/points.md#how-good-it-is) says.",
+        table(("qubits", "map", "mean K", *(f"S = {shots:,}" for shots in levels)), rows),
+        "; ".join(words) + ". The larger a kernel's entries, the more lost fidelity hurts. Below "
+        "the table flatters: fits that have lost their states answer 1/d everywhere, which is "
+        "close to a kernel of small entries and useless.",
+    ]

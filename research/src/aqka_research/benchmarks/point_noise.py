@@ -1,7 +1,6 @@
 """Noisy points: what each rank does to the kernel, which one is chosen, and how intervals cover.
 
-Run it with ``python -m aqka_research.benchmarks.point_noise``; it takes about two minutes. The
-noise depolarises the whole state. The ``purified`` kernel is compared with the kernel without
+The noise depolarises the whole state. The ``purified`` kernel is compared with the kernel without
 noise, the ``device``'s with Tr ρρ' of the noisy states.
 """
 
@@ -17,6 +16,9 @@ from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_err
 from aqka.estimates.state_rank import RANKS, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf, fit_states
 from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import table
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 N_POINTS = 50
 CASES = ((2, 256), (2, 2048), (4, 256), (4, 2048))
@@ -64,34 +66,68 @@ def coverage(
     return float(np.mean(np.abs(z) < 1.96))
 
 
-def main() -> None:
-    """Measure and print a Markdown table."""
-    header = ["qubits", "S", "noise", "kernel", *(f"rank {rank}" for rank in RANKS)]
-    header += ["chosen", "p", "error ratio foretold", "coverage"]
-    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
+@stable_name("benchmarks.point_noise:measure")
+def measure(cell: Cell) -> Result:
+    """Return errors of all ranks, the chosen one, its test and its coverage, for both kernels."""
+    n_qubits, shots, noise = cell["qubits"], cell["shots"], cell["noise"]
+    states = zz_states(np.random.default_rng(3).uniform(0, 2, (N_POINTS, n_qubits)))
+    table = measured(states, shots, noise, seed=4)
+    fits = [fit_states(table, rank) for rank in RANKS]
     upper = np.triu_indices(N_POINTS, k=1)
-    covered = []
-    for n_qubits, shots in CASES:
-        states = zz_states(np.random.default_rng(3).uniform(0, 2, (N_POINTS, n_qubits)))
-        for noise in NOISE:
-            table = measured(states, shots, noise, seed=4)
-            fits = [fit_states(table, rank) for rank in RANKS]
-            for kernel_of in KERNELS:
-                exact = exact_kernel(states, noise, kernel_of)
-                errors = [
-                    np.sqrt(np.mean((fit.behind(kernel_of).kernel() - exact)[upper] ** 2))
-                    for fit in fits
-                ]
-                chosen, tests = choose_rank(table, np.random.default_rng(0), kernel_of=kernel_of)
-                covered.append(coverage(table, chosen, kernel_of, exact))
-                ratio = tests[0].error_ratio
-                cells = [str(n_qubits), str(shots), f"{noise:.0%}", kernel_of]
-                cells += [f"{error:.4f}" for error in errors]
-                cells += [str(chosen.rank), f"{tests[0].p_value:.1g}"]
-                cells += ["" if ratio is None else f"{ratio:.2f}", f"{covered[-1]:.3f}"]
-                print("| " + " | ".join(cells) + " |", flush=True)
-    print(f"Coverage: mean {np.mean(covered):.3f}, from {min(covered):.3f} to {max(covered):.3f}.")
+    found = []
+    for kernel_of in KERNELS:
+        exact = exact_kernel(states, noise, kernel_of)
+        errors = [
+            float(np.sqrt(np.mean((fit.behind(kernel_of).kernel() - exact)[upper] ** 2)))
+            for fit in fits
+        ]
+        chosen, tests = choose_rank(table, np.random.default_rng(0), kernel_of=kernel_of)
+        own = chosen.behind(kernel_of).kernel() - exact
+        found.append(
+            {
+                "errors": errors,
+                "rank": chosen.rank,
+                "chosen": float(np.sqrt(np.mean(own[upper] ** 2))),
+                "p": tests[0].p_value,
+                "ratio": tests[0].error_ratio,
+                "coverage": coverage(table, chosen, kernel_of, exact),
+            }
+        )
+    return {"kernels": found}
 
 
-if __name__ == "__main__":
-    main()
+def section(run: PageRun) -> list[str]:
+    """Return the section of the page of points."""
+    cases, levels = run.pick((CASES, NOISE), (CASES[:1], NOISE[::4]), (CASES[:1], NOISE[:1]))
+    cells: list[Cell] = [
+        {"qubits": n, "shots": shots, "noise": noise} for n, shots in cases for noise in levels
+    ]
+    rows, relative, pure, covered = [], [], [], []
+    for cell, one in zip(cells, run.cells(measure, cells), strict=True):
+        for name, found in zip(KERNELS, one["kernels"], strict=True):
+            best = min(found["errors"])
+            relative.append(found["chosen"] / best)
+            pure.append(found["errors"][0] / best)
+            covered.append(found["coverage"])
+            rows.append(
+                (
+                    *(str(cell["qubits"]), f"{cell['shots']:,}", f"{cell['noise']:.0%}", name),
+                    *(f"{error:.4f}" for error in found["errors"]),
+                    *(str(found["rank"]), f"{found['p']:.1g}"),
+                    "" if found["ratio"] is None else f"{found['ratio']:.2f}",
+                    f"{found['coverage']:.3f}",
+                )
+            )
+    ranks = (f"error, rank {rank}" for rank in RANKS)
+    header = ("qubits", "S", "noise", "kernel", *ranks, "chosen", "p", "ratio predicted")
+    return [
+        "## Noise and rank",
+        f"Root mean squared errors of the kernel of {N_POINTS} points under depolarising noise; "
+        "the predicted ratio is that of mean squares of rank 2 to rank 1. *Coverage* is that of "
+        "95 % intervals.",
+        table((*header, "coverage"), rows),
+        f"Over all {len(rows)} rows the chosen rank's error is {np.mean(relative):.3f} times the "
+        f"best rank's on average and {max(relative):.2f} times at worst; that of pure states is up "
+        f"to {max(pure):.1f} times. 95 % intervals cover {min(covered):.0%} to "
+        f"{max(covered):.0%}.",
+    ]

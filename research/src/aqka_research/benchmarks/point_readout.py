@@ -1,9 +1,7 @@
 """Readout errors of points: what correcting them wins, and how many shots a calibration needs.
 
-Run it with ``python -m aqka_research.benchmarks.point_readout``; it takes about two minutes. Each
-qubit reads wrongly with chances of its own around the given one, and the calibration's shots come
-on top of the points'. Errors are root mean squares of the purified kernel's entries, of 30 points
-and four seeds.
+Each qubit reads wrongly with chances of its own around the given one, and the calibration's shots
+come on top of the points'. Errors are root mean squares of the purified kernel's entries.
 """
 
 import numpy as np
@@ -18,6 +16,9 @@ from aqka.estimates.readout import confusion_matrices
 from aqka.estimates.states import fit_states
 from aqka.maths.likelihood import confuse
 from aqka.maths.product_bases import ProductBases
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import table
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 N_POINTS = 30
 SEEDS = range(4)
@@ -60,18 +61,28 @@ def square_errors(n_qubits: int, shots: int, chance: float, seed: int) -> list[l
     return [[error(None)], *(calibrated(share) for share in SHARES), [error(true)]]
 
 
-def main() -> None:
-    """Measure and print a Markdown table."""
-    header = ["qubits", "S", "error of a bit", "not corrected", *(f"{s:g} S" for s in SHARES)]
-    header.append("known exactly")
-    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
-    for n_qubits, shots, chance in CASES:
-        found = [square_errors(n_qubits, shots, chance, seed) for seed in SEEDS]
-        columns = zip(*found, strict=True)
-        errors = [np.sqrt(np.mean(np.concatenate(column))) for column in columns]
-        cells = [str(n_qubits), str(shots), f"{chance:.0%}", *(f"{error:.4f}" for error in errors)]
-        print("| " + " | ".join(cells) + " |", flush=True)
+@stable_name("benchmarks.point_readout:measure")
+def measure(cell: Cell) -> Result:
+    """Return the square errors of one seed of a case."""
+    n_qubits, shots, chance = cell["case"]
+    return {"errors": square_errors(n_qubits, shots, chance, cell["seed"])}
 
 
-if __name__ == "__main__":
-    main()
+def section(run: PageRun) -> list[str]:
+    """Return the section of the page of points."""
+    cases, seeds = run.pick((CASES, SEEDS), (CASES[:2], range(1)), (CASES[:1], range(1)))
+    cells: list[Cell] = [{"case": list(case), "seed": seed} for case in cases for seed in seeds]
+    found = run.cells(measure, cells)
+    rows = []
+    for k, (n_qubits, shots, chance) in enumerate(cases):
+        mine = [one["errors"] for one in found[k * len(seeds) : (k + 1) * len(seeds)]]
+        columns = zip(*mine, strict=True)
+        errors = (f"{np.sqrt(np.mean(np.concatenate(column))):.4f}" for column in columns)
+        rows.append((str(n_qubits), f"{shots:,}", f"{chance:.0%}", *errors))
+    header = ("qubits", "S", "error of a bit", "not corrected", *(f"{s:g} S" for s in SHARES))
+    return [
+        "## Shots of a calibration",
+        f"Root mean square error of the purified kernel of {N_POINTS} points by the shots of a "
+        "calibration circuit, S being those of a point.",
+        table((*header, "known exactly"), rows),
+    ]

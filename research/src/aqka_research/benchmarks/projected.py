@@ -1,8 +1,5 @@
 """Projected kernels from few shots a point: accuracy, the choice of γ, noise removed or kept.
 
-Run it with ``python -m aqka_research.benchmarks.projected``; it takes about a minute. The same
-beside sQUlearn is ``python -m aqka_research.benchmarks.projected_squlearn``.
-
 An SVM on the Gaussian kernel of one-qubit reduced states, measured in three settings: all X, all Y,
 all Z. γ is 1 over the median squared distance, or chosen by the leave-one-out error of a ridge
 (:mod:`aqka.learners.projected_gamma`).
@@ -17,15 +14,15 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import uniform_settings
-from aqka.estimates.projected import (
-    ReducedStates,
-    gaussian_projected_kernel,
-    median_gamma,
-    reduced_states,
-)
+from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
+from aqka.estimates.reduced_states import ReducedStates, reduced_states
 from aqka.learners.projected_gamma import tuned_gamma
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka_research.benchmarks.point_law import iqp_map
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import mean_and_error
+from aqka_research.markdown import table as markdown_table
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 C = 5.0
 SEEDS = range(5)
@@ -112,26 +109,29 @@ def accuracies(states: ReducedStates, y: FloatArray, n_train: int) -> list[float
     return found
 
 
-def main() -> None:
-    """Measure and print a Markdown table."""
-    header = ["task", "shots a point", "removed, median γ", "removed, tuned γ"]
-    header += ["kept, median γ", "kept, tuned γ"]
-    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
-    for name, source, n_qubits, states_of, shot_levels in TASKS:
-        for shots in (*shot_levels, EXACT):
-            scores = []
-            for seed in SEEDS:
-                X, y, n_train = split(source, n_qubits, seed)
-                random = np.random.default_rng([seed, shots])
-                scores.append(accuracies(measured(states_of(X), shots, random), y, n_train))
-            error = np.std(scores, axis=0, ddof=1) / np.sqrt(len(SEEDS))
-            cells = [name, "exact" if shots == EXACT else str(shots)]
-            cells += [
-                f"{mean:.3f} ± {deviation:.3f}"
-                for mean, deviation in zip(np.mean(scores, axis=0), error, strict=True)
-            ]
-            print("| " + " | ".join(cells) + " |", flush=True)
+@stable_name("benchmarks.projected:measure")
+def measure(cell: Cell) -> Result:
+    """Return the accuracies of one split of a task at one number of shots."""
+    _, source, n_qubits, states_of, _ = TASKS[cell["task"]]
+    X, y, n_train = split(source, n_qubits, cell["seed"])
+    random = np.random.default_rng([cell["seed"], cell["shots"]])
+    states = measured(states_of(X), cell["shots"], random)
+    return {"found": accuracies(states, y, n_train)}
 
 
-if __name__ == "__main__":
-    main()
+def section(run: PageRun) -> list[str]:
+    """Return the section of the page of points."""
+    tasks, seeds = run.pick((TASKS, SEEDS), (TASKS[:1], range(1)), (TASKS[:1], range(1)))
+    rows = []
+    for k, (name, _, _, _, shot_levels) in enumerate(tasks):
+        for shots in run.pick((*shot_levels, EXACT), shot_levels[:1], shot_levels[:1]):
+            cells: list[Cell] = [{"task": k, "seed": seed, "shots": shots} for seed in seeds]
+            scores = np.array([one["found"] for one in run.cells(measure, cells)])
+            shown = (mean_and_error(column, ".3f") for column in scores.T)
+            rows.append((name, "exact" if shots == EXACT else str(shots), *shown))
+    header = ("task", "shots a point", "removed, median γ", "removed, tuned γ")
+    return [
+        f"Two larger tasks, an SVM with C = {C:g} and {len(seeds)} splits. Angle range, layers, "
+        "number of training points and C were tried with the test accuracy in sight.",
+        markdown_table((*header, "kept, median γ", "kept, tuned γ"), rows),
+    ]

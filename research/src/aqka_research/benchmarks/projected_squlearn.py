@@ -1,8 +1,5 @@
 """Our projected kernel beside sQUlearn's ``ProjectedQuantumKernel``: same circuit, same points.
 
-``make bench`` runs it; alone it is ``python -m aqka_research.benchmarks.projected_squlearn``, where
-sQUlearn is installed.
-
 First both without shots, which must agree; then both with shots, an SVM on each kernel. sQUlearn's
 γ = 1 of squared differences of expectations is our γ = 2 of squared distances of states.
 """
@@ -12,7 +9,8 @@ from time import perf_counter
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel
+from aqka.estimates.projected import gaussian_projected_kernel
+from aqka.estimates.reduced_states import ReducedStates
 from aqka.learners.projected_gamma import tuned_gamma
 from aqka_research.benchmarks.bars import Bar
 from aqka_research.benchmarks.projected import EXACT, TASKS, C, measured, split
@@ -100,8 +98,3 @@ def measure() -> list[Bar]:
         Bar(f"{shots}: root mean square error of the training kernel", ", ".join(errors)),
         Bar(f"{shots}: accuracy of one draw", ", ".join(accuracies)),
     ]
-
-
-if __name__ == "__main__":
-    for bar in measure():
-        print(f"{bar.what}: {bar.measured}")

@@ -1,8 +1,6 @@
 """Should a projected kernel keep the noise of its shots? On the tasks of the suite.
 
-Run it with ``python -m aqka_research.benchmarks.projected_suite``; it takes about a minute.
-``keep_noise`` was chosen on the development tasks. The confirmation tasks were run once, after
-that.
+``keep_noise`` was chosen on the development tasks; the confirmation tasks were run after that.
 
 A leave-one-out ridge on the Gaussian kernel of one-qubit reduced states of the suite's tasks of 3
 to 8 qubits, measured in three settings; γ is tuned in all cases.
@@ -17,11 +15,15 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import uniform_settings
 from aqka.designs import KernelEstimate
-from aqka.estimates.projected import ReducedStates, gaussian_projected_kernel, reduced_states
+from aqka.estimates.projected import gaussian_projected_kernel
+from aqka.estimates.reduced_states import ReducedStates, reduced_states
 from aqka.learners import make_learner
 from aqka.learners.projected_gamma import tuned_gamma
-from aqka_research.compare.total import total_tasks
-from aqka_research.suite import SUITE, QuantumTask
+from aqka_research.circuit_tasks import circuit_tasks, draw, qubits_of
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import mean_and_error, table
+from aqka_research.suite import SUITE
+from aqka_research.sweep.store import Cell, Result, stable_name
 
 LEVELS = (12, 24, 48, 96, 192, 384)
 EXACT = 3 * 10**7
@@ -33,9 +35,9 @@ def measured(backend: StatevectorBackend, shots: int) -> ReducedStates:
     """Return the reduced states of a backend's points from ``shots`` shots each."""
     settings = uniform_settings(backend.n_qubits)
     plan = even_plan(np.arange(backend.shape[0]), settings, shots)
-    table = PointTable(backend.shape[0], settings)
-    table.add(plan, backend.collect(backend.submit(plan, f"{shots} shots a point")))
-    return reduced_states(table)
+    counts = PointTable(backend.shape[0], settings)
+    counts.add(plan, backend.collect(backend.submit(plan, f"{shots} shots a point")))
+    return reduced_states(counts)
 
 
 def decisions(
@@ -48,18 +50,19 @@ def decisions(
     return make_learner("ridge-loo").fit(KernelEstimate(kernel), problem).decision_function(rows)
 
 
-def scores(name: str, seed: int) -> FloatArray:
+@stable_name("benchmarks.projected_suite:measure")
+def measure(cell: Cell) -> Result:
     """Return levels × (removed, kept) × (agreement with the exact labels, accuracy)."""
-    task = SUITE[name].draw(seed)
-    assert isinstance(task, QuantumTask)
+    seed, levels = cell["seed"], cell["levels"]
+    task = draw(cell["task"], seed)
     problem = Problem(np.sign(task.y) + (task.y == 0))
     old, new = (
         StatevectorBackend(X, task.feature_map(), seed=2 * seed + k)
         for k, X in enumerate((task.X, task.test_X))
     )
     exact = decisions(measured(old, EXACT), measured(new, EXACT), problem, keep_noise=False) >= 0
-    found = np.empty((len(LEVELS), 2, 2))
-    for level, shots in enumerate(LEVELS):
+    found = np.empty((len(levels), 2, 2))
+    for level, shots in enumerate(levels):
         states, others = measured(old, shots), measured(new, shots)
         for kept in (False, True):
             positive = decisions(states, others, problem, kept) >= 0
@@ -67,30 +70,37 @@ def scores(name: str, seed: int) -> FloatArray:
                 np.mean(positive == exact),
                 np.mean(positive == (task.test_labels > 0)),
             )
-    return found
+    return {"found": found}
 
 
-def main() -> None:
-    """Measure and print a Markdown table."""
-    header = ["tasks", "shots a point", "agreement, removed", "kept", "kept − removed"]
-    header += ["accuracy, removed", "kept", "kept − removed"]
-    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
-    for half in ("development", "confirmation"):
-        names = [name for name in total_tasks(half) if SUITE[name].features >= FEWEST_QUBITS]
+def section(run: PageRun) -> list[str]:
+    """Return the section of the page of points."""
+    levels = run.pick(list(LEVELS), [24, 96], [24])
+    seeds = run.pick(SEEDS, range(1), range(1))
+    rows = []
+    for half in run.pick(("development", "confirmation"), ("development",), ("development",)):
+        names = [
+            name
+            for name in circuit_tasks(half)
+            if qubits_of(name) >= FEWEST_QUBITS and name in SUITE
+        ]
+        names = names[: run.pick(len(names), 2, 1)]
+        cells: list[Cell] = [{"task": n, "seed": s, "levels": levels} for n in names for s in seeds]
+        every = np.array([one["found"] for one in run.cells(measure, cells)])
         # The mean over seeds first: tasks, not seeds, are what a rule should hold for.
-        found = np.array(
-            [np.mean([scores(name, seed) for seed in SEEDS], axis=0) for name in names]
-        )
-        for level, shots in enumerate(LEVELS):
-            cells = [f"{len(names)} {half}", str(shots)]
+        found = every.reshape(len(names), len(seeds), *every.shape[1:]).mean(axis=1)
+        for level, shots in enumerate(levels):
+            row = [f"{len(names)} {half}", str(shots)]
             for what in (0, 1):
                 removed, kept = found[:, level, :, what].T
-                gain = kept - removed
-                error = np.std(gain, ddof=1) / np.sqrt(len(names))
-                cells += [f"{removed.mean():.3f}", f"{kept.mean():.3f}"]
-                cells += [f"{gain.mean():+.3f} ± {error:.3f}"]
-            print("| " + " | ".join(cells) + " |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+                row += [f"{removed.mean():.3f}", f"{kept.mean():.3f}"]
+                row += [mean_and_error(kept - removed, "+.3f")]
+            rows.append(row)
+    header = ("tasks", "shots a point", "agreement, removed", "kept", "kept − removed")
+    return [
+        "## Projected kernels: noise removed or kept",
+        f"Tasks of {FEWEST_QUBITS} to 8 qubits, leave-one-out ridge, {len(seeds)} seeds per task: "
+        "labels that agree with those of the exact projected kernel, and accuracy. The choice was "
+        "made on the development tasks.",
+        table((*header, "accuracy, removed", "kept", "kept − removed"), rows),
+    ]

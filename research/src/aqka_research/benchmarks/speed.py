@@ -16,6 +16,7 @@ from aqka import MatrixBackend, Problem, Schedule, Training
 from aqka._util.arrays import FloatArray
 from aqka.core import PAPER
 from aqka_research.benchmarks.bars import Bar, fastest
+from aqka_research.figures.page import PageRun
 
 ROUND_SIZES = (225, 1000, 3000)
 DEFAULT_SIZES = (225, 1000)
@@ -135,7 +136,8 @@ def start_bars() -> list[Bar]:
     ]
 
 
-def measure() -> list[Bar]:
+def measure(run: PageRun) -> list[Bar]:
     """Measure every bar."""
-    rounds, defaults = map(round_bar, ROUND_SIZES), map(default_bar, DEFAULT_SIZES)
-    return [*rounds, *defaults, memory_bar(), *start_bars()]
+    bars = [round_bar(n) for n in run.pick(ROUND_SIZES, ROUND_SIZES[:1], ROUND_SIZES[:1])]
+    bars += [default_bar(n) for n in run.pick(DEFAULT_SIZES, DEFAULT_SIZES[:1], ())]
+    return [*bars, memory_bar(), *start_bars()] if run.size == "full" else bars

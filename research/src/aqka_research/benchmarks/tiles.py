@@ -1,13 +1,8 @@
-"""Tiles on fake Herons: how many, how good, what they save, and how true the tiled kernel is.
-
-Run it with ``python -m aqka_research.benchmarks.tiles``; it takes some minutes and writes
-``docs/measured/tiles.md``.
-"""
+"""Tiles on fake Herons: how many, how good, what they save, and how true the tiled kernel is."""
 
 from typing import Any
 
 import numpy as np
-from qiskit_ibm_runtime.fake_provider import FakeFez, FakeMarrakesh, FakeTorino
 
 from aqka._util.arrays import FloatArray
 from aqka.backends import AerBackend, JobShape, RuntimeBackend, StatevectorBackend
@@ -15,16 +10,18 @@ from aqka.backends._noisy.models import used_qubits
 from aqka.backends._tiles.deal import Deal
 from aqka.backends._tiles.places import Place, find_places
 from aqka.backends.diagonal import mitigate_depolarising
+from aqka.backends.runtime import fake_device
 from aqka.backends.tiles import Tiling, find_tiles
-from aqka_research.benchmarks.tables import MEASURED, table
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import table
+from aqka_research.sweep.store import Cell, Result, stable_name
 
-DEVICES = (FakeFez, FakeMarrakesh, FakeTorino)
+DEVICES = ("fake_fez", "fake_marrakesh", "fake_torino")
 QUBITS = (2, 4, 6, 8)
 LEAST = {"fake_fez": 20, "fake_marrakesh": 20, "fake_torino": 15}  # tiles of 4 qubits
 PAIRS, SHOTS = 5000, 100
 POINTS = 24
 COPIES = 4  # tiles that a pair's shots come from
-PAGE = MEASURED / "tiles.md"
 
 
 def points(n_qubits: int) -> FloatArray:
@@ -105,33 +102,30 @@ def measure_errors(device: Any, n_qubits: int, tiling: Tiling, circuit: Any) -> 
     return (device.name, str(n_qubits), str(len(tiling)), *plain, *figures)
 
 
-def measure() -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Return the rows of both tables."""
-    found, errors = [], []
-    for make in DEVICES:
-        device = make()
-        for n_qubits in QUBITS:
-            circuit = RuntimeBackend(device, points(n_qubits)).circuit
-            tiling = find_tiles(circuit, device)
-            plain, tiled = executions(tiling)
-            worst = min(place.success for place in tiling.places)
-            row = (device.name, str(n_qubits), str(len(tiling)))
-            shares = [f"{part / tiling.best:.1%}" for part in (tiling.mean, worst, tiling.median)]
-            saved = (f"{plain:,}", f"{tiled:,}", f"{plain / tiled:.1f} ×")
-            found.append((*row, f"{tiling.best:.3f}", *shares, *saved))
-            print(found[-1], flush=True)
-            errors.append(measure_errors(device, n_qubits, tiling, circuit))
-            print(errors[-1], flush=True)
-    return found, errors
+@stable_name("benchmarks.tiles:measure")
+def measure(cell: Cell) -> Result:
+    """Return a row of each table, for one device and number of qubits."""
+    device, n_qubits = fake_device(cell["device"]), cell["qubits"]
+    circuit = RuntimeBackend(device, points(n_qubits)).circuit
+    tiling = find_tiles(circuit, device)
+    plain, tiled = executions(tiling)
+    worst = min(place.success for place in tiling.places)
+    row = (device.name, str(n_qubits), str(len(tiling)))
+    shares = [f"{part / tiling.best:.1%}" for part in (tiling.mean, worst, tiling.median)]
+    saved = (f"{plain:,}", f"{tiled:,}", f"{plain / tiled:.1f} ×")
+    return {
+        "found": (*row, f"{tiling.best:.3f}", *shares, *saved),
+        "errors": measure_errors(device, n_qubits, tiling, circuit),
+    }
 
 
-def main() -> None:
-    """Measure and write the page."""
-    found, errors = measure()
-    parts = [
+def page(run: PageRun) -> list[str]:
+    """Measure, and write the page."""
+    devices, qubits = run.pick((DEVICES, QUBITS), (DEVICES, (2,)), (DEVICES[:1], (2,)))
+    found = run.cells(measure, [{"device": d, "qubits": n} for d in devices for n in qubits])
+    return [
         "# Tiles on fake Herons",
-        "Written by `python -m aqka_research.benchmarks.tiles` from the calibrations that come "
-        "with qiskit-ibm-runtime. Crosstalk is in none of them.",
+        "From the calibrations that come with qiskit-ibm-runtime. Crosstalk is in none of them.",
         "## How many, how good, what they save",
         "Neighbours of used qubits idle, no place below 80 % of the best, 92 % of it on average. "
         "Success is the estimate for one execution of the fidelity circuit of the ZZ map, and "
@@ -141,7 +135,7 @@ def main() -> None:
                 *("device", "qubits", "tiles", "best place", "mean of tiles", "worst tile"),
                 *("median place", "executions", "with tiles", "fewer by"),
             ),
-            found,
+            [one["found"] for one in found],
         ),
         "## How true the kernel is",
         "Root mean square error of the exact noisy kernel against the exact one, over all pairs "
@@ -154,12 +148,6 @@ def main() -> None:
                 *("tiled, corrected by tile", "tiled, by one rate"),
                 *("best, corrected", "median, corrected"),
             ),
-            errors,
+            [one["errors"] for one in found],
         ),
     ]
-    PAGE.write_text("\n\n".join(parts) + "\n")
-    print(f"wrote {PAGE.name}")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,6 +2,7 @@
 
 import json
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +15,7 @@ from aqka_research.commands.stopping import keeping_finished_cells
 
 if TYPE_CHECKING:
     from aqka_research.compare.findings import Comparison
-
-QUICK_TASKS = ("moons, ZZ 2 qubits", "iris, RY-CZ 2 qubits, 60 points, half width, 50% positive")
+    from aqka_research.sweep.cells import RunCells
 
 
 class Half(StrEnum):
@@ -44,9 +44,15 @@ def compare(
             "--total", help="Points against pairs in total shots, training and prediction together."
         ),
     ] = False,
+    prior: Annotated[
+        bool,
+        typer.Option("--prior", help="Predictions without shots: points with and without a prior."),
+    ] = False,
     device: Annotated[
         str | None,
-        typer.Option(help="With --total: a fake device whose noise counts have, as fake_fez."),
+        typer.Option(
+            help="With --total or --prior: a fake device whose noise counts have, as fake_fez."
+        ),
     ] = None,
     paper: Annotated[
         bool,
@@ -57,9 +63,6 @@ def compare(
         typer.Option("--quick", help="Two development tasks and budgets: does everything work?"),
     ] = False,
     out: Annotated[Path, typer.Option(help="Directory for results.")] = Path("comparison"),
-    report: Annotated[
-        Path | None, typer.Option(help="Where the page goes; default: in the directory.")
-    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes to use; default: all cores.")
     ] = None,
@@ -70,52 +73,54 @@ def compare(
     A comparison that was stopped goes on where it was when the same command is given again. Give
     another --out after a change of the code: what is in there is not computed again.
     """
-    from aqka_research.commands.comparison_table import print_comparison
-    from aqka_research.compare.comparison import (
-        BASELINE_SHOTS_PER_PAIR,
-        METHODS,
-        OPTION,
-        OURS,
-        SHOTS_PER_PAIR,
-        tasks_of,
-    )
-    from aqka_research.compare.comparison import compare as run
-    from aqka_research.compare.page import write_comparison
-    from aqka_research.compare.run_count import count_run, runs_so_far
+    from aqka._util.files import write_atomically
+    from aqka.backends.runtime import fake_device
+    from aqka_research.circuit_tasks import circuit_tasks, quick_tasks
+    from aqka_research.compare.comparison import QUICK_TASKS, tasks_of
+    from aqka_research.compare.prior import prior_tasks
+    from aqka_research.figures.run_record import count_run
+    from aqka_research.sweep.cells import run_cells
 
     if quick and half is Half.confirmation:
         raise typer.BadParameter("--quick is for development tasks; leave one of the two out.")
     if paper:
         compare_paper(seeds, out, as_json)
         return
-    if total:
-        compare_total(half, seeds, device, quick, out, report, workers, as_json)
-        return
+    if total and prior:
+        raise typer.BadParameter("--total and --prior are two comparisons; leave one out.")
     if device is not None:
-        raise typer.BadParameter("--device goes with --total; leave it out, or add --total.")
-    tasks = list(QUICK_TASKS) if quick else tasks_of(half)
-    directory = out.with_name(f"{out.name}-{'quick' if quick else half}")
+        if not total and not prior:
+            raise typer.BadParameter(
+                "--device goes with --total or --prior; leave it out, or add one."
+            )
+        fake_device(device)  # or say that there is none, before anything is written
+    kind = "total" if total else "prior" if prior else "comparison"
+    parts = (out.name, None if kind == "comparison" else kind, device, "quick" if quick else half)
+    directory = out.with_name("-".join(part for part in parts if part is not None))
     directory.mkdir(parents=True, exist_ok=True)
     store = directory / "results.jsonl"
-    page = report or directory / "comparison.md"
-    if half is Half.confirmation and not store.exists():
-        count_run(page, OURS, seeds, len(tasks))
-    with keeping_finished_cells(), progress_bar("comparing", len(tasks) * seeds) as bar:
-        found = run(
-            seeds,
-            tasks=tasks,
-            methods=METHODS if half is Half.confirmation else (*METHODS, OPTION),
-            budgets=(1.0, 10.0) if quick else SHOTS_PER_PAIR,
-            baseline_budgets=(1.0, 10.0, 100.0) if quick else BASELINE_SHOTS_PER_PAIR,
-            store=store,
-            workers=workers,
-            on_cell=bar.advance,
-        )
-    write_comparison(found, page, half, len(runs_so_far(page)))
-    if as_json:
-        typer.echo(json.dumps(_comparison_facts(found), indent=2))
+    if total:
+        tasks = quick_tasks()[:1] if quick else circuit_tasks(half, device)
+    elif prior:
+        groups = prior_tasks(half, device)
+        tasks = [name for names in groups.values() for name in names[-1 if quick else 0 :]]
     else:
-        print_comparison(found, page, Console())
+        tasks = QUICK_TASKS if quick else tasks_of(half)
+    if half is Half.confirmation and not store.exists():
+        count_run(directory, kind, half, seeds=seeds)
+    page = directory / f"{kind}.md"
+    with keeping_finished_cells(), progress_bar("comparing", len(tasks) * seeds) as bar:
+        cells = partial(run_cells, store=store, workers=workers, on_cell=bar.advance)
+        ways = {"total": partial(_totals, device=device), "prior": partial(_priors, device=device)}
+        run = ways.get(kind, _comparison)
+        blocks, facts, show = run(seeds, tasks, quick, half, page, cells)
+    write_atomically(page, ("\n\n".join(blocks) + "\n").encode())
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        console = Console()
+        show(console)
+        console.print(f"Full tables: {page}", markup=False, highlight=False, soft_wrap=True)
 
 
 def compare_paper(seeds: int, out: Path, as_json: bool) -> None:
@@ -142,57 +147,89 @@ def compare_paper(seeds: int, out: Path, as_json: bool) -> None:
     say(f"Picture: {picture}")
 
 
-def compare_total(
-    half: Half,
+def _comparison(
+    seeds: int, tasks: list[str], quick: bool, half: str, page: Path, cells: "RunCells"
+) -> tuple[list[str], object, partial[None]]:
+    """Return the page, what --json prints, and what prints the rest."""
+    from aqka_research.commands.comparison_table import print_comparison
+    from aqka_research.compare import comparison
+    from aqka_research.compare.page import comparison_blocks
+
+    ours = comparison.METHODS
+    found = comparison.compare(
+        seeds,
+        tasks=tasks,
+        methods=ours if half == "confirmation" else (*ours, comparison.OPTION),
+        budgets=(1.0, 10.0) if quick else comparison.SHOTS_PER_PAIR,
+        baseline_budgets=(1.0, 10.0, 100.0) if quick else comparison.BASELINE_SHOTS_PER_PAIR,
+        cells_of=cells,
+    )
+    return (
+        comparison_blocks(found, half),
+        _comparison_facts(found),
+        partial(print_comparison, found),
+    )
+
+
+def _totals(
     seeds: int,
-    device: str | None,
+    tasks: list[str],
     quick: bool,
-    out: Path,
-    report: Path | None,
-    workers: int | None,
-    as_json: bool,
-) -> None:
-    """Run points against pairs, write the page, and print what was asked and found."""
+    half: str,
+    page: Path,
+    cells: "RunCells",
+    device: str | None,
+) -> tuple[list[str], object, partial[None]]:
+    """Return the same of points against pairs."""
     from dataclasses import asdict
 
-    from aqka.backends.runtime import fake_device
-    from aqka_research.compare.run_count import count_run, runs_so_far
-    from aqka_research.compare.total import (
-        LEVELS,
-        POINT_LEVELS,
-        compare_totals,
-        total_tasks,
-    )
-    from aqka_research.compare.total_page import asked_lines, means, write_totals
+    from aqka_research.benchmarks.classical import controls
+    from aqka_research.compare.total import LEVELS, POINT_LEVELS, compare_totals
+    from aqka_research.compare.total_page import means, target_lines, total_blocks
+    from aqka_research.figures.page import PageRun
 
-    if device is not None:
-        fake_device(device)  # or say that there is none, before anything is written
-    tasks = [QUICK_TASKS[1]] if quick else total_tasks(half, device)
-    parts = (out.name, "total", device, "quick" if quick else half)
-    directory = out.with_name("-".join(part for part in parts if part is not None))
-    directory.mkdir(parents=True, exist_ok=True)
-    store, page = directory / "results.jsonl", report or directory / "total.md"
-    if half is Half.confirmation and not store.exists():
-        count_run(page, "points, the same shots each", seeds, len(tasks))
-    with keeping_finished_cells(), progress_bar("comparing", len(tasks) * seeds) as bar:
-        found = compare_totals(
-            seeds,
-            tasks=tasks,
-            levels=LEVELS[::4] if quick else LEVELS,
-            point_levels=POINT_LEVELS[::4] if quick else POINT_LEVELS,
-            device=device,
-            store=store,
-            workers=workers,
-            on_cell=bar.advance,
-        )
-    write_totals(found, page, half, len(runs_so_far(page)), device)
-    if as_json:
-        typer.echo(json.dumps([asdict(mean) for mean in means(found)], indent=2))
-    else:
-        console = Console()
-        for line in asked_lines(found, device):
+    found = compare_totals(
+        seeds,
+        tasks=tasks,
+        levels=LEVELS[::4] if quick else LEVELS,
+        point_levels=POINT_LEVELS[::4] if quick else POINT_LEVELS,
+        device=device,
+        cells_of=cells,
+    )
+    control = controls(PageRun(page, page.parent), tasks, 2)
+
+    def show(console: Console) -> None:
+        for line in target_lines(found, device):
             console.print(f"- {line}", markup=False)
-        console.print(f"The page: {page}", markup=False, soft_wrap=True)
+
+    blocks = total_blocks(found, page, half, device, control)
+    return blocks, [asdict(mean) for mean in means(found)], partial(show)
+
+
+def _priors(
+    seeds: int,
+    tasks: list[str],
+    quick: bool,
+    half: str,
+    page: Path,
+    cells: "RunCells",
+    device: str | None,
+) -> tuple[list[str], object, partial[None]]:
+    """Return the same of predictions with and without the prior."""
+    from aqka_research.circuit_tasks import by_kind
+    from aqka_research.compare.prior import LEVELS, compare_priors
+    from aqka_research.compare.prior_page import prior_blocks, verdicts
+
+    levels = LEVELS[:2] if quick else LEVELS
+    found = compare_priors(by_kind(tasks), seeds, levels=levels, device=device, cells_of=cells)
+    facts = [{"what": text, "reached": reached} for text, reached in verdicts(found)]
+
+    def show(console: Console) -> None:
+        for fact in facts:
+            word = "reached" if fact["reached"] else "not reached"
+            console.print(f"- {fact['what']}: {word}.", markup=False)
+
+    return prior_blocks(found, half, device), facts, partial(show)
 
 
 def _comparison_facts(found: "Comparison") -> dict[str, object]:
@@ -201,7 +238,7 @@ def _comparison_facts(found: "Comparison") -> dict[str, object]:
     return {
         "means": [dict(zip(HEADINGS, row, strict=True)) for row in overall_rows(found)],
         "aims": [
-            {"what": aim.what, "found": aim.found, "asked": aim.asked, "met": aim.met}
+            {"what": aim.what, "found": aim.found, "target": aim.target, "reached": aim.reached}
             for aim in aims(found)
         ],
         "rows": found.results.rows,

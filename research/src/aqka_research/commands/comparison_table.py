@@ -1,7 +1,5 @@
 """Comparisons as tables."""
 
-from pathlib import Path
-
 from rich.console import Console
 from rich.table import Table
 
@@ -14,8 +12,8 @@ SHOWN = ("balanced accuracy", "correlation", "shots, all", "cells lost")
 """What fits into a terminal; the page has the rest."""
 
 
-def print_comparison(found: Comparison, page: Path, console: Console) -> None:
-    """Print the means, what was reached of what was aimed at, and where the page is."""
+def print_comparison(found: Comparison, console: Console) -> None:
+    """Print the means, and which targets were reached."""
     table = Table(title="Means over all tasks and budgets")
     table.add_column("allocator + learner")
     shown = [HEADINGS.index(heading) for heading in SHOWN]
@@ -27,7 +25,6 @@ def print_comparison(found: Comparison, page: Path, console: Console) -> None:
     for aim in aims(found):
         text = str(aim).replace("`", "").replace("**", "")
         console.print(f"- {text}", markup=False, highlight=False)
-    console.print(f"Full tables: {page}", markup=False, highlight=False)
 
 
 def paper_table(demo: paper.Demo, task: str) -> Table:

@@ -76,7 +76,7 @@ def reproduce(
     """
     from aqka._util.files import as_json as written
     from aqka_research.commands.reproduction_table import print_reproductions
-    from aqka_research.reproduce.page import write_overview
+    from aqka_research.reproduce.page import overview
     from aqka_research.reproduce.reproduction import set_up, verdicts
 
     if names == ["list"]:
@@ -105,12 +105,12 @@ def reproduce(
             "kernel is for experiments that resample a measured one: hardware, head-to-head, svm."
         )
     done = _reproduce_all(setups, workers, scheduler)
-    overview = report or out / protocol / "reproduction.md"
-    write_overview(done, overview)
+    page = report or out / protocol / "reproduction.md"
+    page.write_text(overview(done), encoding="utf-8")
     if as_json:
         typer.echo(written([verdicts(one) for one in done]), nl=False)
     else:
-        print_reproductions(done, overview, Console())
+        print_reproductions(done, page, Console())
 
 
 def _experiments_of(names: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from aqka._util.progress_bar import progress_bar
 from aqka_research.commands.stopping import keeping_finished_cells
 
 if TYPE_CHECKING:
-    from aqka_research.reproduce.reading_study import HowToRun, ReadingStudy
+    from aqka_research.reproduce.reading_study import HowToRun
 
 
 def reproduce_readings(
@@ -23,14 +23,16 @@ def reproduce_readings(
 ) -> None:
     """Run both protocols and all readings of some experiments, and write the page."""
     from aqka._util.files import as_json as written
+    from aqka_research.reproduce.pages import draw_headlines
     from aqka_research.reproduce.reading_study import study_readings
     from aqka_research.reproduce.reading_verdicts import facts
-    from aqka_research.reproduce.readings_page import PICTURE, write_readings_page
+    from aqka_research.reproduce.readings_page import PICTURE, readings_text
 
     with keeping_finished_cells(), progress_bar("", _cells(names, out, how)) as bar:
         study = study_readings(names, out, replace(how, on_cell=bar.advance), bar.describe)
     page.parent.mkdir(parents=True, exist_ok=True)
-    write_readings_page(study, page, _draw(study, page.with_name(PICTURE)))
+    drawn = draw_headlines(study, page.with_name(PICTURE))
+    page.write_text(readings_text(study, drawn), encoding="utf-8")
     if as_json:
         typer.echo(written([facts(fate) for fate in study.fates]), nl=False)
         return
@@ -54,19 +56,3 @@ def _cells(names: Sequence[str], out: Path, how: "HowToRun") -> int:
         for protocol in PROTOCOLS
         for name in names
     )
-
-
-def _draw(study: "ReadingStudy", path: Path) -> bool:
-    """Draw the headlines where matplotlib is installed and one of them was run."""
-    from aqka_research.reproduce.headlines import headline_fates
-
-    if not headline_fates(study):
-        return False
-    try:
-        from aqka_research import style
-        from aqka_research.reproduce.readings_figure import headline_figure
-    except ImportError:
-        return False
-    with style.style():
-        style.save_figures({path.stem: headline_figure(study)}, path.parent, ("png",))
-    return True

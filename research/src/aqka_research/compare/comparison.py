@@ -1,7 +1,6 @@
 """Allocators and learners side by side on a half of the task suite, with the shots they save."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from aqka._util.arrays import FloatArray, as_count
 from aqka.allocators import DEFAULT_ALLOCATOR, make_allocator
@@ -15,7 +14,7 @@ from aqka_research.compare.tasks import TASKS
 from aqka_research.results import Results, Row
 from aqka_research.spending import EXACT, MAJORITY, decision_row, exact_decision
 from aqka_research.suite import SUITE, half_of_suite
-from aqka_research.sweep.cells import OnCell, run_cells
+from aqka_research.sweep.cells import RunCells, run_cells
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 SHOTS_PER_PAIR = (0.3, 1.0, 3.0, 10.0, 30.0)
@@ -36,6 +35,7 @@ METHODS = (
 OPTION = f"{DEFAULT_ALLOCATOR} + balanced"
 """For rare classes: another border between the classes, the same correlation."""
 SEEDS = 10
+QUICK_TASKS = ["moons, ZZ 2 qubits", "iris, RY-CZ 2 qubits, 60 points, half width, 50% positive"]
 
 
 def tasks_of(half: str) -> list[str]:
@@ -118,9 +118,7 @@ def compare(
     methods: Sequence[str] | None = None,
     budgets: Sequence[float] = SHOTS_PER_PAIR,
     baseline_budgets: Sequence[float] = BASELINE_SHOTS_PER_PAIR,
-    store: Path | None = None,
-    workers: int | None = None,
-    on_cell: OnCell | None = None,
+    cells_of: RunCells = run_cells,
 ) -> Comparison:
     """Run the methods on every task and budget; see :func:`~aqka_research.sweep.cells.run_cells`.
 
@@ -134,7 +132,7 @@ def compare(
         for seed in range(as_count(seeds, "seeds"))
         for task in tasks
     ]
-    found = run_cells(measure, cells, store, workers=workers, on_cell=on_cell)
+    found = cells_of(measure, cells)
     rows = [
         row | {"task": cell["task"], "seed": cell["seed"]}
         for cell, result in zip(cells, found, strict=True)

@@ -8,7 +8,6 @@ ones.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,10 @@ from aqka.core.settings import choose_settings
 from aqka.designs import Fidelity, KernelEstimate, PairEstimate, Points
 from aqka.designs.pairs import row_prior
 from aqka.learners import FittedHead, make_learner
+from aqka_research.circuit_tasks import draw
 from aqka_research.compare.total_findings import BASELINE, OURS, POINTS, TotalFindings
-from aqka_research.suite import SUITE, QuantumTask, half_of_suite
-from aqka_research.sweep.cells import OnCell, run_cells
+from aqka_research.suite import QuantumTask
+from aqka_research.sweep.cells import RunCells, run_cells
 from aqka_research.sweep.store import Cell, Result, stable_name
 
 LEARNERS = {BASELINE: "ridge-loo", OURS: "ridge-noise"}
@@ -36,29 +36,13 @@ LEVELS = [2.0**k for k in range(-3, 12)]
 """Shots a pair, of training and of test pairs."""
 POINT_LEVELS = [2**k for k in range(3, 14)]
 """Shots a point, of training and of new points alike."""
-QUBITS = (2, 3, 4, 5, 6, 8)
-NOISY_QUBITS = (2, 3, 4)
-"""Of tasks that are compared on a device: exact noisy states have 4^n numbers."""
-
 Simulator = StatevectorBackend | AerBackend
-
-
-def total_tasks(half: str, device: str | None = None) -> list[str]:
-    """Return the tasks of a half of the suite that have a circuit and classes."""
-    chosen = (SUITE[name] for name in half_of_suite(half))
-    qubits = QUBITS if device is None else NOISY_QUBITS
-    return [
-        task.name
-        for task in chosen
-        if task.is_quantum and task.kind != "regression" and task.features in qubits
-    ]
 
 
 @stable_name("aqka.total:measure")
 def measure(cell: Cell) -> Result:
     """Return how many labels agree with the exact ones at every level, for one seed of a task."""
-    task = SUITE[cell["task"]].draw(cell["seed"])
-    assert isinstance(task, QuantumTask)
+    task = draw(cell["task"], cell["seed"])
     problem = Problem(np.sign(task.y) + (task.y == 0))
     exact = make_learner("ridge-loo").fit(KernelEstimate(task.kernel), problem)
     labels = exact.decision_function(task.test_kernel) >= 0
@@ -69,7 +53,7 @@ def measure(cell: Cell) -> Result:
         "largest_class": float(max(labels.mean(), 1 - labels.mean())),
         "agreement": {},
     }
-    old, new, between = _simulators(task, cell["seed"], cell.get("device"))
+    old, new, between = simulators(task, cell["seed"], cell.get("device"))
     kernel, test_kernel = old.kernel(), between.kernel()
     rows = {level: _test_rows(test_kernel, level, random) for level in cell["levels"]}
     tables = {level: _drawn_table(kernel, level, random) for level in cell["levels"]}
@@ -91,8 +75,8 @@ def measure(cell: Cell) -> Result:
     return found
 
 
-def _simulators(task: QuantumTask, seed: int, device: str | None) -> tuple[Simulator, ...]:
-    """Return who measures the training points, the new ones, and pairs of both."""
+def simulators(task: QuantumTask, seed: int, device: str | None) -> tuple[Simulator, ...]:
+    """Return what measures the training points, the new ones, and pairs of both."""
     feature_map = task.feature_map()
     old: dict[str, Any] = {"X": task.X, "seed": 2 * seed}
     new: dict[str, Any] = {"X": task.test_X, "seed": 2 * seed + 1}
@@ -154,13 +138,14 @@ def _point_agreement(
 ) -> float:
     """Return the share of exact labels where every point, old or new, has the same shots."""
     head = make_learner(design.default_learner).fit(
-        design.read(_measured(old, shots), problem), problem
+        design.read(measured_points(old, shots), problem), problem
     )
-    f = head.decide(_measured(new, shots)).f
+    f = head.decide(measured_points(new, shots)).f
     return float(np.mean((f >= 0) == labels))
 
 
-def _measured(backend: Simulator, shots: int) -> PointTable:
+def measured_points(backend: Simulator, shots: int) -> PointTable:
+    """Return counts of a backend's points with ``shots`` shots each."""
     n_points, settings = backend.shape[0], choose_settings(backend.n_qubits, seed=0)
     plan = even_plan(np.arange(n_points), settings, shots)
     table = PointTable(n_points, settings)
@@ -175,9 +160,7 @@ def compare_totals(
     levels: Sequence[float] = LEVELS,
     point_levels: Sequence[int] = POINT_LEVELS,
     device: str | None = None,
-    store: Path | None = None,
-    workers: int | None = None,
-    on_cell: OnCell | None = None,
+    cells_of: RunCells = run_cells,
 ) -> TotalFindings:
     """Measure agreement of pairs and points on tasks.
 
@@ -195,7 +178,7 @@ def compare_totals(
         for seed in range(as_count(seeds, "seeds", minimum=2))
         for task in tasks
     ]
-    results = run_cells(measure, cells, store, workers=workers, on_cell=on_cell)
+    results = cells_of(measure, cells)
     by_task = {
         task: [result for cell, result in zip(cells, results, strict=True) if cell["task"] == task]
         for task in tasks

@@ -1,6 +1,6 @@
 """Shots until a share of labels agrees with the exact ones, for points and for pairs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -64,10 +64,14 @@ class TotalFindings:
     by_task: dict[str, list[dict[str, Any]]]
     levels: list[float]
     point_levels: list[int]
+    _savings: dict[tuple[float, int], list[Saving]] = field(default_factory=dict)
 
     def savings(self, target: float, new_points: int) -> list[Saving]:
-        """Return what each task needs for a share of exact labels."""
-        return [self._saving(task, target, new_points) for task in self.by_task]
+        """Return what each task needs for a share of exact labels; resampled once."""
+        key = (target, new_points)
+        if key not in self._savings:
+            self._savings[key] = [self._saving(task, *key) for task in self.by_task]
+        return self._savings[key]
 
     def qubits(self, task: str) -> int:
         """Return the qubits of a task."""

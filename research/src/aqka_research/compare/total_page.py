@@ -1,10 +1,14 @@
-"""The page of points against pairs: what was asked, means, every task, and a picture."""
+"""The page of points against pairs: headlines, targets, means, every task, and a picture."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from aqka_research.benchmarks.classical import controls
+from aqka_research.circuit_tasks import by_kind, circuit_tasks, quick_tasks
+from aqka_research.compare.total import LEVELS, POINT_LEVELS, compare_totals
 from aqka_research.compare.total_findings import (
     AUTO,
     BASELINE,
@@ -16,12 +20,15 @@ from aqka_research.compare.total_findings import (
     TotalFindings,
     geometric_mean,
 )
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import table
 from aqka_research.style import new_figure, style
+from aqka_research.sweep.store import Result
 
-ASKED = {100: 3.0, 1000: 5.0}
-ASKED_SUMMED = 7.0
-ASKED_ON_DEVICE = {100: 5.0, 1000: 5.0}
-SHARE = 0.9  # of exact labels, which the figures asked for are about
+LEAST = {100: 3.0, 1000: 5.0}
+LEAST_SUMMED = 7.0
+LEAST_ON_DEVICE = {100: 5.0, 1000: 5.0}
+SHARE = 0.9  # of exact labels, which the targets are about
 
 
 @dataclass(frozen=True)
@@ -64,134 +71,204 @@ def auto_losses(found: TotalFindings) -> list[Saving]:
     ]
 
 
-def write_totals(
-    found: TotalFindings, path: Path, half: str, confirmations: int, device: str | None = None
-) -> None:
-    """Write the page and its picture; ``confirmations`` counts runs of the second half."""
+def page(run: PageRun) -> list[str]:
+    """Measure the held-out tasks without noise, and write the page."""
+    return _page(run, None, run.pick(5, 2, 2))
+
+
+def fez_page(run: PageRun) -> list[str]:
+    """Measure the held-out tasks of few qubits with a fake Heron's noise, and write the page."""
+    return _page(run, "fake_fez", run.pick(2, 2, 2))
+
+
+def _page(run: PageRun, device: str | None, seeds: int) -> list[str]:
+    half = run.pick("confirmation", "development", "development")
+    tasks = run.pick(circuit_tasks(half, device), quick_tasks(), quick_tasks()[:1])
+    every = run.pick(1, 4, 7)
+    found = compare_totals(
+        seeds,
+        tasks=tasks,
+        levels=LEVELS[::every],
+        point_levels=POINT_LEVELS[:: every if device is None else 2 * every],
+        device=device,
+        cells_of=run.cells,
+    )
+    return total_blocks(found, run.path, half, device, controls(run, tasks, seeds))
+
+
+def total_blocks(
+    found: TotalFindings,
+    path: Path,
+    half: str,
+    device: str | None,
+    control: dict[str, Result],
+) -> list[str]:
+    """Return the page, and draw its picture beside ``path``."""
     picture = path.with_suffix(".png")
     _draw(found, picture)
-    lines = [
-        "# Points against pairs"
-        + ("" if device is None else f" on {device}")
-        + ("" if half == "confirmation" else " on development tasks"),
-        "",
-        *_introduction(found, half, confirmations, device),
-        "",
+    title = "# Points against pairs" + ("" if device is None else f" on {device}")
+    return [
+        title + ("" if half == "confirmation" else " on development tasks"),
+        *_introduction(found, half, device),
         f"![Total shots of points and of pairs, one dot a task]({picture.name})",
-        "",
-        "## What was asked",
-        "",
-        *(f"- {line}" for line in asked_lines(found, device)),
-        "",
-        "## Means over tasks",
-        "",
+        "## The headline, for each kind of task",
+        _headlines(found, control, device),
+        "Where a classical model gives the share of exact labels without a shot, shots for it are "
+        "wasted: *left* counts the tasks where none of four does, and the last figure is the mean "
+        "over these alone.",
+        _kinds_table(found, control),
+        "## Targets",
+        "\n".join(f"- {line}" for line in target_lines(found, device)),
+        "## Means over all tasks",
         "How many times more shots the baseline needs; geometric mean over tasks, ± the standard "
         "error of its logarithm over them. *Summed* compares the shots of all tasks together.",
-        "",
-        *_table(
+        table(
             ("labels", "new points", "method", "times fewer", "summed"),
             [
                 (
-                    f"{mean.target:.0%}",
-                    f"{mean.new_points:,}",
-                    mean.method,
-                    f"{mean.ratio:.2f} ± {mean.error:.2f}",
-                    f"{mean.summed:.1f}",
+                    *(f"{mean.target:.0%}", f"{mean.new_points:,}", mean.method),
+                    *(f"{mean.ratio:.2f} ± {mean.error:.2f}", f"{mean.summed:.1f}"),
                 )
                 for mean in means(found)
             ],
         ),
-        "",
-        *_tasks(found),
+        *_tasks(found, control),
     ]
-    path.write_text("\n".join(lines).rstrip() + "\n")
 
 
-def asked_lines(found: TotalFindings, device: str | None = None) -> list[str]:
-    """Return each figure that was asked for beside what was found."""
+def _kind_rows(
+    found: TotalFindings, control: dict[str, Result]
+) -> Iterator[tuple[str, float, int, list[str], list[str], dict[str, Saving]]]:
+    """Yield kind, target, new points, its tasks, those left to shots, and all savings."""
+    for kind, names in by_kind(list(found.by_task)).items():
+        for target in TARGETS:
+            left = [name for name in names if control[name]["agreement, classical"] < target]
+            for new_points in NEW_POINTS:
+                savings = {saving.task: saving for saving in found.savings(target, new_points)}
+                yield kind, target, new_points, names, left, savings
+
+
+def _fewer(savings: dict[str, Saving], names: list[str]) -> float:
+    return geometric_mean([savings[name].ratio[POINTS] for name in names])[0]
+
+
+def _headlines(found: TotalFindings, control: dict[str, Result], device: str | None) -> str:
+    what = "shots" if device is None else "executions"
+    lines = []
+    for kind, target, new_points, names, left, savings in _kind_rows(found, control):
+        if target == SHARE and new_points == NEW_POINTS[0]:
+            agrees = np.mean([control[name]["agreement, classical"] for name in names])
+            lines.append(
+                f"- *{kind}* ({len(names)} tasks): {_fewer(savings, names):.2f} times fewer {what} "
+                f"with points for {target:.0%} of the exact labels at {new_points} new points. A "
+                f"classical model gives {agrees:.1%} of them with none, and in "
+                f"{len(names) - len(left)} of the tasks at least {target:.0%}."
+            )
+    return "\n".join(lines)
+
+
+def _kinds_table(found: TotalFindings, control: dict[str, Result]) -> str:
+    rows = []
+    for kind, target, new_points, names, left, savings in _kind_rows(found, control):
+        shares = (
+            f"{np.mean([control[name][f'agreement, {who}'] for name in names]):.1%}"
+            for who in ("classical", "majority")
+        )
+        rows.append(
+            (
+                *(kind, f"{target:.0%}", f"{new_points:,}", str(len(names))),
+                *(f"{_fewer(savings, names):.2f}", *shares, str(len(left))),
+                f"{_fewer(savings, left):.2f}" if left else "",
+            )
+        )
+    header = ("tasks", "labels", "new points", "number", "times fewer, points")
+    return table((*header, "classical agrees", "majority agrees", "left", "times fewer"), rows)
+
+
+def target_lines(found: TotalFindings, device: str | None = None) -> list[str]:
+    """Return each figure with a target beside what was found."""
     points = {m.new_points: m for m in means(found) if m.method == POINTS and m.target == SHARE}
-    what, asked = ("shots", ASKED) if device is None else ("executions", ASKED_ON_DEVICE)
+    what, targets = ("shots", LEAST) if device is None else ("executions", LEAST_ON_DEVICE)
     lines = [
         f"{points[count].ratio:.2f} times fewer {what} at {count:,} new points for {SHARE:.0%} of "
-        f"the exact labels (asked: ≥ {least:g}; {_verdict(points[count].ratio >= least)})."
-        for count, least in asked.items()
+        f"the exact labels (target: ≥ {least:g}; {_verdict(points[count].ratio >= least)})."
+        for count, least in targets.items()
     ]
     if device is not None:
         return lines
-    summed = min(points[count].summed for count in ASKED)
+    summed = min(points[count].summed for count in LEAST)
     lines.append(
-        f"At least {summed:.1f} times fewer in summed shots (asked: ≥ {ASKED_SUMMED:g}; "
-        f"{_verdict(summed >= ASKED_SUMMED)})."
+        f"At least {summed:.1f} times fewer in summed shots (target: ≥ {LEAST_SUMMED:g}; "
+        f"{_verdict(summed >= LEAST_SUMMED)})."
     )
     lost = auto_losses(found)
     cells = len(found.by_task) * len(TARGETS) * len(NEW_POINTS)
     lines.append(
         f'`design="auto"` needs more than the baseline by over two standard errors in {len(lost)} '
-        f"of {cells} cells (asked: none; {_verdict(not lost)})."
+        f"of {cells} cells (target: none; {_verdict(not lost)})."
     )
     return lines
 
 
-def _verdict(met: bool) -> str:
-    return "met" if met else "**not met**"
+def _verdict(reached: bool) -> str:
+    return "reached" if reached else "**not reached**"
 
 
-def _introduction(
-    found: TotalFindings, half: str, confirmations: int, device: str | None
-) -> list[str]:
+def _introduction(found: TotalFindings, half: str, device: str | None) -> list[str]:
     seeds = len(next(iter(found.by_task.values())))
-    qubits, option, noise, states = "2 to 6 and 8", "", "", "pure states"
+    noise, states = "", "pure states"
     if device is not None:
-        qubits, option, states = "2 to 4", f"--device {device} ", "the rank that a test chooses"
+        states = "the rank that a test chooses"
         noise = (
-            f"Counts have the exact noise of {device}, gates and readout, at the place that the "
-            "transpiler chooses; nothing is corrected on either side. A shot is an execution. "
+            f" Counts have the exact noise of {device}, gates and readout, at the place that the "
+            "transpiler chooses; nothing is corrected on either side. A shot is an execution."
         )
-    told = (
-        "No choice was made on these tasks; they were run "
-        f"**{confirmations} {'time' if confirmations == 1 else 'times'}**."
+    words = (
+        "No choice was made on these tasks."
         if half == "confirmation"
         else "Figures to quote are those of the confirmation half."
     )
+    qubits = [found.qubits(task) for task in found.by_task]
     return [
         f"Total shots, for training and for predicting new points together, until a share of the "
         f"test points gets the label that a leave-one-out ridge on the exact kernel gives it. The "
-        f"{half} half of the task suite: {len(found.by_task)} tasks with classes, of "
-        f"{qubits} qubits; {seeds} seeds; written by `aqka compare --total --half {half} "
-        f"{option}--report`. {noise}{told}",
-        "",
+        f"{half} tasks: {len(found.by_task)} with classes, of {min(qubits)} to {max(qubits)} "
+        f"qubits; {seeds} seeds.{noise} {words}",
         f"- *{BASELINE}*: the same shots on every training pair and the same on every test pair, "
-        "and of all splits between the two the cheapest, chosen in hindsight.",
-        f"- *{OURS}*: the same with `ridge-noise` and the prior of test rows, split in hindsight.",
-        f"- *points*: the same shots on every point, old and new, {states}, leave-one-out ridge.",
+        "and the cheapest of all splits between the two, chosen in hindsight.\n"
+        f"- *{OURS}*: the same with `ridge-noise` and the prior of test rows, split in hindsight.\n"
+        f"- *points*: the same shots on every point, old and new, {states}, leave-one-out ridge.\n"
         '- *auto*: what `design="auto"` takes at each budget, before the first shot; its pairs '
         "get the same shots everywhere.",
     ]
 
 
-def _tasks(found: TotalFindings) -> list[str]:
-    lines = []
+def _tasks(found: TotalFindings, control: dict[str, Result]) -> list[str]:
+    blocks = []
     for target in TARGETS:
         rows = []
         for few, many in zip(*(found.savings(target, n) for n in NEW_POINTS), strict=True):
+            shares = (
+                f"{control[few.task][f'agreement, {who}']:.1%}" for who in ("classical", "majority")
+            )
             rows.append(
                 (
                     few.task,
                     _shots(few, BASELINE),
                     *(_ratio(saving, name) for saving in (few, many) for name in (POINTS, AUTO)),
+                    *shares,
                 )
             )
-        lines += [
+        header = ("task", "pairs", "points", "auto", "points, 1,000", "auto, 1,000")
+        blocks += [
             f"## Each task, {target:.0%} of the exact labels",
-            "",
             "Shots of the baseline at 100 new points, and how many times fewer points and auto "
             "need, at 100 and at 1,000 new points. “>” and “<” stand where one side did not get "
-            "there with the most shots that were tried.",
-            "",
-            *_table(("task", "pairs", "points", "auto", "points, 1,000", "auto, 1,000"), rows),
-            "",
+            "there with the most shots that were tried. Then the shares of exact labels that the "
+            "best classical model and the majority class give without a shot.",
+            table((*header, "classical agrees", "majority agrees"), rows),
         ]
-    return lines
+    return blocks
 
 
 def _shots(saving: Saving, method: str) -> str:
@@ -205,11 +282,6 @@ def _ratio(saving: Saving, method: str) -> str:
     if {BASELINE, method} <= saving.unreached:
         return "neither"
     return f"{bound}{saving.ratio[method]:.2g}"
-
-
-def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    head = ["| " + " | ".join(headings) + " |", "| --- " * len(headings) + "|"]
-    return head + ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def _draw(found: TotalFindings, path: Path) -> None:

@@ -24,8 +24,8 @@ def write_experiment_report(done: Reproduction, path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-def write_overview(reproductions: Sequence[Reproduction], path: Path) -> None:
-    """Write one report of several experiments."""
+def overview(reproductions: Sequence[Reproduction]) -> str:
+    """Return one report of several experiments."""
     counts = count_verdicts(reproductions)
     total = sum(counts.values())
     fairly = all(one.setup.protocol == "fair" for one in reproductions)
@@ -42,7 +42,7 @@ def write_overview(reproductions: Sequence[Reproduction], path: Path) -> None:
     ]
     for done in reproductions:
         lines += [f"## {done.setup.name}: {done.setup.experiment.title}", "", *_section(done)]
-    path.write_text("\n".join(lines).rstrip() + "\n")
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _section(done: Reproduction) -> list[str]:
@@ -50,8 +50,7 @@ def _section(done: Reproduction) -> list[str]:
     lines = [
         f"{setup.experiment.place}. Protocol: {PROTOCOL_TEXT[setup.protocol]}. "
         f"{setup.parameters['seeds']} seeds"
-        + (". **A quick run**: too small for its verdicts to count." if _quick(done) else ".")
-        + f" {sum(done.results.seconds):.0f} s on one core.",
+        + (". **A quick run**: too small for its verdicts to count." if _quick(done) else "."),
         "",
         "| claim | paper | ours ± SE | verdict |",
         "| --- | --- | --- | --- |",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 OnCell = Callable[[Cell, Result], None]
+RunCells = Callable[[Callable[[Cell], Result], Sequence[Cell]], list[Result]]
+"""What :func:`run_cells` is once it is known where and how."""
 
 
 def run_cells(

@@ -46,7 +46,7 @@ def run_layers(
     state[0] = 1.0
     while layers and not layers[0].varies:  # the same for every point: once is enough
         state = _step(layers.pop(0))(state, values[:, :1])
-    steps = _steps(layers)
+    steps = steps_of(layers)
     states = np.empty((2**n_qubits, n_points), dtype=np.complex128)
     size = max(8, CHUNK_AMPLITUDES >> n_qubits)
     for start in range(0, n_points, size):
@@ -57,7 +57,7 @@ def run_layers(
     return states.T
 
 
-def _steps(layers: list[Layer]) -> list[Step]:
+def steps_of(layers: list[Layer]) -> list[Step]:
     """Return the layers as functions; repetitions of one phase table share its exponential."""
     tables: list[PhaseTable] = []
     steps: list[Step] = []
@@ -95,15 +95,14 @@ def _dense(layer: DenseLayer) -> Step:
 
     def step(state: ComplexArray, values: FloatArray) -> ComplexArray:
         for qubits, matrix in blocks:
-            state = _apply_block(state, qubits, matrix)
+            state = apply_block(state, qubits, matrix)
         return state
 
     return step
 
 
-def _apply_block(
-    state: ComplexArray, qubits: tuple[int, ...], matrix: ComplexArray
-) -> ComplexArray:
+def apply_block(state: ComplexArray, qubits: tuple[int, ...], matrix: ComplexArray) -> ComplexArray:
+    """Return what a fixed gate makes of states, one column per point."""
     size, points = state.shape
     low, count = qubits[0], len(qubits)
     if qubits == tuple(range(low, low + count)):

@@ -1,9 +1,10 @@
 """Gates as primitives, and their angles for all points at once."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,8 +79,12 @@ def is_varying(angle: Angle) -> bool:
 
 def primitives(circuit: "QuantumCircuit") -> Iterator[Primitive]:
     """Yield the primitives of a circuit in order; their product is the circuit, phase included."""
-    library = _Library()
-    yield from library.unfold(circuit, tuple(range(circuit.num_qubits)))
+    yield from chain.from_iterable(unfolded(circuit))
+
+
+def unfolded(circuit: "QuantumCircuit") -> Iterator[list[Primitive]]:
+    """Yield the gates of a circuit in order, each as its primitives."""
+    yield from _Library().unfold(circuit, tuple(range(circuit.num_qubits)))
 
 
 class _Library:
@@ -106,32 +111,33 @@ class _Library:
             gates.U2Gate: lambda phi, lam: (quarter, phi, lam),
         }
 
-    def unfold(self, circuit: "QuantumCircuit", qubits: tuple[int, ...]) -> Iterator[Primitive]:
-        """Yield the primitives of a circuit whose k-th qubit is ``qubits[k]``."""
-        yield from _phase(circuit.global_phase)
+    def unfold(
+        self, circuit: "QuantumCircuit", qubits: tuple[int, ...]
+    ) -> Iterator[list[Primitive]]:
+        """Yield the gates of a circuit whose k-th qubit is ``qubits[k]``."""
+        yield _phase(circuit.global_phase)
         position = {bit: qubits[k] for k, bit in enumerate(circuit.qubits)}
         for instruction in circuit.data:
             targets = tuple(position[bit] for bit in instruction.qubits)
             yield from self._gate(instruction.operation, targets)
 
-    def _gate(self, gate: Any, targets: tuple[int, ...]) -> Iterator[Primitive]:
+    def _gate(self, gate: Any, targets: tuple[int, ...]) -> Iterator[list[Primitive]]:
         kind, params = type(gate), getattr(gate, "params", [])
         if isinstance(gate, (self._circuit.Barrier, self._circuit.Delay)):
             return
         varying = any(is_varying(param) for param in params)
         if not targets:
-            yield from _phase(params[0])
+            yield _phase(params[0])
         elif varying and (diagonal := self._phases(gate, targets)) is not None:
-            yield diagonal
+            yield [diagonal]
         elif varying and kind in self._rotations:
             theta, phi, lam = self._rotations[kind](*params)
             # U(θ, φ, λ) = P(φ) RY(θ) P(λ): the phases fuse with their neighbours, and what is
             # left is real.
-            yield from _phase(lam, targets)
-            yield Rotation((targets[0],), theta)
-            yield from _phase(phi, targets)
+            turn = Rotation((targets[0],), theta)
+            yield [*_phase(lam, targets), turn, *_phase(phi, targets)]
         elif not varying and (matrix := self._matrix(gate)) is not None:
-            yield FixedGate(targets, matrix)
+            yield [FixedGate(targets, matrix)]
         else:
             yield from self.unfold(self._definition(gate), targets)
 
@@ -189,14 +195,15 @@ def _unfoldable(gate: Any) -> InputError:
     )
 
 
-def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> Iterator[Primitive]:
-    """Yield a phase on the state where all ``qubits`` are 1; without qubits, a global phase."""
+def _phase(angle: Angle, qubits: tuple[int, ...] = ()) -> list[Primitive]:
+    """Return a phase on the state where all ``qubits`` are 1; without qubits, a global phase."""
     weights = np.zeros(2 ** len(qubits))
     weights[-1] = 1.0
     if is_varying(angle):
-        yield Phases(qubits, angle, weights)
-    elif float(angle) != 0.0:
-        yield FixedGate(qubits, np.diag(np.exp(1j * float(angle) * weights)))
+        return [Phases(qubits, angle, weights)]
+    if float(angle) == 0.0:
+        return []
+    return [FixedGate(qubits, np.diag(np.exp(1j * float(angle) * weights)))]
 
 
 def monomial(matrix: ComplexArray) -> tuple[IntArray, FloatArray] | None:
@@ -213,15 +220,29 @@ def monomial(matrix: ComplexArray) -> tuple[IntArray, FloatArray] | None:
     return source, phase
 
 
+Columns = Mapping[Any, FloatArray | float]
+"""Values of the parameters: an array over the points, or a number that all points share."""
+
+
 def evaluate(angles: Sequence[Angle], parameters: Sequence[Any], X: FloatArray) -> FloatArray:
     """Return the angles' values, one row per angle and one column per point of ``X``.
 
     ``parameters`` are those that the columns of ``X`` stand for, in this order.
     """
     columns = dict(zip(parameters, np.ascontiguousarray(X.T), strict=True))
-    values = np.empty((len(angles), len(X)))
-    for row, angle in zip(values, angles, strict=True):
-        row[:] = _value(angle, columns)
+    return angle_values(angles, [compiled(angle) for angle in angles], columns, len(X))
+
+
+def angle_values(
+    angles: Sequence[Angle],
+    functions: Sequence[Callable[[Columns], Any]],
+    columns: Columns,
+    n_points: int,
+) -> FloatArray:
+    """Return what compiled angles are at every point, one row per angle."""
+    values = np.empty((len(angles), n_points))
+    for row, function in zip(values, functions, strict=True):
+        row[:] = function(columns)
     if not np.isfinite(values).all():
         bad = angles[int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])]
         raise InputError(
@@ -231,36 +252,41 @@ def evaluate(angles: Sequence[Angle], parameters: Sequence[Any], X: FloatArray) 
     return values
 
 
-def _value(angle: Angle, columns: dict[Any, FloatArray]) -> FloatArray | float:
-    """Return an angle's value at every point.
+def compiled(angle: Angle) -> Callable[[Columns], Any]:
+    """Return an angle as a function of the parameters' values.
 
     Feature maps are almost always affine in each parameter on its own (x, 2x + 1, x·y, ...),
     and then f(p, rest) = f(0, rest) + p · f'(rest), by Qiskit's own derivative: a few array
     operations. Whatever else an author writes is bound point by point.
     """
     if not is_varying(angle):
-        return float(angle)
+        number = float(angle)
+        return lambda columns: number
     parameter = min(angle.parameters, key=lambda p: str(p.name))
     try:
         slope = angle.gradient(parameter)
         curvature = slope.gradient(parameter) if is_varying(slope) else 0
     except (RuntimeError, NotImplementedError):  # no derivative known: abs, sign, ...
-        return _pointwise(angle, columns)
+        return partial(_pointwise, angle)
     if is_varying(curvature) or curvature != 0:
-        return _pointwise(angle, columns)
+        return partial(_pointwise, angle)
     if is_varying(slope):
         slope = slope.bind({parameter: 0.0})
-    rest = angle.bind({parameter: 0.0})
-    return _value(rest, columns) + columns[parameter] * _value(slope, columns)
+    rest, factor = compiled(angle.bind({parameter: 0.0})), compiled(slope)
+    return lambda columns: rest(columns) + columns[parameter] * factor(columns)
 
 
-def _pointwise(angle: Angle, columns: dict[Any, FloatArray]) -> FloatArray:
+def _pointwise(angle: Angle, columns: Columns) -> FloatArray:
     names = sorted(angle.parameters, key=lambda p: str(p.name))
-    rows = np.stack([columns[name] for name in names], axis=1).tolist()
+    rows = np.stack(np.broadcast_arrays(*(columns[name] for name in names)), axis=-1)
     try:
-        return np.array([float(angle.bind(dict(zip(names, row, strict=True)))) for row in rows])
+        values = [
+            float(angle.bind(dict(zip(names, row, strict=True))))
+            for row in rows.reshape(-1, len(names)).tolist()
+        ]
     except (TypeError, ArithmeticError) as error:
         raise InputError(
             f"feature_map's angle {angle} has no real value at some point of the data: {error}; "
             "scale the data into the domain of the expression."
         ) from error
+    return np.array(values).reshape(rows.shape[:-1])

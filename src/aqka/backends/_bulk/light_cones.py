@@ -10,11 +10,14 @@ noise of a gate that was left out stays: it is a mixture of Pauli gates, past wh
 commute up to other diagonal ones, and it acts on the cone's qubits alone.
 """
 
+from collections import deque
 from dataclasses import dataclass, replace
-from itertools import product
+from functools import cached_property, reduce
+from itertools import count, product
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import Generator
 
 from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends._bulk.evolve import run_layers
@@ -25,9 +28,10 @@ from aqka.backends._bulk.gates import (
     Primitive,
     Rotation,
     evaluate,
-    primitives,
+    unfolded,
 )
 from aqka.backends._bulk.layers import Angles, fuse_layers
+from aqka.core.settings import line_edges
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,14 +44,44 @@ CHUNK_AMPLITUDES = 2**21
 
 _CX = np.eye(4)[[0, 3, 2, 1]]  # the control is the less significant bit
 _PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+# A CX turns a Pauli operator of its control and target, I, X, Y or Z each, into one of these on the
+# target: times X where the control has X or Y.
+_THROUGH_CX = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [1, 0, 3, 2], [0, 1, 2, 3]])
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Errors of a circuit: rates λ of ρ → (1 - λ) ρ + λ I/d after gates, and wrong bits."""
+
+    one: FloatArray  # λ of each qubit, after its one-qubit gates
+    two: FloatArray  # λ of each pair of qubits, a symmetric matrix; larger gates take their first
+    readout: FloatArray  # of each qubit, the chances to read a 0 as 1 and a 1 as 0
+
+    @classmethod
+    def even(cls, n_qubits: int, one: float, two: float, readout: float = 0.0) -> "Rates":
+        """Return the same rates for all qubits."""
+        n = n_qubits
+        return cls(np.full(n, one), np.full((n, n), two), np.full((n, 2), readout))
+
+    @property
+    def of_gates(self) -> bool:
+        """Whether any gate is noisy."""
+        return bool(np.any(self.one) or np.any(self.two))
+
+    def after(self, qubits: tuple[int, ...]) -> FloatArray:
+        """Return what a gate's noise leaves of each product of I, X, Y, Z on its qubits."""
+        rate = self.one[qubits[0]] if len(qubits) == 1 else self.two[qubits[0], qubits[1]]
+        left = np.full((4,) * len(qubits), 1 - rate)
+        left[(0,) * len(qubits)] = 1.0
+        return left
 
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """A gate whose angle is a number of the circuit's, and how many noisy gates it stands for."""
+    """A gate whose angle is a number of the circuit's, and the noise behind it."""
 
     gate: Primitive
-    noisy: int = 0
+    noise: FloatArray | None = None  # what it leaves of each product of I, X, Y, Z; None: all
 
     @property
     def qubits(self) -> tuple[int, ...]:
@@ -70,31 +104,47 @@ class Operation:
 
     def on_parity(self, control: int) -> "Operation":
         """Return a diagonal gate of one qubit as the same gate of its parity with another."""
-        parity = np.array([0, 1, 1, 0])
-        qubits = (control, *self.qubits)
+        parity, qubits = np.array([0, 1, 1, 0]), (control, *self.qubits)
+        gate: Primitive
         if isinstance(self.gate, Phases):
-            return replace(self, gate=Phases(qubits, self.gate.angle, self.gate.weights[parity]))
-        assert isinstance(self.gate, FixedGate)
-        matrix = np.diag(np.diag(self.gate.matrix)[parity])
-        return replace(self, gate=FixedGate(qubits, matrix))
+            gate = Phases(qubits, self.gate.angle, self.gate.weights[parity])
+        else:
+            assert isinstance(self.gate, FixedGate)
+            gate = FixedGate(qubits, np.diag(np.diag(self.gate.matrix)[parity]))
+        return Operation(gate, None if self.noise is None else self.noise[_THROUGH_CX])
+
+    def with_noise(self, *more: FloatArray | None) -> "Operation":
+        """Return it with noise that commutes with it and its own."""
+        all_noise = [noise for noise in (self.noise, *more) if noise is not None]
+        return replace(self, noise=reduce(np.multiply, all_noise)) if all_noise else self
 
 
-def operations(circuit: "QuantumCircuit") -> tuple[list[Operation], Angles]:
+def operations(
+    circuit: "QuantumCircuit", rates: Rates | None = None
+) -> tuple[list[Operation], Angles]:
     """Return the gates of a circuit with CX–phase–CX fused, and the angles they number."""
-    angles = Angles()
+    angles, numbers = Angles(), count()
     found: dict[int, Operation] = {}
     on: list[list[int]] = [[] for _ in range(circuit.num_qubits)]  # gates of each qubit, in order
-    for number, gate in enumerate(primitives(circuit)):
-        if not gate.qubits:
-            continue  # a global phase
-        if not isinstance(gate, FixedGate):
-            gate = replace(gate, angle=angles.number(gate.angle))
-        operation = Operation(gate, noisy=int(len(gate.qubits) > 1))
-        if operation.is_cx and _fuse(operation, found, on):
-            continue
-        found[number] = operation
-        for qubit in gate.qubits:
-            on[qubit].append(number)
+    for parts in unfolded(circuit):
+        for k, gate in enumerate(parts):
+            if not gate.qubits:
+                continue  # a global phase
+            if not isinstance(gate, FixedGate):
+                gate = replace(gate, angle=angles.number(gate.angle))
+            noise = None if rates is None or k < len(parts) - 1 else rates.after(gate.qubits)
+            operation = Operation(gate, noise)
+            if operation.is_cx and _fuse(operation, found, on):
+                continue
+            number = next(numbers)
+            before = on[gate.qubits[0]][-1:]
+            if len(gate.qubits) == 1 and before and len(found[before[0]].qubits) == 1:
+                # Depolarising one qubit commutes with all gates on it alone.
+                operation = operation.with_noise(found[before[0]].noise)
+                found[before[0]] = replace(found[before[0]], noise=None)
+            found[number] = operation
+            for qubit in gate.qubits:
+                on[qubit].append(number)
     return [found[number] for number in sorted(found)], angles
 
 
@@ -108,6 +158,8 @@ def _fuse(closing: Operation, found: dict[int, Operation], on: list[list[int]]) 
             later = [k for k in on[control] if k > number]
             if not between or not all(found[k].is_diagonal for k in later):
                 return False
+            if closing.noise is not None and any(len(found[k].qubits) > 1 for k in later):
+                return False  # the noise of the first CX does not commute with these
             break
         if len(operation.qubits) > 1 or not operation.is_diagonal:
             return False
@@ -117,14 +169,14 @@ def _fuse(closing: Operation, found: dict[int, Operation], on: list[list[int]]) 
     for k in between:
         found[k] = found[k].on_parity(control)
     # The depolarising noise of a gate commutes with all gates on the same two qubits.
-    found[between[0]] = replace(found[between[0]], noisy=found.pop(number).noisy + closing.noisy)
+    found[between[0]] = found[between[0]].with_noise(found.pop(number).noise, closing.noise)
     on[target].remove(number)
     on[control] = sorted([k for k in on[control] if k != number] + between)
     return True
 
 
 class LightCones:
-    """The reduced states of all points under one circuit.
+    """The reduced states of all points under one circuit, and shots drawn from them.
 
     Parameters
     ----------
@@ -132,18 +184,21 @@ class LightCones:
         The feature map; column k of ``X`` is the k-th of its parameters.
     X
         Data, one row per point.
-    depolarising
-        Rate λ of ρ → (1 - λ) ρ + λ I/d after every gate of two qubits or more.
+    rates
+        Errors of its gates and bits; None: without.
     """
 
-    def __init__(self, circuit: "QuantumCircuit", X: FloatArray, depolarising: float = 0.0) -> None:
+    def __init__(
+        self, circuit: "QuantumCircuit", X: FloatArray, rates: Rates | None = None
+    ) -> None:
         self.n_qubits, self.n_points = int(circuit.num_qubits), len(X)
-        self._operations, angles = operations(circuit)
+        self._noisy = rates is not None and rates.of_gates
+        self._readout = None if rates is None else rates.readout
+        self._operations, angles = operations(circuit, rates if self._noisy else None)
         self._values = evaluate(angles.all(), list(circuit.parameters), X)
         self._is_diagonal = [operation.is_diagonal for operation in self._operations]
-        self._depolarising = depolarising
         self._known: dict[tuple[int, ...], FloatArray] = {}
-        self.largest = MAX_CONE if depolarising == 0 else MAX_CONE // 2
+        self.largest = MAX_CONE // 2 if self._noisy else MAX_CONE
 
     @property
     def edges(self) -> list[tuple[int, int]]:
@@ -170,9 +225,10 @@ class LightCones:
                 continue
             diagonal = self._is_diagonal[k]
             if diagonal and all(diagonal_later[q] for q in reached):
-                if self._depolarising and operation.noisy:
+                if operation.noise is not None:
                     identity = FixedGate(tuple(reached), np.eye(2 ** len(reached), dtype=complex))
-                    kept.append(Operation(identity, operation.noisy))
+                    here = tuple(slice(4) if q in reached else 0 for q in operation.qubits)
+                    kept.append(Operation(identity, operation.noise[here]))
                 continue
             kept.append(operation)
             for q in operation.qubits:
@@ -184,7 +240,7 @@ class LightCones:
         size = len(self.cone(targets)[0])
         if size > self.largest:
             what = f"qubit {targets[0]}" if len(targets) == 1 else f"qubits {targets}"
-            noisy = " with noise" if self._depolarising else ""
+            noisy = " with noise" if self._noisy else ""
             raise InputError(
                 f"feature_map is too deep for light cones: the state of {what} depends on {size} "
                 f"qubits, at most {self.largest} are possible{noisy}; take fewer repetitions, "
@@ -219,7 +275,7 @@ class LightCones:
         for operation in kept:
             here = tuple(place[q] for q in operation.qubits)
             gates += self._moved(operation, here, len(qubits))
-        size = len(qubits) * (2 if self._depolarising else 1)
+        size = len(qubits) * (2 if self._noisy else 1)
         layers, numbers = fuse_layers(gates, size)
         values = self._values[numbers].reshape(len(numbers), self.n_points)
         found = np.empty((self.n_points, *(4,) * len(targets)))
@@ -234,7 +290,7 @@ class LightCones:
     def _moved(self, operation: Operation, here: tuple[int, ...], n_qubits: int) -> list[Primitive]:
         """Return a gate on its places in the cone; with noise, on both sides and then its noise."""
         gate = replace(operation.gate, qubits=here)  # type: ignore[arg-type]
-        if not self._depolarising:
+        if not self._noisy:
             return [gate]
         there = tuple(k + n_qubits for k in here)
         other: Primitive
@@ -244,17 +300,16 @@ class LightCones:
             other = Rotation((there[0],), gate.angle)
         else:
             other = FixedGate(there, gate.matrix.conj())
-        if not operation.noisy:
+        if operation.noise is None:
             return [gate, other]
-        rate = 1 - (1 - self._depolarising) ** operation.noisy
-        return [gate, other, FixedGate((*here, *there), depolarising_channel(rate, len(here)))]
+        return [gate, other, FixedGate((*here, *there), pauli_channel(operation.noise))]
 
     def _read(self, states: ComplexArray, targets: list[int], n_qubits: int) -> FloatArray:
         """Return the expectations of one or two qubits from states or density matrices."""
         count, points = len(targets), len(states)
         # Qubit k is axis n - k, the points are axis 0; the first target is to come last.
         axes = [n_qubits - k for k in reversed(targets)]
-        if self._depolarising:
+        if self._noisy:
             axes = [*axes, *(axis + n_qubits for axis in axes)]
             tensor = states.reshape(points, *(2,) * (2 * n_qubits))
             # The bra's qubits are the more significant ones, and so come first.
@@ -274,16 +329,74 @@ class LightCones:
         found = np.einsum("nsftg,pgf,qts->npq", both, _PAULIS, _PAULIS, optimize=True)
         return np.asarray(found.real)
 
+    def check_all(self) -> None:
+        """Refuse a circuit in which the cone of a single qubit is too large."""
+        for qubit in range(self.n_qubits):
+            self.check((qubit,))
 
-def depolarising_channel(rate: float, n_qubits: int) -> ComplexArray:
-    """Return ρ → (1 - λ) ρ + λ I/d Tr ρ as a matrix on a vector whose high bits are the bra's.
+    @cached_property
+    def _parents(self) -> dict[int, int | None]:
+        """Each qubit with the one that it is drawn after, in the order of drawing."""
+        near: list[list[int]] = [[] for _ in range(self.n_qubits)]
+        for a, b in [*self.edges, *line_edges(self.n_qubits).tolist()]:
+            if len(self.cone((a, b))[0]) <= self.largest:
+                near[a].append(b)
+                near[b].append(a)
+        parents: dict[int, int | None] = {}
+        for root in range(self.n_qubits):
+            parents.setdefault(root, None)
+            waiting = deque([root])
+            while waiting:
+                qubit = waiting.popleft()
+                new = [other for other in near[qubit] if other not in parents]
+                parents.update(dict.fromkeys(new, qubit))
+                waiting.extend(new)
+        return parents
+
+    @property
+    def joint_pairs(self) -> IntArray:
+        """Pairs of qubits whose bits are drawn together, the smaller one first."""
+        pairs = [sorted((q, p)) for q, p in self._parents.items() if p is not None]
+        return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+
+    def draw(self, points: IntArray, letters: IntArray, random: Generator) -> IntArray:
+        """Return the bits of one shot for each point and row of letters named."""
+        edges = self.joint_pairs
+        single, double = np.split(self.expectations(edges), [3 * self.n_qubits], axis=1)
+        single = single.reshape(-1, self.n_qubits, 3)
+        double = double.reshape(-1, len(edges), 3, 3)
+        number = {tuple(edge): k for k, edge in enumerate(edges.tolist())}
+        signs = np.empty((len(points), self.n_qubits))
+        for qubit, parent in self._parents.items():
+            mean = single[points, qubit, letters[:, qubit]]
+            if parent is not None:  # ⟨q⟩ where the parent's sign z was seen
+                a, b = sorted((qubit, parent))
+                joint = double[points, number[a, b], letters[:, a], letters[:, b]]
+                z = signs[:, parent]
+                seen_before = 1 + z * single[points, parent, letters[:, parent]]
+                mean = (mean + z * joint) / np.maximum(seen_before, 1e-15)
+            signs[:, qubit] = np.where(2 * random.random(len(points)) < 1 + mean, 1, -1)
+        return self.read((signs < 0).astype(np.int64), random)
+
+    def read(self, bits: IntArray, random: Generator) -> IntArray:
+        """Return bits as they are read, some of them wrongly."""
+        if self._readout is None or not np.any(self._readout):
+            return bits
+        wrong = self._readout[np.arange(self.n_qubits), bits]
+        return np.asarray(bits ^ (random.random(bits.shape) < wrong))
+
+
+def pauli_channel(left: FloatArray) -> ComplexArray:
+    """Return a mixture of Pauli gates as a matrix on a vector whose high bits are the bra's.
+
+    ``left`` is what it leaves of each product of I, X, Y, Z, with an axis for each qubit.
 
     Examples
     --------
-    >>> depolarising_channel(1.0, 1).real @ [1, 0, 0, 0]
+    >>> pauli_channel(np.array([1.0, 0.0, 0.0, 0.0])).real @ [1, 0, 0, 0]
     array([0.5, 0. , 0. , 0.5])
     """
-    d = 2**n_qubits
-    mixed = np.eye(d).reshape(-1)
-    channel = (1 - rate) * np.eye(d * d) + rate / d * np.outer(mixed, mixed)
-    return np.asarray(channel, dtype=np.complex128)
+    d = 2**left.ndim
+    products = reduce(lambda low, high: np.kron(high, low), [_PAULIS] * left.ndim)
+    vectors = products.transpose(0, 2, 1).reshape(d * d, d * d)
+    return np.asarray(vectors.T @ (left.T.reshape(-1, 1) / d * vectors.conj()))

@@ -1,10 +1,12 @@
 """Jobs sent through IBM's client: the service, its limits and its options."""
 
+from contextlib import suppress
 from typing import Any
 
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
+from aqka.backends._jobs.transpile import FRACTIONAL
 from aqka.backends.job_service import EXTRA, JobService, Pace
 from aqka.errors import InputError
 
@@ -97,22 +99,59 @@ def row_limit(circuit: Any) -> int:
 MAX_EXECUTION_SECONDS = 3 * 3600  # IBM's own limit of one job
 
 
-def check_options(options: Any) -> dict[str, Any]:
-    """Return IBM's sampler options as given; refuse one that its sampler does not know."""
+def check_options(options: Any) -> tuple[dict[str, Any], bool]:
+    """Return IBM's sampler options, and whether to use fractional gates, which is ours.
+
+    Refuse an option that its sampler does not know, and what does not go with fractional gates.
+    """
     if options is None:
-        return {}
+        return {}, False
     if not isinstance(options, dict):
         raise InputError(
             "options must be a dict of IBM's sampler options, such as "
             f"{{'max_execution_time': 300}}; got {type(options).__name__}."
         )
-    model = _options_class()
+    model, options = _options_class(), dict(options)
+    fractional = options.pop(FRACTIONAL_GATES, False)
+    if not isinstance(fractional, bool):
+        raise InputError(f"options.{FRACTIONAL_GATES} must be true or false, got {fractional!r}.")
     try:
         model(**options)
     except (ValueError, TypeError) as error:
         raise InputError(_say(error, model)) from None
     _check_execution_time(options.get("max_execution_time"))
-    return dict(options)
+    for name, key in WITHOUT_FRACTIONAL if fractional else ():
+        if (options.get(name) or {}).get(key):
+            raise InputError(
+                f"options.{name}.{key} does not go with options.{FRACTIONAL_GATES}, which IBM runs "
+                "without twirling and dynamical decoupling; leave one of them out."
+            )
+    return options, fractional
+
+
+FRACTIONAL_GATES = "fractional_gates"
+WITHOUT_FRACTIONAL = (
+    ("twirling", "enable_gates"),
+    ("twirling", "enable_measure"),
+    ("dynamical_decoupling", "enable"),
+)
+
+
+def with_fractional_gates(device: Any) -> Any:
+    """Return a device, or a service's device, whose target has RZZ and RX; refuse one without."""
+    client = require("qiskit_ibm_runtime", EXTRA)
+    if isinstance(device, client.IBMBackend):
+        with suppress(client.IBMInputValueError):  # one without them is refused below
+            device = device.service.backend(device.name, use_fractional_gates=True)
+    chip = device.target if isinstance(device, JobService) else device
+    target = getattr(chip, "target", None)
+    if not {FRACTIONAL, "rx"} <= set(getattr(target, "operation_names", ())):
+        name = getattr(chip, "name", type(chip).__name__)
+        raise InputError(
+            f"{name} has no fractional gates (rzz, rx): leave options.{FRACTIONAL_GATES} out, or "
+            "take a Heron device."
+        )
+    return device
 
 
 def rep_delay_of(options: dict[str, Any], device: Any) -> float | None:

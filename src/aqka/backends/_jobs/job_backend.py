@@ -1,7 +1,7 @@
 """What backends that send Qiskit jobs share: one transpiled circuit, jobs, tickets, counting."""
 
 import hashlib
-from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -11,17 +11,34 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
-from aqka.backends._jobs.rows import Chunk, JobShape, Layout
-from aqka.backends._jobs.tickets import Ticket, part_name
+from aqka.backends._jobs.rows import (
+    Chunk,
+    JobShape,
+    Layout,
+    Ticket,
+    part_name,
+    shorten_tag,
+    tiles_sent,
+)
 from aqka.backends._jobs.transpile import Preset, transpile_circuit
 from aqka.backends._programs import BY_DESIGN, SentCircuits, program_of
 from aqka.backends._tiles.deal import Deal, Sentinels
-from aqka.backends._tiles.in_use import TilesInUse
-from aqka.backends.base import Backend, Workload, check_design, check_plan
-from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest
+from aqka.backends.base import Backend, JobState, Workload, check_design, check_plan
+from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_digest, lattice_of
 from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
-from aqka.backends.tiles import TileRule, Tiling
+from aqka.backends.job_service import (
+    JobService,
+    cancel_queued,
+    find_job,
+    is_lost,
+    qpu_seconds,
+    tell_passing_errors,
+    wait_for_result,
+    was_run,
+)
+from aqka.backends.simulated import tag_seed
+from aqka.backends.tiles import TileRule, TilesInUse, Tiling
 from aqka.core.plans import Answer, Plan, ShotPlan
 from aqka.errors import InputError, JobError
 
@@ -30,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class JobBackend(Backend):
-    """Sends a plan as sampler jobs of one PUB each; a subclass sends and finds the jobs.
+    """Sends a plan to a service as sampler jobs of one PUB each.
 
     Each circuit is built and transpiled once, here. A ticket holds the job ids and the
     layout of the rows, so it can be collected by another process that can reach the jobs.
@@ -38,6 +55,7 @@ class JobBackend(Backend):
 
     def __init__(
         self,
+        service: JobService,
         X: ArrayLike,
         feature_map: "QuantumCircuit | str | None",
         columns: ArrayLike | None,
@@ -46,13 +64,18 @@ class JobBackend(Backend):
         tiles: TileRule,
         seed: int,
         design: str,
+        fractional: bool = False,
     ) -> None:
         self._rows, self._cols = as_rows_and_columns(X, columns)
-        self._job_shape = jobs
+        self._service, self._job_shape = service, jobs
+        self._usage: dict[str, float | None] = {}
+        self._seconds_left: float | None = None
+        self._share = 0.0  # of these seconds, for each second that a submission is expected to take
+        self._doubtful_keys: set[str] = set()
         chosen_map = as_feature_map(feature_map, self._rows.shape[1], backwards=False)
         self._feature_map = circuit_digest(chosen_map)
         transpile = partial(transpile_circuit, target=target)
-        self._circuits = SentCircuits(chosen_map, transpile)
+        self._circuits = SentCircuits(chosen_map, transpile, fractional)
         # A map without an inverse serves points alone.
         backwards = runs_backwards(chosen_map)
         self._main = BY_DESIGN[check_design(design) if backwards else "points"]
@@ -61,8 +84,12 @@ class JobBackend(Backend):
         device = target.target if isinstance(target, Preset) else target
         self._tiles = None if tiles.count == 1 else TilesInUse(device, tiles)
         self._sentinels: Sentinels | None = None
+        self._check_tiles()
         _ = self.tiling  # and of what no tile can be found for
         self._forget_submissions()
+
+    def _check_tiles(self) -> None:
+        """Refuse tiles that could not be run, before places are looked for."""
 
     def _forget_submissions(self) -> None:
         self._sent_jobs: dict[str, dict[int, str]] = {}  # jobs of submissions that were cut short
@@ -110,6 +137,11 @@ class JobBackend(Backend):
         return self._circuits.of(self._main).circuit
 
     @property
+    def lattice(self) -> IntArray | None:
+        """Pairs of qubits that the feature map's gates act on; None: neighbours on a line."""
+        return lattice_of(self._circuits.feature_map)
+
+    @property
     def tiling(self) -> Tiling | None:
         """The tiles that copies of :attr:`circuit` run on; None where it runs in one place."""
         return None if self._tiles is None else self._tiles.find(self._main, self._circuits)
@@ -147,30 +179,31 @@ class JobBackend(Backend):
         """Qubits of the feature map."""
         return int(self._circuits.feature_map.num_qubits)
 
-    @abstractmethod
-    def _send(
-        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
-    ) -> str:
-        """Submit one job and return its id; ``part`` names it among all jobs of a tag."""
+    @property
+    def replayable(self) -> bool:
+        """Whether a tag can be run again for the same hits, as on a seeded simulator."""
+        return self._service.replayable
 
-    @abstractmethod
-    def _job(self, job_id: str) -> Any:
-        """Return the job, or raise a JobError that says why it cannot be found."""
+    @property
+    def is_paid(self) -> bool:
+        """Whether jobs may cost money: all but those of simulators that are known."""
+        return self._service.is_paid
 
-    @abstractmethod
-    def _result(self, job: Any) -> Any:
-        """Wait for the job and return its result, or raise a JobError."""
+    @property
+    def usage(self) -> dict[str, float | None]:
+        """QPU seconds of the tickets that were collected; IBM may say 0 until it settles a job."""
+        return self._usage
 
-    @abstractmethod
-    def _finish(self, ticket: str, jobs: list[Any], counted: list[str]) -> None:
-        """Record what a ticket's jobs used, failed ones too; let go of those that were counted."""
+    def limit_seconds(self, seconds: float | None) -> None:
+        """Let all jobs of a later submission together run no longer than so many QPU seconds."""
+        self._seconds_left = seconds
 
-    def _was_run(self, job: Any | None) -> bool:
-        """Return whether a job without a result was run, and so is paid for; None: not found.
+    def _open_mode(self) -> Any:
+        """Return the session or batch that jobs are sent in; None: they are plain."""
+        return None
 
-        The default knows of none.
-        """
-        return False
+    def _prepare(self, plan: Plan) -> None:
+        """Make ready to send a plan, or refuse it."""
 
     def _shape_of_jobs(self, plan: Plan) -> JobShape:
         """Return what bounds the jobs of a plan."""
@@ -208,10 +241,31 @@ class JobBackend(Backend):
         """Submit a plan and return a ticket: the ids of its jobs and how to read them.
 
         Where a plan needs several jobs and one is refused, those already accepted are
-        remembered: submitting the same plan under the same tag again sends only the others.
+        remembered: submitting the same plan under the same tag again sends only the others. A
+        submission that ended in an error may have reached the service all the same, so its jobs are
+        looked for first. In a new process call :meth:`recover`.
         """
         check_plan(plan, self.shape, self.n_qubits)
+        self._prepare(plan)
         key = self._submission_key(plan, tag)
+        with self._passing_errors():
+            if key in self._doubtful_keys:
+                found = self._find_parts(plan, tag)
+                self._sent_jobs[key] = {**self._sent_jobs.get(key, {}), **found}
+            self._doubtful_keys.add(key)
+            if self._seconds_left is not None:  # each job may use its share of them
+                work = self.workload(plan)
+                self._share = self._seconds_left / expected_seconds(work.jobs, work.executions)
+            ticket = self._submit(plan, tag, key)
+            self._doubtful_keys.discard(key)
+        return ticket
+
+    def _passing_errors(self, *, collecting: bool = False) -> AbstractContextManager[None]:
+        if self._service.is_local:
+            return nullcontext()
+        return tell_passing_errors(collecting=collecting)
+
+    def _submit(self, plan: Plan, tag: str, key: str) -> str:
         n_tiles = self._tiles_for(plan, key)
         layout = self._layout(plan, n_tiles)
         deal = None if n_tiles is None else Deal.of(n_tiles, self._seed, tag)
@@ -230,6 +284,79 @@ class JobBackend(Backend):
         points = program_of(plan).reads_all_qubits
         return Ticket(job_ids, layout, points, deal, beside).write()
 
+    def _send(
+        self, circuit: "QuantumCircuit", values: FloatArray, shots: int, tag: str, part: str
+    ) -> str:
+        """Submit one job and return its id; ``part`` names it among all jobs of a tag."""
+        seconds = None
+        if self._seconds_left is not None:
+            seconds = self._share * expected_seconds(1, len(values) * shots)
+        if self._service.pace is not None:
+            self._service.pace.wait()
+        job = self._service.run(
+            circuit,
+            values,
+            shots,
+            tags=[shorten_tag(tag), part],
+            seed=tag_seed(self._seed, f"{tag}/{part}"),
+            mode=self._open_mode(),
+            seconds=seconds,
+        )
+        return str(job.job_id())
+
+    def recover(self, plan: Plan, tag: str) -> str | None:
+        """Return the ticket of a plan that was submitted but whose ticket was not stored.
+
+        Jobs are found by their tags, which name the tag, the points and the plan, so that a
+        job of other data under the same tag is never taken. Jobs that failed or were cancelled
+        before they were run do not count. None says that there is no job; where only some of a
+        plan's jobs are there, the others are sent.
+        """
+        check_plan(plan, self.shape, self.n_qubits)
+        with self._passing_errors():
+            found = self._find_parts(plan, tag)
+        if not found:
+            return None
+        self._sent_jobs[self._submission_key(plan, tag)] = found
+        return self.submit(plan, tag)
+
+    def _find_parts(self, plan: Plan, tag: str) -> dict[int, str]:
+        """Return the living jobs of a plan, by their place in it."""
+        if self._service.is_local:
+            return {}
+        key = self._submission_key(plan, tag)
+        n_tiles = self._tiles_of_living_jobs(plan, tag)
+        parts = len(self._layout(plan, n_tiles).chunks())
+        found = {}
+        for k in range(parts):
+            jobs = self._service.jobs([shorten_tag(tag), part_name(key, k, parts, n_tiles)])
+            newest = next((job for job in jobs if not is_lost(job)), None)
+            if newest is not None:
+                found[k] = str(newest.job_id())
+        return found
+
+    def _tiles_of_living_jobs(self, plan: Plan, tag: str) -> int | None:
+        """Return on how many tiles a plan was sent, and keep to it; if not sent, will be."""
+        key = self._submission_key(plan, tag)
+        if self.tiling is not None:
+            jobs = self._service.jobs([shorten_tag(tag)])
+            counts = (tiles_sent(key, job.tags or ()) for job in jobs if not is_lost(job))
+            known = next((count for count in counts if count is not None), None)
+            if known is not None:
+                self._sent_on[key] = known
+        return self._tiles_for(plan, key)
+
+    def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
+        """Cancel the queued jobs of a submission; see :meth:`aqka.Backend.cancel`."""
+        if self._service.is_local:
+            return []
+        with self._passing_errors():
+            if ticket is None:
+                found = list(self._find_parts(plan, tag).values())
+            else:
+                found = Ticket.read(ticket).job_ids
+            return [cancel_queued(find_job(self._service, job_id)) for job_id in found]
+
     def _laid_out(
         self, plan: Plan, chunk: Chunk, deal: Deal | None, k: int
     ) -> tuple["QuantumCircuit", FloatArray]:
@@ -247,7 +374,8 @@ class JobBackend(Backend):
     def collect(self, ticket: str) -> Answer:
         """Wait for the jobs of a ticket and return hits or outcomes, as often as asked."""
         if ticket not in self._answers:
-            self._answers[ticket] = self._collect(ticket)
+            with self._passing_errors(collecting=True):
+                self._answers[ticket] = self._collect(ticket)
         return deepcopy(self._answers[ticket])
 
     def _collect(self, ticket: str) -> Answer:
@@ -263,18 +391,27 @@ class JobBackend(Backend):
         for k, chunk in enumerate(parsed.layout.chunks()):
             job_id, job, result = parsed.job_ids[k], None, None
             try:
-                job = self._job(job_id)
-                jobs.append(job)
-                result = self._result(job)
+                # One by one, so that a job whose result is gone does not cost those of the others.
+                with self._passing_errors(collecting=True):
+                    job = find_job(self._service, job_id)
+                    jobs.append(job)
+                    result = wait_for_result(job, local=self._service.is_local)
                 self._count(tally, result, parsed, chunk, k, ticket)
             except JobError as error:
                 failed = failed or error  # the other jobs of the plan may have their outcomes
-                if result is not None or self._was_run(job):
+                # A job that cannot be found may have been run; local ones are free.
+                run = not self._service.is_local and (job is None or was_run(job))
+                if result is not None or run:
                     lost += int(chunk.row_shots().sum())
                 continue
             counted.append(job_id)
             shots += chunk.per_plan_row(chunk.row_shots(), len(shots))
-        self._finish(ticket, jobs, counted)
+        if not self._service.is_local:
+            self._usage[ticket] = qpu_seconds(jobs)
+        elif not self.is_paid:
+            self._usage[ticket] = 0.0
+        for job_id in counted:
+            self._service.forget(job_id)
         if failed is not None:
             raise JobError(
                 str(failed), (shots, tally.answer()) if counted else None, lost
@@ -313,20 +450,21 @@ class JobBackend(Backend):
         and a run must be resumable after one.
         """
         parts = f"X={digest(self._rows)}, columns={digest(self._cols)}"
-        parts += f", feature_map={self._feature_map}, device={self._device_name()}"
+        parts += f", feature_map={self._feature_map}, device={self._device_name}"
         if self._tiles is not None:
             # The rule, not the tiles found, which change with every calibration.
             parts += f", tiles={self._tiles.rule.describe()}"
         return f"{type(self).__name__}({parts})"
 
+    @property
     def _device_name(self) -> str:
-        """Return the name of the one device that a run must stay on; empty where any may run it."""
+        """The name of the one device that a run must stay on; empty where any may run it."""
         return ""
 
     def _values(self, plan: Plan, which: IntArray) -> FloatArray:
         program = program_of(plan)
         values = program.values(plan, which, self._rows, self._cols)
-        return np.asarray(values[:, self._circuits.of(program).order])
+        return self._circuits.of(program).values(values)
 
     def _submission_key(self, plan: Plan, tag: str) -> str:
         """Return a short name of this plan under this tag for these points."""
@@ -343,3 +481,8 @@ class JobBackend(Backend):
         key.update(f"tiles, quantum {self._job_shape.quantum}, sentinels {watched}".encode())
         key.update(plan.shots.tobytes())
         return key.hexdigest()[:24]
+
+
+def expected_seconds(jobs: int, executions: int) -> float:
+    """Return the QPU seconds that jobs take by IBM's quick formula; never 0."""
+    return 2.0 * max(jobs, 1) + 350e-6 * executions

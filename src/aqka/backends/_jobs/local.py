@@ -16,7 +16,8 @@ import numpy as np
 from aqka._util.arrays import FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.backends._jobs.outcomes import Bits
-from aqka.backends._noisy.models import noise_on_circuit, noisy_simulator, used_qubits
+from aqka.backends._noisy.devices import DeviceNoise
+from aqka.backends._noisy.models import noisy_simulator, used_qubits
 from aqka.backends._noisy.programs import OutcomeProgram
 from aqka.backends.job_service import EXTRA, JobService
 from aqka.backends.simulated import tag_seed
@@ -44,29 +45,65 @@ Draw = Callable[[FloatArray, int, int], Bits]
 """From rows of values, shots and a seed to the bits of one part of a circuit."""
 
 
-class LocalService(JobService):
-    """A fake or simulated backend run in this process, as IBM's local testing mode does.
-
-    The outcomes of a fake device are drawn from their exact noisy probabilities, with the noise of
-    the qubits in use, which is read once; above eight qubits Aer simulates them. Without
-    qiskit-aer a fake backend runs without noise.
-    """
+class JobsHere(JobService):
+    """Jobs of this process, each known until its outcomes were counted."""
 
     is_local = True
 
-    def __init__(self, backend: Any) -> None:
-        self.target = backend
-        # By the circuit, kept with it so that no other can take its place in memory.
-        self._draws: dict[int, tuple[Any, list[tuple[CircuitPart, Draw]]]] = {}
-        self._pending_jobs: dict[str, LocalJob] = {}
+    def __init__(self, target: Any) -> None:
+        self.target = target
+        self._jobs: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is compiled again, and the jobs of this process."""
-        return {**self.__dict__, "_draws": {}, "_pending_jobs": {}}
+        """Leave out the jobs of this process."""
+        return {**self.__dict__, "_jobs": {}}
 
     def open(self, mode: str) -> Any:
         """Refuse: there is nothing to open."""
         raise InputError(f"mode {mode!r} is for IBM's service; a local backend has none.")
+
+    def keep(self, job: Any) -> Any:
+        """Keep a job until it is forgotten."""
+        self._jobs[job.job_id()] = job
+        return job
+
+    def job(self, job_id: str) -> Any:
+        """Return a job of this process."""
+        if job_id not in self._jobs:
+            raise JobError(
+                f"job {job_id} is not known: it lives in the process that submitted it, and is let "
+                "go once collected. Submit the plan again; a simulator gives the same hits under "
+                "the same tag."
+            )
+        return self._jobs[job_id]
+
+    def jobs(self, tags: list[str]) -> list[Any]:
+        """Return nothing: local jobs have no tags."""
+        return []
+
+    def forget(self, job_id: str) -> None:
+        """Let go of a job."""
+        self._jobs.pop(job_id, None)
+
+
+class LocalService(JobsHere):
+    """A fake or simulated backend run in this process, as IBM's local testing mode does.
+
+    The outcomes of a fake device are drawn from their exact noisy probabilities up to eight qubits,
+    and above by Aer; without qiskit-aer they have no noise there. Above 25 qubits the light cones
+    of a backend's points take its place.
+    """
+
+    replayable, is_paid = True, False
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        # By the circuit, kept with it so that no other can take its place in memory.
+        self._draws: dict[int, tuple[Any, list[tuple[CircuitPart, Draw]]]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is compiled again, too."""
+        return {**super().__getstate__(), "_draws": {}}
 
     def run(
         self,
@@ -81,29 +118,22 @@ class LocalService(JobService):
     ) -> Any:
         """Return a job that depends on its seed alone."""
         if id(circuit) not in self._draws:
-            draws = [(part, draw_for(part, self.target)) for part in split_circuit(circuit)]
+            parts = split_circuit(circuit)
+            draws = [(part, draw_for(part, self.target, self.simulates)) for part in parts]
             self._draws[id(circuit)] = circuit, draws
-        job = LocalJob(partial(_drawn, self._draws[id(circuit)][1], values, shots, seed))
-        self._pending_jobs[job.job_id()] = job
-        return job
+        return self.keep(
+            LocalJob(partial(_drawn, self._draws[id(circuit)][1], values, shots, seed))
+        )
 
-    def job(self, job_id: str) -> Any:
-        """Return a job of this process."""
-        if job_id not in self._pending_jobs:
-            raise JobError(
-                f"job {job_id} is not known: a job of a local backend lives in the process that "
-                "submitted it and is let go once collected. Submit the plan again under the same "
-                "tag to get the same hits."
-            )
-        return self._pending_jobs[job_id]
+    def draw_by(self, circuit: "QuantumCircuit", draw: Draw) -> None:
+        """Draw the outcomes of a circuit in this way."""
+        part = CircuitPart(circuit.cregs[0].name, circuit, np.arange(circuit.num_parameters))
+        self._draws[id(circuit)] = circuit, [(part, draw)]
 
-    def jobs(self, tags: list[str]) -> list[Any]:
-        """Return nothing: local jobs have no tags."""
-        return []
-
-    def forget(self, job_id: str) -> None:
-        """Let go of a job."""
-        self._pending_jobs.pop(job_id, None)
+    @property
+    def simulates(self) -> bool:
+        """Whether the backend itself is a simulator, whatever it can do."""
+        return type(self.target).__name__ == "AerSimulator"
 
 
 class LocalJob:
@@ -133,10 +163,13 @@ def _drawn(draws: list[tuple[CircuitPart, Draw]], values: FloatArray, shots: int
     return tiled_result(bits, [part for part, _ in draws])
 
 
-def draw_for(part: CircuitPart, device: Any) -> Draw:
+def draw_for(part: CircuitPart, device: Any, simulates: bool) -> Draw:
     """Return what draws the outcomes of a circuit as the device does."""
+    if not simulates and len(used_qubits(part.circuit)) <= EXACT_QUBITS:
+        noise, parameters = DeviceNoise(device.target), list(part.circuit.parameters)
+        return partial(_exactly, OutcomeProgram(part.circuit, noise, parameters))
     try:
-        aer = require("qiskit_aer", EXTRA)
+        primitives = require("qiskit_aer.primitives", EXTRA)
     except InputError:
         logger.warning("%s runs without noise: pip install 'aqka[ibm]'.", device.name)
         sampler = require("qiskit.primitives", "qiskit").BackendSamplerV2
@@ -145,14 +178,9 @@ def draw_for(part: CircuitPart, device: Any) -> Draw:
             part,
             lambda seed: sampler(backend=device, options={"seed_simulator": seed}),
         )
-    simulator = device
-    if not isinstance(device, aer.AerSimulator):
-        if len(used_qubits(part.circuit)) <= EXACT_QUBITS:
-            model, parameters = noise_on_circuit(device, part.circuit), part.circuit.parameters
-            return partial(_exactly, OutcomeProgram(part.circuit, model, list(parameters)))
-        simulator = noisy_simulator(device, part.circuit)
+    simulator = device if simulates else noisy_simulator(device, part.circuit)
     # Aer's own sampler binds rows inside Aer and is several times faster than Qiskit's.
-    return partial(_by_sampler, part, partial(aer.primitives.SamplerV2.from_backend, simulator))
+    return partial(_by_sampler, part, partial(primitives.SamplerV2.from_backend, simulator))
 
 
 def _exactly(program: OutcomeProgram, values: FloatArray, shots: int, seed: int) -> Bits:

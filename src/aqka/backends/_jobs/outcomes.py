@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
-from aqka.backends._drawing import as_outcomes, count_bits
 from aqka.backends._jobs.rows import Chunk
 from aqka.backends._tiles.deal import Deal, Sentinels
 from aqka.backends.diagonal import TileHits
+from aqka.backends.simulated import as_outcomes, count_bits
 from aqka.core.outcomes import OutcomeCounts, outcomes_shape
 from aqka.errors import JobError
 

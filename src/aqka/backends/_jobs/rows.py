@@ -1,19 +1,22 @@
-"""From a shot plan to rows of one shot count, and from the rows' hits back to pairs.
+"""From a shot plan to rows of one shot count and their ticket, and back to the plan's rows.
 
 A sampler job runs every row of its values with the same number of shots, the quantum q. A pair
 that needs 5q shots therefore stands five times, and a job is one PUB whatever the plan.
 """
 
 import base64
+import hashlib
 import math
+import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import BoolArray, IntArray, as_count, as_counts
-from aqka.backends._tiles.deal import SPREAD, Sentinels, spread_quantum
+from aqka.backends._tiles.deal import SPREAD, Deal, Sentinels, spread_quantum
 from aqka.errors import InputError
 
 MAX_EXECUTIONS = 10_000_000  # IBM's limit of executions (rows times shots) per sampler job
@@ -236,3 +239,74 @@ def _divisor_at_most(number: int, limit: int) -> int:
         return number
     small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]
     return max(k for k in small + [number // k for k in small] if k <= limit)
+
+
+TAG_LENGTH = 80  # IBM limits the length of a job tag
+POINTS, TILES, SENTINELS = "points", "tiles", "sentinels"
+
+
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """What is needed to collect a submission, in any process that can reach its jobs."""
+
+    job_ids: list[str]  # one per chunk of the layout
+    layout: Layout
+    points: bool  # whether the rows read all qubits, as those of points do, not hits of pairs
+    deal: Deal | None = None  # which tile ran which row; None without tiles
+    sentinels: Sentinels | None = None
+
+    def write(self) -> str:
+        """Return the ticket as a text: words with a dot behind each, and the layout."""
+        words = [POINTS] if self.points else []
+        if self.deal is not None:
+            words.append(f"{TILES}-{self.deal.encode()}")
+        if self.sentinels is not None:
+            words.append(f"{SENTINELS}-{self.sentinels.encode()}")
+        return f"{'+'.join(self.job_ids)}:{'.'.join([*words, self.layout.encode()])}"
+
+    @classmethod
+    def read(cls, text: str) -> "Ticket":
+        """Return the ticket that ``write`` wrote."""
+        names, colon, rest = text.rpartition(":")
+        if not colon:
+            raise InputError(
+                f"ticket {text!r} was not made by submit(); pass it as it was returned."
+            )
+        *words, encoded = rest.split(".")  # no layout's text has a dot
+        said = {name: text for name, _, text in (word.partition("-") for word in words)}
+        deal = Deal.decode(said[TILES]) if TILES in said else None
+        sentinels = Sentinels.decode(said[SENTINELS]) if SENTINELS in said else None
+        layout = Layout.decode(encoded, 1 if deal is None else deal.n_tiles)
+        job_ids = names.split("+") if names else []
+        expected = len(layout.chunks())
+        if len(job_ids) != expected:
+            raise InputError(f"ticket names {len(job_ids)} jobs but its layout needs {expected}.")
+        return cls(job_ids, layout, POINTS in said, deal, sentinels)
+
+
+def part_name(key: str, k: int, parts: int, n_tiles: int | None = None) -> str:
+    """Return the name of the k-th job of a submission, on so many tiles."""
+    tiles = "" if n_tiles is None else f"-on{n_tiles}"
+    return f"aqka-{key}-{k + 1}of{parts}{tiles}"
+
+
+def tiles_sent(key: str, tags: Iterable[str]) -> int | None:
+    """Return on how many tiles a job of a submission was sent, from its tags; None: not its job.
+
+    Examples
+    --------
+    >>> tiles_sent("ab12", ["round 3", part_name("ab12", 0, 2, n_tiles=21)])
+    21
+    """
+    for tag in tags:
+        found = re.fullmatch(rf"aqka-{key}-\d+of\d+-on(\d+)", tag)
+        if found is not None:
+            return int(found[1])
+    return None
+
+
+def shorten_tag(tag: str) -> str:
+    """Return the tag, shortened where it exceeds what IBM takes."""
+    if len(tag) <= TAG_LENGTH:
+        return tag
+    return f"{tag[: TAG_LENGTH - 17]}-{hashlib.sha256(tag.encode()).hexdigest()[:16]}"

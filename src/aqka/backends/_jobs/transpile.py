@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
+    from qiskit.circuit import CircuitInstruction
 
 DEFAULT_LEVEL = 1
 
@@ -89,6 +93,70 @@ def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit
     # It has no effect on outcomes, and as an expression of all parameters it slows binding.
     isa.global_phase = 0
     return isa
+
+
+FRACTIONAL = "rzz"
+
+
+def in_fractional_gates(circuit: "QuantumCircuit") -> "tuple[QuantumCircuit, list[Any], list[Any]]":
+    """Return a circuit with RZZ for CX–phase–CX, within the angles from 0 to π/2 that Heron has.
+
+    Each RZZ is turned about Z and X by two angles of its own, 0 or π, which with its third replace
+    one by any angle; :func:`fractional_angles` has their values. These parameters, three a gate,
+    and the angles that they stand for are returned with it.
+    """
+    module = require("qiskit.circuit", "qiskit")
+    steps = _with_rzz(circuit)
+    angles = [step.operation.params[0] for step in steps if step.name == FRACTIONAL]
+    own = iter(vector := module.ParameterVector("zzz", 3 * len(angles)))
+    turned: QuantumCircuit = circuit.copy_empty_like()
+    turned.global_phase = 0
+    for step in steps:
+        if step.name != FRACTIONAL:
+            turned.append(step)
+            continue
+        about_z, about_x, angle = next(own), next(own), next(own)
+        turned.rz(about_z, step.qubits)
+        turned.rx(about_x, step.qubits[0])
+        turned.rzz(angle, *step.qubits)
+        turned.rx(about_x, step.qubits[0])
+    return turned, list(vector), angles
+
+
+def fractional_angles(angles: FloatArray) -> FloatArray:
+    """Return what RZZ gates of any angles are on a Heron, three angles for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fractional_angles(np.array([[1.0, 3.0]])).round(2)
+    array([[0.  , 0.  , 1.  , 3.14, 3.14, 0.14]])
+    """
+    about_z = np.where((angles + np.pi / 2) % (2 * np.pi) >= np.pi, np.pi, 0.0)
+    about_x = np.where(angles % np.pi >= np.pi / 2, np.pi, 0.0)
+    folded = np.pi / 2 - np.abs(angles % np.pi - np.pi / 2)
+    return np.stack([about_z, about_x, folded], axis=2).reshape(len(angles), -1)
+
+
+def _with_rzz(circuit: "QuantumCircuit") -> "list[CircuitInstruction]":
+    """Return the gates of a circuit, each CX–phase–CX as the RZZ that it is but for a phase."""
+    gate = require("qiskit.circuit.library", "qiskit").RZZGate
+    found: dict[int, CircuitInstruction] = {}
+    on: dict[Any, list[int]] = {qubit: [] for qubit in circuit.qubits}
+    for number, step in enumerate(circuit.data):
+        if step.name == "cx" and len(on[step.qubits[1]]) > 1:
+            control, target = step.qubits
+            first, middle = on[target][-2:]
+            alike = found[first].name == "cx" and found[first].qubits == step.qubits
+            if alike and on[control][-1] == first and found[middle].name in ("p", "rz"):
+                found[middle] = step.replace(operation=gate(*found[middle].operation.params))
+                del found[first], on[target][-2], on[control][-1]
+                on[control].append(middle)
+                continue
+        found[number] = step
+        for qubit in step.qubits:
+            on[qubit].append(number)
+    return [found[number] for number in sorted(found)]
 
 
 def _check_connected(circuit: "QuantumCircuit", device: Any) -> None:

@@ -14,14 +14,14 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, text_digest
 from aqka._util.optional import require
-from aqka.backends._noisy.pauli import Block, GateMatrices, PauliStep, constant_step, zero_outcome
+from aqka.backends._noisy.pauli import transfer_matrix, zero_outcome
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
     from qiskit.circuit import Instruction
     from qiskit.transpiler import Target
-    from qiskit_aer.noise import NoiseModel, QuantumError
+    from qiskit_aer.noise import NoiseModel
 
 # The gates that Aer's density matrices know, so that a feature map keeps its own gates.
 _ONE_QUBIT = [
@@ -31,7 +31,9 @@ _ONE_QUBIT = [
 _TWO_QUBIT = ["cp", "cx", "cy", "cz", "ecr", "rxx", "ryy", "rzx", "rzz", "swap"]
 
 
-def depolarising_noise(one_qubit: float = 0.01, two_qubit: float = 0.04) -> "NoiseModel":
+def depolarising_noise(
+    one_qubit: float = 0.01, two_qubit: float = 0.04, readout: float = 0.0
+) -> "NoiseModel":
     """Return depolarising noise after every gate; the defaults are the paper's (Appendix C).
 
     The rates are Qiskit's λ in ρ → (1 - λ) ρ + λ I/d. All one- and two-qubit gates of Aer's
@@ -42,14 +44,20 @@ def depolarising_noise(one_qubit: float = 0.01, two_qubit: float = 0.04) -> "Noi
     ----------
     one_qubit, two_qubit
         Depolarising rates, within [0, 1].
+    readout
+        Probability that a bit is read wrongly.
     """
     noise = require("qiskit_aer.noise", "aer")
-    for name, rate in (("one_qubit", one_qubit), ("two_qubit", two_qubit)):
+    rates = {"one_qubit": one_qubit, "two_qubit": two_qubit, "readout": readout}
+    for name, rate in rates.items():
         if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate <= 1:
-            raise InputError(f"{name} must be a depolarising rate within [0, 1], got {rate!r}.")
+            raise InputError(f"{name} must be a rate within [0, 1], got {rate!r}.")
     model: NoiseModel = noise.NoiseModel(basis_gates=[*_ONE_QUBIT, *_TWO_QUBIT])
     model.add_all_qubit_quantum_error(noise.depolarizing_error(one_qubit, 1), _ONE_QUBIT)
     model.add_all_qubit_quantum_error(noise.depolarizing_error(two_qubit, 2), _TWO_QUBIT)
+    if readout:
+        wrong = noise.ReadoutError([[1 - readout, readout], [readout, 1 - readout]])
+        model.add_all_qubit_readout_error(wrong)
     return model
 
 
@@ -99,8 +107,8 @@ def noisy_simulator(device: Any, circuit: "QuantumCircuit") -> Any:
     if n_qubits > SIMULATED_QUBITS:
         raise InputError(
             f"{device.name} is simulated in this process, on at most {SIMULATED_QUBITS} qubits; "
-            f"the circuit uses {n_qubits}. Take LightConeBackend with depolarising=… and "
-            "readout=… for a shallow circuit, fewer qubits, or the real device."
+            f"the circuit uses {n_qubits} with its tiles or routing. Take tiles = 1 and a line or "
+            "lattice of the device, fewer qubits, or the real device."
         )
     exact = n_qubits <= DENSITY_MATRIX_QUBITS
     return aer.AerSimulator(
@@ -149,10 +157,6 @@ def _cut_target(target: "Target", circuit: "QuantumCircuit") -> "Target":
     return part
 
 
-# Aer leaves out an error's terms that are rarer; so must we, to have the same kernel.
-_RAREST = 1e-10
-
-
 def noise_digest(model: "NoiseModel") -> str:
     """Return a short digest of a model's errors, the same in every process.
 
@@ -177,8 +181,7 @@ class NoiseTable:
     qubits replaces the one for all qubits.
     """
 
-    def __init__(self, model: "NoiseModel", gates: GateMatrices) -> None:
-        self._gates = gates
+    def __init__(self, model: "NoiseModel") -> None:
         # The model has no public reader of single errors.
         self._everywhere = model._default_quantum_errors
         self._local = model._local_quantum_errors
@@ -200,23 +203,8 @@ class NoiseTable:
                 f"on qubits {qubits}; errors must act on the instruction's own qubits."
             )
         if id(error) not in self._known:
-            self._known[id(error)] = self._matrix(error)
+            self._known[id(error)] = transfer_matrix(error.to_quantumchannel().data)
         return self._known[id(error)]
-
-    def _matrix(self, error: "QuantumError") -> FloatArray:
-        none, lead = np.zeros((0, 0)), tuple(reversed(range(error.num_qubits)))
-        total = np.zeros((4**error.num_qubits,) * 2)
-        for circuit, chance in zip(error.circuits, error.probabilities, strict=True):
-            if chance > _RAREST:
-                steps = [
-                    PauliStep(
-                        tuple(circuit.find_bit(q).index for q in reversed(step.qubits)),
-                        constant_step(self._gates.constant(step)),
-                    )
-                    for step in circuit.data
-                ]
-                total += chance * Block(lead, steps).matrix(none)
-        return total
 
     def zero_outcome(self, qubit: int, measured: set[int]) -> FloatArray:
         """Return the operator of reading 0 from a qubit, readout error included."""

@@ -34,7 +34,7 @@ def zero_outcome(if_zero: float, if_one: float) -> FloatArray:
 
 
 def tensor_product(factors: Sequence[FloatArray]) -> FloatArray:
-    """Return the vector of a product of one-qubit operators, the first qubit leading."""
+    """Return the product of one-qubit operators or channels, the first qubit leading."""
     return reduce(lambda front, behind: np.asarray(np.kron(front, behind)), factors)
 
 

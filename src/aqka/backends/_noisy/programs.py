@@ -7,6 +7,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka.backends._bulk.gates import evaluate
+from aqka.backends._noisy.devices import DeviceNoise
 from aqka.backends._noisy.models import NoiseTable, used_qubits
 from aqka.backends._noisy.pauli import (
     IDENTITY,
@@ -25,7 +26,6 @@ from aqka.errors import InputError
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
     from qiskit.circuit import CircuitInstruction, Parameter
-    from qiskit_aer.noise import NoiseModel
 
 # Vectors evolved together: small enough to stay in a cache, large enough to keep loops long.
 _CHUNK_BYTES = 2**23
@@ -43,21 +43,23 @@ def split_rows(points: FloatArray, n_qubits: int) -> list[FloatArray]:
 class Compiler:
     """Compiles parts of one transpiled circuit; its noise names qubits as the circuit does.
 
-    ``qubits`` are those that the circuit uses, in the order of Pauli vectors.
+    The noise is an Aer model or a device's. ``qubits`` are those that the circuit uses, in the
+    order of Pauli vectors.
     """
 
-    def __init__(self, circuit: "QuantumCircuit", model: "NoiseModel") -> None:
-        passes = model._pass_manager()
-        if passes is not None:
-            # A device's noise on delays is put in by passes, as Aer does before each run.
-            circuit = passes.run(circuit)
+    def __init__(self, circuit: "QuantumCircuit", noise: Any) -> None:
+        self._gates, self.noise = GateMatrices(), noise
+        if not isinstance(noise, DeviceNoise):
+            passes = noise._pass_manager()
+            if passes is not None:
+                # A device's noise on delays is put in by passes, as Aer does before each run.
+                circuit = passes.run(circuit)
+            self.noise = NoiseTable(noise)
         self.qubits = used_qubits(circuit)
         self.instructions: list[PlacedInstruction] = [
             (tuple(circuit.find_bit(q).index for q in instruction.qubits), instruction)
             for instruction in circuit.data
         ]
-        self._gates = GateMatrices()
-        self.noise = NoiseTable(model, self._gates)
         self._place = {qubit: k for k, qubit in enumerate(self.qubits)}
 
     def compile(
@@ -123,9 +125,9 @@ class FidelityProgram:
     """
 
     def __init__(
-        self, circuit: "QuantumCircuit", model: "NoiseModel", parameters: list["Parameter"]
+        self, circuit: "QuantumCircuit", noise: Any, parameters: list["Parameter"]
     ) -> None:
-        compiler = Compiler(circuit, model)
+        compiler = Compiler(circuit, noise)
         self.n_used = len(compiler.qubits)
         first, second = _halves(compiler.instructions)
         start, half = tensor_product([ZERO_STATE] * self.n_used), len(parameters) // 2
@@ -161,9 +163,9 @@ class OutcomeProgram:
     """
 
     def __init__(
-        self, circuit: "QuantumCircuit", model: "NoiseModel", parameters: list["Parameter"]
+        self, circuit: "QuantumCircuit", noise: Any, parameters: list["Parameter"]
     ) -> None:
-        compiler = Compiler(circuit, model)
+        compiler = Compiler(circuit, noise)
         self.n_used = len(compiler.qubits)
         start = tensor_product([ZERO_STATE] * self.n_used)
         self._program = compiler.compile(compiler.instructions, parameters, start)

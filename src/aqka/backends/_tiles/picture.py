@@ -1,5 +1,6 @@
-"""The picture of a chip and its tiles."""
+"""The picture of a chip with a value on some of its qubits, such as its tiles."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,10 @@ import numpy as np
 from aqka._util.arrays import FloatArray
 from aqka._util.colours import GREY
 from aqka._util.optional import require
-from aqka.backends._tiles.places import Calibration, Place
+from aqka.backends._tiles.places import Calibration
+from aqka.errors import InputError
+
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def positions(calibration: Calibration) -> FloatArray:
@@ -72,11 +76,16 @@ def _by_springs(calibration: Calibration) -> FloatArray:
 
 INCHES = 0.4  # between two neighbours
 
+Marks = Sequence[tuple[tuple[int, ...], float]]
+"""Qubits that belong together, and the value that colours them and the couplers between them."""
+
 
 def draw_chip(
-    calibration: Calibration, places: tuple[Place, ...], title: str, path: str | Path
+    calibration: Calibration, marks: Marks, title: str, label: str, path: str | Path
 ) -> None:
-    """Draw qubits and couplers, those of each tile in the colour of its estimated success."""
+    """Draw qubits and couplers, those of each mark in the colour of its value."""
+    if Path(path).suffix not in PICTURES:
+        raise InputError(f"picture must end in {', '.join(PICTURES)}, got {str(path)!r}.")
     where = positions(calibration)
     width, height = (np.ptp(where, axis=0) + 2) * INCHES
     figure = require("matplotlib.figure", "plot").Figure(
@@ -84,8 +93,8 @@ def draw_chip(
     )
     axes = figure.subplots()
     _draw_couplers(axes, calibration, where)
-    scale = _draw_tiles(axes, calibration, where, places)
-    taken = {qubit for place in places for qubit in place.qubits}
+    scale = _draw_marks(axes, calibration, where, marks)
+    taken = {qubit for qubits, _ in marks for qubit in qubits}
     for qubit, (x, y) in enumerate(where):
         colour = "white" if qubit in taken else GREY
         axes.text(x, y, str(qubit), ha="center", va="center", fontsize=6, color=colour, zorder=5)
@@ -93,7 +102,7 @@ def draw_chip(
     axes.set_axis_off()
     axes.set_title(title, fontsize=10)
     bar = figure.colorbar(scale, ax=axes, shrink=0.6, pad=0.01)
-    bar.set_label("estimated success", fontsize=8)
+    bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=7)
     figure.savefig(path, dpi=100)
 
@@ -107,22 +116,20 @@ def _draw_couplers(axes: Any, calibration: Calibration, where: FloatArray) -> No
     axes.scatter(*where.T, s=90, color="white", edgecolors=GREY, linewidths=0.8, zorder=2)
 
 
-def _draw_tiles(
-    axes: Any, calibration: Calibration, where: FloatArray, places: tuple[Place, ...]
-) -> Any:
-    """Draw the tiles over them; return the scale of colours."""
+def _draw_marks(axes: Any, calibration: Calibration, where: FloatArray, marks: Marks) -> Any:
+    """Draw the marks over them; return the scale of colours."""
     matplotlib = require("matplotlib", "plot")
-    successes = [place.success for place in places]
+    values = [value for _, value in marks]
     # White numbers are read on all of these colours.
     colours = matplotlib.colormaps["viridis"].resampled(256)(np.linspace(0, 0.75, 256))
     scale = require("matplotlib.cm", "plot").ScalarMappable(
-        matplotlib.colors.Normalize(min(successes) - 0.01, max(successes) + 0.01),
+        matplotlib.colors.Normalize(min(values) - 0.01, max(values) + 0.01),
         matplotlib.colors.ListedColormap(colours),
     )
-    for place in places:
-        colour = scale.to_rgba(place.success)
+    for qubits, value in marks:
+        colour = scale.to_rgba(value)
         for a, b in calibration.couplers:
-            if {a, b} <= set(place.qubits):
+            if {a, b} <= set(qubits):
                 axes.plot(*where[[a, b]].T, color=colour, lw=6, zorder=3)
-        axes.scatter(*where[list(place.qubits)].T, s=150, color=[colour], zorder=4)
+        axes.scatter(*where[list(qubits)].T, s=150, color=[colour], zorder=4)
     return scale

@@ -13,17 +13,14 @@ from numpy.random import Generator
 from aqka._util.arrays import FloatArray
 from aqka.core.pairs import PairTable
 from aqka.demo.tasks import Task, planted_sparse
-from aqka.maths.sensitivity import (
+from aqka.maths.sensitivity import cauchy_schwarz_ratio, krr_gradient, solve_dual
+from aqka.maths.spectrum import project_psd
+from aqka_research.results import Row
+from aqka_research.theory import (
+    delta_variance,
     krr_gauss_newton,
-    krr_gradient,
     krr_remainder,
     krr_squared_gradient,
-    solve_dual,
-)
-from aqka.maths.spectrum import project_psd
-from aqka.maths.theory import (
-    cauchy_schwarz_ratio,
-    delta_variance,
     lipschitz_constant,
     optimal_variance,
     planted_ceiling,
@@ -38,7 +35,6 @@ from aqka.maths.theory import (
     variance_weights,
     warmup_concentration,
 )
-from aqka_research.results import Row
 
 SMALL = 20
 """Points of the problems on which every pair is checked."""

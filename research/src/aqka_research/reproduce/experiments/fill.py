@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from aqka.maths.theory import expected_unseen
 from aqka_research.chosen_tasks import planted_quantum
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most, below, within
 from aqka_research.reproduce.experiments._base import Experiment, Parameters
@@ -28,6 +27,7 @@ from aqka_research.spending import (
     spend,
 )
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.theory import expected_unseen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

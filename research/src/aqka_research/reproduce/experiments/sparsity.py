@@ -11,7 +11,6 @@ from aqka.core.problem import Problem
 from aqka.core.reading import PAPER
 from aqka.demo.tasks import Task
 from aqka.insight.diagnostics import diagnose
-from aqka.maths.theory import planted_ceiling, training_loss
 from aqka.sessions import Training
 from aqka_research.read_runs import made_once
 from aqka_research.reproduce.claims import Claim, above, at_least, at_most, within
@@ -27,6 +26,7 @@ from aqka_research.reproduce.experiments._stated import direction, stated_gain, 
 from aqka_research.results import Estimate, Results, Row, highest, lowest
 from aqka_research.spending import EXACT, baseline_rows, exact_decision, session_row, spend
 from aqka_research.sweep.store import Cell, Result, stable_name
+from aqka_research.theory import planted_ceiling, training_loss
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,46 @@
+"""The page of benchmarks: agreement, speed and memory, each beside a target or another library."""
+
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+from aqka_research.benchmarks import agreement, kernels, load, noisy, points, speed
+from aqka_research.benchmarks.bars import Bar, bar_table
+from aqka_research.figures.page import PageRun
+from aqka_research.markdown import table
+
+SECTIONS: dict[str, Callable[[PageRun], list[Bar]]] = {
+    "Speed and memory of the core": speed.measure,
+    "CPU time of a study, one thread": load.measure,
+    "Exact kernels, one thread": kernels.measure,
+    "Noisy kernels, one thread": noisy.measure,
+    "Points": points.measure,
+}
+PEERS = ("qiskit", "qiskit-aer", "qiskit-machine-learning", "pennylane", "squlearn", "qulacs")
+
+
+def page(run: PageRun) -> list[str]:
+    """Measure, and write the page."""
+    checks = [check() for check in agreement.CHECKS[: run.pick(None, 3, 1)]]
+    blocks = [
+        "# Benchmarks",
+        "Times are the best of several, taken in turn in one run; read the ratios, not the "
+        f"seconds. Beside {_versions()}.",
+        "## Agreement with independent computations",
+        table(
+            ("what", "against", "largest relative error", "allowed"),
+            [(c.what, c.against, f"{c.error:.1e}", f"{c.allowed:.1e}") for c in checks],
+        ),
+    ]
+    for title, measure in SECTIONS.items():
+        blocks += [f"## {title}", bar_table(measure(run))]
+    return blocks
+
+
+def _versions() -> str:
+    found = []
+    for name in PEERS:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"{name} (not installed)")
+    return ", ".join(found)

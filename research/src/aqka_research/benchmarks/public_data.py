@@ -1,0 +1,56 @@
+"""Public measurements of others, and what can be said from them.
+
+The environment variable ``AQKA_PUBLIC_DATA`` names their folder. It holds:
+
+- ``ibm-60-qubits``: ``projections_{train,test}.csv`` and ``{train,test}_data.csv`` of Qiskit's
+  tutorial on projected kernels (Qiskit/documentation, datasets/tutorials/pqk);
+- ``eon-100-qubits``: ``bits.npz``, whose array B packs the bits of 30 × 30 × 500 shots of 100
+  qubits, and ``inputs.csv`` (IBM-EON/mitigating-covariant-quantum-kernels, arXiv:2412.07915).
+
+Nothing of them is part of this project.
+"""
+
+import os
+from pathlib import Path
+
+from aqka.errors import InputError
+from aqka_research.figures.page import PageRun
+
+VARIABLE = "AQKA_PUBLIC_DATA"
+
+
+def folder() -> Path:
+    """Return the folder of public data that the environment names."""
+    named = os.environ.get(VARIABLE, "")
+    if not named:
+        raise InputError(
+            f"public data are not part of aqka: name their folder in {VARIABLE}. What it holds and "
+            "where that comes from: pydoc aqka_research.benchmarks.public_data"
+        )
+    place = Path(named)
+    for part in ("ibm-60-qubits", "eon-100-qubits"):
+        if not (place / part).is_dir():
+            raise InputError(f"{place} has no folder {part}; see {__name__}.")
+    return place
+
+
+def page(run: PageRun) -> list[str]:
+    """Measure both sets, and write the page."""
+    from aqka_research.benchmarks import public_pairs, public_projections
+
+    place = folder()
+    seconds = public_projections.qpu_seconds(246, shots=300)
+    return [
+        "# Public data",
+        "From two sets of measurements that others published, which are no part of this project. "
+        "Nothing here was run on a device by aqka: shots are drawn again from published values, or "
+        "taken from published bits.",
+        *public_projections.sections(place),
+        *public_pairs.sections(place),
+        "## What may be claimed",
+        f"- The same accuracy from about {seconds:.0f} s of QPU time, where the tutorial took 80 "
+        "minutes: by emulated shot noise on mitigated values, not by a run.\n"
+        "- Reading flipped bits instead of all zeros makes pairs of 100 qubits usable.\n\n"
+        "Not: an advantage over classical models, for there is none on either set; nor that aqka "
+        "was validated on hardware.",
+    ]

@@ -1,0 +1,1 @@
+"""Every published figure from one command: ``make figures``."""

@@ -1,0 +1,281 @@
+"""New points with a prior: those it answers cost no shot, but for an audit of its answers."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aqka._util.arrays import BoolArray, IntArray
+from aqka.core.plans import Plan
+from aqka.designs._base import NewPoints
+from aqka.designs.prior import Answers, LazyAnswers, winner_of
+from aqka.learners import Decided
+from aqka.maths.metrics import share_interval
+
+
+@dataclass(frozen=True, eq=False)
+class PriorAudit:
+    """Answers of a prior that were measured all the same.
+
+    Attributes
+    ----------
+    points
+        Numbers of the points that were measured.
+    compared, disagreed
+        How many of them the shots settled, and how many of those with another class.
+    level
+        Share of wrong answers that the prior promises at most.
+    passed
+        Whether the prior was kept; else every point was measured.
+    """
+
+    points: IntArray
+    compared: int
+    disagreed: int
+    level: float
+    passed: bool
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the share of answers that shots disagree with."""
+        return share_interval(self.disagreed, self.compared) if self.compared else (0.0, 1.0)
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        if not self.compared:
+            return f"Audit of the prior: shots settled none of {len(self.points)} points."
+        low, high = self.interval
+        what = "it is kept" if self.passed else "it is switched off, and every point is measured"
+        return (
+            f"Audit of the prior: shots disagree with {self.disagreed} of {self.compared} answers "
+            f"(95 % interval {low:.1%} to {high:.1%}, level {self.level:.0%}); {what}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Points that are measured together: which, as what, and with which shots."""
+
+    numbers: IntArray
+    new: NewPoints
+    budget: int
+    first_round: int
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.new.settled.all()) or self.new.table.total >= self.budget
+
+    def settled_winners(self) -> tuple[BoolArray, IntArray]:
+        """Return which points the shots settled, and the numbers of their classes."""
+        declared = self.new.winners()
+        if declared is not None:
+            return self.new.settled, declared
+        decided = self.new.decide()
+        return self.new.settled_at_end(decided), winner_of(decided.f)
+
+
+class AnsweredPoints(NewPoints):
+    """New points, of which a prior answers some.
+
+    First the points that it leaves open are measured, and those of the audit. Where too many
+    answers of the audit are wrong, the prior is switched off and the others are measured too, with
+    the shots that were reserved for them.
+
+    Parameters
+    ----------
+    make
+        Makes new points of the design: by their number, their shots and a seed.
+    n_points, budget, seed
+        Of all points.
+    prior
+        What answers them.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[int, int, int], NewPoints],
+        n_points: int,
+        budget: int,
+        seed: int,
+        prior: LazyAnswers,
+    ) -> None:
+        self._make, self._prior = make, prior
+        self._n_points, self._budget, self._seed = n_points, budget, seed
+        whole = make(n_points, budget, seed)
+        self._extent, self.milestones = whole.extent(), whole.milestones
+        self._fails = False  # the audit
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What the prior says of the points, once a ledger had its say."""
+        return self._prior.answers(self._seed)
+
+    def decisions(self) -> dict[str, IntArray]:
+        """Return what the prior says, for a ledger."""
+        return self.answers.to_ledger()
+
+    def take_up_decisions(self, kept: Mapping[str, IntArray]) -> None:
+        """Take what the prior said from a ledger."""
+        self.answers = Answers.from_ledger(kept, self._n_points)
+        self.__dict__.pop("_parts", None)
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        parts: list[_Part] = []
+        self._open(parts, ~self.answers.free, self._seed, 0)
+        return parts
+
+    def _open(self, parts: list[_Part], mask: BoolArray, seed: int, round: int) -> None:
+        numbers = np.flatnonzero(mask)
+        if len(numbers):
+            shots = max(1, self._budget * len(numbers) // self._n_points)
+            parts.append(_Part(numbers, self._make(len(numbers), shots, seed), shots, round))
+
+    @property
+    def _is_off(self) -> bool:
+        """Whether answered points are measured too."""
+        return any(self.answers.free[part.numbers[0]] for part in self._parts)
+
+    @property
+    def reserved(self) -> int:
+        """Shots of the answered points, as long as the prior is not switched off."""
+        if self._fails or self._is_off:
+            return 0
+        return self._budget - sum(part.budget for part in self._parts)
+
+    @property
+    def table(self) -> Any:
+        """Counts of the points that are measured first."""
+        return self._parts[0].new.table if self._parts else self._make(1, self._budget, 0).table
+
+    @property
+    def shots_measured(self) -> int:
+        """Shots in all tables; none before the prior was asked."""
+        parts: list[_Part] = self.__dict__.get("_parts", [])
+        return sum(int(part.new.table.total) for part in parts)
+
+    @property
+    def settled(self) -> BoolArray:  # type: ignore[override]
+        """Points whose class is settled, by shots or by the prior."""
+        settled = np.asarray(self.answers.free & (not self._fails))
+        for part in self._parts:
+            settled[part.numbers] = part.new.settled
+        return settled
+
+    @property
+    def by_prior(self) -> BoolArray:
+        """Points that the prior answers."""
+        return np.asarray(self.answers.free & (not self._is_off))
+
+    @property
+    def audit(self) -> PriorAudit:
+        """What shots say of the prior's answers."""
+        answers, compared, disagreed = self.answers, 0, 0
+        for part in self._parts[:1]:  # there is none where every point is answered
+            settled, winner = part.settled_winners()
+            shown = settled & answers.audited[part.numbers]
+            wrong = winner[shown] != answers.winner[part.numbers[shown]]
+            compared, disagreed = len(wrong), int(wrong.sum())
+        points, level = np.flatnonzero(answers.audited), self._prior.settings.error_rate
+        return PriorAudit(points, compared, disagreed, level, not self._is_off)
+
+    def expect(self, plan: Plan) -> None:
+        """Switch the prior off where a recorded plan measures points that it answers."""
+        named = getattr(plan, plan.ROWS[0])
+        inside = named[named < self._n_points]
+        self._fails = self._fails or bool(np.any(self.answers.free[inside]))
+
+    def plan(self, round: int, spent: int, left: int) -> Plan:
+        """Return the plan of the points at hand; those of a failed prior come last."""
+        if self._fails and self._parts[-1].is_over:
+            self._open_rest(round)
+        part = self._parts[-1]
+        own = int(part.new.table.total)
+        plan = part.new.plan(round - part.first_round, own, min(left, part.budget - own))
+        return _renumbered(plan, part.numbers)
+
+    def _open_rest(self, round: int) -> None:
+        if not self._is_off:
+            self._open(self._parts, self.answers.free, self._seed + 2**32, round)
+
+    def take(self, round: int, planned: Plan, measured: Plan, answer: Any) -> None:
+        """Count what came back, and look whether the prior stands."""
+        answers = self.answers
+        if answers.free[getattr(planned, planned.ROWS[0])].any():
+            self._open_rest(round)
+        part = self._parts[-1]
+        places = np.zeros(self._n_points, dtype=np.int64)
+        places[part.numbers] = np.arange(len(part.numbers))
+        mine = _renumbered(planned, places), _renumbered(measured, places)
+        part.new.take(round - part.first_round, *mine, answer)
+        whole = measured.total == planned.total  # a cut round may leave points without a shot
+        if self._fails or not whole or not (answers.free.any() and answers.audited.any()):
+            return
+        found = self.audit
+        if found.disagreed > found.level * len(found.points):
+            self._fails = True
+            said = replace(found, passed=False).sentence
+            warnings.warn(said, RuntimeWarning, stacklevel=6)
+
+    def decide(self) -> Decided:
+        """Return f of all points: what the prior says, or what the shots say."""
+        answers = self.answers
+        shape = answers.mean.shape if answers.mean.shape[1] > 1 else (self._n_points,)
+        f, deviation = answers.mean.reshape(shape).copy(), answers.deviation.reshape(shape).copy()
+        for part in self._parts:
+            decided = part.new.decide()
+            f[part.numbers], deviation[part.numbers] = decided.f, decided.deviation
+        return Decided(f, deviation)
+
+    def improve(self, decided: Decided, points: IntArray) -> Decided:
+        """Combine what the shots say of open points with what the prior says of them.
+
+        What the prior takes for noise counts in its deviation: where angles do not explain f, it
+        is f itself.
+        """
+        answers, f, deviation = self.answers, decided.f.copy(), decided.deviation.copy()
+        for part in self._parts:
+            here = np.flatnonzero(np.isin(part.numbers, points))
+            better = part.new.improve(part.new.decide(), here)
+            f[part.numbers], deviation[part.numbers] = better.f, better.deviation
+        found = Decided(f, deviation)
+        if self._is_off:
+            return found
+        total = np.sqrt(answers.deviation**2 + answers.noise**2).reshape(f.shape)
+        return found.combined(answers.mean.reshape(total.shape), total, points)
+
+    def settled_at_end(self, decided: Decided) -> BoolArray:
+        """Return the settled points once no more shots follow."""
+        settled = self.by_prior
+        for part in self._parts:
+            settled[part.numbers] = part.settled_winners()[0]
+        return settled
+
+    def winners(self) -> IntArray:
+        """Return the numbers of the settled classes."""
+        winner = self.answers.winner
+        for part in self._parts:
+            winner[part.numbers] = part.settled_winners()[1]
+        return winner
+
+    @property
+    def shots_per_point(self) -> IntArray:
+        """Shots of each new point."""
+        shots = np.zeros(self._n_points, dtype=np.int64)
+        for part in self._parts:
+            shots[part.numbers] = part.new.shots_per_point
+        return shots
+
+    def extent(self) -> dict[str, str]:
+        """Return what plans may name."""
+        return self._extent
+
+
+def _renumbered(plan: Plan, numbers: IntArray) -> Plan:
+    """Return a plan with its new points under other numbers."""
+    name = plan.ROWS[0]
+    return replace(plan, **{name: numbers[getattr(plan, name)]})  # type: ignore[type-var]

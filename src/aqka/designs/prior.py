@@ -1,0 +1,212 @@
+"""New points that the model can answer already: a Gaussian process on gate angles, and its audit.
+
+docs/howto/free-predictions.md shows it, docs/explanation/prediction.md has the mathematics.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_fraction
+from aqka.backends.gate_angles import GateAngles
+from aqka.errors import InputError
+from aqka.learners import FittedHead
+from aqka.maths.angle_prior import WIDTH_POINTS, AnglePrior, settled, spread_evenly, targets
+from aqka.maths.metrics import normal_quantile
+
+FLOATS = ("prior_mean", "prior_deviation", "prior_noise")  # columns of a ledger
+BLOCK_ROWS = 500  # of a kernel that is never written out as a whole
+
+
+@dataclass(frozen=True)
+class PredictionPrior:
+    """Answer new points without a shot where a Gaussian process on gate angles is sure.
+
+    Some of the points it answers are measured all the same. Where shots disagree with it more
+    often than ``error_rate``, it is switched off and every point is measured.
+
+    Parameters
+    ----------
+    error_rate : float, default=0.05
+        Chance, per point that it answers, of another class than endless shots would give.
+    audit : float, default=0.05
+        Share of its answers that are measured all the same, drawn at random.
+    least_audited : int, default=10
+        Fewest points of the audit; all where fewer are answered.
+    """
+
+    error_rate: float = 0.05
+    audit: float = 0.05
+    least_audited: int = 10
+
+    def __post_init__(self) -> None:
+        if not 0 < as_fraction(self.error_rate, "error_rate") < 0.5:
+            raise InputError(
+                f"error_rate must lie above 0 and below 0.5, got {self.error_rate!r}; for example "
+                "0.05."
+            )
+        as_fraction(self.audit, "audit")
+        as_count(self.least_audited, "least_audited", minimum=0)
+
+    def describe(self) -> str:
+        """Return the settings as ledgers write them."""
+        return f"angles at {self.error_rate!r}, audit {self.audit!r} of at least " + str(
+            self.least_audited
+        )
+
+    def fit(
+        self, head: FittedHead, outputs: FloatArray, X: ArrayLike, feature_map: Any, n_qubits: int
+    ) -> "FittedPrior":
+        """Learn what the training points say about others.
+
+        Parameters
+        ----------
+        head
+            The fitted head, of classes.
+        outputs
+            What it was trained on: ``Problem.outputs``.
+        X, feature_map
+            The training points, and what encodes them; see
+            :meth:`~aqka.backends.gate_angles.GateAngles.of`.
+        n_qubits
+            Qubits of the feature map.
+        """
+        points = np.asarray(X)
+        angles = GateAngles.of(feature_map, points.shape[1])
+        some = spread_evenly(len(points), WIDTH_POINTS)
+        kernel, f = _kernel_and_f(head, some)
+        expectations, fidelity = head.estimate.known_states(n_qubits)
+        process = AnglePrior.fit(
+            angles(points),
+            kernel,
+            targets(f, np.asarray(outputs).reshape(f.shape), fidelity),
+            expectations,
+            periodic=angles.periodic,
+        )
+        return FittedPrior(self, angles, process)
+
+
+def _kernel_and_f(head: FittedHead, some: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return K̂ of some training points, and f of all; very many never have their kernel formed."""
+    estimate: Any = head.estimate
+    everyone, f = np.arange(len(head.alpha)), []
+    if estimate.forms_kernel:
+        kernel = estimate.kernel
+        return kernel[np.ix_(some, some)], kernel @ head.coefficients + head.intercept
+    for first in range(0, len(everyone), BLOCK_ROWS):
+        block = estimate.block(everyone[first : first + BLOCK_ROWS], everyone)
+        f.append(block @ head.coefficients + head.intercept)
+    return estimate.block(some, some), np.concatenate(f)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPrior:
+    """What a head's training points say about new ones, without a shot.
+
+    Attributes
+    ----------
+    settings
+        When it answers, and how it is audited.
+    angles
+        The gate angles of any points.
+    process
+        The Gaussian process on them.
+    """
+
+    settings: PredictionPrior
+    angles: GateAngles
+    process: AnglePrior
+
+    def on(self, X: ArrayLike) -> "LazyAnswers":
+        """Return what :func:`~aqka.predict` takes as the prior of these points."""
+        return LazyAnswers(self.settings, lambda: self, X)
+
+    def answers(self, X: ArrayLike, seed: int = 0) -> "Answers":
+        """Return what it says of points; ``seed`` draws those of the audit."""
+        mean, deviation = self.process.predict(self.angles(X))
+        sure = settled(mean, deviation, normal_quantile(1 - 2 * self.settings.error_rate))
+        known = np.flatnonzero(sure)
+        wanted = math.ceil(self.settings.audit * len(known))
+        count = min(len(known), max(wanted, self.settings.least_audited))
+        audited = np.zeros(len(sure), dtype=np.bool_)
+        audited[np.random.default_rng([seed, 0]).permutation(known)[:count]] = True
+        return Answers(mean, deviation, sure, audited, self.process.noise)
+
+
+@dataclass(frozen=True, eq=False)
+class LazyAnswers:
+    """What a prior says of points, worked out when it is first needed: a resumed run never does."""
+
+    settings: PredictionPrior
+    fit: Callable[[], FittedPrior]
+    X: ArrayLike
+
+    def answers(self, seed: int) -> "Answers":
+        """Fit the prior and let it answer."""
+        return self.fit().answers(self.X, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What is said of points before any shot.
+
+    Attributes
+    ----------
+    mean, deviation
+        Of f, one column per output.
+    settled
+        Points it is sure of.
+    audited
+        Those among them that are measured all the same.
+    noise
+        Deviation of what the angles do not explain, per output. It need not be shot noise.
+    """
+
+    mean: FloatArray
+    deviation: FloatArray
+    settled: BoolArray
+    audited: BoolArray
+    noise: FloatArray
+
+    @property
+    def free(self) -> BoolArray:
+        """Points that cost no shot."""
+        return np.asarray(self.settled & ~self.audited)
+
+    @property
+    def winner(self) -> IntArray:
+        """The number of each point's class."""
+        return winner_of(self.mean)
+
+    def to_ledger(self) -> dict[str, IntArray]:
+        """Return columns for a ledger, floats bit by bit."""
+        floats = dict(zip(FLOATS, (self.mean, self.deviation, self.noise), strict=True))
+        bits = {name: np.ravel(values).view(np.int64) for name, values in floats.items()}
+        return {"prior": self.settled.astype(np.int64) + self.audited, **bits}
+
+    @classmethod
+    def from_ledger(cls, columns: Mapping[str, IntArray], n_points: int) -> "Answers":
+        """Return what a ledger keeps, checked."""
+        try:
+            state, *bits = (columns[name] for name in ("prior", *FLOATS))
+        except KeyError as error:
+            raise InputError(f"what the prior said of the points is missing: {error}") from None
+        floats = [column.view(np.float64) for column in bits]
+        lengths = [n_points * len(floats[-1])] * 2 + [max(1, len(floats[-1]))]
+        fits = len(state) == n_points and [len(values) for values in floats] == lengths
+        whole = fits and all(np.isfinite(values).all() for values in floats)
+        if not whole or state.min() < 0 or state.max() > 2:
+            raise InputError(f"what the prior said is not that of {n_points} points")
+        mean, deviation = (values.reshape(n_points, -1) for values in floats[:2])
+        return cls(mean, deviation, state > 0, state == 2, floats[2])
+
+
+def winner_of(f: FloatArray) -> IntArray:
+    """Return the number of each point's class by its decision values."""
+    several = f.ndim > 1 and f.shape[1] > 1
+    winner = f.argmax(axis=1) if several else f.reshape(len(f)) >= 0
+    return np.asarray(winner, dtype=np.int64)

@@ -1,0 +1,298 @@
+"""One- and two-qubit reduced states from counts of points.
+
+A reduced state is given by the expectations of its Pauli operators. Each of them is the mean of
+±1 over all shots whose setting has the operator's letters, whatever the letters elsewhere. A
+setting measures one operator of every qubit and of every edge, so that expectations are sums of
+blocks, the setting's entries × qubits and edges, and never of entries × all operators.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+from aqka.core.outcomes import bits_of
+from aqka.core.points import PointTable
+from aqka.core.settings import LETTERS, all_edges, as_edges, line_edges
+from aqka.errors import InputError
+from aqka.estimates.readout import as_confusion
+
+PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+"""X, Y and Z."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedStates:
+    """Pauli expectations of the reduced states of some points, with their shot noise."""
+
+    expectations: FloatArray  # one row per point, one column per Pauli operator
+    variances: FloatArray  # unbiased estimates
+    weights: FloatArray  # what an operator's squared difference adds to Σ ‖ρ - σ‖²
+    n_states: int  # of a point: n one-qubit ones, or a two-qubit one for each edge
+    operators: "Operators"  # what the columns are
+
+    def subset(self, points: slice | IntArray) -> "ReducedStates":
+        """Return the states of some of the points."""
+        return replace(
+            self, expectations=self.expectations[points], variances=self.variances[points]
+        )
+
+    def joined(self, others: "ReducedStates") -> "ReducedStates":
+        """Return these points and then others, reduced in the same way."""
+        return replace(
+            self,
+            expectations=np.vstack([self.expectations, others.expectations]),
+            variances=np.vstack([self.variances, others.variances]),
+        )
+
+
+Pairs = str | ArrayLike
+"""Which pairs of qubits have two-qubit states: ``"neighbours"`` on a line, ``"all"``, or rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Operators:
+    """The Pauli operators of reduced states: three a qubit, and nine an edge.
+
+    Attributes
+    ----------
+    n_qubits
+        Qubits of the points.
+    edges
+        Pairs of qubits with two-qubit states, one a row; none for one-qubit states.
+    """
+
+    n_qubits: int
+    edges: IntArray
+
+    @classmethod
+    def of(cls, n_qubits: int, locality: int = 1, pairs: Pairs = "neighbours") -> "Operators":
+        """Return those of one-qubit states, or of two-qubit ones (``locality=2``)."""
+        if locality not in (1, 2):
+            raise InputError(f"locality must be 1 or 2 qubits, got {locality!r}.")
+        if locality > n_qubits:
+            raise InputError(
+                f"locality must be at most the {n_qubits} qubit of the points, got {locality}; "
+                "take the kernel 'projected'."
+            )
+        if locality == 1:
+            return cls(n_qubits, np.zeros((0, 2), dtype=np.int64))
+        if isinstance(pairs, str):
+            if pairs not in ("neighbours", "all"):
+                raise InputError(f"pairs must be 'neighbours', 'all' or edges, got {pairs!r}.")
+            pairs = (line_edges if pairs == "neighbours" else all_edges)(n_qubits)
+        return cls(n_qubits, as_edges(pairs, n_qubits))
+
+    @property
+    def size(self) -> int:
+        """Number of operators: those of qubit q are 3q and on, those of edge e 3n + 9e and on."""
+        return 3 * self.n_qubits + 9 * len(self.edges)
+
+    @property
+    def locality(self) -> int:
+        """Qubits of a reduced state."""
+        return 2 if len(self.edges) else 1
+
+    @property
+    def n_states(self) -> int:
+        """Reduced states of a point."""
+        return len(self.edges) or self.n_qubits
+
+    def measured(self, settings: IntArray) -> IntArray:
+        """Return the operator of each qubit and each edge that a setting measures, a row each."""
+        first, second = settings[:, self.edges[:, 0]], settings[:, self.edges[:, 1]]
+        of_edges = 3 * self.n_qubits + 9 * np.arange(len(self.edges)) + 3 * first + second
+        return np.concatenate([3 * np.arange(self.n_qubits) + settings, of_edges], axis=1)
+
+    def shots(self, table: PointTable) -> IntArray:
+        """Return the shots of each point that measure each operator."""
+        found = np.zeros((table.n_points, self.size), dtype=np.int64)
+        for setting, measured in enumerate(self.measured(table.settings)):
+            found[:, measured] += table.shots[:, setting, None]
+        return found
+
+    def weights(self) -> FloatArray:
+        """Return what each operator's squared difference adds to Σ ‖ρ - σ‖².
+
+        ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)². A
+        one-qubit operator belongs to every edge that has its qubit.
+        """
+        if self.locality == 1:
+            return np.full(self.size, 1 / 2)
+        degrees = np.bincount(self.edges.reshape(-1), minlength=self.n_qubits)
+        return np.concatenate([np.repeat(degrees, 3), np.ones(9 * len(self.edges))]) / 4
+
+    def parts(self, k: int) -> list[tuple[str, int]]:
+        """Return the letters of an operator and the qubits they act on."""
+        if k < 3 * self.n_qubits:
+            return [(LETTERS[k % 3], k // 3)]
+        edge, letters = divmod(k - 3 * self.n_qubits, 9)
+        pairs = zip(divmod(letters, 3), self.edges[edge].tolist(), strict=True)
+        return [(LETTERS[letter], qubit) for letter, qubit in pairs]
+
+    def name(self, k: int) -> str:
+        """Return an operator in words."""
+        return " ".join(f"{letter} on qubit {qubit}" for letter, qubit in self.parts(k))
+
+    def names(self) -> list[str]:
+        """Return short names of all operators.
+
+        >>> Operators.of(2, 2).names()[4:9]
+        ['Y1', 'Z1', 'X0X1', 'X0Y1', 'X0Z1']
+        """
+        every = (self.parts(k) for k in range(self.size))
+        return ["".join(f"{letter}{qubit}" for letter, qubit in parts) for parts in every]
+
+
+def reduced_states(
+    table: PointTable,
+    locality: int = 1,
+    confusion: FloatArray | None = None,
+    otherwise: "ReducedStates | None" = None,
+    pairs: Pairs = "neighbours",
+) -> ReducedStates:
+    """Return the one-qubit (``locality=1``) or two-qubit reduced states of all points.
+
+    Two-qubit states are those of ``pairs``. ``confusion`` are readout errors, a 2 × 2 matrix for
+    each qubit (:func:`aqka.estimates.readout.confusion_matrices`), and the states those before the
+    readout. Where an operator has fewer than two shots it is that of ``otherwise``, the states that
+    shots were drawn again from; without it this is refused.
+    """
+    operators = Operators.of(table.n_qubits, locality, pairs)
+    shots = operators.shots(table)
+    few = shots < 2
+    if otherwise is None:
+        _check_shots(shots, operators)
+    shots = np.maximum(shots, 2)
+    means, squares = np.zeros(shots.shape), np.zeros(shots.shape)
+    for measured, entries, values in operator_values(table, operators, confusion):
+        points = table.cells[entries] // table.n_settings
+        first = np.flatnonzero(np.diff(points, prepend=-1))
+        counts = table.counts[entries, None]
+        place = np.ix_(points[first], measured)
+        means[place] += np.add.reduceat(counts * values, first)
+        # Without readout errors a value is ±1, so its square needs no sum.
+        squares[place] += np.add.reduceat(counts * (1 if confusion is None else values**2), first)
+    means, squares = means / shots, squares / shots
+    variances = (squares - means**2) / (shots - 1)
+    if otherwise is not None:
+        means = np.where(few, otherwise.expectations, means)
+        variances = np.where(few, otherwise.variances, variances)
+    return ReducedStates(means, variances, operators.weights(), operators.n_states, operators)
+
+
+def least_shots(settings: IntArray, locality: int = 1, pairs: Pairs = "neighbours") -> int:
+    """Return how many shots a point needs, spread over settings in turn, to have reduced states.
+
+    Each operator needs two, whichever setting the turn begins with.
+
+    >>> least_shots(np.array([[0], [1], [2]]))
+    6
+    >>> least_shots(np.array([[0, 0], [0, 1], [1, 2], [2, 0]]))
+    8
+    """
+    measured = Operators.of(settings.shape[1], locality, pairs).measured(settings)
+    most, count = 0, len(settings)
+    operators, setting = measured.reshape(-1), np.repeat(np.arange(count), measured.shape[1])
+    order = np.lexsort((setting, operators))
+    starts = np.flatnonzero(np.diff(operators[order], prepend=-1))
+    for places in np.split(setting[order], starts[1:]):
+        turns = np.concatenate([places, places + count, places + 2 * count])
+        # Between an occurrence and the second after it there is room for one alone.
+        most = max(most, int(np.max(turns[2:] - turns[:-2])))
+    return most  # an operator without a setting is refused by the reduced states, by name
+
+
+def readable_points(table: PointTable, locality: int = 1, pairs: Pairs = "neighbours") -> IntArray:
+    """Return the points that have reduced states: two shots or more for each operator."""
+    shots = Operators.of(table.n_qubits, locality, pairs).shots(table)
+    return np.flatnonzero(shots.min(axis=1) >= 2)
+
+
+def operator_values(
+    table: PointTable, operators: Operators, confusion: FloatArray | None = None
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Yield for each setting its operators, its entries, and what a shot of each says of each.
+
+    Where bits are read wrongly a sign z is seen with the mean rz + d, r = 1 - P(1|0) - P(0|1) and
+    d = P(0|1) - P(1|0); so a shot counts as (z - d)/r for each qubit.
+    """
+    n = table.n_qubits
+    errors = np.tile(np.eye(2), (n, 1, 1)) if confusion is None else as_confusion(confusion, n)
+    wrong_one, wrong_zero = errors[:, 1, 0], errors[:, 0, 1]
+    setting = table.cells % table.n_settings
+    first, second = operators.edges.T
+    for k, measured in enumerate(operators.measured(table.settings)):
+        entries = np.flatnonzero(setting == k)
+        if entries.size:
+            bits = bits_of(table.outcomes[entries], n)
+            signs = (1 - 2 * bits - (wrong_zero - wrong_one)) / (1 - wrong_one - wrong_zero)
+            yield (
+                measured,
+                entries,
+                np.concatenate([signs, signs[:, first] * signs[:, second]], axis=1),
+            )
+
+
+def _check_shots(shots: IntArray, operators: Operators) -> None:
+    if shots.min() >= 2:
+        return
+    point, k = np.unravel_index(int(shots.argmin()), shots.shape)
+    raise InputError(
+        f"settings must give every point 2 shots or more for each reduced state: point {point} has "
+        f"{shots.min()} for {operators.name(int(k))}; add settings with these letters, or shots."
+    )
+
+
+FEW_SHOTS = 30
+"""Of an operator: with more its noise is too small for shrinking to help."""
+
+
+def shrunk_to_signal(states: ReducedStates, shots: float) -> ReducedStates:
+    """Return states whose operators weigh as much as they are signal, where shots are few.
+
+    Each operator's deviations from its mean are multiplied by c = max(0, 1 - v / Var), with the
+    mean v of its shot-noise variances and its variance over the points. In distances the means
+    cancel, so that it is enough to weigh an operator by c² (docs/explanation/points.md).
+    ``shots`` are those of an operator, on average.
+    """
+    if shots >= FEW_SHOTS or len(states.expectations) < 2:
+        return states
+    spread = states.expectations.var(axis=0, ddof=1)
+    c = np.maximum(0.0, 1 - states.variances.mean(axis=0) / np.maximum(spread, 1e-12))
+    return replace(states, weights=states.weights * c**2) if np.any(c) else states
+
+
+def exact_reduced_states(
+    vectors: NDArray[np.complex128], locality: int = 1, pairs: Pairs = "neighbours"
+) -> ReducedStates:
+    """Return the reduced states of exact pure states, one per row; they have no shot noise."""
+    n = int(vectors.shape[1]).bit_length() - 1
+    operators = Operators.of(n, locality, pairs)
+    # Axis 1 + q of the tensor is qubit n - 1 - q: qubit 0 is the least significant bit.
+    tensor = np.asarray(vectors).reshape(-1, *(2,) * n)
+
+    def turned(state: NDArray[np.complex128], qubit: int, letter: int) -> NDArray[np.complex128]:
+        axis = n - qubit
+        return np.moveaxis(np.tensordot(PAULI[letter], state, axes=(1, axis)), 0, axis)
+
+    def mean(state: NDArray[np.complex128]) -> FloatArray:
+        return np.asarray(np.sum(tensor.conj() * state, axis=tuple(range(1, n + 1))).real)
+
+    one = [[turned(tensor, qubit, letter) for letter in range(3)] for qubit in range(n)]
+    means = [mean(state) for states in one for state in states]
+    means += [
+        mean(turned(one[a][letter], b, other))
+        for a, b in operators.edges.tolist()
+        for letter in range(3)
+        for other in range(3)
+    ]
+    return given_states(np.stack(means, axis=1), operators)
+
+
+def given_states(expectations: FloatArray, operators: Operators) -> ReducedStates:
+    """Return reduced states of exact expectations, which have no shot noise."""
+    none = np.zeros_like(expectations)
+    return ReducedStates(expectations, none, operators.weights(), operators.n_states, operators)

@@ -1,0 +1,319 @@
+"""Train a feature map by kernel alignment: exactly in simulation, or on shots of a backend."""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from aqka._util.arrays import FloatArray, IntArray, as_fraction, threads_for
+from aqka._util.shown import Shown
+from aqka.backends.base import check_measures_pairs
+from aqka.backends.circuits import as_data
+from aqka.backends.factory import as_factory
+from aqka.backends.statevector import fidelities
+from aqka.backends.trainable import DIGITS, MapBackend, TrainableMap, as_trainable
+from aqka.core.problem import Problem, as_labels
+from aqka.designs import KernelEstimate
+from aqka.errors import InputError
+from aqka.insight.exact_kernels import MAX_QUBITS
+from aqka.insight.fold_scores import KernelHead, has_classes, subsample
+from aqka.learners import make_learner
+from aqka.maths.alignment import alignment_slope, pair_targets
+from aqka.runs.driver import drive
+from aqka.runs.spend import Spend
+from aqka.sessions.map_training import MapTraining
+
+SCALES = tuple(float(scale) for scale in 2.0 ** np.arange(-3, 1.5, 0.5))
+"""Nine common scales of the features, which training has to beat."""
+MAX_STEPS = 100
+FEWEST_FIT, FEWEST_HELD = 6, 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainedMap(Shown):
+    """A feature map that was trained.
+
+    Attributes
+    ----------
+    theta, bound
+        θ, and the map with it put in: a Qiskit circuit, or a PennyLane function of x, for every
+        estimator, backend, drop-in kernel and study.
+    history
+        The loss, minus the centred alignment, before the first step and after each; on shots as
+        its pairs showed it.
+    shots
+        That training took; 0 in simulation.
+    kept_initial
+        Whether θ is still θ₀, because the validation part found nothing better.
+    scale_grid
+        Leave-one-out score of nine common scales of the features at θ₀: what to beat. Empty where
+        the map cannot be simulated.
+    validation
+        What decided, of θ₀ and of the trained θ: R² of held-out targets, on shots the alignment of
+        held-out points.
+    """
+
+    theta: FloatArray
+    bound: Any
+    history: list[float]
+    shots: int
+    kept_initial: bool
+    scale_grid: dict[float, float] = field(default_factory=dict)
+    validation: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def best_scale(self) -> float | None:
+        """The best of the common scales; None where none were tried."""
+        return max(self.scale_grid, key=lambda s: self.scale_grid[s], default=None)
+
+    def _figures(self) -> dict[str, object]:
+        before, after = self.validation
+        return {
+            "parameters": len(self.theta),
+            "loss": f"{self.history[0]:.3f} → {self.history[-1]:.3f}",
+            "validation": f"{before:.3f} → {after:.3f}",
+            "kept": "θ₀" if self.kept_initial else "trained θ",
+            "shots": f"{self.shots:,}",
+        }
+
+
+def train_map(
+    feature_map: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    where: Any = "auto",
+    budget: int | None = None,
+    pairs_per_step: int = 400,
+    validation: float = 0.25,
+    seed: int = 0,
+    *,
+    trainable: Any = None,
+    theta0: ArrayLike | None = None,
+    **spend: Any,
+) -> TrainedMap:
+    """Train a feature map by kernel alignment.
+
+    The loss is minus the correlation of k_ij with what pair (i, j) should be: 1 where classes
+    agree, the product of centred targets in regression. A part of the points is held out; θ₀ is
+    kept unless θ is better on it.
+
+    Parameters
+    ----------
+    feature_map : QuantumCircuit, callable or str
+        A Qiskit circuit with parameters for the data and trainable ones; a PennyLane function
+        ``f(x, theta)``; or a map without parameters of its own (a built-in name, a circuit or a
+        function of x alone), of which the scale of each feature is trained.
+    X : array of shape (points, features)
+        Data as the map takes them.
+    y : array of shape (points,)
+        Labels of two or more classes, or real targets.
+    where : "auto", "simulation" or a backend, default="auto"
+        Simulation has exact gradients and costs no shots, up to 14 qubits. A backend is named as
+        for the estimators: ``"aer"``, a Qiskit device, a :class:`~aqka.BackendFactory`.
+    budget : int, optional
+        Shots of training; needed with a backend.
+    pairs_per_step : int, default=400
+        Pairs of a step on a backend, one shot each for both signs of SPSA.
+    validation : float, default=0.25
+        Share of the points that decides between θ₀ and θ.
+    seed : int, default=0
+        Of the split, of θ₀ and of every step.
+    trainable : ParameterVector, parameters or names, optional
+        Which parameters of a circuit are trained; by default all but those of the one parameter
+        vector that is as long as ``X`` has columns.
+    theta0 : array, optional
+        Where to start; by default at random, and with scales at the best common scale, or on a
+        backend at 1.
+    **spend
+        On a backend, the fields of :class:`~aqka.runs.Spend`. With ``directory`` training survives
+        a crash at any instant: calling again with the same arguments goes on where it stopped.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 3, (40, 2))
+    >>> trained = train_map("zz", X, (X[:, 0] > 1.5).astype(int))
+    >>> trained.theta.shape, trained.history[-1] < trained.history[0]
+    ((2,), True)
+    """
+    points, labels = as_data(X), as_labels(y)
+    if len(points) != len(labels):
+        raise InputError(f"X has {len(points)} points, but y labels {len(labels)}.")
+    made = as_trainable(feature_map, points.shape[1], trainable, theta0)
+    parts = split_points(labels, validation, seed)
+    factory = None if where in ("auto", "simulation") else as_factory(where)
+    if factory is not None:
+        if budget is None:
+            raise InputError("budget must be given with a backend: the shots of training.")
+        session = new_map_training(made, points, labels, parts, budget, pairs_per_step, seed)
+        backend = MapBackend(made, points, factory, session.theta0, seed)
+        check_measures_pairs(backend)
+        device = backend.backend
+        with device if isinstance(device, AbstractContextManager) else nullcontext():
+            drive(session, backend, Spend(**spend))
+        return trained_on_shots(session, made, points)
+    if where not in ("auto", "simulation"):
+        raise InputError(
+            "where must be 'auto', 'simulation', 'aer' or another backend's name, a Qiskit device "
+            f"or a BackendFactory, got {where!r}."
+        )
+    if budget is not None or spend:
+        given = ", ".join(["budget"] * (budget is not None) + list(spend))
+        raise InputError(
+            f"{given} is for training on shots; in simulation leave it out, or pass a backend as "
+            "where."
+        )
+    _check_simulated(made)
+    return _train_exactly(made, points, labels, parts, seed)
+
+
+def new_map_training(
+    made: TrainableMap,
+    X: FloatArray,
+    y: NDArray[Any],
+    parts: tuple[IntArray, IntArray],
+    budget: int,
+    pairs_per_step: int,
+    seed: int,
+) -> MapTraining:
+    """Return the session of training on shots, before its first shot."""
+    # A step of a scale turns angles as far as a step of an angle does.
+    unit = 1 / np.sqrt(np.mean(X**2, axis=0) + 1e-12) if made.scales else 1.0
+    return MapTraining(
+        *(y, parts[1], made.first_theta(seed), budget, pairs_per_step),
+        unit=unit * np.ones(len(made.trainable)),
+        classes=has_classes(y),
+        seed=seed,
+    )
+
+
+def trained_on_shots(session: MapTraining, made: TrainableMap, X: FloatArray) -> TrainedMap:
+    """Return the map of a finished session; where it can be simulated, with the scale grid."""
+    before, after, error = session.compare()
+    better = after - before > error
+    theta = session.trained if better else session.theta0
+    small = made.circuit.num_qubits <= MAX_QUBITS
+    grid = scale_grid(made, X, session.y, session.theta0) if small else {}
+    spent = session.shots_spent
+    return TrainedMap(
+        theta, made.bind(theta), session.history, spent, not better, grid, (before, after)
+    )
+
+
+def _check_simulated(made: TrainableMap) -> None:
+    n_qubits = made.circuit.num_qubits
+    if n_qubits > MAX_QUBITS:
+        raise InputError(
+            f"feature_map has {n_qubits} qubits, and training in simulation takes at most "
+            f"{MAX_QUBITS}; pass a backend as where=, and a budget."
+        )
+
+
+def split_points(y: NDArray[Any], validation: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the points that train and those held out; classes keep their shares."""
+    share = as_fraction(validation, "validation")
+    held = round(share * len(y))
+    if held < FEWEST_HELD or len(y) - held < FEWEST_FIT:
+        raise InputError(
+            f"validation = {share:g} of {len(y)} points holds out {held} and leaves "
+            f"{len(y) - held} to train on; at least {FEWEST_HELD} and {FEWEST_FIT} are needed."
+        )
+    classes, counts = np.unique(y, return_counts=True)
+    if has_classes(y) and counts.min() < 2:
+        raise InputError(
+            f"class {classes[counts.argmin()]} of y has one point only, so the validation part or "
+            "the training part would miss it; give more points, or leave the class out."
+        )
+    fit = subsample(y, len(y) - held, seed)
+    rest = np.setdiff1d(np.arange(len(y)), fit)
+    if has_classes(y):
+        for name, part in (("validation", rest), ("training", fit)):
+            if np.unique(y[part]).size < 2:
+                raise InputError(
+                    f"the {name} part of {len(part)} points has one class only, "
+                    f"{y[part][0]}; raise validation, or give more points of the other classes."
+                )
+    return fit, rest
+
+
+def _kernel(made: TrainableMap, X: FloatArray, theta: FloatArray) -> FloatArray:
+    return fidelities(made.simulated.states(X, theta))
+
+
+def _train_exactly(
+    made: TrainableMap,
+    X: FloatArray,
+    y: NDArray[Any],
+    parts: tuple[IntArray, IntArray],
+    seed: int,
+) -> TrainedMap:
+    fit = parts[0]
+    with threads_for(len(X)):
+        start = made.first_theta(seed)
+        grid = scale_grid(made, X, y, start)
+        if made.scales and made.theta0 is None:
+            inside = scale_grid(made, X, y, start, fit)
+            start = start * max(inside, key=lambda scale: inside[scale])
+        theta, history = align(made, X[fit], y[fit], start)
+        scores = [held_out_score(_kernel(made, X, each), y, parts) for each in (start, theta)]
+    better = scores[1] > scores[0]
+    theta = theta if better else start
+    return TrainedMap(theta, made.bind(theta), history, 0, not better, grid, (scores[0], scores[1]))
+
+
+def scale_grid(
+    made: TrainableMap,
+    X: FloatArray,
+    y: NDArray[Any],
+    theta: FloatArray,
+    points: IntArray | None = None,
+) -> dict[float, float]:
+    """Return the leave-one-out score of each common scale at θ, among some of the points."""
+    head, some = KernelHead(y), np.arange(len(y)) if points is None else points
+    return {scale: head.judge(_kernel(made, scale * X, theta), some) for scale in SCALES}
+
+
+def align(
+    made: TrainableMap, X: FloatArray, y: NDArray[Any], start: FloatArray
+) -> tuple[FloatArray, list[float]]:
+    """Return the θ of best alignment that L-BFGS finds from a start, and the losses on the way."""
+    from scipy.optimize import minimize
+
+    targets = pair_targets(y, classes=has_classes(y))
+    seen: dict[bytes, float] = {}
+
+    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        states = made.simulated.states(X, theta)
+        overlaps = states.conj() @ states.T
+        value, slope = alignment_slope(np.abs(overlaps) ** 2, targets)
+        gradient = made.simulated.gradient(X, theta, states, (slope * overlaps.conj()) @ states)
+        seen[theta.tobytes()] = -value
+        return -value, -gradient
+
+    path = [start.copy()]
+    minimize(
+        *(loss, start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": MAX_STEPS},
+        callback=lambda theta: path.append(theta.copy()),
+    )
+    return path[-1].round(DIGITS), [seen[theta.tobytes()] for theta in path]
+
+
+def held_out_score(kernel: FloatArray, y: NDArray[Any], parts: tuple[IntArray, IntArray]) -> float:
+    """Return R² of a ridge head's outputs at the held-out points; it is finer than an accuracy."""
+    fit, held = parts
+    outputs = Problem(y).outputs
+    centre = outputs[fit].mean(axis=0)
+    error = 0.0
+    for column in (outputs - centre).T:
+        head = make_learner("ridge-loo").fit(
+            KernelEstimate(kernel[np.ix_(fit, fit)]), Problem(column[fit])
+        )
+        error += float(
+            np.sum((head.decision_function(kernel[np.ix_(held, fit)]) - column[held]) ** 2)
+        )
+    return 1.0 - error / float(np.sum((outputs[held] - centre) ** 2))

@@ -1,0 +1,59 @@
+"""Kernel alignment: how well the entries of a kernel say which targets agree.
+
+The loss of a trainable map is minus the correlation of k_ij with t_ij over pairs of different
+points (centred alignment, Cortes et al. 2012, without the diagonal, which carries no information).
+It is a mean over pairs, so M pairs of one shot each know it to about 1/√M, however many points
+there are.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqka._util.arrays import FloatArray, IntArray
+
+
+def pair_targets(y: NDArray[Any], *, classes: bool) -> FloatArray:
+    """Return what the kernel should be like: 1 where classes agree, products of centred numbers.
+
+    >>> pair_targets(np.array([0, 1, 1]), classes=True)
+    array([[1., 0., 0.],
+           [0., 1., 1.],
+           [0., 1., 1.]])
+    """
+    if classes:
+        return np.asarray(y[:, None] == y, dtype=np.float64)
+    centred = y - y.mean()
+    return np.outer(centred, centred)
+
+
+def alignment(k: FloatArray, t: FloatArray, weights: FloatArray | IntArray | None = None) -> float:
+    """Return the correlation of entries and targets over some pairs; 0 where one does not vary.
+
+    >>> round(alignment(np.array([0.9, 0.1, 0.2]), np.array([1.0, 0.0, 0.0])), 3)
+    0.993
+    """
+    w = np.ones(len(k)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if w.sum() == 0:
+        return 0.0
+    a, b = k - np.average(k, weights=w), t - np.average(t, weights=w)
+    size = np.sqrt(np.sum(w * a * a) * np.sum(w * b * b))
+    return float(np.sum(w * a * b) / size) if size > 0 else 0.0
+
+
+def alignment_slope(kernel: FloatArray, targets: FloatArray) -> tuple[float, FloatArray]:
+    """Return the alignment of a kernel, and its derivative by each pair's entry as a matrix.
+
+    The matrix is symmetric: entry (i, j) is the derivative by K_ij = K_ji; the diagonal is 0.
+    """
+    upper = np.triu_indices(len(kernel), 1)
+    k, t = kernel[upper], targets[upper]
+    a, b = k - k.mean(), t - t.mean()
+    size_a, size_b = np.linalg.norm(a), np.linalg.norm(b)
+    slope = np.zeros_like(kernel)
+    if size_a == 0 or size_b == 0:
+        return 0.0, slope
+    found = float(a @ b / (size_a * size_b))
+    slope[upper] = (b / size_b - found * a / size_a) / size_a
+    return found, slope + slope.T

@@ -1,0 +1,199 @@
+"""Feature maps trained in simulation: against other libraries' alignment, and what is refused."""
+
+import numpy as np
+import pennylane as qml
+import pytest
+from qiskit import QuantumCircuit
+from qiskit.circuit import ParameterVector
+from sklearn.base import clone
+
+import aqka
+from aqka import InputError, QuantumKernel, QuantumRidgeClassifier, StatevectorBackend, train_map
+from aqka.backends.trainable import as_trainable
+from aqka.dropins.pennylane_kernels import square_kernel_matrix
+from aqka.insight.map_training import SCALES, align
+
+RNG = np.random.default_rng(4)
+X = RNG.uniform(0, 3, (36, 2))
+Y = (X[:, 0] > 1.5).astype(int)
+
+
+def trainable_circuit(n=2, name="w"):
+    x, w = ParameterVector("x", n), ParameterVector(name, 2 * n + 1)
+    circuit = QuantumCircuit(n)
+    for layer in range(2):
+        for qubit in range(n):
+            circuit.rx(x[qubit], qubit)
+            circuit.ry(w[layer * n + qubit], qubit)
+        circuit.crz(w[2 * n], 0, 1)
+    return circuit, w
+
+
+def pennylane_map(x, w):
+    for layer in range(2):
+        for wire in range(2):
+            qml.RX(x[wire], wires=wire)
+            qml.RY(w[2 * layer + wire], wires=wire)
+        qml.CRZ(w[4], wires=[0, 1])
+
+
+THETA0 = np.array([0.3, -0.4, 0.8, 0.2, 0.9])
+
+
+def test_the_loss_is_pennylanes_alignment_of_the_centred_kernel():
+    circuit, w = trainable_circuit()
+    device = qml.device("default.qubit", wires=2)
+
+    @qml.qnode(device)
+    def overlap(a, b):
+        pennylane_map(a, THETA0)
+        qml.adjoint(pennylane_map)(b, THETA0)
+        return qml.probs(wires=[0, 1])
+
+    few, signs = X[:12], 2 * Y[:12] - 1
+    kernel = np.array([[overlap(a, b)[0] for b in few] for a in few])
+    apart = ~np.eye(len(few), dtype=bool)
+    centred = np.where(apart, kernel - kernel[apart].mean(), 0.0)
+    known = {
+        (a.tobytes(), b.tobytes()): centred[i, j]
+        for i, a in enumerate(few)
+        for j, b in enumerate(few)
+    }
+    theirs = qml.kernels.target_alignment(
+        few, signs, lambda a, b: known[a.tobytes(), b.tobytes()], rescale_class_labels=False
+    )
+    # They divide by the norm of all y_i y_j, which is N; ours are centred, without the diagonal.
+    targets = np.outer(signs, signs)[apart]
+    expected = theirs * len(few) / np.linalg.norm(targets - targets.mean())
+    _, losses = align(as_trainable(circuit, 2, w, THETA0), few, Y[:12], THETA0)
+    assert losses[0] == pytest.approx(-expected)
+
+
+def test_a_circuit_and_the_same_pennylane_function_train_alike():
+    circuit, w = trainable_circuit()
+    ours = train_map(circuit, X, Y, trainable=w, theta0=THETA0)
+    theirs = train_map(pennylane_map, X, Y, theta0=THETA0)
+    assert np.allclose(ours.history[:5], theirs.history[:5], atol=1e-6)
+    assert ours.history[-1] == pytest.approx(theirs.history[-1], abs=1e-3)
+    assert ours.history[-1] < ours.history[0] - 0.1
+    kernels = [StatevectorBackend(X, each.bound).kernel() for each in (ours, theirs)]
+    assert np.allclose(*kernels, atol=0.02)
+
+
+def needs_numbers(x, w):
+    pennylane_map([float(value) for value in x], w)
+
+
+@pytest.mark.parametrize(
+    "y", [Y, np.array(["a", "b", "c"])[(X[:, 0]).astype(int)], X[:, 0] - X[:, 1]]
+)
+def test_classes_several_classes_and_numbers(y):
+    circuit, w = trainable_circuit()
+    trained = train_map(circuit, X, y, trainable=w, theta0=THETA0)
+    assert trained.history[-1] < trained.history[0]
+    assert list(trained.scale_grid) == list(SCALES)
+    assert trained.best_scale in SCALES
+    assert trained.shots == 0
+    assert trained.kept_initial == (trained.validation[1] <= trained.validation[0])
+
+
+def test_scales_start_at_the_best_common_one_and_are_put_into_the_circuit():
+    trained = train_map("zz", X, Y)
+    assert trained.theta.shape == (2,)
+    expected = StatevectorBackend(X * trained.theta).kernel()
+    assert np.allclose(StatevectorBackend(X, trained.bound).kernel(), expected, atol=1e-12)
+    given = train_map(lambda x: qml.AngleEmbedding(x, wires=range(2)), X, Y)
+    assert given.theta.shape == (2,)
+    kernel = StatevectorBackend(X, given.bound).kernel()
+    assert np.allclose(kernel, np.prod(np.cos((X[:, None] - X) * given.theta / 2) ** 2, axis=2))
+
+
+def test_theta0_is_kept_where_training_overfits():
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 2, len(X))
+    circuit, w = trainable_circuit()
+    trained = train_map(circuit, X, noise, trainable=w, theta0=THETA0)
+    assert trained.kept_initial
+    assert np.array_equal(trained.theta, THETA0)
+    assert trained.history[-1] < trained.history[0]  # on the points that it saw
+
+
+def test_the_bound_map_serves_estimators_and_drop_ins():
+    circuit, w = trainable_circuit()
+    bound = train_map(circuit, X, Y, trainable=w, theta0=THETA0).bound
+    model = clone(QuantumRidgeClassifier(budget=4000, feature_map=bound)).fit(X, Y)
+    assert model.score(X, Y) > 0.7
+    exact = StatevectorBackend(X, bound).kernel()
+    for design in ("pairs", "points"):
+        kernel = QuantumKernel(budget=200_000, feature_map=bound, design=design)
+        measured = square_kernel_matrix(X, kernel.fit(X))
+        assert np.abs(measured - exact).max() < 0.25
+
+
+def test_which_parameters_are_trained():
+    circuit, w = trainable_circuit()
+    vectors = [as_trainable(circuit, 2, each).trainable for each in (None, w, "w", list(w))]
+    assert all(found == list(w) for found in vectors)
+    assert len(as_trainable(circuit, 5, "x").trainable) == 2
+    assert len(as_trainable(circuit, 6, ["w[4]"]).trainable) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"trainable": []}, "at least one parameter must be trained"),
+        ({"trainable": "v"}, "no parameter of feature_map; it has w, x"),
+        ({"trainable": ["w", "x[0]"]}, "either data or trainable, not both"),
+        ({"trainable": ["w[0]"]}, "leaves 6 for the data; X has 2 columns"),
+        ({"theta0": [0.1]}, r"theta0 must be 5 finite numbers.* got shape \(1,\)"),
+        ({"theta0": [np.nan] * 5}, "theta0 must be 5 finite numbers"),
+        ({"feature_map": pennylane_map}, "theta0 must be given"),
+        ({"feature_map": needs_numbers, "theta0": THETA0}, "cannot be traced"),
+        ({"feature_map": 3}, "feature_map must be a Qiskit circuit"),
+        ({"y": Y[:-1]}, "X has 36 points, but y labels 35"),
+        ({"y": np.arange(36) == 0}, "class True of y has one point only"),
+        ({"y": np.arange(36) < 2, "validation": 0.06}, "validation part of 2 points has one class"),
+        ({"validation": 0.0}, "holds out 0"),
+        ({"where": "mars"}, "where must be"),
+        ({"where": "statevector"}, "budget must be given with a backend"),
+        ({"where": "statevector", "budget": 7000}, "at least 10 steps"),
+        ({"budget": 7000}, "budget is for training on shots"),
+        ({"where": "light-cone", "budget": 70_000}, "measures points, not pairs"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_the_first_shot(change, message):
+    given = {"feature_map": trainable_circuit()[0], "X": X, "y": Y} | change
+    with pytest.raises(InputError, match=message):
+        train_map(**given)
+
+
+def test_an_ambiguous_circuit_must_be_told_apart():
+    circuit, _ = trainable_circuit()
+    with pytest.raises(InputError, match="which parameters are trained"):
+        train_map(circuit, X[:, :1], Y)
+    wide = QuantumCircuit(15)
+    x = ParameterVector("x", 1)
+    wide.rx(x[0], range(15))
+    with pytest.raises(InputError, match="at most 14; pass a backend"):
+        train_map(wide, X[:, :1], Y)
+
+
+def test_a_function_may_leave_a_feature_out_but_not_branch_on_it():
+    def only_first(x, w):
+        qml.RX(x[0] * w[0], wires="a")
+
+    trained = train_map(only_first, X, Y, theta0=[1.0, 2.0])
+    kernel = StatevectorBackend(X, trained.bound).kernel()
+    first = X[:, 0] * trained.theta[0]
+    assert np.allclose(kernel, np.cos((first[:, None] - first) / 2) ** 2)
+
+    def branching(x, w):
+        qml.RX(w[0] if x[0] == 0.7 else w[1], wires=0)
+
+    with pytest.raises(InputError, match="cannot be traced"):
+        train_map(branching, X, Y, theta0=[1.0, 2.0])
+
+
+def test_the_front_door_has_it():
+    assert aqka.train_map is train_map
+    assert "validation" in repr(train_map("z", X, Y))
