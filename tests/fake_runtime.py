@@ -11,7 +11,7 @@ from aqka._util.arrays import FloatArray
 from aqka._util.files import write_atomically
 from aqka._util.optional import require
 from aqka.backends._jobs.local import CircuitPart, sample_part, split_circuit, tiled_result
-from aqka.backends.job_service import JobService, Pace
+from aqka.backends.job_service import JobRequest, JobService, Pace
 
 REFUSALS = ("refused", "reply lost")
 NOT_RUN = ("ERROR", "CANCELLED")
@@ -105,24 +105,15 @@ class FakeRuntime(JobService):
         self.modes.append(FakeMode(mode))
         return self.modes[-1]
 
-    def run(
-        self,
-        circuit: Any,
-        values: FloatArray,
-        shots: int,
-        *,
-        tags: list[str],
-        seed: int,
-        mode: Any = None,
-        seconds: float | None = None,
-    ) -> "FakeJob":
+    def run(self, request: JobRequest) -> "FakeJob":
         """Sample exactly and store the job."""
-        if mode is not None and mode.closed:
+        values, shots = request.values, request.shots
+        if request.mode is not None and request.mode.closed:
             exceptions = require("qiskit_ibm_runtime.exceptions", "ibm")
             raise exceptions.IBMRuntimeError("The session is closed.")
         primitives = require("qiskit.primitives", "qiskit")
-        sampler = primitives.StatevectorSampler(seed=np.random.default_rng(seed))
-        parts = split_circuit(circuit)  # the tiles, each of them small
+        sampler = primitives.StatevectorSampler(seed=np.random.default_rng(request.seed))
+        parts = split_circuit(request.circuit)  # the tiles, each of them small
         outcomes = {}
         for part in parts:
 
@@ -133,7 +124,7 @@ class FakeRuntime(JobService):
             own = values[:, part.columns]
             copied = len(parts) > 1
             outcomes[part.name] = sample_part(own, shots, sample) if copied else sample(own, shots)
-        return self.accept(tags, tiled_result(outcomes, parts)[0].data, seconds)
+        return self.accept(request.tags, tiled_result(outcomes, parts)[0].data, request.seconds)
 
     def job(self, job_id: str) -> "FakeJob":
         """Return a job by its id."""

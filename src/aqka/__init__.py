@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from aqka.planning import quote
     from aqka.runs.spend import show_progress
     from aqka.sessions import Prediction, Training, Values, acquire, predict
+    from aqka.study.model_file import load_model
 
 __all__ = [
     "Backend",
@@ -69,6 +70,7 @@ __all__ = [
     "allocator_names",
     "diagnose",
     "learner_names",
+    "load_model",
     "predict",
     "preflight",
     "quote",
@@ -105,6 +107,7 @@ _HOMES = {
     "planning": ("quote",),
     "learners": ("learner_names",),
     "runs.spend": ("show_progress",),
+    "study.model_file": ("load_model",),
     "sessions": ("Prediction", "Training", "Values", "acquire", "predict"),
 }
 

@@ -11,6 +11,7 @@ from qiskit.circuit.library import zz_feature_map
 from qiskit.providers.fake_provider import GenericBackendV2
 from qiskit_aer.noise import NoiseModel
 
+from aqka.backends import aer
 from aqka.backends.aer import AerBackend, depolarising_noise
 from aqka.core import PointPlan, ShotPlan
 from aqka.errors import InputError
@@ -56,10 +57,10 @@ def test_columns_and_chunks_change_nothing(monkeypatch):
 
 
 def test_one_transpile_serves_all_pairs(monkeypatch):
-    import qiskit
-
-    calls, transpile = [], qiskit.transpile
-    monkeypatch.setattr(qiskit, "transpile", lambda *a, **k: calls.append(a) or transpile(*a, **k))
+    calls, transpile = [], aer.transpile_circuit
+    monkeypatch.setattr(
+        aer, "transpile_circuit", lambda *a, **k: calls.append(a) or transpile(*a, **k)
+    )
     backend = AerBackend(points(30, 2), noise=depolarising_noise())
     plan = ShotPlan(*np.triu_indices(30), np.full(465, 10))
     for tag in ("a", "b"):
@@ -83,7 +84,7 @@ def test_hits_depend_on_the_tag_and_the_seed_alone():
         ({"columns": [[0.1]]}, "columns must have as many features as X, 2, got 1"),
         ({"noise": "depolarising"}, "noise must be a qiskit_aer NoiseModel or a backend.*got str"),
         ({"noise": None}, "got NoneType"),
-        ({"noise": GenericBackendV2(2, seed=0), "X": [[0.1] * 3]}, "2 qubits but .* needs 3"),
+        ({"noise": GenericBackendV2(2, seed=0), "X": [[0.1] * 3]}, "needs 3 qubits but .* has 2"),
         ({"optimization_level": 7}, "optimization_level must be 0, 1, 2 or 3, got 7"),
         ({"initial_layout": [0]}, "initial_layout"),
         ({"X": np.zeros((100, 12))}, "exact noisy states would take"),

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -271,9 +272,9 @@ def test_all_jobs_of_a_submission_share_the_seconds_that_are_left(service, monke
     allowed = []
     run = service.run
 
-    def seen(*arguments, seconds, **options):
-        allowed.append(seconds)
-        return run(*arguments, **options)
+    def seen(request):
+        allowed.append(request.seconds)
+        return run(replace(request, seconds=None))
 
     monkeypatch.setattr(service, "run", seen)
     backend.submit(PLAN, "without a limit")

@@ -261,12 +261,13 @@ def tiled_service(place, run_id, lies):
             FOUND[key] = find(circuit, device, rule)
         return replace(FOUND[key], shape=shape_of(circuit))
 
-    def run(self, circuit, values, shots, *, tags, run=FakeRuntime.run, **options):
+    def run(self, request, run=FakeRuntime.run):
         # What the service cannot see: how many tiles of all rows were given something to do.
-        busy = sum(int(np.any(values[:, p.columns], axis=1).sum()) for p in split_circuit(circuit))
+        values, parts = request.values, split_circuit(request.circuit)
+        busy = sum(int(np.any(values[:, part.columns], axis=1).sum()) for part in parts)
         with without_limit():
-            (place.outside / f"{tags[1]}.busy").write_text(str(busy * shots))
-        return run(self, circuit, values, shots, tags=tags, **options)
+            (place.outside / f"{request.tags[1]}.busy").write_text(str(busy * request.shots))
+        return run(self, request)
 
     with (
         mock.patch.object(tiles, "find_tiles", find),

@@ -38,6 +38,20 @@ def test_a_check_prints_scores_and_one_sentence_and_writes_nothing(
     assert [entry.name for entry in tmp_path.iterdir()] == ["study.toml"]
 
 
+def test_a_check_of_many_qubits_judges_their_features(tmp_path, monkeypatch, capsys, few_settings):
+    monkeypatch.setattr("aqka.study.check.RANGES", ())
+    monkeypatch.setattr("aqka.insight.preflight.MAX_POINTS", 30)
+    text = small(backend="light-cone", method='design = "points"', test_shots=80)
+    text = text.replace('"moons"', '"breast-cancer"').replace("qubits = 2", "qubits = 16")
+    path = write_study(tmp_path, text.replace("train = 12", "train = 24"))
+    code, out, _ = call(monkeypatch, capsys, "check", path)
+    assert code == 0
+    assert "as 50 shots on every point show them" in out
+    assert "A linear model of the columns explains" in out
+    assert "Against the features of permuted points the kernel is" in out
+    assert "do not buy shots for them" in out
+
+
 def test_write_puts_the_best_settings_into_the_file(tmp_path, monkeypatch, capsys, few_settings):
     text = small().replace("qubits = 2", "qubits = 2  # all there are\nrange = [0.0, 40.0]")
     path = write_study(tmp_path, text)

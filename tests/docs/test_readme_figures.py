@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from aqka_research.figures.summary import BEGIN, END, readme_block
+
 ROOT = Path(__file__).parents[2]
 FIGURE = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?%?(?![\w⁰-ⁿ])")
 TIMES = re.compile(r"(\d[\d,.]*)(?: and (\d[\d,.]*))? times fewer")
@@ -52,14 +54,25 @@ def missing(paragraph):
 def test_every_figure_is_on_a_measured_page_that_its_paragraph_links_to():
     found = {part[:60]: missing(part) for part in paragraphs()}
     assert {part: numbers for part, numbers in found.items() if numbers} == {}
-    assert sum(len(figures(prose(part))) for part in paragraphs()) > 20  # the test does see some
+    assert sum(len(figures(prose(part))) for part in paragraphs()) > 12  # the test does see some
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [("[8 times", "[9 times"), ("85.7 %", "85.8 %"), ("6.79 s", "6.78 s"), ("309", "310")],
-)
-def test_a_figure_that_was_changed_is_noticed(before, after):
-    changed = [part.replace(before, after) for part in paragraphs() if before in part]
-    assert changed
-    assert missing(changed[0])
+def test_a_figure_that_was_changed_is_noticed():
+    """Every figure of more than one digit, one after the other."""
+    noticed = 0
+    for part in paragraphs():
+        for figure in sorted(figures(prose(part)) - ALLOWED):
+            shown = figure.replace("%", " %") if figure not in part else figure
+            if len(figure) > 2 and shown in part:
+                other = re.sub(r"\d(?=\D*$)", lambda last: str((int(last[0]) + 3) % 10), shown)
+                noticed += bool(missing(part.replace(shown, other)))
+    assert noticed > 10
+
+
+def test_what_the_summary_writes_into_the_readme_is_there():
+    block = readme_block(ROOT / "docs" / "measured")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count(BEGIN) == readme.count(END) == 1
+    if block is None:
+        pytest.skip("the comparison with everything was not computed yet")
+    assert readme.split(BEGIN)[1].split(END)[0].strip() == block

@@ -79,3 +79,28 @@ def test_what_cannot_run_is_refused_by_the_plan(tmp_path, change, to, words):
     with pytest.raises(InputError, match=words):
         make_offer(prepare(path))
     assert [entry.name for entry in tmp_path.iterdir()] == ["study.toml"]
+
+
+def test_errors_of_gates_and_bits_reach_the_light_cones_of_a_study(tmp_path):
+    path = tmp_path / "study.toml"
+    named = STUDY.replace('"matrix-product"', '"light-cone"\nnoise = [0.001, 0.01, 0.02]')
+    path.write_text(named)
+    noisy = make_offer(prepare(path)).backends.train
+    path.write_text(named.replace("0.001, 0.01, 0.02", "0.0, 0.0"))
+    clean = make_offer(prepare(path)).backends.train
+    none = np.zeros((0, 2), dtype=int)
+    exact, damped = clean.expectations(none), noisy.expectations(none)
+    shrunk = np.sum(exact * damped) / np.sum(exact**2)
+    assert 0.85 < shrunk < 0.97
+    assert noisy.fingerprint() != clean.fingerprint()
+
+
+def test_a_fake_device_of_a_study_measures_thirty_qubits_as_points(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.replace('"matrix-product"', '"ibm"\ndevice = "fake_torino"'))
+    offer = make_offer(prepare(path))
+    backend = offer.backends.train
+    assert not backend.measures_pairs
+    assert backend.joint_pairs.tolist() == [[k, k + 1] for k in range(29)]
+    assert backend.circuit.count_ops()["cz"] == 2 * 2 * 29  # a line, and no swap
+    assert (offer.quoted.design, offer.quoted.shots) == ("points", 3840)

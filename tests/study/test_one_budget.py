@@ -223,7 +223,7 @@ def test_paid_hardware_is_asked_for_and_a_dry_run_sends_nothing(tmp_path, monkey
 
 def test_an_account_without_the_mode_is_refused_before_anything(tmp_path, monkeypatch, capsys):
     service, path = on_service(tmp_path, monkeypatch, 'total = "600 shots"', allowed=("batch",))
-    path.write_text(path.read_text().replace('"ibm_x"', '"ibm_x"\noptions.mode = "session"'))
+    path.write_text(path.read_text().replace('"ibm_x"', '"ibm_x"\noptions = {mode = "session"}'))
     code, _, told = call(monkeypatch, capsys, "run", path, "--yes")
     assert code == 2
     assert "mode 'session' is not in the account's plan" in told

@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 class MissingError(LookupError):
-    """What is asked for was not measured in this run."""
+    """What is wanted was not measured in this run."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,6 @@ def _meets(row: Row, column: str, wanted: Any) -> bool:
 
 def _describe(conditions: dict[str, Any]) -> str:
     return ", ".join(
-        f"{column} in the range asked for" if callable(wanted) else f"{column} {wanted}"
+        f"{column} in the wanted range" if callable(wanted) else f"{column} {wanted}"
         for column, wanted in conditions.items()
     )

@@ -42,7 +42,7 @@ def test_the_tasks_are_those_of_the_half_and_enough_of_them():
             assert SUITE[name].half == half
         assert all(CANDIDATES[name].half == half for name in groups["quantum-labelled"])
         noisy = prior_tasks(half, "fake_fez")
-        assert all(CANDIDATES[name].qubits <= 4 for name in noisy["quantum-labelled"])
+        assert all(CANDIDATES[name].qubits <= 3 for name in noisy["quantum-labelled"])
 
 
 def test_cells_follow_from_their_seed_and_count_what_they_say(found):

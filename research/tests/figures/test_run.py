@@ -12,6 +12,7 @@ from aqka_research.figures.page import Page
 from aqka_research.figures.registry import PAGES
 from aqka_research.figures.run_record import count_run, read_runs, times_run
 from aqka_research.figures.stamp import body_of, read_stamp, seeds_text
+from aqka_research.figures.summary import BEGIN, END
 from aqka_research.sweep.store import stable_name
 
 
@@ -151,3 +152,25 @@ def test_the_smallest_form_of_a_page(name, tmp_path):
     assert "a tiny run, not to be quoted" in text
     assert json.loads(text.split("<!-- figures: ")[1].split(" -->")[0])["size"] == "tiny"
     assert not (tmp_path / "runs.json").exists()
+
+
+def test_the_summary_opens_the_readme_with_the_comparison(tmp_path):
+    measured = tmp_path / "docs" / "measured"
+    measured.mkdir(parents=True)
+    (tmp_path / "README.md").write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    (page,) = runs.chosen_pages(["summary"])
+    places = {"directory": measured, "work": tmp_path / "work", "say": lambda _: None}
+    runs.make_page(page, **places)
+    assert "old" in (tmp_path / "README.md").read_text()  # nothing to open with yet
+    row = "| points on tiles | 4.2 s | 1 | 2 | 2.0 | 5.1 s | 3 | 4 | 2.0 | 1 of 1 |"
+    first = row.replace("points on tiles", "Qiskit Machine Learning's default")
+    first = first.replace("4.2", "9.9")
+    sections = f"## Without noise\n\n### Natural tasks (1)\n\n| way | QPU |\n{first}\n{row}\n"
+    (measured / "everything.md").write_text(sections)
+    runs.make_page(page, **places)
+    readme = (tmp_path / "README.md").read_text()
+    assert readme.startswith("before\n")
+    assert readme.endswith("after\n")
+    assert "| points on tiles | 4.2 s | 5.1 s |" in readme
+    assert "9.9 s of QPU time the usual way, 4.2 s with points on tiles" in readme
+    assert "old" not in readme

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
 from aqka._util.optional import require
+from aqka.backends._jobs.transpile import choose_target, transpile_circuit
 from aqka.backends._noisy.models import (
     depolarising_noise,
     noise_digest,
     noise_on_circuit,
-    transpile_for_noise,
+    target_of,
     used_qubits,
 )
 from aqka.backends._noisy.programs import FidelityProgram, OutcomeProgram
@@ -97,12 +98,8 @@ class AerBackend(ExactBackend):
         super().__init__(seed)
         require("qiskit_aer", "aer")
         self._rows, self._columns = as_rows_and_columns(X, columns)
-        transpile = partial(
-            transpile_for_noise,
-            noise=noise,
-            optimization_level=optimization_level,
-            initial_layout=initial_layout,
-        )
+        target = choose_target(target_of(noise), optimization_level, initial_layout)
+        transpile = partial(transpile_circuit, target=target)
         self._circuits = SentCircuits(as_feature_map(feature_map, self._rows.shape[1]), transpile)
         self._noise, self._main = noise, BY_DESIGN[check_design(design)]
         self._kernel: FloatArray | None = None

@@ -52,6 +52,19 @@ class Pace:
             self._latest.append(self._clock())
 
 
+@dataclass(frozen=True, eq=False)
+class JobRequest:
+    """A circuit with rows of values, to be run as one job."""
+
+    circuit: Any
+    values: FloatArray
+    shots: int  # of every row
+    tags: list[str]  # that :meth:`JobService.jobs` finds it by
+    seed: int  # for simulators
+    mode: Any = None  # what :meth:`JobService.open` returned; None: a plain job
+    seconds: float | None = None  # on the QPU, after which it is stopped; None: as the options say
+
+
 class JobService(ABC):
     """Where jobs are sent to and found again: IBM's service, this process, or a stand-in.
 
@@ -70,22 +83,8 @@ class JobService(ABC):
         """Open a ``"session"`` or a ``"batch"`` and return it, something with ``close()``."""
 
     @abstractmethod
-    def run(
-        self,
-        circuit: Any,
-        values: FloatArray,
-        shots: int,
-        *,
-        tags: list[str],
-        seed: int,
-        mode: Any = None,
-        seconds: float | None = None,
-    ) -> Any:
-        """Send a circuit with rows of values as one job, which :meth:`jobs` finds by its tags.
-
-        ``seed`` is for simulators; ``mode`` is what :meth:`open` returned, None for a plain job;
-        the job is stopped after ``seconds`` on the QPU, None leaves that to the options.
-        """
+    def run(self, request: JobRequest) -> Any:
+        """Send a job and return it."""
 
     @abstractmethod
     def job(self, job_id: str) -> Any:

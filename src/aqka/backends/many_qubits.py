@@ -34,19 +34,7 @@ BATCH_SHOTS = 2**14
 
 
 class PointsOnly(SimulatedBackend):
-    """Draws bits of a feature map's points, and no pairs; a subclass writes how.
-
-    Parameters
-    ----------
-    X
-        Data, one row per point.
-    feature_map
-        A Qiskit circuit, or a built-in map's name; None is the ZZ map, one qubit a feature.
-    columns
-        Must be None: pairs are not measured.
-    seed
-        The outcomes depend on it, on the tag and on the plan, and on nothing else.
-    """
+    """Draws bits of a feature map's points, and no pairs; a subclass writes how."""
 
     measures_pairs = False
 
@@ -68,6 +56,10 @@ class PointsOnly(SimulatedBackend):
                 f"feature_map has {self.n_qubits} qubits; an outcome holds {MAX_QUBITS} at most. "
                 "Reduce the data to fewer columns first (PCA), one qubit each."
             )
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse a circuit that cannot be simulated."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -153,8 +145,10 @@ class LightConeBackend(PointsOnly):
         seed: int = 0,
         noise: Sequence[float] | None = None,
     ) -> None:
-        super().__init__(X, feature_map, columns=columns, seed=seed)
         self._noise = as_rates(noise)
+        super().__init__(X, feature_map, columns=columns, seed=seed)
+
+    def _check(self) -> None:
         self._cones.check_all()
 
     @cached_property
@@ -229,15 +223,7 @@ class MatrixProductBackend(PointsOnly):
     60
     """
 
-    def __init__(
-        self,
-        X: ArrayLike,
-        feature_map: "QuantumCircuit | str | None" = None,
-        *,
-        columns: ArrayLike | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(X, feature_map, columns=columns, seed=seed)
+    def _check(self) -> None:
         evolve(self._feature_map, self._points[:1])
 
     def _bits(self, points: IntArray, letters: IntArray, rng: Generator) -> IntArray:

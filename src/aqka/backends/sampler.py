@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from aqka._util.arrays import FloatArray, as_count
+from aqka._util.arrays import as_count
 from aqka._util.optional import require
 from aqka.backends._jobs.job_backend import JobBackend
 from aqka.backends._jobs.local import JobsHere
 from aqka.backends._jobs.rows import JobShape
 from aqka.backends._jobs.transpile import choose_target
+from aqka.backends.job_service import JobRequest
 from aqka.backends.simulated import tag_seed
 from aqka.backends.tiles import TileRule, as_tile_rule
 from aqka.errors import InputError
@@ -128,9 +129,10 @@ class SamplerService(JobsHere):
                 f"outcomes; pass sampler=lambda seed: {type(sampler).__name__}(seed={seed})."
             )
 
-    def run(self, circuit: Any, values: FloatArray, shots: int, *, seed: int, **_: Any) -> Any:
+    def run(self, request: JobRequest) -> Any:
         """Run a sampler of the seed."""
-        return self.keep(self._sampler_for(seed).run([(circuit, values)], shots=shots))
+        pub = (request.circuit, request.values)
+        return self.keep(self._sampler_for(request.seed).run([pub], shots=request.shots))
 
     def _sampler_for(self, seed: int) -> Any:
         if self._make_sampler is not None:

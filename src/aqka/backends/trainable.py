@@ -129,7 +129,7 @@ def as_trainable(
         scaled = {p: p * scale for p, scale in zip(parameters, scales, strict=True)}
         circuit = feature_map.assign_parameters(scaled)
         return TrainableMap(circuit, parameters, scales, theta0, scales=True)
-    chosen = _chosen(parameters, n_features, trainable)
+    chosen = chosen_parameters(parameters, n_features, trainable)
     left = len(parameters) - len(chosen)
     if not chosen or left != n_features:
         both = " A parameter is either data or trainable, not both." if left < n_features else ""
@@ -165,7 +165,7 @@ def _of_function(
     return TrainableMap(circuit, x, w, theta0, scales=scales, function=joint)
 
 
-def _chosen(parameters: list[Any], n_features: int, trainable: Any) -> list[Any]:
+def chosen_parameters(parameters: list[Any], n_features: int, trainable: Any) -> list[Any]:
     """Return the parameters that a user lists: vectors, parameters or names of either.
 
     By default all outside the one vector that is as long as the data have columns.

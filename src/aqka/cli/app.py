@@ -18,7 +18,7 @@ from aqka.cli.demo import demo
 from aqka.cli.init import check, init
 from aqka.cli.options import AsJson, make_table
 from aqka.cli.plan import plan, tiles
-from aqka.cli.predict import predict
+from aqka.cli.predict import export_model, predict
 from aqka.cli.report import report, serve, validate
 from aqka.cli.stopping import DISK_FULL, exit_code
 from aqka.errors import InputError, LedgerError
@@ -97,6 +97,7 @@ COMMANDS: dict[Callable[..., None], str] = {
     validate: "validate runs/first --picture chip.png",
     serve: "serve runs",
     predict: "predict runs/first new.csv --output labels.csv",
+    export_model: "export-model runs/first model.aqka",
     doctor: "doctor",
 }
 for command, example in COMMANDS.items():

@@ -43,7 +43,12 @@ def plan(
     """
     from aqka.study.backends import check_device_name
     from aqka.study.directory import prepare
-    from aqka.study.quoting import better_design_of, settle_design, study_quote
+    from aqka.study.quoting import (
+        better_design_of,
+        promised_shares,
+        settle_design,
+        study_quote,
+    )
 
     device = _device(constants or [])
     prepared = prepare(study, allow_code=allow_code)
@@ -52,7 +57,8 @@ def plan(
     found = better_design_of(prepared)
     settled = settle_design(prepared, {"design": found.design.name, "design_reason": found.reason})
     made = study_quote(settled, device=device, queue=queue)
-    show_quote(made, prepared.study.budget.rate, device, as_json, found)
+    promise = promised_shares(prepared)
+    show_quote(made, prepared.study.budget.rate, device, as_json, found, promise)
 
 
 def _changed(study: "Study", budget: str | None, rate: float | None) -> "Study":
@@ -73,8 +79,12 @@ def show_quote(
     device: "DeviceModel",
     as_json: bool,
     found: "Choice | None" = None,
+    promise: "tuple[float, float] | None" = None,
 ) -> None:
-    """Print a quote and what each design promises, as tables or as JSON."""
+    """Print a quote and what each design promises, as tables or as JSON.
+
+    ``promise`` is the least and the largest share of new points that will cost shots.
+    """
     from aqka.cli._tables import print_quote
 
     if as_json:
@@ -86,10 +96,19 @@ def show_quote(
         }
         if found is not None:
             facts["better"] = {"design": found.design.name, "reason": found.reason}
+        if promise is not None:
+            facts["share_of_new_points"] = list(promise)
         facts |= {"device": asdict(device), "sources": device.sources}
         typer.echo(json.dumps(facts, indent=2))
         return
     print_quote(quote, device, rate, Console())
+    if promise is not None:
+        low, high = promise
+        say(
+            f"Prior: between {low:.0%} and {high:.0%} of new points will cost shots, by what the "
+            "labels of the training points say of each other. After training, aqka predict says "
+            "how many before the first shot."
+        )
     if found is not None and found.design.name == quote.design:
         say(f"Design: {found.reason}")
     elif found is not None:

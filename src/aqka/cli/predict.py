@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aqka.study.new_points import NewPoints
 
 SHOWN_POINTS = 20
+MODEL_SUFFIX = ".aqka"
 SHOWN_OTHERS = 1  # columns of the file besides; --output has all
 
 
@@ -53,11 +54,21 @@ def predict(
         str | None,
         typer.Option(help="Most that these points may take: shots, QPU time or money."),
     ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            help="What answers points without a shot where it is sure: none or angles. Default: "
+            "the study's method.prior."
+        ),
+    ] = None,
     yes: Yes = False,
     allow_code: AllowCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict new points with a finished run, on its backend. Exit codes: as run.
+    """Predict new points with a finished run, on its backend, or with a model file.
+
+    A model file, which aqka export-model writes, needs no backend: it answers what its prior is
+    sure of, and abstains from the rest. Exit codes: as run.
 
     Points are encoded as the run's own were. Other columns of the file, such as names, are kept;
     a column of the study's target scores the predictions. A ledger below the run's directory
@@ -69,12 +80,16 @@ def predict(
 
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
         raise InputError(f"--output must end in .csv or .json, got {inert(output.name)!r}.")
+    if run.suffix == MODEL_SUFFIX:
+        _predict_by_model(run, data, output, as_json)
+        return
     with leaving_resumable(run, inert(this_command(), 1000)), threadpool_limits(1):
         found = predict_new_points(
             run,
             data,
             shots,
-            lambda points, budget: say(f"{points:,} points, at most {budget:,} shots", err=True),
+            _announce,
+            prior=prior,
             confirm=lambda part, device: ask_to_spend(describe_part(part), device, yes),
             ceiling=ceiling,
             allow_code=allow_code,
@@ -87,13 +102,61 @@ def predict(
         print_predictions(found, output, Console())
 
 
+def export_model(
+    run: Run,
+    output: Annotated[Path, typer.Argument(help=f"File to write, ending in {MODEL_SUFFIX}.")],
+    allow_code: AllowCode = False,
+) -> None:
+    """Write the model of a finished run to a file that answers points without a backend.
+
+    It holds head, prior, gate angles and the scaling of the columns: an npz archive without
+    pickled objects. aqka predict and aqka.load_model read it.
+    """
+    from aqka.study.model_file import export_model
+
+    if output.suffix != MODEL_SUFFIX:
+        raise InputError(f"output must end in {MODEL_SUFFIX}, got {inert(output.name)!r}.")
+    model = export_model(run, output, allow_code=allow_code)
+    say(f"{inert(output, 300)} answers points with the columns {inert(model.columns, 300)}")
+
+
+def _predict_by_model(model: Path, data: Path, output: Path | None, as_json: bool) -> None:
+    """Print or write what a model file answers, without a shot."""
+    from aqka.study.model_file import load_model
+    from aqka.study.new_points import read_new_points
+
+    loaded = load_model(model)
+    found = loaded.predict(read_new_points(data, loaded.encoding, gaps=loaded.fills_gaps).X)
+    rows = found.rows()
+    answered = int(found.settled.sum())
+    said = f"{answered} of {len(rows)} points answered without a shot; the others need a backend"
+    if output is not None:
+        _write_rows(output, rows, {"answered": answered, "points": rows})
+    if as_json:
+        typer.echo(json.dumps({"answered": answered, "points": rows}, indent=2))
+        return
+    shown = [[inert(cell_text(cell)) for cell in row.values()] for row in rows[:SHOWN_POINTS]]
+    Console().print(make_table(None, list(rows[0]), shown, left=["label"]))
+    say(said)
+
+
+def _announce(points: int, shots: int, free: int) -> None:
+    answered = f"; the prior answers {free:,} of them without one" if free else ""
+    say(f"{points:,} points, at most {shots:,} shots{answered}", err=True)
+
+
 def _write_predictions(found: "NewPoints", output: Path) -> None:
+    rows = [one_column_per_class(row, found.classes) for row in found.records()]
+    _write_rows(output, rows, _prediction_facts(found))
+
+
+def _write_rows(output: Path, rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
+    """Write points as a CSV file, or all that is known as JSON."""
     from aqka._util.files import as_json, write_atomically
 
     if output.suffix.lower() == ".json":
-        content = as_json(_prediction_facts(found))
+        content = as_json(facts)
     else:
-        rows = [one_column_per_class(row, found.classes) for row in found.records()]
         stream = io.StringIO(newline="")
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(map(spreadsheet_cell, rows[0]))
@@ -118,6 +181,7 @@ def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
         "budget": found.budget,
         "qpu_seconds": found.qpu_seconds,
         "clipped": found.clipped,
+        **({} if found.prior is None else {"prior": found.prior}),
         "ledger": str(found.directory),
         "points": found.records(),
     }
@@ -130,7 +194,7 @@ def print_predictions(found: "NewPoints", output: Path | None, console: Console)
     columns = [name for name in records[0] if name not in left_out]
     shown = _class_cell if found.classes else _value_cell
     rows = [[inert(shown(row[c]), 20) for c in columns] for row in records[:SHOWN_POINTS]]
-    words = {"label", *found.others} | ({"truth"} if found.classes else set())
+    words = {"label", "answered_by", *found.others} | ({"truth"} if found.classes else set())
     left = [inert(name) for name in columns if name in words]
     headings = [inert(name, 20) for name in columns]
     console.print(make_table(None, headings, rows, left=left, compact=True))
@@ -169,6 +233,7 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
     elif found.target is not None:
         about += f", target_low and target_high {level} intervals of the target itself"
     said.append(f"{what} with {int(prediction.shots.sum()):,} of {found.budget:,} shots; {about}")
+    said += [] if found.prior is None else found.prior["sentences"]
     if found.clipped:
         said.append(
             f"{found.clipped} points lie outside the training points' range and were clipped to it"

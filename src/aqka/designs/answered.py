@@ -81,18 +81,15 @@ class _Part:
 class AnsweredPoints(NewPoints):
     """New points, of which a prior answers some.
 
-    First the points that it leaves open are measured, and those of the audit. Where too many
-    answers of the audit are wrong, the prior is switched off and the others are measured too, with
-    the shots that were reserved for them.
+    First the points that it leaves open are measured, and those of the audit. Where the 95 %
+    interval of wrong answers among these lies above the level, the prior is switched off and the
+    others are measured too, with the shots that were reserved for them.
 
     Parameters
     ----------
-    make
-        Makes new points of the design: by their number, their shots and a seed.
-    n_points, budget, seed
-        Of all points.
-    prior
-        What answers them.
+    make, n_points, budget, seed, prior
+        What makes new points of the design, by number, shots and seed; these of all; and what
+        answers them.
     """
 
     def __init__(
@@ -216,7 +213,7 @@ class AnsweredPoints(NewPoints):
         if self._fails or not whole or not (answers.free.any() and answers.audited.any()):
             return
         found = self.audit
-        if found.disagreed > found.level * len(found.points):
+        if share_interval(found.disagreed, len(found.points))[0] > found.level:
             self._fails = True
             said = replace(found, passed=False).sentence
             warnings.warn(said, RuntimeWarning, stacklevel=6)

@@ -15,8 +15,18 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_frac
 from aqka.backends.gate_angles import GateAngles
 from aqka.errors import InputError
 from aqka.learners import FittedHead
-from aqka.maths.angle_prior import WIDTH_POINTS, AnglePrior, settled, spread_evenly, targets
-from aqka.maths.metrics import normal_quantile
+from aqka.maths.angle_prior import (
+    WIDTH_POINTS,
+    WIDTH_SPREAD,
+    AngleKernel,
+    AnglePrior,
+    WidthObjective,
+    settled,
+    slowest,
+    spread_evenly,
+    targets,
+)
+from aqka.maths.metrics import normal_quantile, share_interval
 
 FLOATS = ("prior_mean", "prior_deviation", "prior_noise")  # columns of a ledger
 BLOCK_ROWS = 500  # of a kernel that is never written out as a whole
@@ -26,8 +36,8 @@ BLOCK_ROWS = 500  # of a kernel that is never written out as a whole
 class PredictionPrior:
     """Answer new points without a shot where a Gaussian process on gate angles is sure.
 
-    Some of the points it answers are measured all the same. Where shots disagree with it more
-    often than ``error_rate``, it is switched off and every point is measured.
+    Some of the points it answers are measured all the same. Where shots disagree with it clearly
+    more often than ``error_rate``, it is switched off and every point is measured.
 
     Parameters
     ----------
@@ -70,8 +80,7 @@ class PredictionPrior:
         outputs
             What it was trained on: ``Problem.outputs``.
         X, feature_map
-            The training points, and what encodes them; see
-            :meth:`~aqka.backends.gate_angles.GateAngles.of`.
+            The training points, and what encodes them, as estimators take it.
         n_qubits
             Qubits of the feature map.
         """
@@ -88,6 +97,29 @@ class PredictionPrior:
             periodic=angles.periodic,
         )
         return FittedPrior(self, angles, process)
+
+    def promise(self, X: ArrayLike, outputs: FloatArray, feature_map: Any) -> tuple[float, float]:
+        """Return the least and the largest share of new points that will cost shots.
+
+        Before any is spent: every fifth training point is held out and answered from the labels of
+        the others, with widths from far below to far above the usual ones.
+        """
+        points, values = np.asarray(X), np.asarray(outputs).reshape(len(outputs), -1)
+        some = spread_evenly(len(points), WIDTH_POINTS)
+        found = GateAngles.of(feature_map, points.shape[1])
+        angles, values = found(points)[some], values[some]
+        held = np.arange(len(angles)) % 5 == 0
+        columns, quantile = slowest(angles), normal_quantile(1 - 2 * self.error_rate)
+        objective = WidthObjective(angles[:, columns], np.eye(len(angles)), 1.0, found.periodic)
+        shares: list[float] = []
+        for step in (-WIDTH_SPREAD, 0.0, WIDTH_SPREAD):
+            widths = np.full(len(columns), np.exp(objective.centre + step))
+            kernel = AngleKernel(widths, objective.scales, found.periodic)
+            kept = angles[~held][:, columns], values[~held]
+            said = AnglePrior.regress(kernel, columns, *kept).predict(angles[held])
+            cost = ~settled(*said, quantile)
+            shares += share_interval(int(cost.sum()), len(cost))
+        return min(shares), max(shares)
 
 
 def _kernel_and_f(head: FittedHead, some: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -139,7 +171,13 @@ class FittedPrior:
 
 @dataclass(frozen=True, eq=False)
 class LazyAnswers:
-    """What a prior says of points, worked out when it is first needed: a resumed run never does."""
+    """What a prior says of points, worked out when it is first needed: a resumed run never does.
+
+    Attributes
+    ----------
+    settings, fit, X
+        When it answers, what fits it, and the points.
+    """
 
     settings: PredictionPrior
     fit: Callable[[], FittedPrior]

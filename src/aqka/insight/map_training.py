@@ -18,9 +18,17 @@ from aqka.core.problem import Problem, as_labels
 from aqka.designs import KernelEstimate
 from aqka.errors import InputError
 from aqka.insight.exact_kernels import MAX_QUBITS
-from aqka.insight.fold_scores import KernelHead, has_classes, subsample
+from aqka.insight.fold_scores import (
+    FoldScores,
+    KernelHead,
+    folds_a_repetition,
+    has_classes,
+    score_folds,
+    subsample,
+)
 from aqka.learners import make_learner
 from aqka.maths.alignment import alignment_slope, pair_targets
+from aqka.maths.metrics import Fold
 from aqka.runs.driver import drive
 from aqka.runs.spend import Spend
 from aqka.sessions.map_training import MapTraining
@@ -28,6 +36,7 @@ from aqka.sessions.map_training import MapTraining
 SCALES = tuple(float(scale) for scale in 2.0 ** np.arange(-3, 1.5, 0.5))
 """Nine common scales of the features, which training has to beat."""
 MAX_STEPS = 100
+VALIDATION = 0.25
 FEWEST_FIT, FEWEST_HELD = 6, 2
 
 
@@ -68,6 +77,17 @@ class TrainedMap(Shown):
         """The best of the common scales; None where none were tried."""
         return max(self.scale_grid, key=lambda s: self.scale_grid[s], default=None)
 
+    def facts(self) -> dict[str, Any]:
+        """Return all but the map as plain values, for JSON."""
+        return {
+            "theta": self.theta.tolist(),
+            "history": self.history,
+            "shots": self.shots,
+            "kept_initial": self.kept_initial,
+            "scale_grid": [[scale, score] for scale, score in self.scale_grid.items()],
+            "validation": list(self.validation),
+        }
+
     def _figures(self) -> dict[str, object]:
         before, after = self.validation
         return {
@@ -86,7 +106,7 @@ def train_map(
     where: Any = "auto",
     budget: int | None = None,
     pairs_per_step: int = 400,
-    validation: float = 0.25,
+    validation: float = VALIDATION,
     seed: int = 0,
     *,
     trainable: Any = None,
@@ -166,7 +186,7 @@ def train_map(
             "where."
         )
     _check_simulated(made)
-    return _train_exactly(made, points, labels, parts, seed)
+    return train_exactly(made, points, labels, parts, seed)
 
 
 def new_map_training(
@@ -242,13 +262,14 @@ def _kernel(made: TrainableMap, X: FloatArray, theta: FloatArray) -> FloatArray:
     return fidelities(made.simulated.states(X, theta))
 
 
-def _train_exactly(
+def train_exactly(
     made: TrainableMap,
     X: FloatArray,
     y: NDArray[Any],
     parts: tuple[IntArray, IntArray],
     seed: int,
 ) -> TrainedMap:
+    """Train in simulation."""
     fit = parts[0]
     with threads_for(len(X)):
         start = made.first_theta(seed)
@@ -276,7 +297,11 @@ def scale_grid(
 
 
 def align(
-    made: TrainableMap, X: FloatArray, y: NDArray[Any], start: FloatArray
+    made: TrainableMap,
+    X: FloatArray,
+    y: NDArray[Any],
+    start: FloatArray,
+    max_steps: int = MAX_STEPS,
 ) -> tuple[FloatArray, list[float]]:
     """Return the θ of best alignment that L-BFGS finds from a start, and the losses on the way."""
     from scipy.optimize import minimize
@@ -297,7 +322,7 @@ def align(
         *(loss, start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": MAX_STEPS},
+        options={"maxiter": max_steps},
         callback=lambda theta: path.append(theta.copy()),
     )
     return path[-1].round(DIGITS), [seen[theta.tobytes()] for theta in path]
@@ -317,3 +342,26 @@ def held_out_score(kernel: FloatArray, y: NDArray[Any], parts: tuple[IntArray, I
             np.sum((head.decision_function(kernel[np.ix_(held, fit)]) - column[held]) ** 2)
         )
     return 1.0 - error / float(np.sum((outputs[held] - centre) ** 2))
+
+
+def nested_scores(
+    made: TrainableMap,
+    X: FloatArray,
+    y: NDArray[Any],
+    folds: list[Fold],
+    head: KernelHead,
+    seed: int = 0,
+) -> tuple[FoldScores, FoldScores]:
+    """Score the best common scale and the trained map, both found anew in every fold."""
+    start, once = made.first_theta(seed), folds[: folds_a_repetition(folds, len(y))]
+    kernels = [_kernel(made, scale * X, start) for scale in SCALES]
+
+    def trained(fold: Fold) -> NDArray[Any]:
+        parts = split_points(y[fold.kept], VALIDATION, seed)
+        found = train_exactly(made, X[fold.kept], y[fold.kept], parts, seed)
+        return head.predict(_kernel(made, X, found.theta), fold)
+
+    return (
+        score_folds("best of nine scales", lambda fold: head.choose(kernels, fold), y, once),
+        score_folds("trained map", trained, y, once),
+    )

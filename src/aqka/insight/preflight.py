@@ -13,6 +13,7 @@ from aqka._util.arrays import FloatArray
 from aqka._util.shown import Shown
 from aqka.backends.circuits import as_data
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS
+from aqka.backends.trainable import TrainableMap
 from aqka.core.problem import DEFAULT_C
 from aqka.errors import InputError
 from aqka.insight.baselines import baselines, guessing
@@ -36,6 +37,7 @@ from aqka.insight.fold_scores import (
     score_folds,
     subsample,
 )
+from aqka.insight.map_training import nested_scores
 from aqka.insight.recommendation import Evidence, Recommendation, recommend
 from aqka.insight.scan import RANGES, REPS, Candidate, Scan, Spending, forecast, scan
 from aqka.maths.metrics import FOLDS
@@ -68,6 +70,9 @@ class Preflight(Shown):
     null, linear_share
         With many qubits: the score with features of permuted points, and the share of the features
         that a linear model of the data explains.
+    training
+        Of a trainable map, the best common scale and the trained map; both are found anew in every
+        fold.
     """
 
     n_points: int
@@ -82,6 +87,7 @@ class Preflight(Shown):
     scan: Scan
     null: FoldScores | None = None
     linear_share: float | None = None
+    training: tuple[FoldScores, ...] = ()
 
     @property
     def recommendation(self) -> Recommendation:
@@ -104,6 +110,7 @@ class Preflight(Shown):
             *([] if found.forecast is None else [found.forecast]),
             *([self.projected] if self.null is None else [self.null]),
             *([found.winner, found.nested] if self.scan.best else []),
+            *self.training,
             *found.plain,
             found.guessing,
         ]
@@ -154,6 +161,7 @@ def preflight(
     C: float = DEFAULT_C,
     seed: int = 0,
     on_step: Step | None = None,
+    trainable: TrainableMap | None = None,
 ) -> Preflight:
     """Say whether a quantum kernel is worth any shots, from exact simulation alone.
 
@@ -188,6 +196,8 @@ def preflight(
         Seed of the folds and of the sample.
     on_step : callable, optional
         Called with a word after each of ``count_steps`` steps.
+    trainable : TrainableMap, optional
+        The map to train, for points ``X``; scored beside a common scale.
     """
     angles = as_data(X)
     plain_X = angles if columns is None else as_data(columns, "columns")
@@ -272,6 +282,9 @@ def preflight(
         scan=tried,
         null=null,
         linear_share=linear_share(table, mine.features) if wide else None,
+        training=()
+        if trainable is None
+        else nested_scores(trainable, mine.angles, targets, folds, model, seed),
     )
 
 

@@ -16,6 +16,7 @@ says more.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
@@ -57,16 +58,9 @@ def slowest(angles: FloatArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class AngleKernel:
-    """k of points by their angles.
+    """k of points by their angles, with widths ℓ_g and scales c_g.
 
-    Attributes
-    ----------
-    widths
-        ℓ_g of each angle.
-    scales
-        c_g of each angle.
-    periodic
-        Whether D_g is 4 sin²(Δφ/2); else the columns are features and D_g is Δφ².
+    Where it is not ``periodic`` the columns are features, and D_g is the squared difference.
     """
 
     widths: FloatArray
@@ -75,16 +69,9 @@ class AngleKernel:
 
     def __call__(self, rows: FloatArray, cols: FloatArray | None = None) -> FloatArray:
         """Return the kernel of each row point with each column point."""
-        left = self._placed(rows)
-        right = left if cols is None else self._placed(cols)
-        away = np.sum(left**2, axis=1)[:, None] + np.sum(right**2, axis=1) - 2 * left @ right.T
-        return np.asarray(np.exp(-0.5 * np.maximum(away, 0.0)))
-
-    def _placed(self, angles: FloatArray) -> FloatArray:
-        """Return coordinates whose squared distance is Σ D_g / (c_g ℓ_g²)."""
-        return coordinates(angles, self.periodic) / np.tile(
-            np.sqrt(self.scales) * self.widths, 2 if self.periodic else 1
-        )
+        units = np.tile(np.sqrt(self.scales) * self.widths, 1 + self.periodic)
+        left = coordinates(rows, self.periodic) / units
+        return _gaussian(left, left if cols is None else coordinates(cols, self.periodic) / units)
 
 
 def coordinates(angles: FloatArray, periodic: bool) -> FloatArray:
@@ -92,38 +79,32 @@ def coordinates(angles: FloatArray, periodic: bool) -> FloatArray:
     return np.hstack([np.cos(angles), np.sin(angles)]) if periodic else angles
 
 
+def _gaussian(left: FloatArray, right: FloatArray) -> FloatArray:
+    away = np.sum(left**2, axis=1)[:, None] + np.sum(right**2, axis=1) - 2 * left @ right.T
+    return np.asarray(np.exp(-0.5 * np.maximum(away, 0.0)))
+
+
 class WidthObjective:
     """Minus the log evidence of widths, amplitude and noise on a measured kernel.
 
-    Parameters
-    ----------
-    angles, kernel
-        Of the training points; the kernel is made positive semi-definite with a unit diagonal.
-    outputs
-        How many outputs the kernel is the mean second moment of: 2ⁿ of a fidelity kernel.
-    periodic
-        See :class:`AngleKernel`.
+    ``outputs`` is how many outputs the kernel is the mean second moment of: 2ⁿ of a fidelity.
     """
 
     def __init__(
         self, angles: FloatArray, kernel: FloatArray, outputs: float, periodic: bool = True
     ) -> None:
         self.kernel, self.outputs, self.periodic = as_correlation(kernel), outputs, periodic
-        places = coordinates(angles, periodic)
-        self._places = places.reshape(len(angles), -1, angles.shape[1]).transpose(2, 0, 1)
-        centred = self._places - self._places.mean(axis=1, keepdims=True)
+        self._places, count = coordinates(angles, periodic), angles.shape[1]
         # Half the mean squared distance of two points is their variance, summed over coordinates.
-        self.scales = np.maximum(np.sum(centred**2, axis=(1, 2)) / len(angles), 1e-12)
-        self.centre = 0.5 * np.log(angles.shape[1])
+        variances = self._places.var(axis=0).reshape(-1, count).sum(axis=0)
+        self.scales = np.maximum(variances, 1e-12)
+        self.centre = 0.5 * np.log(count)
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return value and gradient at (log ℓ_g, …, log a, log σ²), over ½ outputs · N."""
         n, log_widths, (a, noise) = len(self.kernel), theta[:-2], np.exp(theta[-2:])
-        rates = np.exp(-2 * log_widths) / self.scales
-        weighted = self._places * np.sqrt(rates)[:, None, None]
-        flat = weighted.transpose(1, 0, 2).reshape(n, -1)
-        square = np.sum(flat**2, axis=1)
-        k = np.exp(-0.5 * np.maximum(square[:, None] + square - 2 * flat @ flat.T, 0.0))
+        flat = self._places / np.tile(np.sqrt(self.scales) * np.exp(log_widths), 1 + self.periodic)
+        k = _gaussian(flat, flat)
         covariance = a * k + 1.0
         covariance[np.diag_indices(n)] += noise
         factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
@@ -136,11 +117,9 @@ class WidthObjective:
         value = (np.trace(fitted) + log_determinant) / n + 0.5 * np.sum(away**2) / unit
         slope = (inverse - fitted @ inverse) / n  # by C
         pull = slope * k * a
-        total = pull.sum(axis=1)
         # Σ_ij pull_ij D_g,ij of each angle, without the D_g themselves.
-        moved = 2 * np.sum(flat * (flat * total[:, None] - pull @ flat), axis=0)
-        moved = moved.reshape(len(rates), -1).sum(axis=1)
-        by_widths = moved + away / (WIDTH_SPREAD * unit)
+        moved = 2 * np.sum(flat * (flat * pull.sum(axis=1)[:, None] - pull @ flat), axis=0)
+        by_widths = moved.reshape(-1, len(away)).sum(axis=0) + away / (WIDTH_SPREAD * unit)
         return float(value), np.append(by_widths, [pull.sum(), np.trace(slope) * noise])
 
     def minimise(self) -> AngleKernel:
@@ -150,12 +129,8 @@ class WidthObjective:
         bounds = [(self.centre + lowest, self.centre + highest)] * count
         bounds += [BOUNDS["amplitude"], BOUNDS["noise"]]
         begin = [np.append(np.full(count, self.centre + s), [-0.7, -2.3]) for s in STARTS]
-        found = [
-            minimize(
-                self, theta, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-7}
-            )
-            for theta in begin
-        ]
+        how: dict[str, Any] = {"method": "L-BFGS-B", "jac": True, "options": {"ftol": 1e-7}}
+        found = [minimize(self, theta, bounds=bounds, **how) for theta in begin]
         best = min(found, key=lambda one: float(one.fun))
         return AngleKernel(np.exp(best.x[:-2]), self.scales, self.periodic)
 
@@ -235,9 +210,16 @@ class AnglePrior:
         some = spread_evenly(len(used), WIDTH_POINTS)
         among = kernel if len(kernel) == len(some) else kernel[np.ix_(some, some)]
         objective = WidthObjective(used[some], among, outputs, periodic)
-        basis = Basis(objective.minimise(), used)
+        return cls.regress(objective.minimise(), columns, used, values)
+
+    @classmethod
+    def regress(
+        cls, kernel: AngleKernel, columns: IntArray, angles: FloatArray, values: FloatArray
+    ) -> "AnglePrior":
+        """Learn amplitude and noise of each output, with the widths as they are."""
+        basis = Basis(kernel, angles)
         found = np.array([basis.evidence(column) for column in values.T])
-        return cls(basis.kernel, columns, used, values, found[:, 0], found[:, 1])
+        return cls(kernel, columns, angles, values, found[:, 0], found[:, 1])
 
     @cached_property
     def basis(self) -> "Basis":
@@ -316,7 +298,7 @@ def spread_evenly(count: int, most: int) -> IntArray:
 
 
 def lead(mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Return how many deviations the first class leads by, over each of the others at least.
+    """Return by how many deviations the first class leads over each of the others at least.
 
     Of one column, |m|/sd. Of several, errors of two classes may go against each other, so that
     the deviation of their difference is at most the sum of theirs.

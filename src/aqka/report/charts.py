@@ -30,6 +30,19 @@ def accuracy_by_round(report: RunReport) -> Chart | None:
     return chart
 
 
+def loss_by_step(report: RunReport) -> Chart | None:
+    """Draw the loss of the feature map's training, and say what it bought."""
+    trained = report.map_training
+    if trained is None:
+        return None
+    curve = [(float(k), loss) for k, loss in enumerate(trained.history)]
+    axes = Scale(0, max(1.0, curve[-1][0]) * 1.04), Scale.around(trained.history)
+    chart = Chart("Training of the feature map", *axes, "step", "loss: minus the alignment")
+    chart.add_curve(curve, "c1", "training points", [f"{loss:.3f}" for _, loss in curve])
+    chart.note = trained.words
+    return chart
+
+
 def accuracy_chart(
     reports: Sequence[RunReport], looks: Sequence[tuple[str, str, str]], y_label: str
 ) -> Chart | None:

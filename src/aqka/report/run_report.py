@@ -7,13 +7,14 @@ what they show.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Len
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from aqka._util.arrays import text_digest
 from aqka._util.text import inert
-from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.designs import Points as PointDesign
@@ -54,6 +55,7 @@ from aqka.study.quoting import stored_quote
 from aqka.study.results import (
     ValueScores,
     measured_spectrum,
+    prior_facts,
     quote_versus_actual,
     used_by,
 )
@@ -65,6 +67,28 @@ ASSESSED_ROUNDS = 12  # with a Gini and an accuracy
 MAX_ROUNDS_POINTS = 1000  # above it only the last round has a Gini: each takes seconds
 MAX_SETTING = 200  # characters
 REDRAWN_TRAININGS = 20  # give the width of the total interval to within some 16 %
+
+
+@dataclass(frozen=True)
+class MapTrained:
+    """How a feature map was trained, as :meth:`TrainedMap.facts` writes it."""
+
+    history: Annotated[list[FiniteFloat], Len(1, 10_000)]
+    kept_initial: bool
+    validation: tuple[FiniteFloat, FiniteFloat]
+    scale_grid: list[tuple[FiniteFloat, FiniteFloat]]
+
+    @property
+    def words(self) -> str:
+        """What training bought."""
+        before, after = self.validation
+        scale, score = max(self.scale_grid, key=lambda each: each[1], default=(1.0, 0.0))
+        kept = "so the map was left as it was" if self.kept_initial else "so it was kept"
+        return (
+            f"On held-out training points R² went from {before:.3f} to {after:.3f}, {kept}. The "
+            f"best of {len(self.scale_grid)} common scales, {scale:.3g}, scores {score:.3f} by "
+            "leave-one-out: where that is as good, a range does what training does."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +119,7 @@ class RunReport:
     exact: ExactKernel = field(default_factory=ExactKernel)
     usage: list[dict[str, Any]] = field(default_factory=list)  # quoted against used, by figure
     circuit: RunCircuit = field(default_factory=lambda: RunCircuit({}))
+    map_training: MapTrained | None = None  # what training the feature map gave
 
     @property
     def table(self) -> Any:
@@ -185,6 +210,7 @@ def study_report(run: StudyRun, state: str = "finished") -> RunReport:
             run.study, points, feature_map, run.results.get("circuit"), run.history.calibrations
         ),
         ledgers=run.audits,
+        map_training=_map_training(run.results),
         notes=_notes(run, trained["measured"], beside.exact),
     )
 
@@ -286,6 +312,8 @@ def _no_total(run: StudyRun) -> str:
         return "they are not known where points are measured"
     if run.session.table.n_points > MAX_ASSESSED_POINTS:
         return f"above {MAX_ASSESSED_POINTS} training points they take minutes"
+    if isinstance(run.found, Prediction) and run.found.by_prior is not None:
+        return "they are not known of points that the prior answers"
     if run.study.sentinels.mitigate:
         return "they are known for a kernel as it was measured, and this one is mitigated"
     return ""
@@ -313,6 +341,7 @@ def _tested(run: StudyRun) -> Tested | None:
         target = target_interval(found, points)
         return ValueResults(**common, truth=points.test_labels, scores=scores, target=target)
     value, deviation = found.decided.lead()
+    prior = prior_facts(found, points, points.test, points.test_labels.tolist())
     reach = normal_quantile(found.level) * deviation
     truth = np.array([str(label) for label in points.test_labels])
     labels = np.array([str(label) for label in found.labels])
@@ -330,6 +359,7 @@ def _tested(run: StudyRun) -> Tested | None:
         settled=found.settled,
         could_flip=found.could_flip,
         balanced_accuracy=balanced_accuracy(truth, labels),
+        on_prior="" if prior is None else " ".join(prior["sentences"]),
     )
 
 
@@ -341,11 +371,18 @@ def _rivals(points: Points, tested: Tested, beside: Beside) -> list[Rival]:
     return class_rivals(tested.right, tested.guess_right, truth, beside)
 
 
+def _map_training(results: dict[str, Any]) -> MapTrained | None:
+    """Return what the results hold of the feature map's training, if it is that."""
+    try:
+        return TypeAdapter(MapTrained).validate_python(results.get("map_training"))
+    except ValidationError:
+        return None
+
+
 def _feature_map(run: StudyRun) -> "FeatureMap | None":
     """Return a run's feature map; None where its file cannot be read here."""
-    name = run.study.feature_map.map
-    if name in BUILT_IN_MAPS:
-        return name
+    if run.study.feature_map.is_built_in:
+        return run.study.feature_map.map
     try:
         return load_circuit(run.directory / MAP_NAME, backwards=False)
     except (InputError, ImportError):

@@ -15,6 +15,7 @@ from aqka.report.charts import (
     diagnostics_by_round,
     errors_by_entry,
     fewer_shots_curve,
+    loss_by_step,
     predicted_values,
     shots_by_point,
     shots_by_setting,
@@ -61,13 +62,13 @@ UNITS = {
         "Where the shots went",
         "Concentration and spectrum",
         (concentration, spectrum),
-        (accuracy_by_round, fewer_shots_curve, diagnostics_by_round),
+        (accuracy_by_round, fewer_shots_curve, diagnostics_by_round, loss_by_step),
     ),
     "point": UnitPage(
         "The kernel that the points give",
         "What was measured, and how well",
         (shots_by_point, shots_by_setting, errors_by_entry, spectrum),
-        (accuracy_by_round,),
+        (accuracy_by_round, loss_by_step),
     ),
 }
 

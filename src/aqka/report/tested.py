@@ -52,6 +52,7 @@ class ClassResults(PointResults):
     settled: BoolArray  # where more test shots could hardly change the class
     could_flip: BoolArray | None  # where the same fit on the exact kernel could give another class
     balanced_accuracy: float
+    on_prior: str = ""  # what cost no shot, and how its audit went
 
     metric: ClassVar = "accuracy"
     guess: ClassVar = "majority class"
@@ -132,6 +133,7 @@ class ClassResults(PointResults):
         text = (
             f"{self.settled_words} classes are settled: more test shots would hardly change them."
         )
+        text = f"{text} {self.on_prior}".rstrip()
         if self.could_flip is None:
             return text
         return f"{text} {self.could_flip.sum()} could differ if the kernel were known exactly."

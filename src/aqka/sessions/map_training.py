@@ -15,11 +15,10 @@ from aqka.runs.session import Session
 FEWEST_STEPS = 10
 CHECK_SHARE = 0.2
 """Of the budget, for the pairs of held-out points that decide between θ₀ and θ."""
-PERTURBATION = 0.7
-RATE = 12.0
-DELAY = 0.1
-LONGEST = 0.5
-AVERAGED = 0.3
+PERTURBATION, RATE, DELAY, LONGEST, AVERAGED = 0.7, 20.0, 10, 0.5, 0.3
+"""Of SPSA: radians of the first perturbation, gain of the steps and after how many of them it
+falls, longest step, and share of the last θ that are averaged. Chosen on the development tasks of
+``aqka_research.benchmarks.alignment``."""
 
 
 class MapTraining(Session[ShotPlan]):
@@ -175,7 +174,7 @@ class MapTraining(Session[ShotPlan]):
         plus, minus = (-value for value in self._alignments([(measured, answer)]))
         self.history.append((plus + minus) / 2)
         slope = (plus - minus) / (planned.theta[0] - planned.theta[1])
-        rate = RATE / (len(self._path) + DELAY * self.steps_total) ** 0.602
+        rate = RATE / (len(self._path) + DELAY) ** 0.602
         step = self._unit * np.clip(rate * self._unit * slope, -LONGEST, LONGEST)
         self._theta = planned.theta.mean(axis=0) - step
         self._path.append(self._theta)

@@ -125,7 +125,7 @@ class _Spending:
 
     def start(self) -> dict[str, Any]:
         """Return what the results hold before the first shot."""
-        why = self.prepared.design_reason
+        why, trained = self.prepared.design_reason, self.prepared.map_training
         return {
             "version": __version__,
             "backend": self.backends.train.name,
@@ -133,6 +133,7 @@ class _Spending:
             "test_shots": self.test_shots,
             "design": self.quoted.design,
             **({} if why is None else {"design_reason": why}),
+            **({} if trained is None else {"map_training": dict(trained)}),
             **circuit_facts(self.backends.train.circuit),
         }
 

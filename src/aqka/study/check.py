@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.backends.feature_maps import BUILT_IN_MAPS
+from aqka.backends.trainable import TrainableMap
 from aqka.insight.exact_kernels import MAX_QUBITS
 from aqka.insight.preflight import Preflight, Step, preflight
 from aqka.insight.scan import RANGES, REPS, Candidate, Spending
@@ -19,7 +20,7 @@ from aqka.planning.quotes import PREDICTIONS, Quote
 from aqka.planning.split import DEFAULT_TEST_SHOTS, costs_of
 from aqka.study.data import encode, load_table, split_points
 from aqka.study.directory import Prepared
-from aqka.study.feature_maps import feature_map, n_features
+from aqka.study.feature_maps import feature_map, n_features, trainable_of
 from aqka.study.method import schedule_of
 from aqka.study.points import Encoding
 from aqka.study.quoting import settle_design, study_quote
@@ -42,13 +43,18 @@ class StudyCheck:
     candidates: list[Candidate]  # its own settings, then those to try
     spending: Spending
     shots: str  # what is spent on what
+    trainable: TrainableMap | None = None  # where the study trains its map
 
     @classmethod
     def of(cls, study: Study, base: Path, *, allow_code: bool = False) -> "StudyCheck":
         """Read what a study names, inside ``base``; nothing is simulated yet."""
         circuit = feature_map(study, base, allow_code=allow_code)
         table = load_table(study.data, base)
-        width = n_features(study, circuit)
+        width, made = n_features(study, circuit), None
+        if circuit is not None and study.feature_map.train:
+            made = trainable_of(study, circuit)
+            if not made.scales:  # as it is before training
+                circuit = made.bind(made.first_theta(study.seed))
         points = encode(table, study.split, study.feature_map, width, study.seed)
         prepared = settle_design(Prepared(study, "", points, circuit))
         spending, words = _spending(prepared, study_quote(prepared))
@@ -58,7 +64,7 @@ class StudyCheck:
         fitted = table._replace(X=table.X[train])
         candidates = _candidates(study, circuit, fitted, table.X[pool], width)
         columns = points.encoding.filled(table.X[pool])
-        return cls(study, columns, table.y[pool], candidates, spending, words)
+        return cls(study, columns, table.y[pool], candidates, spending, words, made)
 
     def run(self, on_step: Step | None = None) -> Preflight:
         """Simulate and score; see :func:`~aqka.insight.preflight.preflight`."""
@@ -72,6 +78,7 @@ class StudyCheck:
             head="svm" if method.learner == "svm" else "ridge",
             C=method.C,
             on_step=on_step,
+            trainable=self.trainable,
         )
 
     def changes(self, candidate: Candidate) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from filelock import FileLock, Timeout
 
 from aqka._util.files import any_locked, as_json, inside, write_atomically
 from aqka._util.text import inert
-from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
+from aqka.insight.map_training import train_map
 from aqka.runs.head import make_head
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.data import encode, load_table
-from aqka.study.feature_maps import as_qpy, feature_map, load_function, n_features
+from aqka.study.feature_maps import as_qpy, feature_map, load_function, n_features, trainable_of
 from aqka.study.points import Points
 from aqka.study.schema import Study, load_study
 
@@ -44,12 +44,13 @@ class Prepared:
     # Functions that the backend is made with, by their keys; only if the user allowed it.
     code: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     design_reason: str | None = None  # once method.design = "auto" is settled
+    map_training: Mapping[str, Any] | None = None  # what training the feature map gave
 
     @property
     def feature_map(self) -> "str | QuantumCircuit":
         """The built-in map's name, or the circuit."""
-        name = self.study.feature_map.map
-        return name if self.circuit is None or name in BUILT_IN_MAPS else self.circuit
+        section, circuit = self.study.feature_map, self.circuit
+        return section.map if circuit is None or section.is_built_in else circuit
 
     @property
     def n_qubits(self) -> int:
@@ -66,7 +67,15 @@ def prepare(path: Path, *, allow_code: bool = False) -> Prepared:
     code = backend_code(study, base, allow_code)
     table = load_table(study.data, base)
     points = encode(table, study.split, study.feature_map, n_features(study, circuit), study.seed)
-    return Prepared(study, text, points, circuit, code)
+    if circuit is None or not study.feature_map.train:
+        return Prepared(study, text, points, circuit, code)
+    made = trainable_of(study, circuit)
+    trained = train_map(
+        *(circuit, points.train, points.train_labels),
+        trainable=None if made.scales else made.trainable,
+        seed=study.seed,
+    )
+    return Prepared(study, text, points, trained.bound, code, map_training=trained.facts())
 
 
 def backend_code(study: Study, base: Path, allow_code: bool) -> dict[str, Callable[..., Any]]:
@@ -112,7 +121,7 @@ def write_run(prepared: Prepared, directory: Path, results: dict[str, Any]) -> N
             write_atomically(draft / STUDY_NAME, prepared.text.encode())
             write_atomically(draft / DATA_NAME, prepared.points.as_npz())
             write_atomically(draft / RESULTS_NAME, as_json(results))
-            if prepared.circuit is not None and prepared.study.feature_map.map not in BUILT_IN_MAPS:
+            if prepared.circuit is not None and not prepared.study.feature_map.is_built_in:
                 # As QPY whatever it came as, so that resuming needs neither a reader nor code.
                 write_atomically(draft / MAP_NAME, as_qpy(prepared.circuit))
             # Without an entry yet, so that a run that loses its ledger does not look unbegun.

@@ -22,6 +22,7 @@ from aqka._util.files import inside, read_bytes
 from aqka._util.optional import require
 from aqka._util.text import inert
 from aqka.backends.feature_maps import BUILT_IN_MAPS, DEFAULT_REPS, built_in_map, check_feature_map
+from aqka.backends.trainable import TrainableMap, as_trainable, chosen_parameters
 from aqka.core.settings import MAX_QUBITS
 from aqka.errors import InputError
 from aqka.study.method import runs_inverse
@@ -44,7 +45,8 @@ OLDEST_QPY = 13
 def feature_map(study: "Study", base: Path, *, allow_code: bool) -> "QuantumCircuit | None":
     """Return the circuit of a study; None where the backend has the map itself."""
     section = study.feature_map
-    if (study.backend.name, section.map, section.reps) == ("statevector", "zz", DEFAULT_REPS):
+    plain = (study.backend.name, section.map, section.reps) == ("statevector", "zz", DEFAULT_REPS)
+    if plain and section.is_built_in:
         return None
     if section.map in BUILT_IN_MAPS:
         assert section.qubits is not None  # by the section's own check
@@ -72,9 +74,21 @@ def feature_map(study: "Study", base: Path, *, allow_code: bool) -> "QuantumCirc
 def n_features(study: "Study", circuit: "QuantumCircuit | None") -> int:
     """Return how many features a study's map encodes."""
     if circuit is not None:
-        return int(circuit.num_parameters)
+        return int(circuit.num_parameters) - len(trained_parameters(study, circuit))
     assert study.feature_map.qubits is not None
     return study.feature_map.qubits
+
+
+def trained_parameters(study: "Study", circuit: "QuantumCircuit") -> list[Any]:
+    """Return the parameters of a study's circuit that it trains, beside the data's."""
+    names = study.feature_map.train
+    return chosen_parameters(list(circuit.parameters), 0, names) if isinstance(names, list) else []
+
+
+def trainable_of(study: "Study", circuit: "QuantumCircuit") -> TrainableMap:
+    """Return the map that a study trains."""
+    trained = trained_parameters(study, circuit)
+    return as_trainable(circuit, n_features(study, circuit), trained or None)
 
 
 def as_qpy(circuit: "QuantumCircuit") -> bytes:

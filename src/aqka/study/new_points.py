@@ -10,7 +10,9 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert, read_number
+from aqka.designs.resolve import as_prior
 from aqka.errors import InputError
+from aqka.learners import FittedHead
 from aqka.planning.device import Usage, make_ceiling
 from aqka.planning.quotes import QuotePart, prediction_part
 from aqka.planning.split import costs_of
@@ -31,7 +33,7 @@ from aqka.study.method import (
     with_design,
 )
 from aqka.study.points import Encoding
-from aqka.study.results import ValueScores, class_scores
+from aqka.study.results import ValueScores, class_scores, prior_facts
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
 from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, read_table
@@ -51,6 +53,7 @@ class NewPoints:
     others: Columns = field(default_factory=dict)  # columns besides features and target
     truth: list[Any] | None = None  # of the file's target column, None for a point without one
     training_mean: float = 0.0  # of a regression's targets
+    prior: dict[str, Any] | None = None  # what cost no shot, and why; None where there is none
     target: FloatArray | None = None  # where they lie: low and high of each point
 
     def rows(self) -> list[dict[str, Any]]:
@@ -111,8 +114,9 @@ def predict_new_points(
     directory: Path,
     data: Path,
     shots: int | None = None,
-    on_start: Callable[[int, int], None] | None = None,
+    on_start: Callable[[int, int, int], None] | None = None,
     *,
+    prior: str | None = None,
     confirm: Callable[[QuotePart, str], None] | None = None,
     ceiling: str | None = None,
     allow_code: bool = False,
@@ -132,51 +136,53 @@ def predict_new_points(
         new point where points were measured. None takes the study's ``test_shots``, or what a
         training point got. The same points with the same number are bought once.
     on_start, confirm
-        Called before the first shot with the numbers of points and shots; and before that, if
-        shots cost money, with the quote and the device's name: it stops by raising.
+        Called before the first shot with the numbers of points, of shots at most, and of points
+        that cost none; and before that, if shots cost money, with the quote and the device's name:
+        it stops by raising.
+    prior
+        What answers points without a shot, instead of the study's ``method.prior``.
     ceiling
         Shots, QPU time or money that these points may take; None sets no limit.
     allow_code
         Whether code that makes the study's backend may run.
     """
-    store = RunStore(directory)
-    prepared, history = store.prepared(allow_code=allow_code), store.training
-    if history is None or not history.finished or history.budget is None:
-        raise InputError(
-            f"{inert(directory, 300)} has not spent its budget yet, so there is no head to predict "
-            f"with; finish it by 'aqka resume {inert(directory, 300)}'."
-        )
-    prepared = replace(prepared, study=with_design(prepared.study, history.extent.design))
+    prepared, history = finished_run(directory, allow_code)
     study, points = prepared.study, prepared.points
+    if prior is not None:
+        as_prior(prior)
+        changed = study.method.model_copy(update={"prior": prior})
+        study = study.model_copy(update={"method": changed})
     table = read_new_points(data, points.encoding, gaps=study.data.missing == "median")
     features = points.encoding.features(table.X)
     budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots)
-    session = new_session(study, points, history.budget, prepared.n_qubits, prepared.circuit)
-    replay(session, history)
-    head, _ = fit_head(study, session, history, prepared.n_qubits)
+    head = head_of(prepared, history)
     made = make_backends(prepared, features)
     assert made.test is not None
     usage = Usage.on(made.test, study.method.design, prepared.n_qubits)
     if confirm is not None and made.test.is_paid:
         confirm(prediction_part(budget, study.method.design, usage), made.test.name)
-    if on_start is not None:
-        on_start(len(features), budget)
     limit = None
     if ceiling is not None:
         limit = make_ceiling(
             ceiling, execution_seconds=usage.execution_seconds, rate=study.budget.rate
         )
     # Named by what the file holds: computed features may differ in their last bits elsewhere.
-    name = text_digest(f"{digest(table.X)} {budget} {study.seed}")
+    own = as_prior(study.method.prior)
+    suffix = "" if own is None else f" {own.describe()}"
+    name = text_digest(f"{digest(table.X)} {budget} {study.seed}{suffix}")
     place = directory / NEW_POINTS_NAME / name
     # A seed of their own: simulated hits must not repeat those of other points.
     seed = int(name[:7], 16)
-    prior = prior_of(study, head, points, features, prepared.feature_map, prepared.n_qubits)
-    prediction = prediction_session(study, head, len(features), budget, seed, prior)
+    said = prior_of(study, head, points, features, prepared.feature_map, prepared.n_qubits)
+    prediction = prediction_session(study, head, len(features), budget, seed, said)
     with hold_run(directory), made:
         forget_cancel(directory)
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
         with Run(prediction, made.test, spend, part_of(history.run_id, place.name)) as run:
+            if on_start is not None:
+                free = prediction.new.by_prior
+                count = 0 if free is None else int(free.sum())
+                on_start(len(features), budget - prediction.new.reserved, count)
             run.spend()
             used = run.history().qpu_seconds or None
     others, truth = _others_and_truth(data, prepared, len(features))
@@ -189,9 +195,31 @@ def predict_new_points(
         clipped=points.encoding.n_outside(table.X),
         others=others,
         truth=truth,
+        prior=prior_facts(answers, points, features, truth),
         training_mean=float(np.mean(points.train_labels)) if is_real else 0.0,
         target=target_interval(answers, points) if is_real else None,
     )
+
+
+def finished_run(directory: Path, allow_code: bool) -> tuple[Prepared, History]:
+    """Return a run that has spent its training budget, its design settled, and its history."""
+    store = RunStore(directory)
+    prepared, history = store.prepared(allow_code=allow_code), store.training
+    if history is None or not history.finished or history.budget is None:
+        raise InputError(
+            f"{inert(directory, 300)} has not spent its budget yet, so there is no head to predict "
+            f"with; finish it by 'aqka resume {inert(directory, 300)}'."
+        )
+    return replace(prepared, study=with_design(prepared.study, history.extent.design)), history
+
+
+def head_of(prepared: Prepared, history: History) -> FittedHead:
+    """Return the head of a finished run."""
+    assert history.budget is not None
+    n_qubits, circuit = prepared.n_qubits, prepared.circuit
+    session = new_session(prepared.study, prepared.points, history.budget, n_qubits, circuit)
+    replay(session, history)
+    return fit_head(prepared.study, session, history, n_qubits)[0]
 
 
 def _shots_of_a_point(study: Study, history: History, n_train: int, asked: int | None) -> int:

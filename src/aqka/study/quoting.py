@@ -10,7 +10,7 @@ from aqka._util.text import inert
 from aqka.backends.base import Workload
 from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.designs import as_design
-from aqka.designs.resolve import Choice, resolve
+from aqka.designs.resolve import Choice, as_prior, resolve
 from aqka.errors import CeilingError, InputError
 from aqka.planning.budget import duration
 from aqka.planning.device import HERON, DeviceModel, circuit_depth, make_ceiling
@@ -122,6 +122,16 @@ def better_design_of(prepared: Prepared) -> Choice:
         budget=quoted.shots if on_top else quoted.total.shots,
         new_points=0 if on_top else n_test,
     )
+
+
+def promised_shares(prepared: Prepared) -> tuple[float, float] | None:
+    """Return between which shares of new points will cost shots; None without a prior."""
+    study, points = prepared.study, prepared.points
+    prior = as_prior(study.method.prior)
+    if prior is None or study.data.task == "regression":
+        return None
+    outputs = problem_of(study, points).outputs
+    return prior.promise(points.train, outputs, prepared.feature_map)
 
 
 def settle_design(prepared: Prepared, stored: dict[str, Any] | None = None) -> Prepared:

@@ -1,5 +1,6 @@
 """What a finished study has to say: accuracy, history, and quoted against used."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.core.problem import Problem
+from aqka.insight.baselines import process_labels
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.learners import FittedHead
@@ -76,6 +78,12 @@ def results_of(
             "shots": table.total,
             **facts,
         },
+        "prior": prior_facts(
+            None if made is None else made.prediction,
+            points,
+            points.test,
+            points.test_labels.tolist(),
+        ),
         "sentinels": None if noise is None else asdict(noise),
         "actual": used_by(
             history,
@@ -172,6 +180,48 @@ def _scores(
         "classes": classes,
         "predictions": [str(label) for label in prediction.labels],
         "settled": prediction.settled.tolist(),
+    }
+
+
+def prior_facts(
+    found: Values | None, points: Points, X: FloatArray, truth: Sequence[Any] | None = None
+) -> dict[str, Any] | None:
+    """Return what a prior answered, its audit, and how a model without a shot does beside it.
+
+    None where there is no prior. ``X`` are the predicted points, as the circuits take them, and
+    ``truth`` their classes, None of those it is not known of.
+    """
+    if not isinstance(found, Prediction) or found.by_prior is None:
+        return None
+    audit, count, free = found.audit, len(found.f), int(found.by_prior.sum())
+    assert audit is not None
+    control = process_labels(points.train, points.train_labels, X)
+    agreement = float(np.mean(control == found.labels))
+    known = [(a, b) for a, b in zip(control, truth or [None] * count, strict=True) if b is not None]
+    accuracy = float(np.mean([str(a) == str(b) for a, b in known])) if known else None
+    sentences = [
+        f"The prior answers {free} of {count} points without a shot; "
+        f"{int((found.shots > 0).sum())} cost {int(found.shots.sum()):,}.",
+        audit.sentence,
+        f"A Gaussian process on the labels alone, without any shot, agrees with {agreement:.1%} of "
+        f"the classes{'' if accuracy is None else f' and has an accuracy of {accuracy:.3f}'}.",
+    ]
+    right = [str(a) == str(b) for a, b in zip(found.labels, truth or [], strict=False)]
+    if agreement >= 1 - audit.level or (accuracy is not None and accuracy >= np.mean(right)):
+        sentences.append("For more points like these, take it and buy no shots.")
+    return {
+        "without_shots": free,
+        "answered_by": found.answered_by,
+        "audit": {
+            "points": audit.points.tolist(),
+            "compared": audit.compared,
+            "disagreed": audit.disagreed,
+            "interval": list(audit.interval),
+            "level": audit.level,
+            "passed": audit.passed,
+        },
+        "control": {"agreement": agreement, "accuracy": accuracy},
+        "sentences": sentences,
     }
 
 

@@ -109,6 +109,12 @@ class FeatureMapSection(Section):
     range: Annotated[
         list[Annotated[float, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
     ] = Field(default=[0.0, 3.141592653589793])
+    train: bool | list[Name] = False
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is a built-in map as it is, which needs no file."""
+        return self.map in BUILT_IN_MAPS and not self.train
 
     @field_validator("map")
     @classmethod
@@ -128,6 +134,11 @@ class FeatureMapSection(Section):
             raise ValueError("qubits must be at least 2 for a zz map, which couples pairs of them")
         if not self.range[0] < self.range[1]:
             raise ValueError("range must rise, for example [0.0, 3.141592653589793]")
+        if self.train == [] or (self.map in BUILT_IN_MAPS and isinstance(self.train, list)):
+            raise ValueError(
+                "train must be true, for the scale of each feature, or list parameters of a "
+                "circuit of your own"
+            )
         return self
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from aqka._util.files import read_bytes, write_atomically
 from aqka._util.text import inert
-from aqka.backends.feature_maps import BUILT_IN_MAPS
 from aqka.errors import InputError, LedgerError
 from aqka.runs.audit import begun_history
 from aqka.runs.head import Head, make_head, read_head
@@ -29,7 +28,7 @@ from aqka.study.directory import (
     backend_code,
     check_directory,
 )
-from aqka.study.feature_maps import feature_map, load_circuit, n_features
+from aqka.study.feature_maps import feature_map, load_circuit
 from aqka.study.method import runs_inverse, with_design
 from aqka.study.points import Points, load_points
 from aqka.study.schema import BackendSection, Study, load_study
@@ -163,7 +162,7 @@ class RunStore:
 
     def circuit(self) -> "QuantumCircuit | None":
         """Return the feature map; None where the backend has the map itself."""
-        if self.study.feature_map.map in BUILT_IN_MAPS:
+        if self.study.feature_map.is_built_in:
             return feature_map(self.study, self.directory, allow_code=False)
         return load_circuit(self.directory / MAP_NAME, backwards=runs_inverse(self.study))
 
@@ -173,13 +172,16 @@ class RunStore:
         The least busy device may be another one by now: a begun run stays with its own.
         """
         study, circuit = self.study, self.circuit()
-        if n_features(study, circuit) != self.points.train.shape[1]:
+        width = study.feature_map.qubits if circuit is None else circuit.num_parameters
+        if width != self.points.train.shape[1]:
             raise InputError(
                 f"{DATA_NAME} does not hold a run's points; restore it from a copy of the run."
             )
         code = backend_code(study, self.directory, allow_code)
         study = study.model_copy(update={"backend": self.same_device()})
-        return Prepared(study, self.text, self.points, circuit, code)
+        trained = self.results.get("map_training")
+        facts = trained if isinstance(trained, dict) else None
+        return Prepared(study, self.text, self.points, circuit, code, map_training=facts)
 
     def same_device(self) -> BackendSection:
         """Return the backend with the device that the run began on."""

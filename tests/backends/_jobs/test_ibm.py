@@ -11,6 +11,7 @@ from aqka.backends import AerBackend
 from aqka.backends._jobs import ibm
 from aqka.backends._jobs.outcomes import DealtRows, all_zero, packed_bits
 from aqka.backends._tiles.deal import Deal
+from aqka.backends.job_service import JobRequest
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
 
@@ -46,7 +47,7 @@ def test_ibm_sampler_runs_our_pub():
     device = fake_provider.FakeManilaV2()
     backend = RuntimeBackend(device, X)
     service, values = ibm.IbmService(device, {}), np.tile(X[0], (3, 2))
-    job = service.run(backend.circuit, values, 200, tags=["t"], seed=1)
+    job = service.run(JobRequest(backend.circuit, values, 200, ["t"], 1))
     zeros = all_zero(packed_bits(job.result(), 2, job.job_id()))
     assert zeros.shape == (3, 200)
     assert 0.5 < zeros.mean() < 1
@@ -59,7 +60,7 @@ def test_ibm_sampler_runs_our_pub_on_tiles():
     plan = ShotPlan([0, 1, 2], [0, 1, 2], [200, 200, 200])
     deal, (chunk,) = Deal.of(2, 0, "t"), backend._layout(plan, 2).chunks()
     circuit, values = backend._laid_out(plan, chunk, deal, 0)
-    job = ibm.IbmService(device, {}).run(circuit, values, 100, tags=["t"], seed=1)
+    job = ibm.IbmService(device, {}).run(JobRequest(circuit, values, 100, ["t"], 1))
     bits, _ = DealtRows.of(chunk, 0, deal, None).read(job.result(), 2, job.job_id())
     assert (len(values), chunk.shots) == (3, 100)
     hits = chunk.per_plan_row(chunk.hits(all_zero(bits)), 3)
@@ -72,7 +73,7 @@ def test_ibm_local_mode_agrees_with_the_exact_noisy_kernel():
     exact = AerBackend(X[:3], noise=device)
     rows, cols = np.triu_indices(3)
     values = np.concatenate([X[rows], X[cols]], axis=1)
-    job = ibm.IbmService(device, {}).run(exact.circuit, values, 2000, tags=["t"], seed=1)
+    job = ibm.IbmService(device, {}).run(JobRequest(exact.circuit, values, 2000, ["t"], 1))
     hits = all_zero(packed_bits(job.result(), 2, job.job_id())).sum(axis=1)
     k = exact.kernel()[rows, cols]
     # Six binomials, each at a false-alarm rate of 10^-6.

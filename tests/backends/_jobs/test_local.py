@@ -9,6 +9,7 @@ from qiskit_ibm_runtime import fake_provider
 from aqka import acquire
 from aqka._util import optional
 from aqka.backends._jobs import job_backend, local
+from aqka.backends.job_service import JobRequest
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
 from aqka.errors import JobError
@@ -70,7 +71,7 @@ def test_outcomes_are_those_of_aer_whether_drawn_or_simulated(exact_qubits, monk
     device = fake_provider.FakeManilaV2()
     circuit = RuntimeBackend(device, X, design="points").circuit
     values = np.random.default_rng(1).uniform(0, 3, (3, circuit.num_parameters))
-    job = local.LocalService(device).run(circuit, values, 4000, tags=[], seed=5)
+    job = local.LocalService(device).run(JobRequest(circuit, values, 4000, [], 5))
     (bits,) = job.result()[0].data.values()
     judge = AerSimulator.from_backend(device, method="density_matrix")
     for row, angles in zip(bits.array[..., 0], values, strict=True):

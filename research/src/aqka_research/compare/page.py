@@ -30,7 +30,7 @@ from aqka_research.sweep.store import Result
 MEASURES = ("accuracy", "balanced_accuracy", "correlation")
 HINDSIGHT = "best of these in every cell, in hindsight"
 ALL_RATIO, REAL_RATIO, MOST_LOST = 1.3, 1.0, 0.05  # targets of the default
-SEEDS = 10
+SEEDS = 20
 
 
 @dataclass(frozen=True)

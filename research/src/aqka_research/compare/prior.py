@@ -48,6 +48,8 @@ SEEDS = 3
 LEVELS = [32, 128, 512, 2048]
 """Shots a point, of training and of new points alike."""
 MOST_QUBITS, MOST_POINTS = 5, 150
+NOISY_QUBITS, NOISY_LEVELS, NOISY_SEEDS = 3, LEVELS[:3], 2
+"""On a device, whose exact noise takes longest."""
 LEVEL = 0.9
 """Of intervals for f."""
 ENDLESS = 2**16
@@ -55,11 +57,12 @@ ENDLESS = 2**16
 
 
 def prior_tasks(half: str, device: str | None = None) -> dict[str, list[str]]:
-    """Return the natural and the quantum-labelled tasks of a half, of at most five qubits."""
+    """Return the natural and the quantum-labelled tasks of a half, of few qubits."""
+    most = MOST_QUBITS if device is None else NOISY_QUBITS
     names = [
         name
         for name in circuit_tasks(half, device)
-        if qubits_of(name) <= MOST_QUBITS and points_of(name) <= MOST_POINTS
+        if qubits_of(name) <= most and points_of(name) <= MOST_POINTS
     ]
     kinds = by_kind(names)
     return {kind: kinds[kind] for kind in (NATURAL, LABELLED)}

@@ -1,7 +1,9 @@
 """Total shots with and without the prior, and how often it answers and errs."""
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -129,18 +131,17 @@ class PriorFindings:
         return [self._saving(task, aim, new_points) for task in self.groups[group]]
 
     def _saving(self, task: str, aim: str, new_points: int) -> PriorSaving:
-        results, random = self.by_task[task], np.random.default_rng(0)
+        results = self.by_task[task]
         shots, unreached = self._shots(results, aim, new_points)
+        count = len(results)
+        choices: Iterable[Sequence[int]] = product(range(count), repeat=count)  # all, of few seeds
+        if count**count > RESAMPLES:
+            choices = np.random.default_rng(0).integers(count, size=(RESAMPLES, count)).tolist()
         drawn = [
-            self._shots(
-                [results[k] for k in random.integers(len(results), size=len(results))],
-                aim,
-                new_points,
-            )[0]
-            for _ in range(RESAMPLES)
+            self._shots([results[k] for k in choice], aim, new_points)[0] for choice in choices
         ]
         # A bootstrap of n seeds has a variance that is too small by (n - 1)/n.
-        few = math.sqrt(len(results) / (len(results) - 1))
+        few = math.sqrt(count / (count - 1))
         error = {
             method: few * float(np.std([np.log(one[PLAIN] / one[method]) for one in drawn]))
             for method in shots

@@ -21,6 +21,7 @@ CHOICES = (
     ("one pure state a point at few shots, nothing shared", "development", "points.md"),
     ("least quality of a tile", "calibrations of three fake Herons", "tiles.md"),
     ("scale and shots of Iris", "20 splits; accuracies are of 40 others", "iris.md"),
+    ("training states and gate angles as priors of new points", "development", "prior.md"),
     ("which quantum-labelled candidates are kept", "seeds 1000 to 1002 of all; others run", NONE),
     ("the rules of verdicts on the paper", "before the first run", "readings.md"),
 )

@@ -94,7 +94,7 @@ def make_page(
     if not force and _state(page, directory) == "current":
         say(f"{page.name}: current")
         return False
-    quick = "" if page.timed else _quick_digest(page, run, work, digest)
+    quick = "" if page.timed or page.quotes else _quick_digest(page, run, work, digest)
     stamp = read_stamp(target) or {}
     if not force and quick and stamp.get("quick") == quick and stamp["size"] == "full":
         stamp |= {"code": digest, "checked": __version__, "quotes": _quoted(page, directory)}

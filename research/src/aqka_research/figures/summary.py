@@ -4,8 +4,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from aqka._util.files import write_atomically
 from aqka_research.figures.page import PageRun
+from aqka_research.markdown import table
 
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+"""Around what this page writes into the README."""
 Lines = Callable[[str], str | None]
 
 
@@ -135,9 +139,43 @@ def ten_lines(directory: Path) -> list[str]:
     return lines
 
 
+def readme_block(directory: Path) -> str | None:
+    """Return what the README opens with: QPU times of every way, and the ten lines.
+
+    None as long as the comparison with everything was not computed.
+    """
+    path = directory / "everything.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    kinds = [kind for kind in ("Natural", "Quantum-labelled") if f"### {kind} tasks" in text]
+    ways = re.findall(r"^\| ([^|*]+?) \| [^|]*\d[^|]*\|", text, re.MULTILINE)
+    if not kinds or not ways:
+        return None
+    rows = []
+    for way in dict.fromkeys(ways):
+        found = [re.search(_way(kind, way), text, re.DOTALL) for kind in kinds]
+        rows.append([way, *(time for one in found if one for time in one.groups())])
+    counts = ("100 new points", "1,000")
+    header = ["[QPU time](docs/measured/everything.md) until the accuracy is the exact kernel's"]
+    header += [f"{kind.lower()} tasks, {count}" for kind in kinds for count in counts]
+    lines = [line.replace("](", "](docs/measured/") for line in ten_lines(directory)]
+    listed = "\n".join(f"- {line}" for line in lines)
+    return f"{table(header, rows)}\n\n{listed}"
+
+
+def put_into(path: Path, block: str) -> None:
+    """Replace what stands between the two marks of a file."""
+    text = path.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    write_atomically(path, f"{before}{BEGIN}\n\n{block}\n\n{END}{after}".encode())
+
+
 def page(run: PageRun) -> list[str]:
-    """Write the page from the others."""
+    """Write the page from the others, and the part of the README that comes from it."""
     lines = ten_lines(run.path.parent)
+    readme, block = run.path.parents[2] / "README.md", readme_block(run.path.parent)
+    if run.size == "full" and block is not None and readme.exists():
+        put_into(readme, block)
     return [
         "# What we measured, in ten lines",
         "Every figure is computed by committed code, on tasks that no choice was made on "

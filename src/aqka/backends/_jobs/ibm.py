@@ -3,11 +3,10 @@
 from contextlib import suppress
 from typing import Any
 
-from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
 from aqka._util.text import did_you_mean, inert
 from aqka.backends._jobs.transpile import FRACTIONAL
-from aqka.backends.job_service import EXTRA, JobService, Pace
+from aqka.backends.job_service import EXTRA, JobRequest, JobService, Pace
 from aqka.errors import InputError
 
 # IBM's job limits: control-system instructions per qubit of all rows of a job together, 26.8
@@ -42,19 +41,10 @@ class IbmService(JobService):
         make = {"session": client.Session, "batch": client.Batch}[mode]
         return make(backend=self.target)
 
-    def run(
-        self,
-        circuit: Any,
-        values: FloatArray,
-        shots: int,
-        *,
-        tags: list[str],
-        seed: int,
-        mode: Any = None,
-        seconds: float | None = None,
-    ) -> Any:
+    def run(self, request: JobRequest) -> Any:
         """Send a job."""
-        return self.sampler(mode, tags, seconds).run([(circuit, values)], shots=shots)
+        sampler = self.sampler(request.mode, request.tags, request.seconds)
+        return sampler.run([(request.circuit, request.values)], shots=request.shots)
 
     def sampler(self, mode: Any, tags: list[str], seconds: float | None = None) -> Any:
         """Return a sampler with the job's tags, and its QPU time limited to ``seconds``."""

@@ -28,6 +28,7 @@ from aqka.backends.circuits import as_feature_map, as_rows_and_columns, circuit_
 from aqka.backends.diagonal import TileHits
 from aqka.backends.feature_maps import runs_backwards
 from aqka.backends.job_service import (
+    JobRequest,
     JobService,
     cancel_queued,
     find_job,
@@ -293,16 +294,10 @@ class JobBackend(Backend):
             seconds = self._share * expected_seconds(1, len(values) * shots)
         if self._service.pace is not None:
             self._service.pace.wait()
-        job = self._service.run(
-            circuit,
-            values,
-            shots,
-            tags=[shorten_tag(tag), part],
-            seed=tag_seed(self._seed, f"{tag}/{part}"),
-            mode=self._open_mode(),
-            seconds=seconds,
-        )
-        return str(job.job_id())
+        tags, seed = [shorten_tag(tag), part], tag_seed(self._seed, f"{tag}/{part}")
+        mode = self._open_mode()
+        request = JobRequest(circuit, values, shots, tags, seed, mode, seconds)
+        return str(self._service.run(request).job_id())
 
     def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that was submitted but whose ticket was not stored.

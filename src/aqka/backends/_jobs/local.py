@@ -19,7 +19,7 @@ from aqka.backends._jobs.outcomes import Bits
 from aqka.backends._noisy.devices import DeviceNoise
 from aqka.backends._noisy.models import noisy_simulator, used_qubits
 from aqka.backends._noisy.programs import OutcomeProgram
-from aqka.backends.job_service import EXTRA, JobService
+from aqka.backends.job_service import EXTRA, JobRequest, JobService
 from aqka.backends.simulated import tag_seed
 from aqka.errors import InputError, JobError
 
@@ -105,25 +105,15 @@ class LocalService(JobsHere):
         """Leave out what is compiled again, too."""
         return {**super().__getstate__(), "_draws": {}}
 
-    def run(
-        self,
-        circuit: Any,
-        values: FloatArray,
-        shots: int,
-        *,
-        tags: list[str],
-        seed: int,
-        mode: Any = None,
-        seconds: float | None = None,
-    ) -> Any:
+    def run(self, request: JobRequest) -> Any:
         """Return a job that depends on its seed alone."""
+        circuit = request.circuit
         if id(circuit) not in self._draws:
             parts = split_circuit(circuit)
             draws = [(part, draw_for(part, self.target, self.simulates)) for part in parts]
             self._draws[id(circuit)] = circuit, draws
-        return self.keep(
-            LocalJob(partial(_drawn, self._draws[id(circuit)][1], values, shots, seed))
-        )
+        draw = partial(_drawn, self._draws[id(circuit)][1])
+        return self.keep(LocalJob(partial(draw, request.values, request.shots, request.seed)))
 
     def draw_by(self, circuit: "QuantumCircuit", draw: Draw) -> None:
         """Draw the outcomes of a circuit in this way."""

@@ -21,7 +21,7 @@ DEFAULT_LEVEL = 1
 class Preset:
     """A target, and how Qiskit's preset pass manager brings a circuit onto it."""
 
-    target: Any
+    target: Any  # a backend, or basis gates where every qubit is connected to every other
     optimization_level: int
     initial_layout: Sequence[int] | None
 
@@ -85,9 +85,9 @@ def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit
             _check_layout(layout, circuit.num_qubits, available)
         manager = transpiler.generate_preset_pass_manager(
             optimization_level=chosen.optimization_level,
-            backend=target,
             initial_layout=layout,
             seed_transpiler=0,
+            **{"basis_gates" if isinstance(target, list) else "backend": target},
         )
     isa: QuantumCircuit = manager.run(circuit)
     # It has no effect on outcomes, and as an expression of all parameters it slows binding.

@@ -230,50 +230,14 @@ class NoiseTable:
 _NOT_GATES = {"measure", "reset", "delay", "if_else", "for_loop", "while_loop", "switch_case"}
 
 
-def transpile_for_noise(
-    circuit: "QuantumCircuit",
-    noise: Any,
-    *,
-    optimization_level: int,
-    initial_layout: list[int] | None,
-) -> "QuantumCircuit":
-    """Transpile for a noise model's basis gates, or for a device.
-
-    The transpiler's seed is fixed: the kernel must not depend on the seed of the shots.
-    """
-    qiskit = require("qiskit", "aer")
-    if optimization_level not in (0, 1, 2, 3):
-        raise InputError(f"optimization_level must be 0, 1, 2 or 3, got {optimization_level!r}.")
-    try:
-        transpiled: QuantumCircuit = qiskit.transpile(
-            circuit,
-            initial_layout=initial_layout,
-            optimization_level=optimization_level,
-            seed_transpiler=0,
-            **_transpiler_target(noise, circuit.num_qubits),
-        )
-    except qiskit.transpiler.exceptions.TranspilerError as error:
-        raise InputError(
-            "feature_map cannot be transpiled for this noise with "
-            f"initial_layout={initial_layout!r}: {error.message}"
-        ) from error
-    return transpiled
-
-
-def _transpiler_target(noise: Any, n_qubits: int) -> dict[str, Any]:
-    """Return the noise as the transpiler takes it: basis gates, or the device."""
+def target_of(noise: Any) -> Any:
+    """Return what a circuit is transpiled for: a noise model's basis gates, or the device."""
     noise_module = require("qiskit_aer.noise", "aer")
-    providers = require("qiskit.providers", "aer")
     if isinstance(noise, noise_module.NoiseModel):
-        return {"basis_gates": [gate for gate in noise.basis_gates if gate not in _NOT_GATES]}
-    if not isinstance(noise, providers.BackendV2):
+        return [gate for gate in noise.basis_gates if gate not in _NOT_GATES]
+    if not isinstance(noise, require("qiskit.providers", "aer").BackendV2):
         raise InputError(
             "noise must be a qiskit_aer NoiseModel or a backend such as FakeFez(), "
             f"got {type(noise).__name__}; depolarising_noise() gives the paper's model."
         )
-    if noise.num_qubits is not None and noise.num_qubits < n_qubits:
-        raise InputError(
-            f"noise is a backend of {noise.num_qubits} qubits but feature_map needs "
-            f"{n_qubits}; choose a larger backend or a smaller map."
-        )
-    return {"backend": noise}
+    return noise

@@ -1,0 +1,86 @@
+"""Studies that train their feature map before they measure."""
+
+import json
+
+import numpy as np
+import pytest
+from qiskit import QuantumCircuit
+from qiskit.circuit import ParameterVector
+
+from aqka import InputError, StatevectorBackend
+from aqka.report.run_page import run_page
+from aqka.report.run_report import study_report
+from aqka.study.carry_out import carry_out, resume
+from aqka.study.check import StudyCheck
+from aqka.study.directory import prepare
+from aqka.study.schema import load_study
+from aqka.study.store import RunStore
+from tests.study.circuits import qpy_bytes, with_map
+from tests.study.helpers import QUICK, small, write_study
+
+
+def trainable():
+    x, w = ParameterVector("x", 2), ParameterVector("w", 3)
+    circuit = QuantumCircuit(2)
+    for k in range(2):
+        circuit.ry(x[k] + w[k], k)
+    circuit.crz(w[2], 0, 1)
+    circuit.rx(x[0], 1)
+    return circuit
+
+
+def own_circuit(directory, train='["w"]'):
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "map.qpy").write_bytes(qpy_bytes(trainable()))
+    return with_map(directory, f'map.qpy"\ntrain = {train} #', method=QUICK)
+
+
+def scales(directory, train="true"):
+    text = small(method=QUICK).replace("qubits = 2\n", f"qubits = 2\ntrain = {train}\n")
+    return write_study(directory, text)
+
+
+def test_the_trained_map_is_what_runs_what_is_kept_and_what_resumes(tmp_path, monkeypatch):
+    prepared = prepare(own_circuit(tmp_path))
+    assert prepared.circuit.num_parameters == prepared.points.train.shape[1] == 2
+    done = carry_out(prepared, tmp_path / "run")
+    trained = json.loads((tmp_path / "run" / "results.json").read_text())["map_training"]
+    assert trained["history"][-1] <= trained["history"][0]
+    assert len(trained["scale_grid"]) == 9
+    monkeypatch.setattr("aqka.study.directory.train_map", None)  # it is not trained again
+    resumed = resume(RunStore(tmp_path / "run"))
+    assert np.array_equal(resumed.session.table.hits, done.session.table.hits)
+    assert resumed.results["map_training"] == trained
+    page = run_page(study_report(done))
+    assert "Training of the feature map" in page
+    assert "held-out training points" in page
+
+
+def test_scales_of_a_built_in_map_are_put_into_its_circuit(tmp_path):
+    prepared = prepare(scales(tmp_path))
+    theta = np.array(prepared.map_training["theta"])
+    X = prepared.points.train
+    expected = StatevectorBackend(X * theta).kernel()
+    assert np.allclose(StatevectorBackend(X, prepared.feature_map).kernel(), expected)
+
+
+def test_a_check_shows_scales_trained_map_and_rbf_side_by_side(tmp_path):
+    study, _ = load_study(own_circuit(tmp_path))
+    found = StudyCheck.of(study, tmp_path).run()
+    names = [model.name for model in found.models]
+    assert {"best of nine scales", "trained map", "RBF SVM"} <= set(names)
+    assert {"best of nine scales", "trained map"} <= {s["name"] for s in found.facts()["scores"]}
+
+
+@pytest.mark.parametrize(
+    ("write", "train", "message"),
+    [
+        (scales, '["w"]', "train must be true"),
+        (own_circuit, "[]", "train must be true"),
+        (own_circuit, '["v"]', "'v', which is no parameter"),
+        (scales, '"yes please"', "train"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(write, train, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        prepare(write(tmp_path, train))

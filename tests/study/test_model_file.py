@@ -1,0 +1,190 @@
+"""Model files: what they answer without a backend, and what they refuse."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import aqka
+from aqka import InputError, LedgerError, QuantumRidgeClassifier
+from aqka.cli.app import app
+from aqka.report.run_report import study_report
+from aqka.study.carry_out import carry_out
+from aqka.study.directory import prepare
+from aqka.study.model_file import export_model, load_model
+from aqka.study.new_points import predict_new_points
+from aqka.study.store import RunStore
+from aqka.study.study_run import load_study_run
+from tests.study.helpers import write_study
+
+STUDY = """
+output = "run"
+[data]
+source = "moons"
+[split]
+train = 30
+test = 40
+[feature_map]
+qubits = 2
+range = [0.0, 1.57]
+[budget]
+train = "3000 shots"
+test_shots = 64
+[method]
+design = "points"
+prior = "angles"
+"""
+
+
+def command(*arguments):
+    """Run a command in this process."""
+    found = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert found.exit_code == 0, found.output
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    carry_out(prepare(write_study(folder, STUDY)), folder / "run")
+    export_model(folder / "run", folder / "model.aqka")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def new(run):
+    points = np.random.default_rng(3).uniform([-1, -0.5], [2, 1], (50, 2))
+    np.savez(run / "new.npz", X=points)
+    return points
+
+
+def test_a_study_says_what_cost_no_shot_and_why(run):
+    results = json.loads((run / "run" / "results.json").read_text())
+    prior, actual = results["prior"], results["actual"]
+    assert prior["answered_by"].count("prior") == prior["without_shots"] > 10
+    assert prior["answered_by"].count("audit") == len(prior["audit"]["points"]) == 10
+    assert actual["test_shots"] == (40 - prior["without_shots"]) * 64
+    assert 0.5 < prior["control"]["agreement"] <= 1
+    assert prior["control"]["accuracy"] > 0.7
+    again = load_study_run(RunStore(run / "run"))
+    assert again.found.answered_by == prior["answered_by"]
+    words = study_report(again).tested.certainty_words()
+    assert f"The prior answers {prior['without_shots']} of 40 points without a shot" in words
+    assert "Audit of the prior" in words
+    assert "A Gaussian process on the labels alone" in words
+
+
+def test_a_model_file_answers_as_the_run_would_and_abstains_from_the_rest(run, new):
+    bought = predict_new_points(run / "run", run / "new.npz", 16)
+    model = aqka.load_model(run / "model.aqka")
+    found = model.predict(new)
+    by_prior = [row["answered_by"] != "shots" for row in bought.rows()]
+    assert np.array_equal(found.settled, by_prior)
+    free = bought.prediction.by_prior
+    assert np.array_equal(found.labels[free], bought.prediction.labels[free])
+    assert np.allclose(found.mean[free, 0], bought.prediction.f[free])
+    assert 0 < found.settled.sum() < 50
+    assert [row["label"] == "" for row in found.rows()] == (~found.settled).tolist()
+    assert bought.prior["without_shots"] == free.sum()
+    said = command("predict", str(run / "model.aqka"), str(run / "new.npz"))
+    assert f"{found.settled.sum()} of 50 points answered" in said.stdout
+    said = command("predict", str(run / "model.aqka"), str(run / "new.npz"), "--json")
+    assert json.loads(said.stdout)["points"] == found.rows()
+
+
+def test_the_command_says_how_many_points_cost_nothing_before_the_first_shot(run, new):
+    arguments = ["predict", str(run / "run"), str(run / "new.npz"), "--shots", "16"]
+    said = command(*arguments, "--output", str(run / "out.csv"))
+    assert "the prior answers" in said.stderr
+    assert "Audit of the prior" in said.stdout
+    header, *rows = (run / "out.csv").read_text().splitlines()
+    place = header.split(",").index("answered_by")
+    assert {row.split(",")[place] for row in rows} >= {"prior", "audit"}
+    said = command(*arguments, "--prior", "none", "--json")
+    found = json.loads(said.stdout)
+    assert "prior" not in found
+    assert found["shots"] == 16 * 50
+    with pytest.raises(InputError, match="prior must be one of"):
+        predict_new_points(run / "run", run / "new.npz", 16, prior="some")
+
+
+def test_a_plan_promises_a_range(run):
+    said = command("plan", str(run / "study.toml"), "--json")
+    low, high = json.loads(said.stdout)["share_of_new_points"]
+    assert 0 <= low < high <= 1
+    results = json.loads((run / "run" / "results.json").read_text())
+    cost = results["prior"]["answered_by"].count("shots") / 40  # without the audit
+    assert low <= cost <= high
+    said = command("plan", str(run / "study.toml"))
+    assert f"between {low:.0%} and {high:.0%} of new points" in " ".join(said.stdout.split())
+
+
+def test_export_needs_a_run(run, tmp_path):
+    with pytest.raises((InputError, LedgerError)):
+        export_model(tmp_path, tmp_path / "model.aqka")
+    assert not (tmp_path / "model.aqka").exists()
+
+
+def changed(path, target, **arrays):
+    with np.load(path) as archive:
+        held = {name: archive[name] for name in archive.files}
+    about = json.loads(str(held["about"]))
+    about |= arrays.pop("about", {})
+    held["about"] = np.array(json.dumps(about))
+    np.savez(target, **(held | arrays))
+    return target.rename(target.with_suffix(".aqka"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"about": {"format": "aqka model 9"}},
+        {"about": {"terms": [[[1.0, [7]]]]}},
+        {"about": {"terms": "x"}},
+        {"about": {"periodic": "yes"}},
+        {"about": {"error_rate": 2.0}},
+        {"widths": np.array([np.nan])},
+        {"widths": np.ones(2)},
+        {"scales": np.zeros(3)},
+        {"used": np.array([0, 1, 99])},
+        {"used": np.array([0.0, 1.0, 2.0])},
+        {"angles": np.ones((3, 3), dtype=np.float32)},
+        {"amplitudes": np.array([-1.0])},
+        {"classes": np.array([0, 1, 2])},
+        {"components": np.ones(4)},
+        {"range": np.ones(3)},
+    ],
+)
+def test_a_damaged_model_is_refused(run, tmp_path, change):
+    with pytest.raises(InputError):
+        load_model(changed(run / "model.aqka", tmp_path / "bad.npz", **change))
+
+
+def test_pickles_and_missing_arrays_are_refused(run, tmp_path):
+    np.savez(tmp_path / "a.npz", about=np.array({"x": 1}, dtype=object))
+    with pytest.raises(InputError, match="objects are never loaded"):
+        load_model(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", X=np.ones(3))
+    with pytest.raises(InputError, match="not a model that aqka export-model wrote"):
+        load_model(tmp_path / "b.npz")
+    (tmp_path / "c.aqka").write_text("nothing")
+    with pytest.raises(InputError, match="not a readable npz file"):
+        load_model(tmp_path / "c.aqka")
+    with pytest.raises(InputError, match="X must have 2 columns"):
+        load_model(run / "model.aqka").predict(np.ones((2, 3)))
+
+
+def test_gaps_are_filled_where_the_study_fills_them(run):
+    model = load_model(run / "model.aqka")
+    gap = np.array([[np.nan, 0.2]])
+    with pytest.raises(InputError, match="NaN"):
+        model.predict(gap)
+    filled = replace(model, fills_gaps=True).predict(gap)
+    whole = model.predict([[float(model.encoding.fill[0]), 0.2]])
+    assert np.array_equal(filled.mean, whole.mean)
+
+
+def test_estimators_pass_the_prior_on():
+    assert QuantumRidgeClassifier(prior="angles").get_params()["prior"] == "angles"
