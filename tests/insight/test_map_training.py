@@ -11,6 +11,7 @@ import aqka
 from aqka import InputError, QuantumKernel, QuantumRidgeClassifier, StatevectorBackend, train_map
 from aqka.backends.trainable import as_trainable
 from aqka.dropins.pennylane_kernels import square_kernel_matrix
+from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.insight.map_training import SCALES, align
 
 RNG = np.random.default_rng(4)
@@ -128,6 +129,8 @@ def test_the_bound_map_serves_estimators_and_drop_ins():
         kernel = QuantumKernel(budget=200_000, feature_map=bound, design=design)
         measured = square_kernel_matrix(X, kernel.fit(X))
         assert np.abs(measured - exact).max() < 0.25
+    drop_in = AqkaKernel(feature_map=bound, budget=200_000, test_budget=0)
+    assert np.abs(drop_in.evaluate(X) - exact).max() < 0.25
 
 
 def test_which_parameters_are_trained():
