@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         InputError,
         JobError,
         LedgerError,
+        NoisyFeaturesWarning,
         TransientError,
     )
     from aqka.estimators import (
@@ -50,6 +51,7 @@ __all__ = [
     "JobError",
     "LedgerError",
     "MatrixBackend",
+    "NoisyFeaturesWarning",
     "Pairs",
     "Points",
     "Prediction",
@@ -92,6 +94,7 @@ _HOMES = {
         "InputError",
         "JobError",
         "LedgerError",
+        "NoisyFeaturesWarning",
         "TransientError",
     ),
     "estimators": (

@@ -59,5 +59,9 @@ class LedgerError(RuntimeError):
     """A ledger cannot be read or written, or does not belong to this run."""
 
 
+class NoisyFeaturesWarning(UserWarning):
+    """Most measured features are more shot noise than signal."""
+
+
 class ExactScoreWarning(UserWarning):
     """A score was computed from exact test entries, which only a simulator knows."""

@@ -5,7 +5,7 @@ import pytest
 from qiskit.quantum_info import Statevector, partial_trace
 
 from aqka import InputError
-from aqka.backends.statevector import zz_states
+from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import PointPlan
 from aqka.core.points import PointTable
@@ -56,6 +56,14 @@ def test_many_shots_give_the_reduced_states_of_qiskit(locality, pairs):
     )
     linear = np.einsum("igab,jgba->ij", exact, exact).real
     np.testing.assert_allclose(linear_projected_kernel(fitted), linear, atol=3e-3)
+
+
+@pytest.mark.parametrize("n_qubits", [1, 2, 3, 4])
+def test_all_strings_are_the_whole_state(n_qubits):
+    X = np.random.default_rng(3).uniform(0, 3, size=(5, n_qubits))
+    found = exact_reduced_states(zz_states(X), locality=4)
+    assert found.expectations.shape == (5, 4**n_qubits - 1)
+    np.testing.assert_allclose(linear_projected_kernel(found), zz_kernel(X), atol=1e-12)
 
 
 @pytest.mark.parametrize(("locality", "pairs"), [(1, "neighbours"), (2, "neighbours"), (2, "all")])

@@ -11,11 +11,19 @@ from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from aqka import InputError, Points, QuantumFeatures, QuantumKernel, QuantumRidgeClassifier
+from aqka import (
+    InputError,
+    NoisyFeaturesWarning,
+    Points,
+    QuantumFeatures,
+    QuantumKernel,
+    QuantumRidgeClassifier,
+)
 from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.estimates.reduced_states import PAULI
 from tests.estimators.remembering import Counting, counted
@@ -117,7 +125,15 @@ def expectation(name, states, n_qubits):
 
 @pytest.mark.parametrize(
     ("operators", "n_qubits", "count"),
-    [("single", 3, 9), ("neighbours", 3, 27), ("pairs", 3, 36)],
+    [
+        ("single", 3, 9),
+        ("neighbours", 3, 27),
+        ("pairs", 3, 36),
+        ("all", 1, 3),
+        ("all", 2, 15),
+        ("all", 3, 63),
+        ("all", 4, 255),
+    ],
 )
 def test_features_are_the_expectations_with_their_errors(operators, n_qubits, count):
     points = np.random.default_rng(0).uniform(0, np.pi, size=(12, n_qubits))
@@ -144,6 +160,15 @@ def test_shrinking_takes_away_the_share_that_is_noise():
         assert abs(factor - signal / (signal + noise)) < 0.1
     np.testing.assert_allclose(smaller, found * shrunk.shrinkage_)
     np.testing.assert_allclose(shrunk.standard_errors_, plain.standard_errors_ * shrunk.shrinkage_)
+
+
+def test_features_that_are_mostly_noise_give_a_warning_before_a_scaler_sees_them():
+    near = 1 + np.random.default_rng(0).uniform(0, 0.01, size=(30, 2))
+    model = make_pipeline(QuantumFeatures(budget=30 * 60), StandardScaler())
+    with pytest.warns(NoisyFeaturesWarning, match=r"[4-6] of 6 features are more shot noise"):
+        model.fit(near)
+    model.set_params(quantumfeatures__shrink=True).fit(near)
+    assert np.median(model[0].shrinkage_) < 0.5
 
 
 def test_features_are_measured_once_in_searches_and_come_with_names():
@@ -210,7 +235,8 @@ def test_bad_input_is_refused_before_a_shot(kind):
 def test_operators_that_cannot_be_measured_are_refused_before_a_shot():
     for points, operators, words in (
         (X, "tripels", "operators must be one of 'single'"),
-        (X[:, :1], "pairs", "two qubits or more"),
+        (X[:, :1], "pairs", "at most the 1 qubit of the points"),
+        (np.hstack([X, X, X]), "all", "at most 4 qubits, and the points have 6"),
     ):
         with pytest.raises(InputError, match=words):
             QuantumFeatures(backend=counted(), budget=2_400, operators=operators).fit(points)

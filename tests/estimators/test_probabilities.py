@@ -4,7 +4,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from aqka import Problem, QuantumRidgeClassifier
 from aqka.designs import KernelEstimate
-from aqka.estimators.probabilities import (
+from aqka.estimators.ridge import (
     fit_temperature,
     probabilities,
     score_per_class,

@@ -24,6 +24,7 @@ from aqka.estimates.projected import (
     squared_distances,
 )
 from aqka.estimates.reduced_states import (
+    ALL_STRINGS,
     Operators,
     ReducedStates,
     exact_reduced_states,
@@ -49,7 +50,7 @@ class Projected(PointKernel):
     Attributes
     ----------
     locality
-        Qubits of a reduced state, 1 or 2.
+        Qubits of a reduced state, 1 or 2; or 4 for all Pauli strings of points of up to 4 qubits.
     form
         ``"gaussian"``: exp(-γ Σ ‖ρ - σ‖²). ``"linear"``: the mean of Tr ρσ, where a point with
         itself is the mean purity of its reduced states, not 1.
@@ -107,6 +108,8 @@ class Projected(PointKernel):
         exact = backend.joint_pairs
         if exact is None or self.locality == 1:
             return
+        if self.locality == ALL_STRINGS:
+            return super().check_backend(backend)
         assert backend.n_qubits is not None
         wanted = set(map(tuple, self.operators(backend.n_qubits).edges.tolist()))
         wrong = sorted(wanted - set(map(tuple, exact.tolist())))
@@ -134,6 +137,8 @@ class Projected(PointKernel):
         """
         if self.locality == 1:
             return uniform_settings(n_qubits)
+        if self.locality == ALL_STRINGS:  # each string of all qubits has a setting of its own
+            return np.indices((3,) * n_qubits).reshape(n_qubits, -1).T
         if n_qubits <= MAX_FIDELITY_QUBITS:
             return None
         return neighbour_settings(n_qubits, self.operators(n_qubits).edges)
@@ -248,7 +253,7 @@ class ReducedEstimate(PointEstimate):
         """Return f of the reduced states of a simulator's exact states."""
         kernel = self.kernel_of_points
         operators = kernel.operators(self.table.n_qubits)
-        found = backend.expectations(operators.edges)
+        found = None if operators.larger else backend.expectations(operators.edges)
         if found is not None:
             states = given_states(found, operators)
         else:

@@ -1,4 +1,4 @@
-"""One- and two-qubit reduced states from counts of points.
+"""One- and two-qubit reduced states from counts of points, or all Pauli strings of few qubits.
 
 A reduced state is given by the expectations of its Pauli operators. Each of them is the mean of
 ±1 over all shots whose setting has the operator's letters, whatever the letters elsewhere. A
@@ -8,6 +8,8 @@ blocks, the setting's entries × qubits and edges, and never of entries × all o
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +21,8 @@ from aqka.core.settings import LETTERS, all_edges, as_edges, line_edges
 from aqka.errors import InputError
 from aqka.estimates.readout import as_confusion
 
+ALL_STRINGS = 4
+"""Qubits of which all Pauli strings can be read: 255 operators in 81 settings."""
 PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 """X, Y and Z."""
 
@@ -54,7 +58,7 @@ Pairs = str | ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class Operators:
-    """The Pauli operators of reduced states: three a qubit, and nine an edge.
+    """The Pauli operators of reduced states: three a qubit, nine an edge, 3ᵏ a larger set of k.
 
     Attributes
     ----------
@@ -62,16 +66,34 @@ class Operators:
         Qubits of the points.
     edges
         Pairs of qubits with two-qubit states, one a row; none for one-qubit states.
+    larger
+        Where the state is that of all qubits: all sets of three, of four and so on, one a row.
     """
 
     n_qubits: int
     edges: IntArray
+    larger: tuple[IntArray, ...] = ()
 
     @classmethod
     def of(cls, n_qubits: int, locality: int = 1, pairs: Pairs = "neighbours") -> "Operators":
-        """Return those of one-qubit states, or of two-qubit ones (``locality=2``)."""
-        if locality not in (1, 2):
-            raise InputError(f"locality must be 1 or 2 qubits, got {locality!r}.")
+        """Return those of one-qubit states, of two-qubit ones (``locality=2``), or all strings.
+
+        ``locality=4`` are all Pauli strings of points of up to four qubits.
+        """
+        if locality not in (1, 2, ALL_STRINGS):
+            raise InputError(
+                f"locality must be 1 or 2 qubits, or {ALL_STRINGS} for all Pauli strings of as "
+                f"many, got {locality!r}."
+            )
+        if locality == ALL_STRINGS:
+            if n_qubits > ALL_STRINGS:
+                raise InputError(
+                    f"all Pauli strings are read of at most {ALL_STRINGS} qubits, and the points "
+                    f"have {n_qubits}; take the operators of single qubits or of pairs."
+                )
+            sizes = (combinations(range(n_qubits), k) for k in range(3, n_qubits + 1))
+            pairs, larger = all_edges(n_qubits), tuple(np.array(list(sets)) for sets in sizes)
+            return cls(n_qubits, np.asarray(pairs), larger)
         if locality > n_qubits:
             raise InputError(
                 f"locality must be at most the {n_qubits} qubit of the points, got {locality}; "
@@ -88,23 +110,34 @@ class Operators:
     @property
     def size(self) -> int:
         """Number of operators: those of qubit q are 3q and on, those of edge e 3n + 9e and on."""
-        return 3 * self.n_qubits + 9 * len(self.edges)
+        return sum(len(sets) * 3 ** sets.shape[1] for sets in self.supports)
+
+    @property
+    def supports(self) -> list[IntArray]:
+        """Qubits that operators act on: each of them, the edges, larger sets."""
+        return [np.arange(self.n_qubits)[:, None], self.edges, *self.larger]
 
     @property
     def locality(self) -> int:
         """Qubits of a reduced state."""
+        if self.larger:
+            return self.n_qubits
         return 2 if len(self.edges) else 1
 
     @property
     def n_states(self) -> int:
         """Reduced states of a point."""
-        return len(self.edges) or self.n_qubits
+        return 1 if self.larger else len(self.edges) or self.n_qubits
 
     def measured(self, settings: IntArray) -> IntArray:
         """Return the operator of each qubit and each edge that a setting measures, a row each."""
-        first, second = settings[:, self.edges[:, 0]], settings[:, self.edges[:, 1]]
-        of_edges = 3 * self.n_qubits + 9 * np.arange(len(self.edges)) + 3 * first + second
-        return np.concatenate([3 * np.arange(self.n_qubits) + settings, of_edges], axis=1)
+        columns, start = [], 0
+        for sets in self.supports:
+            letters = 3 ** np.arange(sets.shape[1])[::-1]  # the first qubit's counts most
+            of_set = start + 3 ** sets.shape[1] * np.arange(len(sets))
+            columns.append(of_set + settings[:, sets] @ letters)
+            start += len(sets) * 3 ** sets.shape[1]
+        return np.concatenate(columns, axis=1)
 
     def shots(self, table: PointTable) -> IntArray:
         """Return the shots of each point that measure each operator."""
@@ -119,17 +152,20 @@ class Operators:
         ρ = 2^{-k} Σ ⟨P⟩ P with Tr P² = 2^k, so ‖ρ - σ‖² = 2^{-k} Σ (difference of ⟨P⟩)². A
         one-qubit operator belongs to every edge that has its qubit.
         """
-        if self.locality == 1:
-            return np.full(self.size, 1 / 2)
+        if self.locality == 1 or self.larger:
+            return np.full(self.size, 0.5**self.locality)
         degrees = np.bincount(self.edges.reshape(-1), minlength=self.n_qubits)
         return np.concatenate([np.repeat(degrees, 3), np.ones(9 * len(self.edges))]) / 4
 
     def parts(self, k: int) -> list[tuple[str, int]]:
         """Return the letters of an operator and the qubits they act on."""
-        if k < 3 * self.n_qubits:
-            return [(LETTERS[k % 3], k // 3)]
-        edge, letters = divmod(k - 3 * self.n_qubits, 9)
-        pairs = zip(divmod(letters, 3), self.edges[edge].tolist(), strict=True)
+        for sets in self.supports:
+            qubits = sets.shape[1]
+            if k < len(sets) * 3**qubits:
+                break
+            k -= len(sets) * 3**qubits
+        letters = np.unravel_index(k % 3**qubits, (3,) * qubits)
+        pairs = zip(letters, sets[k // 3**qubits].tolist(), strict=True)
         return [(LETTERS[letter], qubit) for letter, qubit in pairs]
 
     def name(self, k: int) -> str:
@@ -223,17 +259,16 @@ def operator_values(
     errors = np.tile(np.eye(2), (n, 1, 1)) if confusion is None else as_confusion(confusion, n)
     wrong_one, wrong_zero = errors[:, 1, 0], errors[:, 0, 1]
     setting = table.cells % table.n_settings
-    first, second = operators.edges.T
     for k, measured in enumerate(operators.measured(table.settings)):
         entries = np.flatnonzero(setting == k)
         if entries.size:
             bits = bits_of(table.outcomes[entries], n)
             signs = (1 - 2 * bits - (wrong_zero - wrong_one)) / (1 - wrong_one - wrong_zero)
-            yield (
-                measured,
-                entries,
-                np.concatenate([signs, signs[:, first] * signs[:, second]], axis=1),
-            )
+            products = [
+                reduce(np.multiply, (signs[:, qubits] for qubits in sets.T))
+                for sets in operators.supports
+            ]
+            yield measured, entries, np.concatenate(products, axis=1)
 
 
 def _check_shots(shots: IntArray, operators: Operators) -> None:
@@ -282,13 +317,13 @@ def exact_reduced_states(
         return np.asarray(np.sum(tensor.conj() * state, axis=tuple(range(1, n + 1))).real)
 
     one = [[turned(tensor, qubit, letter) for letter in range(3)] for qubit in range(n)]
-    means = [mean(state) for states in one for state in states]
-    means += [
-        mean(turned(one[a][letter], b, other))
-        for a, b in operators.edges.tolist()
-        for letter in range(3)
-        for other in range(3)
-    ]
+    means = []
+    for sets in operators.supports:
+        for qubits, letters in product(sets.tolist(), product(range(3), repeat=sets.shape[1])):
+            state = one[qubits[0]][letters[0]]
+            for qubit, letter in zip(qubits[1:], letters[1:], strict=True):
+                state = turned(state, qubit, letter)
+            means.append(mean(state))
     return given_states(np.stack(means, axis=1), operators)
 
 

@@ -1,5 +1,6 @@
 """What is measured as a step of a pipeline: the kernel, or expectation values of each point."""
 
+import warnings
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +15,7 @@ from aqka.allocators import make_allocator
 from aqka.backends.circuits import as_rows_and_columns
 from aqka.backends.factory import NAMES, STATEVECTOR, BackendFactory, as_factory
 from aqka.designs import Design, Pairs, Points, Projected, as_design
-from aqka.errors import InputError
+from aqka.errors import InputError, NoisyFeaturesWarning
 from aqka.estimates.reduced_states import ReducedStates
 from aqka.estimators._known import KnownPoints
 from aqka.estimators._requests import Settings, design_of
@@ -262,6 +263,7 @@ OPERATORS = {
     "single": Projected(1, "linear"),
     "neighbours": Projected(2, "linear"),
     "pairs": Projected(2, "linear", pairs="all"),
+    "all": Projected(4, "linear", pairs="all"),
 }
 
 
@@ -274,7 +276,8 @@ class QuantumFeatures(Measured):
     ``test_budget``.
 
     Do not put a ``StandardScaler`` behind it: it blows up the features that are nothing but shot
-    noise. ``shrink=True`` does the opposite.
+    noise, and no transformer can see what follows it. ``shrink=True`` does the opposite. A fit
+    whose features are mostly noise warns.
 
     Attributes
     ----------
@@ -297,9 +300,9 @@ class QuantumFeatures(Measured):
     _words = (
         "The default is 16 · 2ⁿ a\n    point of n qubits (at most 10 count).",
         """\
-operators : {"single", "neighbours", "pairs"}, default="single"
-    Pauli operators of each qubit; also of neighbouring qubits q and q + 1; or also of every two
-    qubits.
+operators : {"single", "neighbours", "pairs", "all"}, default="single"
+    Pauli operators of each qubit; also of neighbouring qubits q and q + 1; also of every two
+    qubits; or all Pauli strings of points of up to four qubits, in 3ⁿ settings.
 shrink : bool, default=False
     Multiply each feature by the share of its variance over the training points that is not shot
     noise, max(0, 1 - mean error² / variance). It helps at few shots and changes little at many.
@@ -342,10 +345,17 @@ shrink : bool, default=False
         """Measure the points of X, or those that are not known yet; ``y`` is not looked at."""
         super().fit(X)
         states = _states(*self._fitted(X)[::-1])
-        self.shrinkage_ = np.ones(states.expectations.shape[1])
-        if self.shrink:
-            spread = np.maximum(np.var(states.expectations, axis=0), 1e-300)
-            self.shrinkage_ = np.maximum(0.0, 1 - states.variances.mean(axis=0) / spread)
+        spread = np.maximum(np.var(states.expectations, axis=0), 1e-300)
+        signal = np.maximum(0.0, 1 - states.variances.mean(axis=0) / spread)
+        if not self.shrink and np.median(signal) < 0.5:
+            warnings.warn(
+                f"{np.sum(signal < 0.5)} of {len(signal)} features are more shot noise than "
+                "signal: a StandardScaler behind them would scale that noise up, and shrink=True "
+                "scales it down.",
+                NoisyFeaturesWarning,
+                stacklevel=2,
+            )
+        self.shrinkage_ = signal if self.shrink else np.ones(len(signal))
         self.standard_errors_ = self.shrinkage_ * np.sqrt(states.variances)
         return self
 
