@@ -104,11 +104,20 @@ class Comparison:
     def _mean(self, method: str, task: str, budget: float) -> float:
         return float(np.mean(list(self._by_cell[method, task, budget].values())))
 
-    def _baseline_curve(self, task: str) -> tuple[FloatArray, FloatArray]:
-        """Return the baseline's budgets and the correlations it had by then, which only rise."""
-        budgets = sorted(b for m, t, b in self._by_cell if (m, t) == (self.baseline, task))
-        means = [self._mean(self.baseline, task, budget) for budget in budgets]
-        return np.array(budgets), np.maximum.accumulate(means)
+    @cached_property
+    def _baseline_curves(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Each task's budgets of the baseline and its correlations by then, which only rise."""
+        budgets: dict[str, list[float]] = {}
+        for method, task, budget in self._by_cell:
+            if method == self.baseline:
+                budgets.setdefault(task, []).append(budget)
+        return {
+            task: (
+                np.array(sorted(mine)),
+                np.maximum.accumulate([self._mean(self.baseline, task, b) for b in sorted(mine)]),
+            )
+            for task, mine in budgets.items()
+        }
 
     def shot_ratio(
         self, task: str, budget: float, method: str, *, by_budget: bool = False
@@ -121,7 +130,7 @@ class Comparison:
         seeds its curve has dips, and then it stands at fewer shots than it was given. With
         ``by_budget`` it is divided by the shots that were given.
         """
-        budgets, means = self._baseline_curve(task)
+        budgets, means = self._baseline_curves[task]
         reached, own = (
             float(np.exp(np.interp(self._mean(name, task, budget), means, np.log(budgets))))
             for name in (method, self.baseline)

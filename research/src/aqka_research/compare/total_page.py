@@ -73,7 +73,7 @@ def auto_losses(found: TotalFindings) -> list[Saving]:
 
 def page(run: PageRun) -> list[str]:
     """Measure the held-out tasks without noise, and write the page."""
-    return _page(run, None, run.pick(5, 2, 2))
+    return _page(run, None, run.pick(3, 2, 2))
 
 
 def fez_page(run: PageRun) -> list[str]:
