@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from aqka.cli.research import COMMANDS, research_command
 from sphinx.application import Sphinx
 
 from aqka.cli.app import app as cli
-from aqka.cli.research import COMMANDS, research_command
 from aqka.report.words import GLOSSARY
 from aqka_research.figures.registry import PAGES as FIGURES
 from aqka_research.figures.stamp import read_stamp

@@ -2,12 +2,12 @@
 
 import html
 import json
+import re
 
 import pytest
 
-from aqka.report.answers import answer_questions
+from aqka.report.answers import answer_questions, decide
 from aqka.report.run_report import run_report
-from aqka.report.verdict import decide
 from tests.cli.in_process import call
 from tests.report.runs import finished_run, with_quick_learner
 from tests.study.helpers import small, write_study
@@ -50,7 +50,11 @@ def test_terminal_page_and_json_say_the_same(tmp_path, monkeypatch, capsys):
     assert f"<b>{verdict.headline}:</b> {verdict.reason}</p>" in page
     for answer in answers:
         assert f"{answer.question} {answer.words}" in lines
-        assert f"<dt>{answer.question}</dt><dd>{answer.words}</dd>" in page
+        assert f"<dt>{answer.question}</dt><dd>{answer.words}</dd>" in re.sub(
+            "</?a[^>]*>", "", page
+        )
+    words = set(re.findall('<a class="word" href="#([^"]*)"', page))
+    assert {"word-shot", "word-settled"} <= words <= set(re.findall('<dt id="([^"]*)"', page))
     low, high = report.tested.interval
     assert f"95 %: {low:.2f} to {high:.2f}" in out
     assert " ± 0.000" not in out

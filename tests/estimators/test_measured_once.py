@@ -33,12 +33,14 @@ Y = np.where(X[:, 0] > 1.5, "up", "down")
 NEW = np.random.default_rng(6).uniform(0, np.pi, size=(6, 2))
 
 
-# Skipped: check_array_api_input, which needs SCIPY_ARRAY_API.
+# Skipped: check_array_api_input, which needs SCIPY_ARRAY_API. operators="all" is not among them,
+# because some checks have more features than its four qubits.
 @parametrize_with_checks(
     [
         QuantumKernel(budget=5_000, design="pairs"),
         QuantumKernel(budget=5_000, design="points"),
         QuantumKernel(budget=5_000, design=Points("projected")),
+        QuantumKernel(budget=5_000),
         QuantumFeatures(budget=5_000),
         QuantumFeatures(budget=10_000, operators="neighbours", shrink=True),
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from aqka import MatrixBackend, StatevectorBackend, acquire
 from aqka.core.pairs import PairTable
-from aqka.report import heat_maps
+from aqka.report import measured as module
 from aqka.report.measured import measured_pairs
 from aqka.report.run_page import run_page, write_report
 from aqka.report.run_report import run_report
@@ -291,7 +291,7 @@ def test_a_thousand_points_stay_small(browser, report, tmp_path, record_property
 
 
 def test_more_points_are_drawn_in_blocks(browser, report, tmp_path, monkeypatch):
-    monkeypatch.setattr(heat_maps, "MAX_CELLS_ACROSS", 6)
+    monkeypatch.setattr(module, "MAX_CELLS_ACROSS", 6)
     table = PairTable(12)
     table.shots[:] = 2
     measured = replace(report.measured, table=table, shots=table.shots, sensitivity=None)

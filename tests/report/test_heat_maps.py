@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aqka.report import heat_maps as module
-from aqka.report.heat_maps import heat_maps
+from aqka.report import measured as module
+from aqka.report.measured import heat_maps
 
 TYPES = {"u1": "<u1", "u2": "<u2", "f4": "<f4", "f8": "<f8"}
 

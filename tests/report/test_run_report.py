@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from aqka import InputError, LedgerError, MatrixBackend, acquire
+from aqka.report.answers import decide
 from aqka.report.comparison import comparison_page
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from aqka.report.verdict import decide
 from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from tests.conftest import make_kernel, make_labels

@@ -113,7 +113,7 @@ def test_words_of_the_page_are_in_the_glossary(report):
     page = run_page(report)
     for word in ("could flip", "settled", "exact kernel", "plain model", "Gini", "spectrum"):
         assert word in GLOSSARY
-        assert f"<dt>{word}</dt>" in page
+        assert f">{word}</dt>" in page
 
 
 def test_accuracy_has_one_axis_in_all_charts(report):

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from aqka.insight.hindsight import FewerShots
-from aqka.report.answers import advice
+from aqka.report.answers import advice, can_learn, decide
 from aqka.report.run_page import run_page
-from aqka.report.verdict import can_learn, decide
 from aqka.study.rivals import ExactKernel
 from tests.report.verdicts import exact_kernel, rival, with_evidence
 

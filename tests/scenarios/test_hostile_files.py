@@ -25,7 +25,6 @@ from aqka.study.carry_out import carry_out, resume
 from aqka.study.data import encode, load_table
 from aqka.study.directory import prepare
 from aqka.study.new_study import example
-from aqka.study.points import load_points
 from aqka.study.progress import progress
 from aqka.study.quoting import stored_quote
 from aqka.study.schema import DataSection, FeatureMapSection, SplitSection, parse_study
@@ -437,38 +436,3 @@ def test_only_regular_files_are_read(tmp_path):
         check_file(Path("/dev/zero"), 10, "data")
     with pytest.raises(InputError, match="No such file"):
         check_file(inside(tmp_path, "none.csv", "data"), 10, "data")
-
-
-def test_points_of_a_run_must_fit_each_other(tmp_path):
-    good = {
-        "train": np.zeros((4, 2)),
-        "test": np.zeros((2, 2)),
-        "train_labels": np.array([0, 1, 0, 1]),
-        "test_labels": np.array([0, 1]),
-        "columns": np.array(["a", "b", "c"]),
-        "train_ids": np.array(["1", "2", "3", "4"]),
-        "test_ids": np.array(["5", "6"]),
-        "fill": np.zeros(3),
-        "centre": np.zeros(3),
-        "components": np.zeros((2, 3)),
-        "lowest": np.zeros(2),
-        "highest": np.ones(2),
-        "range": np.array([0.0, 3.0]),
-    }
-    np.savez(tmp_path / "data.npz", **good)
-    assert len(load_points(tmp_path / "data.npz").train) == 4
-    for change in (
-        {"train": np.zeros((3, 2))},
-        {"test": np.zeros((2, 3))},
-        {"train": np.full((4, 2), np.nan)},
-        {"train": np.zeros((4, 2), dtype=np.int64)},
-        {"train_labels": np.zeros(4)},
-        {"more": np.zeros(1)},
-        {"columns": np.zeros(3)},
-        {"components": np.zeros((3, 2))},
-        {"centre": np.full(3, np.inf)},
-        {"range": np.zeros(3)},
-    ):
-        np.savez(tmp_path / "data.npz", **(good | change))
-        with pytest.raises(InputError, match="does not hold a run's points"):
-            load_points(tmp_path / "data.npz")

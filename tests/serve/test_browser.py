@@ -106,7 +106,7 @@ def test_while_a_report_is_made_the_page_says_so(browser, folder, monkeypatch):
         assert made.wait(PATIENCE)
         return run_page(report)
 
-    monkeypatch.setattr("aqka.serve.folder_watch.run_page", slowly)
+    monkeypatch.setattr("aqka.serve.runs.run_page", slowly)
     with serving(folder) as address:
         view = LivePage(browser, address)
         wait_for_rows(view, 5)

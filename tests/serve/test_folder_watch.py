@@ -8,8 +8,16 @@ import pytest
 
 from aqka import MatrixBackend, QuantumRidgeClassifier, acquire
 from aqka.errors import InputError
-from aqka.serve.folder_watch import CANNOT_BE_READ, FolderWatch
-from aqka.serve.runs import find_runs, job_states, look_at, run_key, version_of
+from aqka.serve.runs import (
+    CANNOT_BE_READ,
+    FolderWatch,
+    find_runs,
+    job_states,
+    look_at,
+    run_key,
+    version_of,
+)
+from aqka.study.store import RunStore
 from tests.conftest import make_kernel, make_labels
 from tests.report.runs import HOSTILE_DIRECTORY
 from tests.serve.conftest import RunInProgress
@@ -108,13 +116,13 @@ def test_looking_changes_nothing(folder):
 
 
 def test_jobs_are_told_from_their_entries(folder, tmp_path):
-    jobs = job_states(folder / "done" / "run")
+    jobs = job_states(RunStore(folder / "done" / "run"))
     assert {job.state for job in jobs} == {"collected"}
     training = [job for job in jobs if job.purpose == "training"]
     assert sum(job.shots for job in training) == 1200
     assert [job.round for job in training] == sorted((job.round for job in training), reverse=True)
     assert {job.purpose for job in jobs} == {"training", "predictions"}
-    stopped = job_states(folder / "killed" / "run")
+    stopped = job_states(RunStore(folder / "killed" / "run"))
     assert {job.purpose for job in stopped} == {"training"}
 
 
@@ -128,7 +136,7 @@ def test_a_job_that_is_out_shows_its_ticket(tmp_path):
 
     with pytest.raises(Lost):
         acquire(NeverCollects(make_kernel(8)), make_labels(8), 100, directory=tmp_path)
-    [job] = job_states(tmp_path)
+    [job] = job_states(RunStore(tmp_path))
     assert (job.state, job.purpose, job.round) == ("sent", "training", 0)
     assert job.shots > 0
     assert job.ticket

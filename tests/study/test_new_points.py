@@ -159,7 +159,7 @@ def test_the_command_prints_and_writes(run, moons, tmp_path, monkeypatch, capsys
     )
     assert code == 0
     assert "8 points, at most 672 shots" in told
-    assert "90% intervals" in out
+    assert "90 % intervals" in out
     rows = read_csv(target)
     code, out, _ = call(monkeypatch, capsys, "predict", run, moons, "--shots", 7, "--json")
     answer = json.loads(out)

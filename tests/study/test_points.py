@@ -21,6 +21,7 @@ from aqka.study.progress import progress
 from aqka.study.schema import parse_study
 from aqka.study.store import RunStore
 from tests.cli.in_process import call
+from tests.report.helpers import without_links
 
 STUDY = """
 [data]
@@ -210,7 +211,7 @@ def test_a_study_calibrates_its_readout_out_of_its_training_budget(tmp_path):
     assert found.budget == 3 * (2000 // 24)
     report = run_report(directory)
     assert "400 more shots, on reference states" in " ".join(report.notes)
-    page = run_page(report)
+    page = without_links(run_page(report))
     assert "2,000 of 2,000 shots on 24 training points" in page
     assert f"400 more calibrated the readout. {actual['test_shots']:,} more went to" in page
     assert f"{2400 + actual['test_shots']:,} in all" in page

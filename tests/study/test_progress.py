@@ -15,6 +15,7 @@ from aqka._util.optional import EXTRAS, examine
 from aqka.cli import app as cli
 from aqka.cli._tables import progress_rows
 from aqka.errors import CancelledError, InputError, LedgerError
+from aqka.runs.ledger import Ledger
 from aqka.study import data
 from aqka.study.carry_out import Watcher, carry_out, resume
 from aqka.study.data import BUILT_IN, encode, load_table
@@ -132,6 +133,38 @@ def test_a_run_from_python_has_a_status_too(tmp_path):
     assert (now.state, now.shots, now.gini) == ("finished", 100, None)
     with pytest.raises(InputError, match="begun from Python"):
         RunStore(tmp_path).prepared()
+
+
+def test_a_resumed_run_reads_each_ledger_once(tmp_path, monkeypatch):
+    class Stopped(Exception):
+        pass
+
+    def stop():
+        raise Stopped
+
+    run, reads = tmp_path / "run", []
+    with pytest.raises(Stopped):
+        carry_out(prepare(write_study(tmp_path)), run, Watcher(on_round=stop))
+
+    def entries(ledger):
+        reads.append(ledger.path.parent.name)
+        return whole(ledger)
+
+    whole = Ledger.entries
+    monkeypatch.setattr(Ledger, "entries", entries)
+    store = RunStore(run)
+    assert not store.complete
+    done = resume(store)
+    assert reads == ["run"]  # the predictions were still to begin
+    monkeypatch.undo()
+    again = RunStore(run)
+    for followed, read in ((done.history, again.training), (done.predictions, again.predictions)):
+        facts = [(one.shots, one.ended, one.spent, one.finished) for one in (followed, read)]
+        assert facts[0] == facts[1]
+        for one, other in zip(followed.rounds, read.rounds, strict=True):
+            assert np.array_equal(one.answer, other.answer)
+            assert np.array_equal(one.measured.shots, other.measured.shots)
+    assert again.complete
 
 
 @pytest.mark.parametrize("source", ["moons", "iris"])

@@ -17,9 +17,9 @@ from aqka.backends.feature_maps import DEFAULT_REPS
 from aqka.backends.statevector import fidelities
 from aqka.core.problem import TargetScale
 from aqka.insight.exact_kernels import map_states
+from aqka.report.answers import decide
 from aqka.report.run_page import run_page
 from aqka.report.run_report import run_report
-from aqka.report.verdict import decide
 from aqka.study.carry_out import carry_out, resume
 from aqka.study.data import load_table
 from aqka.study.directory import prepare

@@ -1,6 +1,7 @@
 """Text that is safe to print and to keep, and suggestions for unknown names."""
 
 import difflib
+import math
 import re
 from collections.abc import Iterable
 
@@ -112,3 +113,42 @@ def _is_name(text: str) -> bool:
     """Return whether a long piece of text is harmless: a name in words, or that of a request."""
     in_words = len(text) <= LONGEST_WORD and not any(letter.isdigit() for letter in text)
     return in_words or UUID.fullmatch(text) is not None
+
+
+def figure_text(value: float, digits: int = 4) -> str:
+    """Return a number with so many significant digits, as people write it.
+
+    Examples
+    --------
+    >>> figure_text(36920.4), figure_text(0.01236), figure_text(5432.1, 2), figure_text(3e-9)
+    ('36,920', '0.01236', '5,432', '3e-09')
+    """
+    size = abs(value)
+    if size and not 1e-4 <= size < 1e9:
+        return f"{value:.{digits}g}"
+    decimals = digits if not size else digits - 1 - math.floor(math.log10(size))
+    return f"{value:,.{max(0, decimals)}f}"
+
+
+def number_text(value: float | None) -> str:
+    """Return a number for a table.
+
+    Examples
+    --------
+    >>> number_text(12345), number_text(1234.5), number_text(None)
+    ('12,345', '1,234.50', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "round"), counted(3000, "round")
+    ('1 round', '3,000 rounds')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

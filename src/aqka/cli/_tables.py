@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aqka._util.text import inert
+from aqka._util.text import figure_text, inert, number_text
 from aqka.backends.base import JobState
 from aqka.cli.options import make_table, say
 from aqka.maths.metrics import share_interval
@@ -117,7 +117,7 @@ def progress_rows(now: Progress) -> list[tuple[str, str]]:
         (f"{now.unit} seen", f"{now.seen:,} of {now.units:,}"),
         ("Gini, from counts", _figure(now.gini)),
         ("accuracy, cross-validated", _figure(now.accuracy)),
-        ("QPU time", "–" if now.qpu_seconds is None else duration(now.qpu_seconds)),
+        ("QPU time", duration(now.qpu_seconds) if now.qpu_seconds else "–"),
         # A clock that was put back, or a ledger with a time of its own choosing, is not shown.
         ("last entry", f"{duration(round(passed))} ago" if 0 <= passed < 1e10 else "–"),
         ("time left", "–" if now.seconds_left is None else f"about {duration(now.seconds_left)}"),
@@ -140,7 +140,7 @@ def print_results(results: dict[str, Any], report: "RunReport | None", console: 
     Verdict and advice are the report's; without one there are figures only.
     """
     if report is not None:
-        from aqka.report.verdict import decide
+        from aqka.report.answers import decide
 
         verdict = decide(report)
         line = Text(inert(verdict.headline, limit=None), style=f"bold {COLOURS[verdict.outcome]}")
@@ -149,7 +149,7 @@ def print_results(results: dict[str, Any], report: "RunReport | None", console: 
     title = f"{results['results']['test_points']} test points"
     console.print(make_table(title, ["", ""], _result_rows(results), header=False))
     used = [
-        (row["figure"], *(_number(row[name]) for name in ("quoted", "actual")))
+        (row["figure"], *(number_text(row[name]) for name in ("quoted", "actual")))
         for row in results["quote_versus_actual"]
     ]
     console.print(make_table("quoted and used", ["figure", "quoted", "used"], used))
@@ -170,10 +170,13 @@ def _result_rows(results: dict[str, Any]) -> list[tuple[str, str]]:
         return [by_folds, seen, ("predictions", "none: trained only")]
     if found.get("task") == "regression":
         scores = [
-            ("root mean square error", f"{found['rmse']:.4g} ± {found['rmse_error']:.2g}"),
-            ("mean absolute error", f"{found['mean_absolute_error']:.4g}"),
+            (
+                "root mean square error",
+                f"{figure_text(found['rmse'])} ± {figure_text(found['rmse_error'], 2)}",
+            ),
+            ("mean absolute error", figure_text(found["mean_absolute_error"])),
             ("R²", f"{found['r2']:.3f}"),
-            ("training mean's error", f"{found['mean_rmse']:.4g}"),
+            ("training mean's error", figure_text(found["mean_rmse"])),
         ]
     else:
         count = found["test_points"]
@@ -191,9 +194,3 @@ def _result_rows(results: dict[str, Any]) -> list[tuple[str, str]]:
         ("shots for predictions", f"{actual['test_shots']:,} of {results['test_shots']:,}"),
         ("shots in all", f"{in_all:,}"),
     ]
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

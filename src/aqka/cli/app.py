@@ -5,13 +5,15 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, NoReturn
+from importlib.metadata import entry_points
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from aqka._util.text import inert
-from aqka.cli import ledger, research, run
+from aqka.cli import ledger, run
 from aqka.cli.demo import demo
 from aqka.cli.init import check, init
 from aqka.cli.options import AsJson, make_table
@@ -22,8 +24,34 @@ from aqka.cli.stopping import DISK_FULL, exit_code
 from aqka.errors import InputError, LedgerError
 from aqka.version import __version__
 
+RESEARCH = {
+    "reproduce": "Run the paper's experiments again and judge every number it states.",
+    "compare": "Compare allocators and learners on a half of the task suite, at five budgets.",
+}
+"""Commands of the distribution aqka-research, listed without importing or needing it."""
+
+
+def research_command(name: str) -> Any:
+    """Import a command of aqka-research, or say how to install it."""
+    for found in entry_points(group="aqka.commands", name=name):
+        return typer.main.get_command(found.load())
+    raise InputError(
+        f"'aqka {name}' needs aqka-research, which is not installed; in a clone of the repository: "
+        "pip install ./research."
+    )
+
+
+class Commands(TyperGroup):
+    """The commands of ``aqka``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command to run, imported where it is one of aqka-research."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, research_command(name) if name in RESEARCH else command, rest
+
+
 app = typer.Typer(
-    cls=research.Commands,
+    cls=Commands,
     help="Quantum-kernel learning under a shot budget.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -75,7 +103,8 @@ COMMANDS: dict[Callable[..., None], str] = {
 for command, example in COMMANDS.items():
     app.command(epilog=f"Example: aqka {example}")(command)
 app.add_typer(ledger.app, name="ledger")
-research.add_to(app)
+for name, says in RESEARCH.items():  # :class:`Commands` takes the real ones when they are run
+    app.command(name, help=f"{says} Comes with aqka-research.")(lambda: None)
 
 
 def _print_version(wanted: bool) -> None:

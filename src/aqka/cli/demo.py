@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -67,8 +66,7 @@ def _iris_table(demo: "IrisDemo") -> Table:
         rows.append((step.name, accuracy, *figures, duration(bill.seconds), f"${bill.cost:,.0f}"))
     headings = ["step", "accuracy", "shots", "executions", "jobs", "QPU time", "price"]
     title = "Iris, 4 qubits: 100 training and 50 new points, three classes"
-    table = make_table(title, headings, rows)
-    table.box, table.padding = box.SIMPLE, 0
+    table = make_table(title, headings, rows, compact=True)
     table.add_section()
     free = ("0", "0", "0", "0 s", "$0")
     table.add_row("the kernel, exactly", f"{np.mean(demo.exact):.1%}")

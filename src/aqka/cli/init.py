@@ -80,8 +80,8 @@ def init(
     if found is not None:
         nested = found.scan.nested
         said.append(
-            f"The best of {len(found.scan.candidates)} settings are in it; expect a "
-            f"{found.metrics[0]} of about {nested.means[0]:.2f} ± {nested.errors[0]:.2f} "
+            f"The best of {len(found.scan.candidates)} settings are in it; expected "
+            f"{found.metrics[0]}: about {nested.means[0]:.2f} ± {nested.errors[0]:.2f} "
             f"(guessing: {found.evidence.guessing.means[0]:.2f})."
         )
     said.append(

@@ -36,7 +36,7 @@ def verify(run: RunOrLedger, as_json: AsJson = False) -> None:
         typer.echo(json.dumps(asdict(found) | {"summary": found.summary}, indent=2))
     else:
         typer.echo(found.summary)
-        if found.qpu_seconds is not None:
+        if found.qpu_seconds:  # a device that runs in this process reports 0
             typer.echo(f"QPU time: {found.qpu_seconds:.6g} s")
         for problem in found.problems[1:]:
             typer.echo(f"  also: {problem}")

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aqka._util.text import inert
+from aqka._util.text import counted, inert
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,12 +34,16 @@ def make_table(
     *,
     left: Container[str] = (),
     header: bool = True,
+    compact: bool = False,
 ) -> Table:
     """Return a table whose first column, and those named ``left``, hold words, the others figures.
 
-    Nothing in it is taken for markup, and cells wrap where the terminal is too narrow.
+    Nothing in it is taken for markup, and cells wrap where the terminal is too narrow. A
+    ``compact`` one has no lines between its columns.
     """
     table = Table(title=None if title is None else Text(title), show_header=header)
+    if compact:
+        table.box, table.padding = box.SIMPLE, (0, 0)
     for k, heading in enumerate(headings):
         is_word = k == 0 or heading in left
         table.add_column(Text(heading), justify="left" if is_word else "right", overflow="fold")
@@ -73,11 +78,6 @@ def describe_quote(quote: "Quote") -> str:
     if quote.total_cost is not None:
         words += f", {quote.total_cost:,.2f} {quote.currency}".rstrip()
     return words
-
-
-def counted(count: int, what: str) -> str:
-    """Return a number of things: "1 job", "2 jobs"."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def ask_to_spend(words: str, device: str, yes: bool) -> None:

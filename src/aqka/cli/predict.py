@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from aqka._util.text import inert, spreadsheet_cell
+from aqka._util.text import counted, figure_text, inert, spreadsheet_cell
 from aqka.cli.options import (
     AllowCode,
     AsJson,
     Run,
     Yes,
     ask_to_spend,
-    counted,
     describe_part,
     make_table,
     say,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 SHOWN_POINTS = 20
 MODEL_SUFFIX = ".aqka"
-SHOWN_OTHERS = 2  # columns of the file besides; --output has all
+SHOWN_OTHERS = 1  # columns of the file besides; --output has all
 
 
 def predict(
@@ -193,10 +192,12 @@ def print_predictions(found: "NewPoints", output: Path | None, console: Console)
     records = found.records()
     left_out = list(found.others)[SHOWN_OTHERS:]
     columns = [name for name in records[0] if name not in left_out]
-    rows = [[inert(cell_text(row[c])) for c in columns] for row in records[:SHOWN_POINTS]]
-    words = {"label", "truth", "answered_by", *found.others}
+    shown = _class_cell if found.classes else _value_cell
+    rows = [[inert(shown(row[c]), 20) for c in columns] for row in records[:SHOWN_POINTS]]
+    words = {"label", "answered_by", *found.others} | ({"truth"} if found.classes else set())
     left = [inert(name) for name in columns if name in words]
-    console.print(make_table(None, [inert(name) for name in columns], rows, left=left))
+    headings = [inert(name, 20) for name in columns]
+    console.print(make_table(None, headings, rows, left=left, compact=True))
     for sentence in _sentences(found, output):
         say(sentence)
 
@@ -214,13 +215,14 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
         )
     elif scores is not None:
         said.append(
-            f"root mean square error {scores['rmse']:.4g} ± {scores['rmse_error']:.2g} on "
-            f"{scores['points']} points with a target, R² {scores['r2']:.3f}; always answering the "
-            f"training points' mean gives {scores['mean_rmse']:.4g}"
+            f"root mean square error {figure_text(scores['rmse'])} ± "
+            f"{figure_text(scores['rmse_error'], 2)} on {scores['points']} points with a target, "
+            f"R² {scores['r2']:.3f}; always answering the training points' mean gives "
+            f"{figure_text(scores['mean_rmse'])}"
         )
     if count > SHOWN_POINTS and output is None:
         said.append(f"… and {count - SHOWN_POINTS} more; --output or --json gives all")
-    what, level = counted(count, "value"), f"{prediction.level:.0%}"
+    what, level = counted(count, "value"), f"{prediction.level * 100:.0f} %"
     about = f"low and high are {level} intervals of the shot noise"
     if isinstance(prediction, Prediction):
         what = f"{int(prediction.settled.sum())} of {count} settled"
@@ -257,6 +259,18 @@ def one_column_per_class(row: dict[str, Any], classes: Iterable[Any]) -> dict[st
         else:
             columns[name] = value
     return columns
+
+
+def _class_cell(value: Any) -> str:
+    """Return a cell of a classifier's table, short enough for a terminal."""
+    if isinstance(value, list):
+        return " ".join(f"{number:.2f}" for number in value)
+    return f"{value:.3f}" if isinstance(value, float) else cell_text(value)
+
+
+def _value_cell(value: Any) -> str:
+    """Return a cell of a regression's table, which may have any units."""
+    return figure_text(value) if isinstance(value, float) else cell_text(value)
 
 
 def cell_text(value: Any) -> str:

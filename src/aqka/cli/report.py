@@ -52,9 +52,8 @@ def report(
 
 
 def _sentences(reports: "Sequence[RunReport]") -> list[str]:
-    from aqka.report.answers import answer_questions
+    from aqka.report.answers import answer_questions, decide
     from aqka.report.comparison import comparison_sentences, letter_names
-    from aqka.report.verdict import decide
 
     if len(reports) > 1:
         return [*letter_names(reports), *comparison_sentences(reports)]

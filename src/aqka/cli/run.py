@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from aqka._util.text import inert
+from aqka._util.text import counted, inert
 from aqka.cli.options import (
     AllowCode,
     AsJson,
@@ -20,7 +20,6 @@ from aqka.cli.options import (
     StudyFile,
     Yes,
     ask_to_spend,
-    counted,
     describe_quote,
     quoted,
     say,
@@ -112,9 +111,11 @@ def resume(
 def status(run: Run, as_json: AsJson = False) -> None:
     """Show where a run stands, also while another process works on it; ask about its jobs."""
     from aqka.cli._tables import progress_table
-    from aqka.study.progress import ask_jobs, progress
+    from aqka.study.progress import ProgressReader, ask_jobs
+    from aqka.study.store import RunStore
 
-    now = ask_jobs(run, progress(run))
+    store = RunStore(run)
+    now = ask_jobs(store, ProgressReader(store).look())
     if as_json:
         typer.echo(_as_line(now, indent=2))
         return
@@ -136,8 +137,9 @@ def watch(
 
     from aqka.cli._tables import progress_table
     from aqka.study.progress import ProgressReader
+    from aqka.study.store import RunStore
 
-    reader = ProgressReader(run)
+    reader = ProgressReader(RunStore(run))
     now = reader.look()
     waits_until = time.monotonic() + RESUME_SECONDS
     if now.state in AT_REST:
@@ -208,7 +210,7 @@ def _spend(
         done = spend(watcher)
     report, page = made[0], directory / REPORT_NAME
     if as_json:
-        from aqka.report.verdict import decide
+        from aqka.report.answers import decide
 
         facts: dict[str, Any] = {"directory": str(directory), "report": None, "verdict": None}
         if report is not None:
@@ -266,6 +268,7 @@ def _live(directory: Path) -> Iterator[Callable[[], None]]:
 
     from aqka.cli._tables import progress_table
     from aqka.study.progress import Progress, ProgressReader
+    from aqka.study.store import RunStore
 
     # Redrawn by a thread, so that the clock goes on while a job waits. The ledger is read after
     # a round, if the last look is a moment ago: rounds on a simulator take milliseconds.
@@ -277,7 +280,7 @@ def _live(directory: Path) -> Iterator[Callable[[], None]]:
         if time.monotonic() - looked[0] > LOOK_SECONDS:
             try:
                 if not reader:  # the directory is made by the run itself
-                    reader.append(ProgressReader(directory))
+                    reader.append(ProgressReader(RunStore(directory)))
                 seen[0] = reader[0].look()
             except (InputError, LedgerError, OSError) as error:  # a view never stops the run
                 seen[0] = inert(error, limit=None)

@@ -97,7 +97,7 @@ class Operators:
         if locality > n_qubits:
             raise InputError(
                 f"locality must be at most the {n_qubits} qubit of the points, got {locality}; "
-                "take the kernel 'projected'."
+                "points of 1 feature(s) take the kernel 'projected'."
             )
         if locality == 1:
             return cls(n_qubits, np.zeros((0, 2), dtype=np.int64))

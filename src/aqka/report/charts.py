@@ -175,8 +175,9 @@ def spectrum(report: RunReport) -> Chart | None:
     for k in _spread(values.size, MAX_DRAWN_POINTS):
         look = "c2" if values[k] > 0 else "c1 hollow"
         chart.add_dot(k + 1.0, float(size[k]), look, f"{k + 1}: {values[k]:.4g}", 2.2)
-    chart.add_key("c2", "positive")
-    chart.add_key("c1 hollow", "negative")
+    if (values < 0).any():
+        chart.add_key("c2", "positive")
+        chart.add_key("c1 hollow", "negative")
     chart.note = f"{values.size} eigenvalues are not 0."
     if floor > 0:  # the noise of points is no matrix of independent entries
         chart.add_level(floor, f"noise floor {floor:.2g}")

@@ -5,14 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aqka._util.text import number_text
 from aqka.maths.metrics import compare_shares
+from aqka.report.answers import decide
 from aqka.report.charts import accuracy_chart, lorenz_chart, lorenz_curve
 from aqka.report.rivals import LEVEL
 from aqka.report.run_page import LOOKS, render
 from aqka.report.run_report import RunReport
 from aqka.report.tested import ClassResults
-from aqka.report.verdict import decide
-from aqka.report.words import capital, number_text, p_text
+from aqka.report.words import capital, p_text
 
 MISSING = "–"
 

@@ -17,13 +17,12 @@ from markupsafe import Markup
 
 from aqka._util import colours
 from aqka._util.files import write_atomically
-from aqka._util.text import inert
+from aqka._util.text import inert, number_text
 from aqka.errors import InputError
-from aqka.report.answers import answer_questions
+from aqka.report.answers import answer_questions, can_learn, decide
 from aqka.report.run_report import RunReport, run_report
 from aqka.report.sections import run_sections
-from aqka.report.verdict import can_learn, decide
-from aqka.report.words import number_text
+from aqka.report.words import glossed, word_id
 
 TEMPLATES = Path(__file__).parent / "templates"
 LOOKS = ("c1", "c2 dashed", "c3", "c4 dashed", "c5", "total dashed")
@@ -162,6 +161,7 @@ def new_environment(templates: Path) -> Environment:
     )
     # The filter writes JSON that cannot end the script element it stands in.
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    environment.filters |= {"glossed": glossed, "word_id": word_id}
     return environment
 
 

@@ -43,7 +43,14 @@ from aqka.study.directory import MAP_NAME, is_held
 from aqka.study.feature_maps import load_circuit
 from aqka.study.method import class_labels_of, learner_of, sentinel_shots, target_interval
 from aqka.study.points import Points
-from aqka.study.progress import check_extent, run_state
+from aqka.study.progress import (
+    MAX_ASSESSED_POINTS,
+    RoundSummary,
+    make_assess,
+    recorded_design,
+    run_state,
+    summarise_rounds,
+)
 from aqka.study.quoting import stored_quote
 from aqka.study.results import (
     ValueScores,
@@ -53,13 +60,6 @@ from aqka.study.results import (
     used_by,
 )
 from aqka.study.rivals import Beside, ExactKernel, models_beside, stored_beside
-from aqka.study.rounds import (
-    MAX_ASSESSED_POINTS,
-    RoundSummary,
-    make_assess,
-    recorded_design,
-    summarise_rounds,
-)
 from aqka.study.store import RunStore
 from aqka.study.study_run import StudyRun, load_study_run
 
@@ -149,7 +149,11 @@ def run_report(directory: Path) -> RunReport:
         raise InputError(
             f"{inert(directory, 300)} has not measured anything yet; there is nothing to report."
         )
-    check_extent(history)
+    if history.predicts:
+        raise InputError(
+            "reports are about training points, and this run measured none of them: it is a "
+            "prediction; see 'aqka ledger show'."
+        )
     state = run_state(store, held)
     if state == "reporting":
         state = "finished"  # all that a report shows is there

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aqka._util.text import inert
+from aqka._util.text import inert, number_text
 from aqka.report.chart import Chart, Scale, Strip
 from aqka.report.charts import (
     accuracy_by_round,
@@ -21,10 +21,10 @@ from aqka.report.charts import (
     shots_by_setting,
     spectrum,
 )
-from aqka.report.heat_maps import heat_maps
+from aqka.report.measured import heat_maps
 from aqka.report.run_report import RunReport
 from aqka.report.tested import ClassResults, ValueResults
-from aqka.report.words import GLOSSARY, number_text
+from aqka.report.words import GLOSSARY
 
 MAX_LINE = 500  # characters of a line of the study file
 MAX_CLASSES = 20  # of a confusion matrix that can still be read

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka._util.text import figure_text
 from aqka.maths.metrics import PairedShares, compare_shares, share_interval
 from aqka.report.chart import Interval
 from aqka.report.rivals import LEVEL, Rival
@@ -199,30 +200,33 @@ class ValueResults(PointResults):
 
     def shown(self, *scores: float) -> str:
         """Return an error, or an interval of it, as text."""
-        return " to ".join(f"{score:.4g}" for score in scores)
+        return " to ".join(figure_text(score) for score in scores)
 
     @property
     def score_words(self) -> str:
         """Error and R², and on how many points."""
         return (
-            f"root mean square error {self.scores.rmse:.4g} ± {self.scores.rmse_error:.2g} on "
-            f"{len(self.truth)} test points (R² {self.scores.r2:.2f})"
+            f"root mean square error {figure_text(self.score)} ± "
+            f"{figure_text(self.scores.rmse_error, 2)} on {len(self.truth)} test points "
+            f"(R² {self.scores.r2:.2f})"
         )
 
     def accuracy_words(self, guess: Rival | None) -> list[str]:
         """Return the error beside that of the training points' mean, in sentences."""
         how = "" if guess is None else f" ({guess.compared})"
+        median = float(np.median(np.abs(self.value - self.truth)))
         return [
             f"{capital(self.score_words)}.",
-            f"Always answering the training points' mean gives {self.scores.mean_rmse:.4g}{how}.",
-            f"Half of the errors are below {np.median(np.abs(self.value - self.truth)):.4g}.",
+            "Always answering the training points' mean gives "
+            f"{figure_text(self.scores.mean_rmse)}{how}.",
+            f"Half of the errors are below {figure_text(median)}.",
         ]
 
     def certainty_words(self) -> str:
         """Return what the intervals are for, and how many of the targets are inside."""
 
         def inside(low: FloatArray, high: FloatArray) -> str:
-            return f"{float(np.mean((low <= self.truth) & (self.truth <= high))):.0%}"
+            return f"{100 * float(np.mean((low <= self.truth) & (self.truth <= high))):.0f} %"
 
         words = (
             "The intervals of the shot noise say where unlimited test shots would put the "
@@ -239,8 +243,11 @@ class ValueResults(PointResults):
     def tiles(self) -> list[tuple[str, str]]:
         """Return the large figures of the page, each with what it is."""
         return [
-            (f"{self.score:.4g}", f"root mean square error, ± {self.scores.rmse_error:.2g}"),
-            (f"{self.scores.mean_rmse:.4g}", "error of the training points' mean"),
+            (
+                figure_text(self.score),
+                f"root mean square error, ± {figure_text(self.scores.rmse_error, 2)}",
+            ),
+            (figure_text(self.scores.mean_rmse), "error of the training points' mean"),
             (self.detail, "R²"),
         ]
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from aqka._util.text import inert
+from aqka._util.text import counted, inert
 from aqka.insight.exact_kernels import FeatureMap
 from aqka.planning.budget import price
 from aqka.planning.device import HERON
 from aqka.planning.quotes import Quote
-from aqka.report.words import count_text
 from aqka.study.points import Points
 from aqka.study.schema import Study
 
@@ -88,7 +87,7 @@ def run_circuit(
     study: Study,
     points: Points,
     feature_map: "FeatureMap | None",
-    transpiled: Any,
+    transpiled: Mapping[str, Any] | None,
     calibrations: list[str],
 ) -> RunCircuit:
     """Return what is known about a run's circuit; ``transpiled`` is what its results say."""
@@ -97,7 +96,7 @@ def run_circuit(
     low, high = encoding.range
     reduced = f", the first principal components of {n_columns} columns"
     facts = {
-        "feature map": f"{BUILT_IN_WORDS[section.map]}, {count_text(section.reps, 'repetition')}"
+        "feature map": f"{BUILT_IN_WORDS[section.map]}, {counted(section.reps, 'repetition')}"
         if section.map in BUILT_IN_WORDS
         else inert(section.map),
         "features": f"{width}{reduced if n_columns > width else ''}, scaled to {low:g} to {high:g}",
@@ -108,23 +107,18 @@ def run_circuit(
     return RunCircuit(facts, _drawing(feature_map, width, section.reps))
 
 
-def _transpiled(stored: Any) -> dict[str, str]:
-    """Return what the results say about the transpiled circuit, where they say it soundly."""
-    if not isinstance(stored, dict):
+def _transpiled(stored: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return what the results say about the transpiled circuit, where there is one."""
+    if stored is None:
         return {}
-    numbers = [stored.get(name) for name in ("device_qubits", "depth", "two_qubit_gates")]
-    places, gates = stored.get("places"), stored.get("gates")
-    if not all(isinstance(number, int) for number in numbers) or not isinstance(places, list):
-        return {}
-    device, depth, coupled = numbers
-    text = f"depth {depth:,}, {coupled:,} two-qubit gates"
-    if isinstance(gates, dict):
-        kinds = [f"{inert(name)} × {inert(count)}" for name, count in gates.items()]
-        text += f" ({', '.join(kinds[:MAX_LISTED])})"
-    found = {"fidelity circuit, transpiled": text}
-    if places:
-        listed = ", ".join(inert(place) for place in places[:MAX_LISTED])
-        found["layout"] = f"on qubits {listed} of {device:,}"
+    kinds = [f"{inert(name)} × {count}" for name, count in stored["gates"].items()]
+    found = {
+        "circuit, transpiled": f"depth {stored['depth']:,}, {stored['two_qubit_gates']:,} "
+        f"two-qubit gates ({', '.join(kinds[:MAX_LISTED])})"
+    }
+    if stored["places"]:
+        listed = ", ".join(map(str, stored["places"][:MAX_LISTED]))
+        found["layout"] = f"on qubits {listed} of {stored['device_qubits']:,}"
     return found
 
 

@@ -1,20 +1,10 @@
 """Numbers as the pages write them, and the glossary of their words."""
 
+import re
 import tomllib
 from pathlib import Path
 
-
-def number_text(value: float | int | None) -> str:
-    """Return a number for a table.
-
-    Examples
-    --------
-    >>> number_text(12345), number_text(1234.5), number_text(None)
-    ('12,345', '1,234.50', '–')
-    """
-    if value is None:
-        return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+from markupsafe import Markup, escape
 
 
 def axis_text(value: float) -> str:
@@ -29,17 +19,6 @@ def axis_text(value: float) -> str:
         if abs(value) >= size:
             return f"{value / size:.10g}{name}"
     return f"{round(value, 10):g}"
-
-
-def count_text(number: int, noun: str) -> str:
-    """Return how many there are of something.
-
-    Examples
-    --------
-    >>> count_text(1, "round"), count_text(3, "round")
-    ('1 round', '3 rounds')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def capital(text: str) -> str:
@@ -75,3 +54,32 @@ GLOSSARY: dict[str, str] = tomllib.loads(
     Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8")
 )
 """Each word in a sentence or two; the site's glossary is written from here too."""
+
+_WORDS = re.compile(
+    rf"\b({'|'.join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True))})s?\b", re.IGNORECASE
+)
+
+
+def glossed(text: str) -> Markup:
+    """Return a text with each word of the glossary, where it first stands, linked to its meaning.
+
+    Examples
+    --------
+    >>> print(glossed("Shots & pairs"))
+    <a class="word" href="#word-shot">Shots</a> &amp; <a class="word" href="#word-pair">pairs</a>
+    """
+    linked: set[str] = set()
+
+    def link(found: re.Match[str]) -> str:
+        term = found[1].lower()
+        if term in linked:
+            return found[0]
+        linked.add(term)
+        return f'<a class="word" href="#{word_id(term)}">{found[0]}</a>'
+
+    return Markup(_WORDS.sub(link, str(escape(text))))
+
+
+def word_id(term: str) -> str:
+    """Return the place of a term on the page."""
+    return f"word-{re.sub(r'[^a-z0-9]+', '-', term.lower())}"

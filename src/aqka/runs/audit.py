@@ -105,9 +105,10 @@ def begun_history(path: Path) -> History | None:
         return None
     with Ledger(path) as ledger:
         history = fold(ledger.entries())
-    if history.empty:
-        return None
-    check_sound(history, path)
+        if history.empty:
+            return None
+        check_sound(history, path)
+        history.end = ledger.end()
     return history
 
 

@@ -57,6 +57,9 @@ class Run:
         More facts for the first entry of a new ledger: ``run_id``, the run's name; ``files``,
         digests of what lies beside it; ``parent``, the name of the run it belongs to. A ledger of
         another parent is refused.
+    known
+        What the ledger was just found to say by somebody who holds the run, ``fold(())`` of a new
+        one: it is not read again, and ``history`` follows what is written.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Run:
         backend: Backend,
         spend: Spend | None = None,
         begin_with: Mapping[str, Any] | None = None,
+        known: History | None = None,
     ) -> None:
         self._session = session
         self._backend = backend
@@ -72,6 +76,7 @@ class Run:
         is_new = "run_id" not in (begin_with or {})
         self._begin_with = {"run_id": new_run_id()} | dict(begin_with or {})
         self._ledger: Ledger | None = None
+        self._known = known
         self._run_id = str(self._begin_with["run_id"])
         self._planned = False  # whether the pending plan stands in the ledger already
         self._ticket: str | None = None  # of the pending plan, if it was submitted
@@ -104,9 +109,9 @@ class Run:
             self._ledger.close()
 
     def history(self) -> History:
-        """Return what the ledger says, read back and checked."""
+        """Return what the ledger says, checked."""
         assert self._ledger is not None, "a run without a directory has no history"
-        history = fold(self._ledger.entries())
+        history = self._known or fold(self._ledger.entries())
         check_sound(history, self._ledger.path)
         return history
 
@@ -121,7 +126,10 @@ class Run:
 
     def _keep(self, ledger: Ledger) -> None:
         """Write to a ledger from now on, after taking up what it holds."""
-        history = fold(ledger.entries())
+        history = self._known
+        if history is None or not ledger.follow(history.end):
+            history = fold(ledger.entries())
+            self._known = None if self._known is None else history
         facts = fingerprint(self._session, self._backend)
         self._ledger = ledger
         if history.empty:
@@ -280,9 +288,11 @@ class Run:
     def _write(self, kind: str, body: dict[str, Any] | None = None, **arrays: IntArray) -> None:
         if self._ledger is not None:
             belongs = kind in ("planned", "submitted", "collected", "failed")
-            self._ledger.append(
+            entry = self._ledger.append(
                 kind, round=self._session.round if belongs else None, body=body, **arrays
             )
+            if self._known is not None:
+                self._known.take(entry)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ resumed, its audit, its progress, its export and its report cannot disagree abou
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +73,8 @@ class History:
     idle_seconds: float = 0.0  # in which no process was at work
     calibrations: list[str] = field(default_factory=list)  # moments of the device's
     finished: bool = False
+    end: str = ""  # of the ledger when it was read, see Ledger.end
+    take: Callable[[Entry], None] = field(default=lambda entry: None, repr=False)  # goes on with it
 
     @property
     def sound(self) -> bool:
@@ -112,6 +114,7 @@ def fold(entries: Iterable[Entry], *, keep_rounds: bool = True) -> History:
             folding.take(entry)
     except LedgerError as error:
         folding.note(str(error))
+    folding.history.take = folding.take
     return folding.history
 
 

@@ -112,8 +112,8 @@ class Ledger:
         round: int | None = None,
         body: Mapping[str, Any] | None = None,
         **arrays: IntArray,
-    ) -> None:
-        """Write one entry; when this returns it is on the disk."""
+    ) -> Entry:
+        """Write one entry and return it; when this returns it is on the disk."""
         if self._last is None:
             self.read()
         assert self._last is not None
@@ -134,6 +134,7 @@ class Ledger:
         with suppress(OSError):  # the entry is no less written
             confirm_head(self.path, head)
         self._last, self._count = digest, number
+        return Entry(number, at, kind, round, dict(body or {}), arrays)
 
     def read(self) -> list[Entry]:
         """Return all entries in order, each checked against its digest."""
@@ -172,6 +173,21 @@ class Ledger:
             self.read()
         assert self._last is not None
         return f"{self._count}:{self._last.hex()}"
+
+    def follow(self, end: str) -> bool:
+        """Go on after an end that was just checked, without reading it all again; False: it moved.
+
+        Nobody else may write meanwhile: it is for those who hold the run.
+        """
+        with self._clear_errors("read"):
+            found = self._connection.execute(
+                "SELECT number, digest FROM entries ORDER BY number DESC LIMIT 1"
+            ).fetchone()
+        count, last = found or (0, GENESIS)
+        if end != (f"{count}:{last.hex()}" if found else ""):
+            return False
+        self._count, self._last = count, last
+        return True
 
     def close(self) -> None:
         """Fold the write-ahead file into the ledger and let others write."""

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from aqka._util.text import inert
 from aqka.report.run_page import TEMPLATES as REPORT_TEMPLATES
 from aqka.report.run_page import content_hash, new_environment, own_colours
-from aqka.serve.folder_watch import CANNOT_BE_READ, FolderWatch
+from aqka.serve.runs import CANNOT_BE_READ, FolderWatch
 
 TEMPLATES = Path(__file__).parent / "templates"
 ENVIRONMENT = new_environment(TEMPLATES)

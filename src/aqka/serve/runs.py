@@ -1,21 +1,24 @@
-"""The runs below a folder: which there are, and what the pages say about each."""
+"""The runs below a folder: which there are, what the pages say about each, and what was read."""
 
 import math
 import os
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from aqka._util.arrays import text_digest
 from aqka._util.text import inert
 from aqka.errors import InputError, LedgerError
-from aqka.runs.audit import begun_history
+from aqka.report.run_page import run_page
+from aqka.report.run_report import run_report
 from aqka.runs.history import History
 from aqka.runs.ledger import LEDGER_NAME
 from aqka.study.directory import PREDICTIONS_NAME, REPORT_NAME, RESULTS_NAME, STUDY_NAME, is_held
-from aqka.study.progress import Progress, ProgressReader, run_state
+from aqka.study.progress import Progress, ProgressReader
 from aqka.study.quoting import stored_quote
 from aqka.study.store import RunStore
 
@@ -100,16 +103,10 @@ class JobState:
     ticket: str = ""  # its jobs, as the backend calls them, while they are out
 
 
-def job_states(directory: Path) -> list[JobState]:
+def job_states(store: RunStore) -> list[JobState]:
     """Return the submissions of a run, the last first."""
     found: list[JobState] = []
-    places = {"training": directory, "predictions": directory / PREDICTIONS_NAME}
-    for purpose, place in places.items():
-        path = place / LEDGER_NAME
-        try:
-            history = begun_history(path) if path.is_file() else None
-        except LedgerError:
-            continue  # the run's state says what is wrong
+    for purpose, history in (("training", store.training), ("predictions", store.predictions)):
         if history is not None:
             found += _states_of(purpose, history)
     return found[::-1]
@@ -145,7 +142,6 @@ class RunLook:
     words: str = ""  # what is wrong with it, or the command that continues it or knows more
     jobs: list[JobState] = field(default_factory=list)  # the last first
     results: dict[str, Any] = field(default_factory=dict)  # which may say anything
-    predicts: bool = False  # whether it is a ledger of predictions, without training points
 
     @property
     def state(self) -> str:
@@ -185,29 +181,6 @@ def _known(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else None
 
 
-def _prediction_progress(store: RunStore, held: bool | None) -> Progress:
-    """Return where a ledger of predictions stands, which has no training points to assess."""
-    history = store.training
-    assert history is not None
-    return Progress(
-        state=run_state(store, held),
-        backend=inert(history.backend or ""),
-        rounds=history.ended,
-        rounds_planned=None,
-        shots=history.spent,
-        budget=history.budget or 0,
-        seen=0,
-        units=0,
-        gini=None,
-        accuracy=None,
-        qpu_seconds=history.qpu_seconds,
-        started_at=history.started_at,
-        updated_at=history.updated_at,
-        seconds_left=None,
-        unit="pairs" if history.extent.new_points is None else "points",
-    )
-
-
 def version_of(directory: Path) -> Version:
     """Return what changes whenever something happens to a run, and costs next to nothing."""
     ledgers = (LEDGER_NAME, f"{PREDICTIONS_NAME}/{LEDGER_NAME}")
@@ -227,14 +200,68 @@ def look_at(directory: Path, name: str) -> RunLook:
     """Read a run; one that cannot be read says why."""
     name = inert(name, MAX_NAME)
     try:
-        store, held = RunStore(directory), is_held(directory)
-        history = store.training
-        predicts = history is not None and history.predicts
-        now = _prediction_progress(store, held) if predicts else ProgressReader(directory).look()
-        results, jobs = store.results, job_states(directory)
+        store = RunStore(directory)
+        now = ProgressReader(store).look()
+        results, jobs = store.results, job_states(store)
     except (InputError, LedgerError, OSError) as error:
         return RunLook(name, None, inert(error, 300))
     words = f"aqka resume {inert(directory, 300)}" if now.resumable else ""
     if now.jobs and not words:  # this page asks no service
         words = f"aqka status {inert(directory, 300)} asks the service for their place in the queue"
-    return RunLook(name, now, words, jobs, results, predicts)
+    return RunLook(name, now, words, jobs, results)
+
+
+KEPT_PAGES = 8  # reports of large runs have megabytes
+CANNOT_BE_READ = (InputError, LedgerError, OSError)  # raised for a damaged run, or one not begun
+
+
+class FolderWatch:
+    """The runs of a folder; what was read is kept until the run's files change."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        find_runs(self.folder)  # better to refuse now what is no folder
+        self._looks: dict[str, tuple[Version, RunLook]] = {}
+        self._pages: OrderedDict[str, tuple[Version, str]] = OrderedDict()
+        # One reader at a time: a second one would only compute the same.
+        self._reading, self._rendering = Lock(), Lock()
+
+    def runs(self) -> dict[str, RunLook]:
+        """Return every run there is now, by its key."""
+        with self._reading:
+            places = find_runs(self.folder)
+            self._looks = {key: self._look(key, place) for key, place in places.items()}
+            return {key: look for key, (_, look) in self._looks.items()}
+
+    def run(self, key: str) -> tuple[str, RunLook] | None:
+        """Return a run with a word that changes when it does; None if there is no such run."""
+        with self._reading:
+            place = find_runs(self.folder).get(key)
+            if place is None:
+                return None
+            self._looks[key] = version, look = self._look(key, place)
+            return f"{hash(version) & 0xFFFFFFFFFFFF:x}", look
+
+    def report(self, key: str) -> str | None:
+        """Return the report of a run as a page; None if there is no such run."""
+        place = find_runs(self.folder).get(key)
+        if place is None:
+            return None
+        with self._rendering:
+            version = version_of(place)
+            kept = self._pages.get(key)
+            if kept is None or kept[0] != version:
+                self._pages[key] = kept = version, run_page(run_report(place))
+            self._pages.move_to_end(key)
+            while len(self._pages) > KEPT_PAGES:
+                self._pages.popitem(last=False)
+            return kept[1]
+
+    def _look(self, key: str, place: Path) -> tuple[Version, RunLook]:
+        """Return a run as it is now, read anew if its files have changed."""
+        version = version_of(place)
+        kept = self._looks.get(key)
+        if kept is not None and kept[0] == version:
+            return kept
+        name = place.relative_to(self.folder).as_posix()
+        return version, look_at(place, self.folder.name if name == "." else name)

@@ -11,7 +11,7 @@ from aqka.learners import FittedHead
 from aqka.planning.quotes import Quote
 from aqka.runs.audit import Audit
 from aqka.runs.driver import Run, new_run_id, part_of
-from aqka.runs.history import History
+from aqka.runs.history import History, fold
 from aqka.runs.spend import Ceiling, Spend
 from aqka.sessions import Training
 from aqka.study.backends import circuit_facts
@@ -149,13 +149,14 @@ class _Spending:
             on_round=lambda _: watcher.on_round(),
             cancel=lambda: cancelled_jobs(directory),
         )
-        with Run(self.session, self.backends.train, spend, begin_with) as train:
+        known = store.training or fold(())
+        with Run(self.session, self.backends.train, spend, begin_with, known) as train:
             train.spend()
             history = train.history()
             if history.sealed is None and self.test_shots:
                 train.seal(begin_predictions(directory))
             head, noise = fit_head(study, self.session, history, self.prepared.n_qubits)
-            made = _predict(self, head, directory, history)
+            made = _predict(self, head, store, history)
             self.backends.__exit__(None, None, None)  # billed while open, and no longer needed
             results = self.start() | {"run_id": history.run_id}
             feature_map = self.prepared.feature_map
@@ -187,7 +188,7 @@ class _Spending:
 
 
 def _predict(
-    spending: _Spending, head: FittedHead, directory: Path, history: History
+    spending: _Spending, head: FittedHead, store: RunStore, history: History
 ) -> Predicted | None:
     """Spend the predictions' shots on the test points, and predict them."""
     study, points = spending.prepared.study, spending.prepared.points
@@ -197,9 +198,11 @@ def _predict(
     prepared = spending.prepared
     prior = prior_of(study, head, points, points.test, prepared.feature_map, prepared.n_qubits)
     session = prediction_session(study, head, len(points.test), budget, prior=prior)
+    directory, known = store.directory, store.predictions or fold(())
     spend = Spend(
         directory / PREDICTIONS_NAME, spending.ceiling, cancel=lambda: cancelled_jobs(directory)
     )
-    with Run(session, backend, spend, part_of(history.run_id, PREDICTIONS_NAME)) as run:
+    begin_with = part_of(history.run_id, PREDICTIONS_NAME)
+    with Run(session, backend, spend, begin_with, known) as run:
         run.spend()
         return Predicted(answers_of(session, points), run.history(), run.end())

@@ -1,25 +1,28 @@
-"""How far a run is: read from its directory, without disturbing the process that writes it."""
+"""How far a run is, round by round: read without disturbing the process that writes it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aqka._util.text import inert
 from aqka.backends.base import JobState, job_ids_of
 from aqka.backends.runtime import ask_service
-from aqka.errors import InputError, JobError, LedgerError, TransientError
+from aqka.core.plans import Landmarks, UnitTable
+from aqka.core.problem import Problem
+from aqka.designs import Design, PairEstimate, as_design
+from aqka.errors import InputError, JobError, TransientError
+from aqka.insight.diagnostics import Diagnostics, cross_validated_accuracy, diagnose
+from aqka.learners import Learner
 from aqka.runs.export import empty_table
 from aqka.runs.history import History
 from aqka.study import backends
 from aqka.study.directory import REPORT_NAME, RESULTS_NAME, is_held
 from aqka.study.method import class_labels_of, learner_of, problem_of, schedule_of
-from aqka.study.rounds import (
-    MAX_ASSESSED_POINTS,
-    Assess,
-    make_assess,
-    summarise_rounds,
-)
+from aqka.study.quoting import stored_quote
 from aqka.study.store import RunStore
 
 UNKNOWN = "not known, the service could not be asked"
@@ -85,8 +88,8 @@ class Progress:
 class ProgressReader:
     """Looks at a run again and again; its study is read once, its ledgers at every look."""
 
-    def __init__(self, directory: Path) -> None:
-        self._store = RunStore(directory)
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
         self._assess: Assess | None = None
         if self._store.has_study and len(self._store.points.train) <= MAX_ASSESSED_POINTS:
             study, points = self._store.study, self._store.points
@@ -102,17 +105,16 @@ class ProgressReader:
         if store.has_study:
             section = store.study.backend
             name = inert(section.device or section.name)
-            given = store.results.get("test_shots")
-            most = given if isinstance(given, int) and 0 <= given < 2**50 else None
+            most = store.results.get("test_shots")
         history, planned = store.training, self._planned_rounds()
         if history is None:
             state = {True: "starting", False: "stopped", None: "open"}[held]
             return Progress(state, name, rounds_planned=planned, prediction_budget=most)
-        predictions = store.predictions
-        check_extent(history)
         assert history.budget is not None
-        table = empty_table(history)
-        rounds = summarise_rounds(history, table, self._assess)
+        predictions, rounds, units = store.predictions, [], 0
+        if not history.predicts:  # else it has no training points to assess
+            table = empty_table(history)
+            rounds, units = summarise_rounds(history, table, self._assess), len(table.unit_shots)
         left = None
         if rounds and history.shots < history.budget:
             remaining = max(1, (planned or 0) - len(rounds))
@@ -121,12 +123,12 @@ class ProgressReader:
             state=run_state(store, held),
             # What a study calls it, unless the device was left open.
             backend=history.backend if history.backend and name in ("", "ibm") else name,
-            rounds=len(rounds),
+            rounds=history.ended,
             rounds_planned=planned,
-            shots=history.shots,
+            shots=history.spent if history.predicts else history.shots,
             budget=history.budget,
             seen=rounds[-1].seen if rounds else 0,
-            units=len(table.unit_shots),
+            units=units,
             unit=history.extent.design,
             gini=rounds[-1].gini if rounds else None,
             accuracy=rounds[-1].accuracy if rounds else None,
@@ -144,22 +146,20 @@ class ProgressReader:
         """Return the number of rounds if none fails, where the results have a quote."""
         if not self._store.has_study:
             return None
-        study, quoted = self._store.begun_study, self._store.results.get("quote")
-        shots = quoted.get("shots") if isinstance(quoted, dict) else None
-        if not isinstance(shots, int) or not 0 < shots < 2**50:
+        study, quoted = self._store.begun_study, stored_quote(self._store.results)
+        if quoted is None:
             return None
         calibration = 1 if study.method.points.calibration_shots else 0
-        return calibration + len(schedule_of(study).milestones(shots))
+        return calibration + len(schedule_of(study).milestones(quoted.shots))
 
 
 def progress(directory: Path) -> Progress:
     """Return where a run stands, from its directory alone."""
-    return ProgressReader(directory).look()
+    return ProgressReader(RunStore(directory)).look()
 
 
-def ask_jobs(directory: Path, now: Progress) -> Progress:
+def ask_jobs(store: RunStore, now: Progress) -> Progress:
     """Return the progress with the state of its jobs; a service out of reach is no error."""
-    store = RunStore(directory)
     if not now.jobs or not store.has_study or store.study.backend.name != "ibm":
         return now
     try:
@@ -207,7 +207,86 @@ def open_jobs(store: RunStore) -> list[str]:
     return job_ids_of(history.ticket) if history.ticket else []
 
 
-def check_extent(history: History) -> None:
-    """Refuse the ledger of a prediction, which is no run of its own."""
-    if history.predicts:
-        raise LedgerError("this is the ledger of a prediction; see 'aqka ledger show'.")
+MAX_ASSESSED_POINTS = 500  # cross-validation takes longer than a second above
+
+Assess = Callable[[Any, Landmarks | None], tuple[float, float | None]]
+"""From what is measured, the Gini of the sensitivities and the accuracy by cross-validation."""
+
+
+@dataclass(frozen=True)
+class RoundSummary:
+    """One round that ended, numbered from 0."""
+
+    round: int
+    failed: bool  # its job was lost
+    shots: int  # of the run when it ended
+    seen: int  # pairs or points with at least one shot by then
+    gini: float | None  # both from the counts by then
+    accuracy: float | None
+    qpu_seconds: float | None  # as the backend reported
+    seconds: float  # from its plan to its result
+    ended_at: float  # since 1970, UTC
+
+
+def make_assess(
+    problem: Problem, labels: NDArray[Any] | None, learner: Learner, last: Diagnostics | None = None
+) -> Assess:
+    """Return what works out Gini and accuracy, the latter for classes and few points only.
+
+    ``last`` is what is known already of all that the run measured.
+    """
+
+    def assess(table: Any, landmarks: Landmarks | None) -> tuple[float, float | None]:
+        # Counts only grow: with as many shots as the last table it is the last one.
+        is_last = last is not None and table.total / table.n_pairs == last.shots_per_pair
+        gini = last.gini if last is not None and is_last else diagnose(table, problem).gini
+        if labels is None or table.n_points > MAX_ASSESSED_POINTS:
+            return gini, None
+        kernel = PairEstimate(table, problem, landmarks).kernel
+        return gini, cross_validated_accuracy(kernel, labels, learner, problem)
+
+    return assess
+
+
+def recorded_design(history: History) -> Design:
+    """Return the design of a run."""
+    design = as_design(history.extent.design)
+    assert design is not None
+    return design
+
+
+def summarise_rounds(
+    history: History, table: UnitTable, assess: Assess | None = None, assessed: int = 1
+) -> list[RoundSummary]:
+    """Return the rounds of a sound ledger, filling an empty table with their counts.
+
+    At most ``assessed`` rounds, evenly spread up to the last, have a Gini and an accuracy, where
+    entries of the kernel have counts.
+    """
+    count, spent = len(history.rounds), 0
+    if not recorded_design(history).counts_entries:
+        assess = None
+    step = -(-count // assessed)
+    landmarks: Landmarks | None = None
+    found: list[RoundSummary] = []
+    for round in history.rounds:
+        round.add_to(table)
+        spent += round.measured.total
+        landmarks = round.measured.landmarks or landmarks
+        gini, accuracy = None, None
+        if assess is not None and (count - 1 - round.number) % step == 0:
+            gini, accuracy = assess(table, landmarks)
+        found.append(
+            RoundSummary(
+                round=round.number,
+                failed=round.failed,
+                shots=spent,
+                seen=int(np.count_nonzero(table.unit_shots)),
+                gini=gini,
+                accuracy=accuracy,
+                qpu_seconds=round.qpu_seconds,
+                seconds=max(0.0, round.ended_at - round.planned_at),
+                ended_at=round.ended_at,
+            )
+        )
+    return found

@@ -23,12 +23,12 @@ from aqka.runs.history import History
 from aqka.sessions import Prediction, Training, Values
 from aqka.study.method import Mitigation, class_labels_of, learner_of, target_interval
 from aqka.study.points import Points
-from aqka.study.rivals import models_beside
-from aqka.study.rounds import (
+from aqka.study.progress import (
     MAX_ASSESSED_POINTS,
     make_assess,
     summarise_rounds,
 )
+from aqka.study.rivals import models_beside
 from aqka.study.schema import Study
 
 MAX_ASSESSED = 50  # rounds of the history with a Gini and an accuracy
@@ -244,6 +244,10 @@ def class_scores(truth: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]
     return dict(zip(CLASS_SCORES, found, strict=True))
 
 
+# What each part of a quote is called, and the prefix of its figures among those used.
+PREFIXES = {PREDICTIONS: "test_", SENTINELS: "sentinel_", CALIBRATION: "calibration_"}
+
+
 def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what was quoted and what was used, a row per figure; None where it is unknown.
 
@@ -263,11 +267,17 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
     cost 18.8 16.0
     seconds 12.8 14.5
     """
-    rate = actual["rate"]
 
     def cost(seconds: float | None) -> float | None:
+        rate = actual["rate"]
         return None if seconds is None or rate is None else price(seconds, rate)
 
+    def in_all(figure: str) -> Any:
+        used = [actual.get(prefix + figure) for prefix in ("", *PREFIXES.values())]
+        known = [value for value in used if value is not None]
+        return sum(known) if known else None
+
+    seconds, total = in_all("qpu_seconds"), quoted.total
     rows = [
         ("shots", quoted.shots, actual["shots"]),
         ("submissions", quoted.submissions, actual["submissions"]),
@@ -276,34 +286,16 @@ def quote_versus_actual(quoted: Quote, actual: dict[str, Any]) -> list[dict[str,
         ("seconds", quoted.wall_seconds, actual["wall_seconds"]),
     ]
     if quoted.parts:
-        # What each part of a quote is called, and the prefix of its figures among those used.
-        prefixes = {PREDICTIONS: "test_", SENTINELS: "sentinel_", CALIBRATION: "calibration_"}
-
-        def used(figure: str, otherwise: float | None = 0) -> list[Any]:
-            return [actual.get(prefix + figure, otherwise) for prefix in prefixes.values()]
-
-        times = [actual["qpu_seconds"], *used("qpu_seconds", None)]
-        known = [time for time in times if time is not None]
-        seconds = sum(known) or None
-        total = quoted.total
         rows += [
-            (f"shots for {part.name}", part.shots, actual.get(f"{prefixes[part.name]}shots", 0))
+            (f"shots for {part.name}", part.shots, actual.get(f"{PREFIXES[part.name]}shots", 0))
             for part in quoted.parts
         ]
         rows += [
-            ("shots in all", total.shots, actual["shots"] + sum(used("shots"))),
-            (
-                "submissions in all",
-                total.submissions,
-                actual["submissions"] + sum(used("submissions")),
-            ),
+            ("shots in all", total.shots, in_all("shots")),
+            ("submissions in all", total.submissions, in_all("submissions")),
             ("QPU seconds in all", total.qpu_seconds, seconds),
             ("cost in all", quoted.total_cost, cost(seconds)),
-            (
-                "seconds in all",
-                quoted.total_wall_seconds,
-                actual["wall_seconds"] + sum(used("wall_seconds")),
-            ),
+            ("seconds in all", quoted.total_wall_seconds, in_all("wall_seconds")),
         ]
     return [{"figure": name, "quoted": want, "actual": got} for name, want, got in rows]
 

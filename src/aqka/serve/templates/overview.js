@@ -45,7 +45,7 @@ function show() {
     cell(row, count(run.shots));
     cell(row, count(run.budget));
     cell(row, figure(run.accuracy));
-    const error = run.test_error === null ? "–" : `RMSE ${run.test_error.toPrecision(4)}`;
+    const error = run.test_error === null ? "–" : `RMSE ${run.test_error.toLocaleString("en", { maximumSignificantDigits: 4 })}`;
     cell(row, run.test_accuracy === null ? error : figure(run.test_accuracy));
     const ago = run.updated_at === null ? null : Math.max(0, Date.now() / 1000 - run.updated_at);
     cell(row, ago === null ? "–" : `${duration(ago)} ago`);
