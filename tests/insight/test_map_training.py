@@ -175,7 +175,7 @@ def test_what_cannot_work_is_refused_before_the_first_shot(change, message):
 
 
 def test_an_unknown_keyword_is_no_option_of_a_run():
-    with pytest.raises(TypeError, match="train_map.* unexpected keyword argument 'theta_0'"):
+    with pytest.raises(TypeError, match=r"train_map.* unexpected keyword argument 'theta_0'"):
         train_map(trainable_circuit()[0], X, Y, theta_0=THETA0)
 
 
