@@ -12,7 +12,8 @@ from aqka import InputError, QuantumKernel, QuantumRidgeClassifier, StatevectorB
 from aqka.backends.trainable import as_trainable
 from aqka.dropins.pennylane_kernels import square_kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
-from aqka.insight.map_training import SCALES, align
+from aqka.insight.fold_scores import KernelHead, repeated_folds
+from aqka.insight.map_training import SCALES, align, nested_scores, new_map_training
 
 RNG = np.random.default_rng(4)
 X = RNG.uniform(0, 3, (36, 2))
@@ -157,6 +158,9 @@ def test_which_parameters_are_trained():
         ({"y": np.arange(36) == 0}, "class True of y has one point only"),
         ({"y": np.arange(36) < 2, "validation": 0.06}, "validation part of 2 points has one class"),
         ({"validation": 0.0}, "holds out 0"),
+        ({"y": np.zeros(36, dtype=int)}, "y has one class only, 0"),
+        ({"y": np.arange(36) // 2}, "y has 18 classes, and validation = 0.25 holds out 9"),
+        ({"seed": -1}, "seed must be a whole number"),
         ({"where": "mars"}, "where must be"),
         ({"where": "statevector"}, "budget must be given with a backend"),
         ({"where": "statevector", "budget": 7000}, "at least 10 steps"),
@@ -170,6 +174,71 @@ def test_what_cannot_work_is_refused_before_the_first_shot(change, message):
         train_map(**given)
 
 
+def test_an_unknown_keyword_is_no_option_of_a_run():
+    with pytest.raises(TypeError, match=r"train_map.* unexpected keyword argument 'theta_0'"):
+        train_map(trainable_circuit()[0], X, Y, theta_0=THETA0)
+
+
+@pytest.mark.parametrize("where", ["simulation", "statevector"])
+def test_scales_at_which_an_angle_has_no_value_are_left_out(where):
+    x, w = ParameterVector("x", 2), ParameterVector("w", 1)
+    circuit = QuantumCircuit(2)
+    for qubit in range(2):
+        circuit.rx(x[qubit].arcsin(), qubit)
+    circuit.ry(w[0], 0)
+    given = {} if where == "simulation" else {"budget": 520, "pairs_per_step": 20}
+    trained = train_map(circuit, X / 3, Y, where, trainable=w, theta0=[0.5], **given)
+    assert max(trained.scale_grid) == 1.0
+
+
+def test_an_angle_without_a_derivative_is_trained_on_shots():
+    x, w = ParameterVector("x", 2), ParameterVector("w", 1)
+    circuit = QuantumCircuit(2)
+    circuit.rx(x[0], 0)
+    circuit.rx(x[1] * w[0].abs(), 1)
+    trained = train_map(circuit, X, Y, "statevector", 520, 20, trainable=w, theta0=[0.5])
+    assert trained.shots == 520
+    assert len(trained.scale_grid) == 9
+
+
+def test_columns_of_targets_are_aligned_together():
+    circuit, _ = trainable_circuit()
+    y = np.stack([X[:, 0], X[:, 1] ** 2], axis=1)
+    kernel = StatevectorBackend(X, as_trainable(circuit, 2).bind(THETA0)).kernel()
+    centred, upper = y - y.mean(axis=0), np.triu_indices(len(X), 1)
+    expected = np.corrcoef(kernel[upper], (centred @ centred.T)[upper])[0, 1]
+    _, losses = align(as_trainable(circuit, 2), X, y, THETA0)
+    assert losses[0] == pytest.approx(-expected)
+    assert train_map(circuit, X, y, theta0=THETA0).history[-1] < 0
+
+
+def test_a_constant_feature_of_zero_keeps_its_scale_in_reach():
+    y, made = (X[:, 0] > 1.5).astype(int), as_trainable("z", 2)
+    zero = np.stack([X[:, 0], np.zeros(len(X))], axis=1)
+    session = new_map_training(made, zero, y, (np.arange(27), np.arange(27, 36)), 520, 20, 0)
+    assert np.abs(session.ask().theta).max() < 10
+
+
+def test_a_default_of_a_function_is_not_theta():
+    def angles(x, wires=(0, 1)):
+        qml.AngleEmbedding(x, wires=wires)
+
+    assert as_trainable(angles, 2).scales
+    assert (
+        len(as_trainable(lambda x, w=THETA0: pennylane_map(x, w), 2, None, THETA0).trainable) == 5
+    )
+
+
+def test_folds_that_cannot_be_split_keep_the_first_theta():
+    y = Y.copy()
+    y[:2] = 2
+    circuit, _ = trainable_circuit()
+    folds = repeated_folds(y, repeats=1)
+    assert min(np.sum(y[fold.kept] == 2) for fold in folds) == 1
+    _, trained = nested_scores(as_trainable(circuit, 2, None, THETA0), X, y, folds, KernelHead(y))
+    assert trained.name == "trained map"
+
+
 def test_an_ambiguous_circuit_must_be_told_apart():
     circuit, _ = trainable_circuit()
     with pytest.raises(InputError, match="which parameters are trained"):
@@ -177,7 +246,7 @@ def test_an_ambiguous_circuit_must_be_told_apart():
     wide = QuantumCircuit(15)
     x = ParameterVector("x", 1)
     wide.rx(x[0], range(15))
-    with pytest.raises(InputError, match="at most 14; pass a backend"):
+    with pytest.raises(InputError, match="at most 14; call train_map with a backend"):
         train_map(wide, X[:, :1], Y)
 
 

@@ -21,7 +21,7 @@ from aqka.backends import RuntimeBackend
 from aqka.backends.factory import as_factory
 from aqka.backends.trainable import MapBackend, as_trainable
 from aqka.core import ShotPlan
-from aqka.errors import CancelledError
+from aqka.errors import CancelledError, TransientError
 from aqka.maths.alignment import alignment, pair_targets
 from aqka.planning import make_ceiling
 from aqka.runs import Patience
@@ -227,6 +227,50 @@ def test_jobs_of_a_device_are_found_again_and_not_paid_twice(tmp_path):
     trained = train(factory, directory=tmp_path / "run", patience=Patience(first_wait=0.0))
     assert trained.shots == BUDGET
     assert service.submissions == 11
+
+
+class Busy(StatevectorBackend):
+    """Fails at the first try of every step, and knows only its own tickets."""
+
+    failed = None  # the steps that failed once
+    limits = None
+
+    def _once(self, step):
+        if step not in self.failed:
+            self.failed.add(step)
+            raise TransientError("busy")
+
+    def submit(self, plan, tag):
+        self._once(("submit", tag))
+        self.sent = {tag}
+        return super().submit(plan, tag)
+
+    def collect(self, ticket):
+        self._once(("collect", ticket))
+        return super().collect(ticket)
+
+    def remarks(self, ticket):
+        return {"mine": ticket in self.sent}
+
+    def limit_seconds(self, seconds):
+        self.limits.append(seconds)
+
+
+def test_a_round_that_is_tried_again_asks_the_same_backend(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(Busy, "failed", set())
+    monkeypatch.setattr(Busy, "limits", [])
+    trained = train(
+        BackendFactory(Busy),
+        directory=tmp_path,
+        patience=Patience(first_wait=0.0),
+        ceiling=make_ceiling("1 h"),
+    )
+    assert trained.theta.tobytes() == whole.theta.tobytes()
+    assert len(Busy.failed) == 22
+    assert len(Busy.limits) == 22
+    assert all(seconds is not None for seconds in Busy.limits)
+    with Ledger(tmp_path / LEDGER_NAME) as ledger:
+        assert all(round.remarks == {"mine": True} for round in fold(ledger.entries()).rounds)
 
 
 def test_ceiling_and_cancel_stop_before_a_submission(tmp_path):

@@ -72,12 +72,21 @@ def test_a_check_shows_scales_trained_map_and_rbf_side_by_side(tmp_path):
     assert {"best of nine scales", "trained map"} <= {s["name"] for s in found.facts()["scores"]}
 
 
+def test_a_map_that_is_too_wide_to_train_is_refused_by_run_and_check(tmp_path):
+    (tmp_path / "map.qpy").write_bytes(qpy_bytes(trainable().tensor(QuantumCircuit(13))))
+    path = with_map(tmp_path, 'map.qpy"\ntrain = ["w"] #', method=QUICK)
+    for begin in (prepare, lambda path: StudyCheck.of(load_study(path)[0], tmp_path)):
+        with pytest.raises(InputError, match=r"feature_map.train .* at most 14 .* has 15"):
+            begin(path)
+
+
 @pytest.mark.parametrize(
     ("write", "train", "message"),
     [
         (scales, '["w"]', "train must be true"),
         (own_circuit, "[]", "train must be true"),
         (own_circuit, '["v"]', "'v', which is no parameter"),
+        (own_circuit, '["w", "x"]', "names all 5 parameters"),
         (scales, '"yes please"', "train"),
     ],
 )

@@ -146,7 +146,10 @@ def _of_function(
     function: Callable[..., Any], n_features: int, theta0: ArrayLike | None
 ) -> TrainableMap:
     """Return the map of a PennyLane function of x and θ, or of x alone and scales of it."""
-    scales = len(signature(function).parameters) == 1
+    arguments = signature(function).parameters.values()
+    required = [each for each in arguments if each.default is each.empty]
+    # A second argument with a default is θ only where θ₀ is given: it may be the wires.
+    scales = len(arguments if theta0 is not None else required) == 1
     if theta0 is None and not scales:
         raise InputError(
             "theta0 must be given with a PennyLane function f(x, theta): its length is the number "
@@ -224,8 +227,10 @@ class MapBackend(Backend):
     ) -> None:
         self._made, self._X = made, X
         self._make = partial(make, feature_map=made.circuit, columns=None, seed=seed)
-        self.backend = self._make(self._points(np.stack([theta, theta])))
-        self._open: dict[str, Backend] = {}  # what collects the tickets of this process
+        self._first = self._make(self._points(np.stack([theta, theta])))
+        self.backend = self._first  # that of the round at work
+        self._tag: str | None = None
+        self._seconds: float | None = None
 
     shape = wrapped("shape")
     replayable = wrapped("replayable")
@@ -236,38 +241,45 @@ class MapBackend(Backend):
     usage = wrapped("usage")
     remarks = wrapped("remarks")
     workload = wrapped("workload")
-    limit_seconds = wrapped("limit_seconds")
 
     def _points(self, theta: FloatArray) -> FloatArray:
         return np.concatenate([self._made.rows(self._X, each) for each in theta])
 
-    def _at(self, plan: Plan) -> Backend:
-        """Return the backend of a plan's points; a device's circuit is not transpiled again."""
+    def _at(self, plan: Plan, tag: str) -> Backend:
+        """Return the backend of a plan's points, the same one whenever a round is tried again.
+
+        It knows which of the round's jobs were accepted. A device's circuit is transpiled once.
+        """
         theta = getattr(plan, "theta", None)
         if theta is None or theta.shape != (2, len(self._made.trainable)):
             raise InputError(f"plan must name two θ of {len(self._made.trainable)} values each.")
-        points = self._points(theta)
-        return self.backend.with_points(points) or self._make(points)
+        if tag != self._tag:
+            points = self._points(theta)
+            self.backend, self._tag = self._first.with_points(points) or self._make(points), tag
+        return self.backend
 
     def fingerprint(self) -> str:
         """Return what tells this backend from one of other data, another map or device."""
-        return f"MapBackend({self.backend.fingerprint()})"
+        return f"MapBackend({self._first.fingerprint()})"
+
+    def limit_seconds(self, seconds: float | None) -> None:
+        """Limit the QPU seconds of later submissions, whichever points they have."""
+        self._seconds = seconds
 
     def submit(self, plan: Plan, tag: str) -> str:
         """Submit a plan for the points at its θ."""
-        backend = self._at(plan)
-        ticket = backend.submit(plan, tag)
-        self._open[ticket] = backend
-        return ticket
+        backend = self._at(plan, tag)
+        backend.limit_seconds(self._seconds)
+        return backend.submit(plan, tag)
 
     def recover(self, plan: Plan, tag: str) -> str | None:
         """Return the ticket of a plan that a process submitted before it died, if there is."""
-        return self._at(plan).recover(plan, tag)
+        return self._at(plan, tag).recover(plan, tag)
 
     def collect(self, ticket: str) -> Any:
         """Wait for a plan's hits; a ticket of another process needs no points to be read."""
-        return self._open.pop(ticket, self.backend).collect(ticket)
+        return self.backend.collect(ticket)
 
     def cancel(self, plan: Plan, tag: str, ticket: str | None) -> list[JobState]:
         """Cancel the jobs of a submission that wait in a queue."""
-        return self._at(plan).cancel(plan, tag, ticket)
+        return self._at(plan, tag).cancel(plan, tag, ticket)

@@ -1,13 +1,14 @@
 """Train a feature map by kernel alignment: exactly in simulation, or on shots of a backend."""
 
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aqka._util.arrays import FloatArray, IntArray, as_fraction, threads_for
+from aqka._util.arrays import FloatArray, IntArray, as_count, as_fraction, threads_for
 from aqka._util.shown import Shown
 from aqka.backends.base import check_measures_pairs
 from aqka.backends.circuits import as_data
@@ -57,8 +58,8 @@ class TrainedMap(Shown):
     kept_initial
         Whether θ is still θ₀, because the validation part found nothing better.
     scale_grid
-        Leave-one-out score of nine common scales of the features at θ₀: what to beat. Empty where
-        the map cannot be simulated.
+        Leave-one-out score of nine common scales of the features at θ₀: what to beat. Scales at
+        which an angle has no value are left out; empty where the map cannot be simulated.
     validation
         What decided, of θ₀ and of the trained θ: R² of held-out targets, on shots the alignment of
         held-out points.
@@ -69,8 +70,8 @@ class TrainedMap(Shown):
     history: list[float]
     shots: int
     kept_initial: bool
-    scale_grid: dict[float, float] = field(default_factory=dict)
-    validation: tuple[float, float] = (0.0, 0.0)
+    scale_grid: dict[float, float]
+    validation: tuple[float, float]
 
     @property
     def best_scale(self) -> float | None:
@@ -158,7 +159,10 @@ def train_map(
     >>> trained.theta.shape, trained.history[-1] < trained.history[0]
     ((2,), True)
     """
-    points, labels = as_data(X), as_labels(y)
+    unknown = spend.keys() - {each.name for each in fields(Spend)}
+    if unknown:
+        raise TypeError(f"train_map() got an unexpected keyword argument {min(unknown)!r}")
+    points, labels, seed = as_data(X), as_labels(y), as_count(seed, "seed", minimum=0)
     if len(points) != len(labels):
         raise InputError(f"X has {len(points)} points, but y labels {len(labels)}.")
     made = as_trainable(feature_map, points.shape[1], trainable, theta0)
@@ -185,7 +189,12 @@ def train_map(
             f"{given} is for training on shots; in simulation leave it out, or pass a backend as "
             "where."
         )
-    _check_simulated(made)
+    n_qubits = made.circuit.num_qubits
+    if n_qubits > MAX_QUBITS:
+        raise InputError(
+            f"feature_map has {n_qubits} qubits, and training in simulation takes at most "
+            f"{MAX_QUBITS}; call train_map with a backend as where, and a budget."
+        )
     return train_exactly(made, points, labels, parts, seed)
 
 
@@ -199,11 +208,13 @@ def new_map_training(
     seed: int,
 ) -> MapTraining:
     """Return the session of training on shots, before its first shot."""
-    # A step of a scale turns angles as far as a step of an angle does.
-    unit = 1 / np.sqrt(np.mean(X**2, axis=0) + 1e-12) if made.scales else 1.0
+    unit = np.ones(len(made.trainable))
+    if made.scales:  # a step turns angles as far as a step of an angle does
+        size = np.sqrt(np.mean(X**2, axis=0))
+        unit /= np.where(size > 1e-6, size, 1.0)
     return MapTraining(
         *(y, parts[1], made.first_theta(seed), budget, pairs_per_step),
-        unit=unit * np.ones(len(made.trainable)),
+        unit=unit,
         classes=has_classes(y),
         seed=seed,
     )
@@ -222,15 +233,6 @@ def trained_on_shots(session: MapTraining, made: TrainableMap, X: FloatArray) ->
     )
 
 
-def _check_simulated(made: TrainableMap) -> None:
-    n_qubits = made.circuit.num_qubits
-    if n_qubits > MAX_QUBITS:
-        raise InputError(
-            f"feature_map has {n_qubits} qubits, and training in simulation takes at most "
-            f"{MAX_QUBITS}; pass a backend as where=, and a budget."
-        )
-
-
 def split_points(y: NDArray[Any], validation: float, seed: int) -> tuple[IntArray, IntArray]:
     """Return the points that train and those held out; classes keep their shares."""
     share = as_fraction(validation, "validation")
@@ -241,11 +243,20 @@ def split_points(y: NDArray[Any], validation: float, seed: int) -> tuple[IntArra
             f"{len(y) - held} to train on; at least {FEWEST_HELD} and {FEWEST_FIT} are needed."
         )
     classes, counts = np.unique(y, return_counts=True)
-    if has_classes(y) and counts.min() < 2:
-        raise InputError(
-            f"class {classes[counts.argmin()]} of y has one point only, so the validation part or "
-            "the training part would miss it; give more points, or leave the class out."
-        )
+    if has_classes(y):
+        if len(classes) < 2:
+            raise InputError(f"y has one class only, {classes[0]}; give points of another one.")
+        if counts.min() < 2:
+            raise InputError(
+                f"class {classes[counts.argmin()]} of y has one point only, so the validation part "
+                "or the training part would miss it; give more points, or leave the class out."
+            )
+        if len(classes) > min(held, len(y) - held):
+            raise InputError(
+                f"y has {len(classes)} classes, and validation = {share:g} holds out {held} points "
+                f"and leaves {len(y) - held}; each part needs as many points as there are classes: "
+                "change validation, or give more points."
+            )
     fit = subsample(y, len(y) - held, seed)
     rest = np.setdiff1d(np.arange(len(y)), fit)
     if has_classes(y):
@@ -276,7 +287,8 @@ def train_exactly(
         grid = scale_grid(made, X, y, start)
         if made.scales and made.theta0 is None:
             inside = scale_grid(made, X, y, start, fit)
-            start = start * max(inside, key=lambda scale: inside[scale])
+            best = max(inside, key=lambda scale: inside[scale], default=1.0)
+            start = (start * best).round(DIGITS)
         theta, history = align(made, X[fit], y[fit], start)
         scores = [held_out_score(_kernel(made, X, each), y, parts) for each in (start, theta)]
     better = scores[1] > scores[0]
@@ -293,7 +305,17 @@ def scale_grid(
 ) -> dict[float, float]:
     """Return the leave-one-out score of each common scale at θ, among some of the points."""
     head, some = KernelHead(y), np.arange(len(y)) if points is None else points
-    return {scale: head.judge(_kernel(made, scale * X, theta), some) for scale in SCALES}
+    kernels = _scaled_kernels(made, X, theta)
+    return {scale: head.judge(kernel, some) for scale, kernel in kernels}
+
+
+def _scaled_kernels(
+    made: TrainableMap, X: FloatArray, theta: FloatArray
+) -> Iterator[tuple[float, FloatArray]]:
+    """Give the kernel of each common scale at which every angle has a value."""
+    for scale in SCALES:
+        with suppress(InputError):  # such as arcsin(x) beyond 1
+            yield scale, _kernel(made, scale * X, theta)
 
 
 def align(
@@ -354,12 +376,14 @@ def nested_scores(
 ) -> tuple[FoldScores, FoldScores]:
     """Score the best common scale and the trained map, both found anew in every fold."""
     start, once = made.first_theta(seed), folds[: folds_a_repetition(folds, len(y))]
-    kernels = [_kernel(made, scale * X, start) for scale in SCALES]
+    kernels = [kernel for _, kernel in _scaled_kernels(made, X, start)]
 
     def trained(fold: Fold) -> NDArray[Any]:
-        parts = split_points(y[fold.kept], VALIDATION, seed)
-        found = train_exactly(made, X[fold.kept], y[fold.kept], parts, seed)
-        return head.predict(_kernel(made, X, found.theta), fold)
+        theta = start
+        with suppress(InputError):  # a class may have too few points in a fold: θ₀ stays
+            parts = split_points(y[fold.kept], VALIDATION, seed)
+            theta = train_exactly(made, X[fold.kept], y[fold.kept], parts, seed).theta
+        return head.predict(_kernel(made, X, theta), fold)
 
     return (
         score_folds("best of nine scales", lambda fold: head.choose(kernels, fold), y, once),

@@ -15,7 +15,7 @@ from aqka._util.arrays import FloatArray, IntArray
 
 
 def pair_targets(y: NDArray[Any], *, classes: bool) -> FloatArray:
-    """Return what the kernel should be like: 1 where classes agree, products of centred numbers.
+    """Return what the kernel should be like: 1 where classes agree, products of centred targets.
 
     >>> pair_targets(np.array([0, 1, 1]), classes=True)
     array([[1., 0., 0.],
@@ -24,8 +24,8 @@ def pair_targets(y: NDArray[Any], *, classes: bool) -> FloatArray:
     """
     if classes:
         return np.asarray(y[:, None] == y, dtype=np.float64)
-    centred = y - y.mean()
-    return np.outer(centred, centred)
+    centred = (y - y.mean(axis=0)).reshape(len(y), -1)
+    return np.asarray(centred @ centred.T)
 
 
 def alignment(k: FloatArray, t: FloatArray, weights: FloatArray | IntArray | None = None) -> float:

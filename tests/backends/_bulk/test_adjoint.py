@@ -79,5 +79,7 @@ def test_an_angle_without_a_derivative_is_refused():
     t = ParameterVector("t", 1)
     circuit = QuantumCircuit(1)
     circuit.ry(t[0].sign(), 0)
+    made, X, theta = DifferentiableMap(circuit, [], list(t)), np.empty((2, 0)), np.ones(1)
+    states = made.states(X, theta)
     with pytest.raises(InputError, match="no derivative by"):
-        DifferentiableMap(circuit, [], list(t))
+        made.gradient(X, theta, states, states)

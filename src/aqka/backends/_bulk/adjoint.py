@@ -6,6 +6,7 @@ an angle a of a gate adds 2 Re⟨∂φ_i/∂a|λ_i⟩. All points are done at on
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,15 +44,22 @@ class DifferentiableMap:
     ) -> None:
         self.n_qubits = int(circuit.num_qubits)
         self._data, self._trainable = list(data), list(trainable)
-        layers, self._angles = fuse_layers(primitives(circuit), self.n_qubits)
+        self._layers, self._angles = fuse_layers(primitives(circuit), self.n_qubits)
         self._functions = [compiled(angle) for angle in self._angles]
-        self._slopes = [
+        self._forward = steps_of(self._layers)
+
+    @cached_property
+    def _slopes(self) -> list[dict[int, Callable[[Columns], Any]]]:
+        """Derivatives of each angle by the θ that it has; states alone need none."""
+        return [
             {k: _slope(angle, p) for k, p in enumerate(self._trainable) if p in angle.parameters}
             for angle in self._angles
         ]
+
+    @cached_property
+    def _backward(self) -> "list[Sweep]":
         wanted = {number for number, slopes in enumerate(self._slopes) if slopes}
-        self._forward = steps_of(layers)
-        self._backward = [_back_over(layer, wanted) for layer in layers]
+        return [_back_over(layer, wanted) for layer in self._layers]
 
     def _columns(self, X: FloatArray, theta: FloatArray) -> Columns:
         columns: dict[Any, Any] = dict(zip(self._data, np.ascontiguousarray(X.T), strict=True))

@@ -284,7 +284,7 @@ def _pointwise(angle: Angle, columns: Columns) -> FloatArray:
             float(angle.bind(dict(zip(names, row, strict=True))))
             for row in rows.reshape(-1, len(names)).tolist()
         ]
-    except (TypeError, ArithmeticError) as error:
+    except (TypeError, ArithmeticError, RuntimeError) as error:
         raise InputError(
             f"feature_map's angle {angle} has no real value at some point of the data: {error}; "
             "scale the data into the domain of the expression."
