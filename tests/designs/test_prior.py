@@ -11,6 +11,7 @@ from sklearn.preprocessing import minmax_scale
 
 from aqka import (
     InputError,
+    JobError,
     LedgerError,
     PredictionPrior,
     QuantumRidge,
@@ -120,6 +121,65 @@ def test_a_failed_audit_switches_the_prior_off_and_every_point_is_measured(task)
     assert plain.by_prior is None
     assert plain.audit is None
     assert set(plain.answered_by) == {"shots"}
+
+
+def test_points_of_a_failed_prior_share_all_shots_that_are_left(task, monkeypatch):
+    """Points that are settled early leave shots over, which go to the others in whole rounds."""
+    backend, seen = StatevectorBackend(task.new, columns=task.columns), []
+    session = Predicting(task.head, NEW, task.budget, prior=task.wrong.on(task.new))
+    first = session.new._parts[0].new
+    submit = backend.submit
+
+    def settle_all(plan, tag):
+        seen.append(plan.total)
+        return submit(plan, tag)
+
+    def take(round, *answer):
+        type(first).take(first, round, *answer)
+        first.settled = np.ones_like(first.settled)
+
+    monkeypatch.setattr(backend, "submit", settle_all)
+    monkeypatch.setattr(first, "take", take)
+    monkeypatch.setattr(first, "settled_at_end", lambda decided: first.settled)
+    monkeypatch.setattr(
+        first, "winners", lambda: 1 - session.new.answers.winner[~session.new.answers.free]
+    )
+    with pytest.warns(RuntimeWarning, match="switched off"):
+        drive(session, backend)
+    rest = session.new._parts[1].new
+    assert session.shots_left == 0 or rest.settled.all()
+    assert session.new._parts[1].budget == task.budget - seen[0]
+    assert len(seen) <= 1 + len(rest.milestones)
+
+
+class LosingBackend(StatevectorBackend):
+    """Runs the shots of its first job for nothing."""
+
+    lost = False
+
+    def fingerprint(self):
+        return "losing"
+
+    def collect(self, ticket):
+        answer = super().collect(ticket)
+        if not self.lost:
+            self.lost = True
+            raise JobError("the device went away", lost=37)
+        return answer
+
+
+@pytest.mark.filterwarnings("ignore:Audit of the prior", "ignore:round 0 failed")
+@pytest.mark.parametrize("right", [True, False])
+def test_lost_shots_come_off_the_share_of_measured_points_and_a_resumed_run_agrees(
+    task, tmp_path, right
+):
+    prior = task.prior if right else task.wrong
+    found = task.predict(prior, LosingBackend, directory=tmp_path)
+    limit = np.mean(~found.by_prior) * task.budget
+    assert found.shots.sum() + 37 <= limit
+    again = task.predict(prior, LosingBackend, directory=tmp_path)
+    assert np.array_equal(found.shots, again.shots)
+    assert np.array_equal(found.labels, again.labels)
 
 
 def test_open_points_are_decided_by_shots_and_prior_together_but_settled_by_shots(task):

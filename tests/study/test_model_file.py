@@ -15,6 +15,7 @@ from aqka.study.carry_out import carry_out
 from aqka.study.directory import prepare
 from aqka.study.model_file import export_model, load_model
 from aqka.study.new_points import predict_new_points
+from aqka.study.results import prior_facts
 from aqka.study.store import RunStore
 from aqka.study.study_run import load_study_run
 from tests.study.helpers import write_study
@@ -76,6 +77,17 @@ def test_a_study_says_what_cost_no_shot_and_why(run):
     assert "A Gaussian process on the labels alone" in words
 
 
+def test_the_model_without_shots_is_compared_on_points_whose_class_is_known(run, monkeypatch):
+    again = load_study_run(RunStore(run / "run"))
+    labels = again.found.labels
+    control = np.where(np.arange(40) == 0, labels, 1 - labels)  # right of the first alone
+    monkeypatch.setattr("aqka.study.results.process_labels", lambda *given: control)
+    truth = [*labels[:2].tolist(), *[None] * 38]
+    said = prior_facts(again.found, again.points, again.points.test, truth)
+    assert said["control"] == {"agreement": 1 / 40, "accuracy": 0.5}
+    assert not any("buy no shots" in sentence for sentence in said["sentences"])
+
+
 def test_a_model_file_answers_as_the_run_would_and_abstains_from_the_rest(run, new):
     bought = predict_new_points(run / "run", run / "new.npz", 16)
     model = aqka.load_model(run / "model.aqka")
@@ -90,8 +102,16 @@ def test_a_model_file_answers_as_the_run_would_and_abstains_from_the_rest(run, n
     assert bought.prior["without_shots"] == free.sum()
     said = command("predict", str(run / "model.aqka"), str(run / "new.npz"))
     assert f"{found.settled.sum()} of 50 points answered" in said.stdout
+    clipped = model.encoding.n_outside(new)
+    assert clipped > 0
+    assert f"{clipped} points lie outside the training points' range" in said.stdout
     said = command("predict", str(run / "model.aqka"), str(run / "new.npz"), "--json")
     assert json.loads(said.stdout)["points"] == found.rows()
+    refused = CliRunner().invoke(
+        app, ["predict", str(run / "model.aqka"), str(run / "new.npz"), "--shots", "9"]
+    )
+    assert refused.exit_code != 0
+    assert "buys no" in str(refused.exception)
 
 
 def test_the_command_says_how_many_points_cost_nothing_before_the_first_shot(run, new):
@@ -115,7 +135,8 @@ def test_a_plan_promises_a_range(run):
     low, high = json.loads(said.stdout)["share_of_new_points"]
     assert 0 <= low < high <= 1
     results = json.loads((run / "run" / "results.json").read_text())
-    cost = results["prior"]["answered_by"].count("shots") / 40  # without the audit
+    cost = results["prior"]["answered_by"].count("shots") / 40
+    cost += 0.05 * (1 - cost)  # the audit of many points
     assert low <= cost <= high
     said = command("plan", str(run / "study.toml"))
     assert f"between {low:.0%} and {high:.0%} of new points" in " ".join(said.stdout.split())
@@ -143,10 +164,14 @@ def changed(path, target, **arrays):
         {"about": {"format": "aqka model 9"}},
         {"about": {"terms": [[[1.0, [7]]]]}},
         {"about": {"terms": "x"}},
+        {"about": {"terms": [[[np.nan, [0]]]] * 3}},
+        {"about": {"terms": [[[1.0, [np.inf]]]] * 3}},
         {"about": {"periodic": "yes"}},
         {"about": {"error_rate": 2.0}},
         {"widths": np.array([np.nan])},
         {"widths": np.ones(2)},
+        {"widths": np.full(3, 1e-320)},
+        {"values": np.full((30, 1), 1e308)},
         {"scales": np.zeros(3)},
         {"used": np.array([0, 1, 99])},
         {"used": np.array([0.0, 1.0, 2.0])},

@@ -167,6 +167,8 @@ def test_new_points_keep_their_names_and_are_scored(run, tmp_path, monkeypatch, 
     rows = [[f"=new {k}", *X[k], price[k] if k else "", "x"] for k in range(6)]
     file = write_csv(tmp_path / "new.csv", ["house", "size", "age", "price", "value"], rows)
     found = predict_new_points(run.directory, file, 300)
+    same = predict_new_points(run.directory, file, 300, prior="angles")
+    assert same.directory == found.directory  # values have no prior, so nothing is bought again
     assert found.others["house"] == [f"=new {k}" for k in range(6)]
     assert found.truth[0] is None
     scores = found.scores()

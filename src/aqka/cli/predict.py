@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SHOWN_POINTS = 20
 MODEL_SUFFIX = ".aqka"
+CLIPPED = "{} points lie outside the training points' range and were clipped to it"
 SHOWN_OTHERS = 1  # columns of the file besides; --output has all
 
 
@@ -81,6 +82,11 @@ def predict(
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
         raise InputError(f"--output must end in .csv or .json, got {inert(output.name)!r}.")
     if run.suffix == MODEL_SUFFIX:
+        if any(given is not None for given in (shots, ceiling, prior)):
+            raise InputError(
+                "--shots, --ceiling and --prior are for a run's directory; a model file buys no "
+                "shots. Leave them out, or give the directory."
+            )
         _predict_by_model(run, data, output, as_json)
         return
     with leaving_resumable(run, inert(this_command(), 1000)), threadpool_limits(1):
@@ -126,18 +132,21 @@ def _predict_by_model(model: Path, data: Path, output: Path | None, as_json: boo
     from aqka.study.new_points import read_new_points
 
     loaded = load_model(model)
-    found = loaded.predict(read_new_points(data, loaded.encoding, gaps=loaded.fills_gaps).X)
-    rows = found.rows()
-    answered = int(found.settled.sum())
-    said = f"{answered} of {len(rows)} points answered without a shot; the others need a backend"
+    X = read_new_points(data, loaded.encoding, gaps=loaded.fills_gaps).X
+    found, clipped = loaded.predict(X), loaded.encoding.n_outside(X)
+    rows, answered = found.rows(), int(found.settled.sum())
+    facts = {"answered": answered, "clipped": clipped, "points": rows}
     if output is not None:
-        _write_rows(output, rows, {"answered": answered, "points": rows})
+        classes = loaded.classes.tolist()
+        _write_rows(output, [one_column_per_class(row, classes) for row in rows], facts)
     if as_json:
-        typer.echo(json.dumps({"answered": answered, "points": rows}, indent=2))
+        typer.echo(json.dumps(facts, indent=2))
         return
     shown = [[inert(cell_text(cell)) for cell in row.values()] for row in rows[:SHOWN_POINTS]]
     Console().print(make_table(None, list(rows[0]), shown, left=["label"]))
-    say(said)
+    say(f"{answered} of {len(rows)} points answered without a shot; the others need a backend")
+    if clipped:
+        say(CLIPPED.format(clipped))
 
 
 def _announce(points: int, shots: int, free: int) -> None:
@@ -235,9 +244,7 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
     said.append(f"{what} with {int(prediction.shots.sum()):,} of {found.budget:,} shots; {about}")
     said += [] if found.prior is None else found.prior["sentences"]
     if found.clipped:
-        said.append(
-            f"{found.clipped} points lie outside the training points' range and were clipped to it"
-        )
+        said.append(CLIPPED.format(found.clipped))
     if output is not None:
         said.append(f"All points are in {inert(output, 300)}")
     return said

@@ -65,10 +65,6 @@ class _Part:
     budget: int
     first_round: int
 
-    @property
-    def is_over(self) -> bool:
-        return bool(self.new.settled.all()) or self.new.table.total >= self.budget
-
     def settled_winners(self) -> tuple[BoolArray, IntArray]:
         """Return which points the shots settled, and the numbers of their classes."""
         declared = self.new.winners()
@@ -81,9 +77,9 @@ class _Part:
 class AnsweredPoints(NewPoints):
     """New points, of which a prior answers some.
 
-    First the points that it leaves open are measured, and those of the audit. Where the 95 %
-    interval of wrong answers among these lies above the level, the prior is switched off and the
-    others are measured too, with the shots that were reserved for them.
+    First the points that it leaves open are measured, and those of the audit. Where so many answers
+    are wrong that the 95 % interval lies above the level, even if shots confirmed all others of the
+    audit, the prior is switched off and every point is measured with the shots that are left.
 
     Parameters
     ----------
@@ -103,8 +99,8 @@ class AnsweredPoints(NewPoints):
         self._make, self._prior = make, prior
         self._n_points, self._budget, self._seed = n_points, budget, seed
         whole = make(n_points, budget, seed)
-        self._extent, self.milestones = whole.extent(), whole.milestones
-        self._fails = False  # the audit
+        self._extent = whole.extent()
+        self._is_off = False  # the prior, after a failed audit
 
     @cached_property
     def answers(self) -> Answers:
@@ -122,27 +118,21 @@ class AnsweredPoints(NewPoints):
 
     @cached_property
     def _parts(self) -> list[_Part]:
-        parts: list[_Part] = []
-        self._open(parts, ~self.answers.free, self._seed, 0)
-        return parts
+        """Points that are measured: first the open and audited ones, then those of a failed prior.
 
-    def _open(self, parts: list[_Part], mask: BoolArray, seed: int, round: int) -> None:
-        numbers = np.flatnonzero(mask)
-        if len(numbers):
-            shots = max(1, self._budget * len(numbers) // self._n_points)
-            parts.append(_Part(numbers, self._make(len(numbers), shots, seed), shots, round))
+        There are none where every point is answered without an audit.
+        """
+        numbers = np.flatnonzero(~self.answers.free)
+        shots = max(1, self._budget * len(numbers) // self._n_points)
+        return [self._part(numbers, shots, self._seed, 0)] if len(numbers) else []
 
-    @property
-    def _is_off(self) -> bool:
-        """Whether answered points are measured too."""
-        return any(self.answers.free[part.numbers[0]] for part in self._parts)
+    def _part(self, numbers: IntArray, shots: int, seed: int, round: int) -> _Part:
+        return _Part(numbers, self._make(len(numbers), shots, seed), shots, round)
 
     @property
     def reserved(self) -> int:
         """Shots of the answered points, as long as the prior is not switched off."""
-        if self._fails or self._is_off:
-            return 0
-        return self._budget - sum(part.budget for part in self._parts)
+        return 0 if self._is_off else self._budget - sum(part.budget for part in self._parts)
 
     @property
     def table(self) -> Any:
@@ -158,7 +148,7 @@ class AnsweredPoints(NewPoints):
     @property
     def settled(self) -> BoolArray:  # type: ignore[override]
         """Points whose class is settled, by shots or by the prior."""
-        settled = np.asarray(self.answers.free & (not self._fails))
+        settled = self.by_prior
         for part in self._parts:
             settled[part.numbers] = part.new.settled
         return settled
@@ -184,37 +174,40 @@ class AnsweredPoints(NewPoints):
         """Switch the prior off where a recorded plan measures points that it answers."""
         named = getattr(plan, plan.ROWS[0])
         inside = named[named < self._n_points]
-        self._fails = self._fails or bool(np.any(self.answers.free[inside]))
+        self._is_off = self._is_off or bool(np.any(self.answers.free[inside]))
 
     def plan(self, round: int, spent: int, left: int) -> Plan:
         """Return the plan of the points at hand; those of a failed prior come last."""
-        if self._fails and self._parts[-1].is_over:
-            self._open_rest(round)
-        part = self._parts[-1]
-        own = int(part.new.table.total)
+        part, lost = self._parts[-1], spent - self.shots_measured
+        if self._is_off and (part.new.settled.all() or part.new.table.total + lost >= part.budget):
+            self._measure_all(round)
+            part = self._parts[-1]
+        own = int(part.new.table.total) + lost
         plan = part.new.plan(round - part.first_round, own, min(left, part.budget - own))
         return _renumbered(plan, part.numbers)
 
-    def _open_rest(self, round: int) -> None:
-        if not self._is_off:
-            self._open(self._parts, self.answers.free, self._seed + 2**32, round)
+    def _measure_all(self, round: int) -> None:
+        if len(self._parts) == 1:
+            numbers = np.flatnonzero(self.answers.free)
+            shots = max(1, self._budget - self.shots_measured)
+            self._parts.append(self._part(numbers, shots, self._seed + 2**32, round))
 
     def take(self, round: int, planned: Plan, measured: Plan, answer: Any) -> None:
         """Count what came back, and look whether the prior stands."""
         answers = self.answers
         if answers.free[getattr(planned, planned.ROWS[0])].any():
-            self._open_rest(round)
+            self._measure_all(round)
         part = self._parts[-1]
         places = np.zeros(self._n_points, dtype=np.int64)
         places[part.numbers] = np.arange(len(part.numbers))
         mine = _renumbered(planned, places), _renumbered(measured, places)
         part.new.take(round - part.first_round, *mine, answer)
         whole = measured.total == planned.total  # a cut round may leave points without a shot
-        if self._fails or not whole or not (answers.free.any() and answers.audited.any()):
+        if self._is_off or not whole or not (answers.free.any() and answers.audited.any()):
             return
         found = self.audit
         if share_interval(found.disagreed, len(found.points))[0] > found.level:
-            self._fails = True
+            self._is_off = True
             said = replace(found, passed=False).sentence
             warnings.warn(said, RuntimeWarning, stacklevel=6)
 

@@ -102,7 +102,7 @@ class PredictionPrior:
         """Return the least and the largest share of new points that will cost shots.
 
         Before any is spent: every fifth training point is held out and answered from the labels of
-        the others, with widths from far below to far above the usual ones.
+        the others, with widths from far below to far above the usual ones. The audit is included.
         """
         points, values = np.asarray(X), np.asarray(outputs).reshape(len(outputs), -1)
         some = spread_evenly(len(points), WIDTH_POINTS)
@@ -119,7 +119,8 @@ class PredictionPrior:
             said = AnglePrior.regress(kernel, columns, *kept).predict(angles[held])
             cost = ~settled(*said, quantile)
             shares += share_interval(int(cost.sum()), len(cost))
-        return min(shares), max(shares)
+        low, high = (share + self.audit * (1 - share) for share in (min(shares), max(shares)))
+        return low, high
 
 
 def _kernel_and_f(head: FittedHead, some: IntArray) -> tuple[FloatArray, FloatArray]:

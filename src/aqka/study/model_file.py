@@ -9,6 +9,7 @@ the rest is the Gaussian process (:class:`~aqka.maths.angle_prior.AnglePrior`).
 
 import io
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,14 @@ def load_model(path: str | Path) -> SavedModel:
     arrays = read_arrays(file)
     try:
         return _model(arrays)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise InputError(
             f"{inert(file.name)} is not a model that aqka export-model wrote: {inert(error, 100)}."
         ) from None
@@ -190,6 +198,7 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     named = [k for one in terms for _, which in one for k in which]
     inside = used.dtype.kind == "i" and 0 <= used.min() <= used.max() < len(terms)
     _check(inside and all(0 <= k < features for k in named), "its angles name unknown features")
+    _check(all(math.isfinite(c) for one in terms for c, _ in one), "its angles are not finite")
     positive = all(np.all(arrays[n] > 0) for n in ("widths", "scales", "amplitudes", "ratios"))
     sound = positive and classes.dtype.kind in "iUb" and isinstance(periodic, bool)
     _check(sound, "its settings are not those of a model")
@@ -198,6 +207,9 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
         used,
         *(arrays[name] for name in PROCESS),
     )
+    with np.errstate(all="ignore"):
+        said = process.predict(np.zeros((1, len(terms))))
+    _check(all(np.isfinite(values).all() for values in said), "its numbers are out of range")
     settings = PredictionPrior(about["error_rate"])
     prior = FittedPrior(settings, GateAngles(terms, periodic), process)
     encoding = Encoding([str(name) for name in arrays["columns"]], *encoded)

@@ -167,13 +167,12 @@ def predict_new_points(
             ceiling, execution_seconds=usage.execution_seconds, rate=study.budget.rate
         )
     # Named by what the file holds: computed features may differ in their last bits elsewhere.
-    own = as_prior(study.method.prior)
-    suffix = "" if own is None else f" {own.describe()}"
+    said = prior_of(study, head, points, features, prepared.feature_map, prepared.n_qubits)
+    suffix = "" if said is None else f" {said.settings.describe()}"
     name = text_digest(f"{digest(table.X)} {budget} {study.seed}{suffix}")
     place = directory / NEW_POINTS_NAME / name
     # A seed of their own: simulated hits must not repeat those of other points.
     seed = int(name[:7], 16)
-    said = prior_of(study, head, points, features, prepared.feature_map, prepared.n_qubits)
     prediction = prediction_session(study, head, len(features), budget, seed, said)
     with hold_run(directory), made:
         forget_cancel(directory)

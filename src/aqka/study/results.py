@@ -197,8 +197,11 @@ def prior_facts(
     assert audit is not None
     control = process_labels(points.train, points.train_labels, X)
     agreement = float(np.mean(control == found.labels))
-    known = [(a, b) for a, b in zip(control, truth or [None] * count, strict=True) if b is not None]
-    accuracy = float(np.mean([str(a) == str(b) for a, b in known])) if known else None
+    known = {k: str(one) for k, one in enumerate(truth or ()) if one is not None}
+    accuracy, own = (
+        float(np.mean([str(labels[k]) == text for k, text in known.items()])) if known else None
+        for labels in (control, found.labels)
+    )
     sentences = [
         f"The prior answers {free} of {count} points without a shot; "
         f"{int((found.shots > 0).sum())} cost {int(found.shots.sum()):,}.",
@@ -206,8 +209,7 @@ def prior_facts(
         f"A Gaussian process on the labels alone, without any shot, agrees with {agreement:.1%} of "
         f"the classes{'' if accuracy is None else f' and has an accuracy of {accuracy:.3f}'}.",
     ]
-    right = [str(a) == str(b) for a, b in zip(found.labels, truth or [], strict=False)]
-    if agreement >= 1 - audit.level or (accuracy is not None and accuracy >= np.mean(right)):
+    if agreement >= 1 - audit.level or (accuracy is not None and accuracy >= (own or 0)):
         sentences.append("For more points like these, take it and buy no shots.")
     return {
         "without_shots": free,
