@@ -214,14 +214,8 @@ def prior_facts(
     return {
         "without_shots": free,
         "answered_by": found.answered_by,
-        "audit": {
-            "points": audit.points.tolist(),
-            "compared": audit.compared,
-            "disagreed": audit.disagreed,
-            "interval": list(audit.interval),
-            "level": audit.level,
-            "passed": audit.passed,
-        },
+        "audit": asdict(audit)
+        | {"points": audit.points.tolist(), "interval": list(audit.interval)},
         "control": {"agreement": agreement, "accuracy": accuracy},
         "sentences": sentences,
     }
