@@ -115,8 +115,8 @@ class PredictionPrior:
             said = AnglePrior.regress(kernel, columns, *kept).predict(angles[held])
             cost = ~settled(*said, quantile)
             shares += share_interval(int(cost.sum()), len(cost))
-        low, high = (share + self.audit * (1 - share) for share in (min(shares), max(shares)))
-        return low, high
+        low, high = min(shares), max(shares)
+        return low + self.audit * (1 - low), high + self.audit * (1 - high)
 
 
 def _kernel_and_f(head: FittedHead, some: IntArray) -> tuple[FloatArray, FloatArray]:
