@@ -234,7 +234,7 @@ def test_folds_that_cannot_be_split_keep_the_first_theta():
     folds = repeated_folds(y, repeats=1)
     assert min(np.sum(y[fold.kept] == 2) for fold in folds) == 1
     _, trained = nested_scores(as_trainable(circuit, 2, None, THETA0), X, y, folds, KernelHead(y))
-    assert trained.name == "trained map"
+    assert trained.name == "trained map, exact"
 
 
 def test_an_ambiguous_circuit_must_be_told_apart():

@@ -243,6 +243,9 @@ def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
     assert found["task"] == "regression"
     assert not {"classes", "settled", "accuracy"} & set(found)
     assert found["rmse"] < found["mean_rmse"] / 2
+    # Values do not settle on the way, so one job is quoted for them, and one was submitted.
+    assert [part["submissions"] for part in run.results["quote"]["parts"]] == [1]
+    assert run.results["actual"]["test_submissions"] == 1
     np.testing.assert_array_equal(run.values.shots, np.full(10, 400))  # what a training point got
     # The head on exact states, in the target's units: what the intervals are for.
     scale = TargetScale.of(run.points.train_labels)

@@ -27,6 +27,7 @@ from aqka.insight.fold_scores import (
     score_folds,
     subsample,
 )
+from aqka.insight.scan import Spending, forecast
 from aqka.learners import make_learner
 from aqka.maths.alignment import alignment_slope, pair_targets
 from aqka.maths.metrics import Fold
@@ -351,19 +352,28 @@ def nested_scores(
     folds: list[Fold],
     head: KernelHead,
     seed: int = 0,
-) -> tuple[FoldScores, FoldScores]:
-    """Score the best common scale and the trained map, both found anew in every fold."""
+    spending: Spending | None = None,
+) -> tuple[FoldScores, ...]:
+    """Score the best common scale and the trained map, both found anew in every fold.
+
+    With ``spending``, the last score is that of the trained map with simulated shots.
+    """
     start, once = made.first_theta(seed), folds[: folds_a_repetition(folds, len(y))]
     kernels = [kernel for _, kernel in _scaled_kernels(made, X, start)]
 
-    def trained(fold: Fold) -> NDArray[Any]:
+    def trained(fold: Fold) -> FloatArray:
         theta = start
         with suppress(InputError):  # a class may have too few points in a fold: θ₀ stays
             parts = split_points(y[fold.kept], VALIDATION, seed)
             theta = train_exactly(made, X[fold.kept], y[fold.kept], parts, seed).theta
-        return head.predict(_kernel(made, X, theta), fold)
+        return _kernel(made, X, theta)
 
-    return (
+    found = {id(fold): trained(fold) for fold in once}
+    scores = (
         score_folds("best of nine scales", lambda fold: head.choose(kernels, fold), y, once),
-        score_folds("trained map", trained, y, once),
+        score_folds("trained map, exact", lambda f: head.predict(found[id(f)], f), y, once),
     )
+    if spending is None:
+        return scores
+    name = "trained map, at this budget"
+    return *scores, forecast(name, lambda fold: found[id(fold)], y, once, spending)

@@ -204,24 +204,18 @@ def prior_facts(
     )
     sentences = [
         f"The prior answers {free} of {count} points without a shot; "
-        f"{int((found.shots > 0).sum())} cost {int(found.shots.sum()):,}.",
+        f"the other {count - free} cost {int(found.shots.sum()):,} shots.",
         audit.sentence,
         f"A Gaussian process on the labels alone, without any shot, agrees with {agreement:.1%} of "
         f"the classes{'' if accuracy is None else f' and has an accuracy of {accuracy:.3f}'}.",
     ]
     if agreement >= 1 - audit.level or (accuracy is not None and accuracy >= (own or 0)):
-        sentences.append("For more points like these, take it and buy no shots.")
+        sentences.append("For more points like these, use that and buy no shots.")
     return {
         "without_shots": free,
         "answered_by": found.answered_by,
-        "audit": {
-            "points": audit.points.tolist(),
-            "compared": audit.compared,
-            "disagreed": audit.disagreed,
-            "interval": list(audit.interval),
-            "level": audit.level,
-            "passed": audit.passed,
-        },
+        "audit": asdict(audit)
+        | {"points": audit.points.tolist(), "interval": list(audit.interval)},
         "control": {"agreement": agreement, "accuracy": accuracy},
         "sentences": sentences,
     }
