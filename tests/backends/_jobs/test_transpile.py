@@ -84,15 +84,16 @@ def test_what_does_not_go_with_fractional_gates_is_refused(options, words):
 
 def test_ibms_service_is_asked_for_the_device_with_fractional_gates(monkeypatch):
     class Device:
-        name = "ibm_fez"
+        name, _instance = "ibm_fez", "crn:of-the-device"
         target = fake_provider.FakeManilaV2().target
 
         @property
         def service(self):
             return self
 
-        def backend(self, name, *, use_fractional_gates):
-            assert (name, use_fractional_gates) == ("ibm_fez", True)
+        def backend(self, name, *, instance, use_fractional_gates):
+            asked = name, instance, use_fractional_gates
+            assert asked == ("ibm_fez", "crn:of-the-device", True)
             return fake_provider.FakeFractionalBackend()
 
     monkeypatch.setattr(qiskit_ibm_runtime, "IBMBackend", Device)
