@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from aqka.cli.research import COMMANDS, research_command
 from sphinx.application import Sphinx
 
+from aqka.cli.app import RESEARCH, research_command
 from aqka.cli.app import app as cli
 from aqka.report.words import GLOSSARY
 from aqka_research.figures.registry import PAGES as FIGURES
@@ -55,7 +55,7 @@ def _documented(full_name: str) -> list[str]:
 def commands() -> dict[str, Any]:
     """Return every command of the command line by its full name."""
     found = dict(_commands(typer.main.get_command(cli), "aqka"))
-    return found | {f"aqka {name}": research_command(name) for name in COMMANDS}
+    return found | {f"aqka {name}": research_command(name) for name in RESEARCH}
 
 
 def _commands(command: Any, name: str) -> list[tuple[str, Any]]:

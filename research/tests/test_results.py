@@ -78,7 +78,7 @@ def test_the_table_has_a_row_per_group():
 def test_what_is_missing_is_said():
     with pytest.raises(MissingError, match="method hybrid"):
         RESULTS.mean("accuracy", method="hybrid")
-    with pytest.raises(MissingError, match="budget in the range"):
+    with pytest.raises(MissingError, match="budget in the wanted range"):
         RESULTS.where(budget=lambda budget: budget > 99)
     with pytest.raises(MissingError, match="no row with depth"):
         RESULTS.by_seed("depth")

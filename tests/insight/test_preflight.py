@@ -50,6 +50,7 @@ def test_a_task_made_of_the_kernel_is_worth_its_shots(few_trees):
     assert "<td>buy</td>" in found._repr_html_()
     assert all(model.name in found._repr_html_() for model in found.models)
     assert [entry["name"] for entry in facts["scores"]][:2] == ["exact kernel", "at this budget"]
+    assert "best settings, nested" in [entry["name"] for entry in facts["scores"]]
 
 
 def test_labels_that_mean_nothing_are_not_worth_a_shot(monkeypatch, few_trees):
@@ -102,14 +103,18 @@ def test_endless_shots_reach_the_exact_kernel_and_few_do_not():
     exact = score_folds("exact", lambda fold: head.predict(kernel, fold), y, folds).means[0]
     many = Spending(10**8, 48, test_shots=10**5, allocator="uniform", learner="ridge-loo")
     # Settled at 5 %, up to 3 of 60 points may end in the other class.
-    assert forecast("many", kernel, y, folds, many).means[0] == pytest.approx(exact, abs=0.05)
+    assert forecast("many", lambda _: kernel, y, folds, many).means[0] == pytest.approx(
+        exact, abs=0.05
+    )
     values = kernel[:, :5] @ [1.0, -1.0, 1.0, -1.0, 1.0]
     head, real = KernelHead(values), repeated_folds(values, repeats=1)
     best = score_folds("exact", lambda fold: head.predict(kernel, fold), values, real).means[0]
-    assert forecast("many", kernel, values, real, many).means[0] == pytest.approx(best, abs=0.02)
+    assert forecast("many", lambda _: kernel, values, real, many).means[0] == pytest.approx(
+        best, abs=0.02
+    )
     squeezed = 0.01 * kernel + 0.99 * np.eye(60)  # learns as well, from entries near zero
     few = Spending(500, 48, test_shots=1, allocator="uniform", learner="ridge-loo")
-    assert forecast("few", squeezed, y, folds, few).means[0] < exact - 0.1
+    assert forecast("few", lambda _: squeezed, y, folds, few).means[0] < exact - 0.1
 
 
 def test_a_budget_is_for_each_pair():
@@ -201,6 +206,9 @@ def test_models_that_learn_from_fewer_points_than_the_study_say_so(monkeypatch, 
     assert found.facts()["training_points_given"] == 240
     assert found.concentration.shot_error is not None  # by the shots a pair, not by all of them
     assert "40 points each time, not from the study's 240" in text
+    assert "50 of 300 points that are not for testing" in text
+    assert text.count(found.scan.nested.name) == 2  # a row, and the sentence that names it
+    assert "'at this budget' simulates the study's allocator and learner on only half" in text
     found, text = told(40)
     assert (found.n_train, found.n_train_given) == (40, 40)
     assert "not from the study" not in text

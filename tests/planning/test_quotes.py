@@ -11,7 +11,7 @@ from aqka import CeilingError, InputError, Schedule, StatevectorBackend, acquire
 from aqka.backends.base import Workload
 from aqka.backends.circuits import zz_feature_map
 from aqka.core import OutcomeCounts
-from aqka.designs import Pairs, Points, Settle
+from aqka.designs import Never, Pairs, Points, Settle
 from aqka.planning import Wish, make_ceiling
 from aqka.planning.device import HERON, Usage
 from aqka.planning.quotes import prediction_part
@@ -178,6 +178,8 @@ def test_usage_on_a_backend_is_that_of_its_circuit_tiles_and_delay(design):
         == {"pairs": Pairs(), "points": Points()}[design].looks(Settle())
         == part.jobs
     )
+    values = prediction_part(100, design, usage, classes=False)
+    assert values.submissions == {"pairs": Pairs(), "points": Points()}[design].looks(Never())
     seconds = part.jobs * 2.0 + math.ceil(100 / 7) * usage.execution_seconds
     assert part.qpu_seconds == pytest.approx(seconds)
 

@@ -115,7 +115,7 @@ def test_the_example_learns_with_its_budget(tmp_path):
     chosen = subsample(check.y, 200)
     y, kernel = check.y[chosen], check.candidates[0].kernel()[np.ix_(chosen, chosen)]
     folds = repeated_folds(y, check.spending.n_train, repeats=1)
-    found = forecast("example", kernel, y, folds, check.spending)
+    found = forecast("example", lambda _: kernel, y, folds, check.spending)
     assert found.means.min() > 0.9
 
 

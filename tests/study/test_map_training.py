@@ -68,8 +68,14 @@ def test_a_check_shows_scales_trained_map_and_rbf_side_by_side(tmp_path):
     study, _ = load_study(own_circuit(tmp_path))
     found = StudyCheck.of(study, tmp_path).run()
     names = [model.name for model in found.models]
-    assert {"best of nine scales", "trained map", "RBF SVM"} <= set(names)
-    assert {"best of nine scales", "trained map"} <= {s["name"] for s in found.facts()["scores"]}
+    rows = ["best of nine scales", "trained map, exact", "trained map, at this budget"]
+    assert {*rows, "RBF SVM"} <= set(names)
+    assert {*rows} <= {s["name"] for s in found.facts()["scores"]}
+    # The verdict is on the map before training, and says so beside what training brings.
+    assert "This is about the map before training" in found.recommendation.sentence
+    trained = found.training[-1]
+    assert trained.name == rows[-1]
+    assert f"{trained.means[0]:.2f} ± {trained.errors[0]:.2f} at" in found.recommendation.sentence
 
 
 def test_a_map_that_is_too_wide_to_train_is_refused_by_run_and_check(tmp_path):

@@ -170,7 +170,7 @@ def test_new_points_keep_their_names_and_are_scored(run, tmp_path, monkeypatch, 
     found = predict_new_points(run.directory, file, 300)
     with pytest.raises(InputError, match="prior 'angles' answers classes, and the run is a"):
         predict_new_points(run.directory, file, 300, prior="angles")
-    with pytest.raises(InputError, match="a regression cannot be exported; only a classification"):
+    with pytest.raises(InputError, match="cannot be exported: it is a regression, and a model"):
         export_model(run.directory, tmp_path / "model.aqka")
     assert found.others["house"] == [f"=new {k}" for k in range(6)]
     assert found.truth[0] is None
@@ -250,6 +250,9 @@ def test_values_of_points_from_run_to_new_points(tmp_path, monkeypatch, capsys):
     assert found["task"] == "regression"
     assert not {"classes", "settled", "accuracy"} & set(found)
     assert found["rmse"] < found["mean_rmse"] / 2
+    # Values do not settle on the way, so one job is quoted for them, and one was submitted.
+    assert [part["submissions"] for part in run.results["quote"]["parts"]] == [1]
+    assert run.results["actual"]["test_submissions"] == 1
     np.testing.assert_array_equal(run.values.shots, np.full(10, 400))  # what a training point got
     # The head on exact states, in the target's units: what the intervals are for.
     scale = TargetScale.of(run.points.train_labels)

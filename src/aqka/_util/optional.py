@@ -23,6 +23,7 @@ EXTRAS = {
         "a kernel for Qiskit Machine Learning",
         ("qiskit", "qiskit-machine-learning"),
     ),
+    "squlearn": ("a kernel for sQUlearn", ("qiskit", "squlearn")),
     "pennylane": ("PennyLane circuits and devices", ("pennylane", "pennylane-lightning")),
 }
 """What each extra is for, and its packages; those for developers are left out."""

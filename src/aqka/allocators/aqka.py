@@ -9,8 +9,7 @@ from aqka._util.arrays import FloatArray
 from aqka.allocators._base import Allocator, SampledScore, TargetFill
 from aqka.allocators._points import AqkaPoints, PredictivePoints
 from aqka.allocators.schedule import EVEN_START, Schedule
-from aqka.core.pairs import PairTable
-from aqka.core.prior import KernelPrior
+from aqka.core.pairs import KernelPrior, PairTable
 from aqka.core.problem import Problem
 from aqka.learners.ridge import ridge_above_noise
 from aqka.maths.sensitivity import (

@@ -64,6 +64,13 @@ class TrainableMap:
         angles = np.random.default_rng([seed]).uniform(-np.pi, np.pi, len(self.trainable))
         return angles.round(DIGITS)
 
+    def unit(self, X: FloatArray) -> FloatArray:
+        """Return how far each θ goes for an angle of the data to turn by about a radian."""
+        if not self.scales:
+            return np.ones(len(self.trainable))
+        size = np.sqrt(np.mean(X**2, axis=0))
+        return np.asarray(1 / np.where(size > 1e-6, size, 1.0))
+
     @cached_property
     def simulated(self) -> DifferentiableMap:
         """Its states and their slopes."""

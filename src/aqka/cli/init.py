@@ -80,7 +80,7 @@ def init(
     if found is not None:
         nested = found.scan.nested
         said.append(
-            f"The best of {len(found.scan.candidates)} settings are in it; expected "
+            f"The best of the settings that were tried are in it; expected "
             f"{found.metrics[0]}: about {nested.means[0]:.2f} ± {nested.errors[0]:.2f} "
             f"(guessing: {found.evidence.guessing.means[0]:.2f})."
         )
@@ -152,9 +152,9 @@ def print_check(
         pairs = list(zip(model.means, model.errors, strict=True))[:count]
         return [f"{mean:.3f} ± {error:.3f}" for mean, error in pairs]
 
-    sample = f", a sample of {found.n_given:,}" if found.n_given > found.n_points else ""
+    sample = f" of {found.n_given:,}" if found.n_given > found.n_points else ""
     rows = [[model.name, *scores(model)] for model in found.models]
-    title = f"{found.n_points} points{sample}: no shot was spent"
+    title = f"{found.n_points}{sample} points that are not for testing: no shot was spent"
     console.print(make_table(title, ["model", *found.metrics], rows))
     scan = found.scan
     rows = []
@@ -171,6 +171,14 @@ def print_check(
 def _sentences(found: "Preflight", shots: str) -> list[str]:
     kernel, geometric = found.concentration, found.geometric
     seen = "" if found.evidence.forecast is None else f", as {shots} show them"
+    bought = ""
+    if found.evidence.forecast is not None:
+        how = (
+            "takes" if found.null is not None else "simulates the study's allocator and learner on"
+        )
+        bought = (
+            f" '{found.evidence.forecast.name}' {how} only half of these folds, so it can differ."
+        )
     fewer = ""
     if found.n_train < found.n_train_given:  # a sample is too small to train on as many points
         fewer = (
@@ -179,7 +187,8 @@ def _sentences(found: "Preflight", shots: str) -> list[str]:
         )
     return [
         f"Models learn from {found.n_train} points each time{fewer}.",
-        f"Settings are scored on the same folds{seen}; the best of many is flattered, here by "
+        f"Settings are scored on the same folds{seen}.{bought}",
+        "The best of many is flattered, here by "
         f"{max(found.scan.flattery, 0):.3f}: '{found.scan.nested.name}' is not.",
         f"{kernel.words} Entries: {kernel.mean:.3f} on average, spread {kernel.spread:.3f}"
         + ("" if kernel.shot_error is None else f", shot error {kernel.shot_error:.3f}")

@@ -1,4 +1,4 @@
-"""The nouns: plans, tables of counts, priors, how counts are read, the problem."""
+"""The nouns: plans, tables of counts, how counts are read, the problem."""
 
 from aqka.core.calibration import CalibrationPlan
 from aqka.core.outcomes import OutcomeCounts

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import MAX_PAIRS, BoolArray, FloatArray, IntArray, as_count
 from aqka._util.shown import Shown
+from aqka.core.pairs import KernelPrior
 from aqka.core.plans import ShotPlan
-from aqka.core.prior import KernelPrior
 from aqka.errors import InputError
 
 WEAKEST_PRIOR = 1.0

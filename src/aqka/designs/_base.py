@@ -16,6 +16,14 @@ from aqka.errors import InputError
 from aqka.learners import Decided, Estimate, FittedHead
 
 
+def check_error_rate(rate: float) -> None:
+    """Refuse a chance of a wrong class that is not one."""
+    if not 0 < as_fraction(rate, "error_rate") < 0.5:
+        raise InputError(
+            f"error_rate must lie above 0 and below 0.5, got {rate!r}; for example 0.05."
+        )
+
+
 @dataclass(frozen=True)
 class Settle:
     """Stop buying shots for a new point as soon as its class is settled.
@@ -34,11 +42,7 @@ class Settle:
     looks: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < as_fraction(self.error_rate, "error_rate") < 0.5:
-            raise InputError(
-                f"error_rate must lie above 0 and below 0.5, got {self.error_rate!r}; for example "
-                "0.05."
-            )
+        check_error_rate(self.error_rate)
         if self.looks is not None:
             as_count(self.looks, "looks")
 
@@ -79,30 +83,19 @@ class NewPoints(ABC):
     ----------
     table
         Counts of the new points.
-    milestones
-        Shots spent in all after each round.
     settled
         Points whose class is settled.
+    reserved
+        Shots of the budget that are kept back: those of points that a prior answers.
+    by_prior, audit
+        Points that a prior answers, and what shots say of its answers; None where there is none.
     """
 
     table: Any
-    milestones: list[int]
     settled: BoolArray
-
-    @property
-    def reserved(self) -> int:
-        """Shots of the budget that are kept back: those of points that a prior answers."""
-        return 0
-
-    @property
-    def by_prior(self) -> BoolArray | None:
-        """Points that a prior answers; None where there is none."""
-        return None
-
-    @property
-    def audit(self) -> Any:
-        """What shots say of a prior's answers; None where there is none."""
-        return None
+    reserved: int = 0
+    by_prior: BoolArray | None = None
+    audit: Any = None
 
     def decisions(self) -> dict[str, IntArray]:
         """Return what was computed before the first shot, for a ledger."""

@@ -130,7 +130,7 @@ class AnsweredPoints(NewPoints):
         return _Part(numbers, self._make(len(numbers), shots, seed), shots, round)
 
     @property
-    def reserved(self) -> int:
+    def reserved(self) -> int:  # type: ignore[override]
         """Shots of the answered points, as long as the prior is not switched off."""
         return 0 if self._is_off else self._budget - sum(part.budget for part in self._parts)
 
@@ -154,7 +154,7 @@ class AnsweredPoints(NewPoints):
         return settled
 
     @property
-    def by_prior(self) -> BoolArray:
+    def by_prior(self) -> BoolArray:  # type: ignore[override]
         """Points that the prior answers."""
         return np.asarray(self.answers.free & (not self._is_off))
 

@@ -10,9 +10,8 @@ from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
 from aqka.allocators.targets import fill, kkt_targets
 from aqka.backends.base import Backend, check_measures_pairs
 from aqka.core.blocks import BlockTable
-from aqka.core.pairs import PairTable
+from aqka.core.pairs import KernelPrior, PairTable
 from aqka.core.plans import Landmarks, Plan, ShotPlan
-from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.core.reading import FAIR
 from aqka.designs._base import Design, NewPoints, Settle, Stop, doubling

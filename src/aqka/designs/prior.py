@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_fraction
 from aqka.backends.gate_angles import GateAngles
+from aqka.designs._base import check_error_rate
 from aqka.errors import InputError
 from aqka.learners import FittedHead
 from aqka.maths.angle_prior import (
@@ -54,19 +55,14 @@ class PredictionPrior:
     least_audited: int = 10
 
     def __post_init__(self) -> None:
-        if not 0 < as_fraction(self.error_rate, "error_rate") < 0.5:
-            raise InputError(
-                f"error_rate must lie above 0 and below 0.5, got {self.error_rate!r}; for example "
-                "0.05."
-            )
+        check_error_rate(self.error_rate)
         as_fraction(self.audit, "audit")
         as_count(self.least_audited, "least_audited", minimum=0)
 
     def describe(self) -> str:
         """Return the settings as ledgers write them."""
-        return f"angles at {self.error_rate!r}, audit {self.audit!r} of at least " + str(
-            self.least_audited
-        )
+        audit = f"audit {self.audit!r} of at least {self.least_audited}"
+        return f"angles at {self.error_rate!r}, {audit}"
 
     def fit(
         self, head: FittedHead, outputs: FloatArray, X: ArrayLike, feature_map: Any, n_qubits: int
@@ -119,8 +115,8 @@ class PredictionPrior:
             said = AnglePrior.regress(kernel, columns, *kept).predict(angles[held])
             cost = ~settled(*said, quantile)
             shares += share_interval(int(cost.sum()), len(cost))
-        low, high = (share + self.audit * (1 - share) for share in (min(shares), max(shares)))
-        return low, high
+        low, high = min(shares), max(shares)
+        return low + self.audit * (1 - low), high + self.audit * (1 - high)
 
 
 def _kernel_and_f(head: FittedHead, some: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
 from aqka.insight.fold_scores import Predict, has_classes, score
+from aqka.maths.angle_prior import spread_evenly
 from aqka.maths.metrics import Fold
 
 INNER_FOLDS = 3
@@ -50,7 +51,7 @@ def process_labels(train: FloatArray, y: NDArray[Any], new: FloatArray) -> NDArr
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-    some = np.unique(np.linspace(0, len(y) - 1, min(len(y), MAX_PROCESS)).astype(np.int64))
+    some = spread_evenly(len(y), MAX_PROCESS)
     inside, outside = _standardised(train[some], new)
     classes, numbers = np.unique(y[some], return_inverse=True)
     targets = 2.0 * np.eye(len(classes))[numbers] - 1

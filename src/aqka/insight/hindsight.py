@@ -8,9 +8,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka.core.pairs import PairTable
+from aqka.core.pairs import KernelPrior, PairTable
 from aqka.core.plans import Landmarks
-from aqka.core.prior import KernelPrior
 from aqka.core.problem import Problem
 from aqka.designs import PairEstimate
 from aqka.insight.diagnostics import cross_validated_right

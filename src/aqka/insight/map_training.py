@@ -27,6 +27,7 @@ from aqka.insight.fold_scores import (
     score_folds,
     subsample,
 )
+from aqka.insight.scan import Spending, forecast
 from aqka.learners import make_learner
 from aqka.maths.alignment import alignment_slope, pair_targets
 from aqka.maths.metrics import Fold
@@ -171,13 +172,26 @@ def train_map(
     if factory is not None:
         if budget is None:
             raise InputError("budget must be given with a backend: the shots of training.")
-        session = new_map_training(made, points, labels, parts, budget, pairs_per_step, seed)
+        session = MapTraining(
+            *(labels, parts[1], made.first_theta(seed), budget, pairs_per_step),
+            unit=made.unit(points),
+            classes=has_classes(labels),
+            seed=seed,
+        )
         backend = MapBackend(made, points, factory, session.theta0, seed)
         check_measures_pairs(backend)
         device = backend.backend
         with device if isinstance(device, AbstractContextManager) else nullcontext():
             drive(session, backend, Spend(**spend))
-        return trained_on_shots(session, made, points)
+        before, after, error = session.compare()
+        better = after - before > error
+        theta = session.trained if better else session.theta0
+        small = made.circuit.num_qubits <= MAX_QUBITS
+        return TrainedMap(
+            *(theta, made.bind(theta), session.history, session.shots_spent, not better),
+            scale_grid=scale_grid(made, points, labels, session.theta0) if small else {},
+            validation=(before, after),
+        )
     if where not in ("auto", "simulation"):
         raise InputError(
             "where must be 'auto', 'simulation', 'aer' or another backend's name, a Qiskit device "
@@ -196,41 +210,6 @@ def train_map(
             f"{MAX_QUBITS}; call train_map with a backend as where, and a budget."
         )
     return train_exactly(made, points, labels, parts, seed)
-
-
-def new_map_training(
-    made: TrainableMap,
-    X: FloatArray,
-    y: NDArray[Any],
-    parts: tuple[IntArray, IntArray],
-    budget: int,
-    pairs_per_step: int,
-    seed: int,
-) -> MapTraining:
-    """Return the session of training on shots, before its first shot."""
-    unit = np.ones(len(made.trainable))
-    if made.scales:  # a step turns angles as far as a step of an angle does
-        size = np.sqrt(np.mean(X**2, axis=0))
-        unit /= np.where(size > 1e-6, size, 1.0)
-    return MapTraining(
-        *(y, parts[1], made.first_theta(seed), budget, pairs_per_step),
-        unit=unit,
-        classes=has_classes(y),
-        seed=seed,
-    )
-
-
-def trained_on_shots(session: MapTraining, made: TrainableMap, X: FloatArray) -> TrainedMap:
-    """Return the map of a finished session; where it can be simulated, with the scale grid."""
-    before, after, error = session.compare()
-    better = after - before > error
-    theta = session.trained if better else session.theta0
-    small = made.circuit.num_qubits <= MAX_QUBITS
-    grid = scale_grid(made, X, session.y, session.theta0) if small else {}
-    spent = session.shots_spent
-    return TrainedMap(
-        theta, made.bind(theta), session.history, spent, not better, grid, (before, after)
-    )
 
 
 def split_points(y: NDArray[Any], validation: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -373,19 +352,28 @@ def nested_scores(
     folds: list[Fold],
     head: KernelHead,
     seed: int = 0,
-) -> tuple[FoldScores, FoldScores]:
-    """Score the best common scale and the trained map, both found anew in every fold."""
+    spending: Spending | None = None,
+) -> tuple[FoldScores, ...]:
+    """Score the best common scale and the trained map, both found anew in every fold.
+
+    With ``spending``, the last score is that of the trained map with simulated shots.
+    """
     start, once = made.first_theta(seed), folds[: folds_a_repetition(folds, len(y))]
     kernels = [kernel for _, kernel in _scaled_kernels(made, X, start)]
 
-    def trained(fold: Fold) -> NDArray[Any]:
+    def trained(fold: Fold) -> FloatArray:
         theta = start
         with suppress(InputError):  # a class may have too few points in a fold: θ₀ stays
             parts = split_points(y[fold.kept], VALIDATION, seed)
             theta = train_exactly(made, X[fold.kept], y[fold.kept], parts, seed).theta
-        return head.predict(_kernel(made, X, theta), fold)
+        return _kernel(made, X, theta)
 
-    return (
+    found = {id(fold): trained(fold) for fold in once}
+    scores = (
         score_folds("best of nine scales", lambda fold: head.choose(kernels, fold), y, once),
-        score_folds("trained map", trained, y, once),
+        score_folds("trained map, exact", lambda f: head.predict(found[id(f)], f), y, once),
     )
+    if spending is None:
+        return scores
+    name = "trained map, at this budget"
+    return *scores, forecast(name, lambda fold: found[id(fold)], y, once, spending)

@@ -71,8 +71,8 @@ class Preflight(Shown):
         With many qubits: the score with features of permuted points, and the share of the features
         that a linear model of the data explains.
     training
-        Of a trainable map, the best common scale and the trained map; both are found anew in every
-        fold.
+        Of a trainable map, the best common scale and the trained map, at the budget too where there
+        is one; they are found anew in every fold.
     """
 
     n_points: int
@@ -92,7 +92,16 @@ class Preflight(Shown):
     @property
     def recommendation(self) -> Recommendation:
         """What to do."""
-        return recommend(self.evidence)
+        found = recommend(self.evidence)
+        if not self.training:
+            return found
+        trained, metric = self.training[-1], self.metrics[0]
+        how = "exact" if self.evidence.forecast is None else "at this budget"
+        words = (
+            f"{found.sentence} This is about the map before training; trained, its {metric} is "
+            f"{trained.means[0]:.2f} ± {trained.errors[0]:.2f} {how}."
+        )
+        return replace(found, sentence=words)
 
     def _figures(self) -> dict[str, object]:
         scores = {m.name: f"{m.means[0]:.3f} ± {m.errors[0]:.3f}" for m in self.models}
@@ -109,7 +118,8 @@ class Preflight(Shown):
             found.own,
             *([] if found.forecast is None else [found.forecast]),
             *([self.projected] if self.null is None else [self.null]),
-            *([found.winner, found.nested] if self.scan.best else []),
+            *([found.winner] if self.scan.best else []),
+            found.nested,
             *self.training,
             *found.plain,
             found.guessing,
@@ -254,7 +264,7 @@ def preflight(
             seen, rows = mine.measured(spending, np.random.default_rng(seed))
             bought = score_folds(name, lambda fold: model.predict(seen, fold, rows), targets, once)
         else:
-            bought = forecast(name, kernel, targets, once, spending, lambda: step(name))
+            bought = forecast(name, lambda _: kernel, targets, once, spending, lambda: step(name))
     evidence = Evidence(
         metric=metric_names(targets)[0],
         own=own,
@@ -284,7 +294,7 @@ def preflight(
         linear_share=linear_share(table, mine.features) if wide else None,
         training=()
         if trainable is None
-        else nested_scores(trainable, mine.angles, targets, folds, model, seed),
+        else nested_scores(trainable, mine.angles, targets, folds, model, seed, spending),
     )
 
 

@@ -35,6 +35,11 @@ class Evidence:
     seconds: float | None = None  # that all features take here, where a map has many qubits
 
     @property
+    def a_metric(self) -> str:
+        """The score that decides, with its article."""
+        return f"{'an' if self.metric.startswith('R') else 'a'} {self.metric}"
+
+    @property
     def best_plain(self) -> FoldScores:
         """The plain model with the best mean."""
         return max(self.plain, key=lambda model: float(model.means[0]))
@@ -93,7 +98,7 @@ def _computable(found: Evidence) -> Recommendation:
     return Recommendation(
         "don't",
         f"Don't buy: these features can be computed here in {took}: do not buy shots for them. "
-        f"Computed, their kernel has a {found.metric} of {_text(found.own)}, {verdict} "
+        f"Computed, their kernel has {found.a_metric} of {_text(found.own)}, {verdict} "
         f"{plain.name} ({_text(plain)}; {gap}); guessing has {found.guessing.means[0]:.2f}.",
         found.changes,
     )
@@ -122,7 +127,7 @@ def _plain_is_better(found: Evidence) -> Recommendation:
         others = f"and no others of {found.n_tried} settings are better with these shots"
     return Recommendation(
         "don't",
-        f"Don't buy: {plain.name} has a {found.metric} of {_text(plain)} without a shot, clearly "
+        f"Don't buy: {plain.name} has {found.a_metric} of {_text(plain)} without a shot, clearly "
         f"more than this kernel even if exact ({_text(found.own)}), {others}.",
         found.changes,
     )
@@ -146,7 +151,7 @@ def _larger_budget(found: Evidence) -> Recommendation:
     return Recommendation(
         "change",
         f"Change this first: raise the budget, or take fewer training points; exact, the kernel "
-        f"has a {found.metric} of {_text(found.own)}, with these shots {_text(found.forecast)} "
+        f"has {found.a_metric} of {_text(found.own)}, with these shots {_text(found.forecast)} "
         f"(guessing: {found.guessing.means[0]:.2f}).",
     )
 

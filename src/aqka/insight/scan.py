@@ -81,7 +81,7 @@ class Spending:
 
 def forecast(
     name: str,
-    kernel: FloatArray,
+    kernel_of: Callable[[Fold], FloatArray],
     y: NDArray[Any],
     folds: list[Fold],
     spending: Spending,
@@ -90,7 +90,7 @@ def forecast(
     """Score heads that are bought with simulated shots, each fold with a seed of its own."""
     rows = []
     for seed, fold in enumerate(folds):
-        answers = _buy_and_predict(kernel, y, fold, spending, seed)
+        answers = _buy_and_predict(kernel_of(fold), y, fold, spending, seed)
         rows.append(score(y[fold.held], answers, has_classes(y)))
         if on_fold is not None:
             on_fold()

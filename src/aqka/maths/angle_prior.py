@@ -197,7 +197,7 @@ class AnglePrior:
         angles
             Of the training points, one column per gate.
         kernel
-            K̂ of the training points; of more than ``WIDTH_POINTS`` also of ``spread_evenly`` ones.
+            K̂ of the training points that ``spread_evenly`` gives, at most ``WIDTH_POINTS``.
         values
             See :func:`targets`; with several classes one column each.
         outputs
@@ -208,8 +208,7 @@ class AnglePrior:
         columns = slowest(angles)
         used, values = angles[:, columns], values.reshape(len(values), -1)
         some = spread_evenly(len(used), WIDTH_POINTS)
-        among = kernel if len(kernel) == len(some) else kernel[np.ix_(some, some)]
-        objective = WidthObjective(used[some], among, outputs, periodic)
+        objective = WidthObjective(used[some], kernel, outputs, periodic)
         return cls.regress(objective.minimise(), columns, used, values)
 
     @classmethod

@@ -61,6 +61,8 @@ class Wish:
         Whether the budget is for training alone, and predictions and sentinels come on top of it.
     design : {"pairs", "points"}
         What a shot is spent on.
+    classes : bool, default=True
+        Whether predictions are classes, which are bought until they settle, or values.
     """
 
     new_points: int = 0
@@ -69,6 +71,7 @@ class Wish:
     calibration_shots: int = 0
     on_top: bool = False
     design: str = "pairs"
+    classes: bool = True
 
     def __post_init__(self) -> None:
         for name in ("new_points", "sentinel_shots", "calibration_shots"):
@@ -101,7 +104,7 @@ class Wish:
         """Return what is bought beside the training shots."""
         found = []
         if split.predict:
-            found.append(prediction_part(split.predict, self.design, usage))
+            found.append(prediction_part(split.predict, self.design, usage, self.classes))
         if self.sentinel_shots:
             shots = self.sentinel_shots * len(usage.rounds(split.train))
             seconds = usage.executions(shots) * usage.execution_seconds
@@ -113,9 +116,9 @@ class Wish:
         return tuple(found)
 
 
-def prediction_part(shots: int, design: str, usage: Usage) -> QuotePart:
+def prediction_part(shots: int, design: str, usage: Usage, classes: bool = True) -> QuotePart:
     """Return what predictions with so many shots cost, at most."""
-    rounds = min(costs_of(design).prediction_rounds, shots)
+    rounds = min(costs_of(design).prediction_rounds(classes), shots)
     # Whatever the rounds' sizes, each begins at most one job that is not full.
     executions = usage.executions(shots)
     jobs = rounds + executions // usage.device.max_executions

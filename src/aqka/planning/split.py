@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from aqka._util.arrays import as_count
-from aqka.designs import Pairs, Points, Settle
+from aqka.designs import Never, Pairs, Points, Settle
 from aqka.errors import InputError
 from aqka.maths.point_law import label_shots
 
@@ -82,10 +82,9 @@ class PairCosts:
         )
         return training / (training + prediction), reason
 
-    @property
-    def prediction_rounds(self) -> int:
-        """Submissions of predictions, at most."""
-        return self.design.looks(Settle())
+    def prediction_rounds(self, classes: bool) -> int:
+        """Return in how many submissions predictions come, at most; values never settle."""
+        return self.design.looks(Settle() if classes else Never())
 
 
 class PointCosts(PairCosts):

@@ -189,7 +189,7 @@ def _more_shots(report: RunReport) -> list[str]:
     if tested is not None and exact is not None:
         score = tested.shown(exact.score)
         if tested.sign * (tested.score - exact.score) >= 0:
-            sentences.append(f"The run already matches the exact kernel ({score}).")
+            sentences.append(f"The run already scores as well as the exact kernel ({score}).")
         else:
             sentences.append(f"More shots could bring it to about the exact kernel's {score}.")
     still_open = 0 if tested is None else tested.n_open

@@ -136,7 +136,10 @@ class ClassResults(PointResults):
         text = f"{text} {self.on_prior}".rstrip()
         if self.could_flip is None:
             return text
-        return f"{text} {self.could_flip.sum()} could differ if the kernel were known exactly."
+        return (
+            f"{text} {self.could_flip.sum()} could still get another class with the exact training "
+            "kernel: their intervals, widened by the noise of training shots, reach one."
+        )
 
     def tiles(self) -> list[tuple[str, str]]:
         """Return the large figures of the page, each with what it is."""

@@ -88,7 +88,7 @@ class Ledger:
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "ledger.sqlite"
     >>> with Ledger(path, write=True) as ledger:
-    ...     ledger.append("planned", round=0, body={"tag": "a"}, shots=np.array([3, 4]))
+    ...     _ = ledger.append("planned", round=0, body={"tag": "a"}, shots=np.array([3, 4]))
     >>> with Ledger(path) as ledger:
     ...     [(entry.kind, entry.body, entry.arrays["shots"].tolist()) for entry in ledger.read()]
     [('planned', {'tag': 'a'}, [3, 4])]

@@ -166,9 +166,8 @@ class MapTraining(Session[ShotPlan]):
     def _take(self, planned: ShotPlan, measured: ShotPlan, answer: IntArray) -> None:
         self._measured += measured.total
         assert planned.theta is not None
-        if np.any(np.isin(planned.rows % len(self.y), self.held)) or np.any(
-            np.isin(planned.cols % len(self.y), self.held)
-        ):
+        named = np.concatenate([planned.rows, planned.cols]) % len(self.y)
+        if np.isin(named, self.held).any():
             self._check.append((measured, answer))
             return
         plus, minus = (-value for value in self._alignments([(measured, answer)]))

@@ -123,10 +123,10 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
     prepared, history = finished_run(directory, allow_code)
     study, points, head = prepared.study, prepared.points, head_of(prepared, history)
     if study.data.task == "regression" or not head.estimate.rows_are_alike:
-        what = "a regression" if study.data.task == "regression" else "a mitigated kernel"
+        why = "it is a regression" if study.data.task == "regression" else "its kernel is mitigated"
         raise InputError(
-            f"{what} cannot be exported; only a classification on an unmitigated kernel can, since "
-            "a model file answers classes by the prior alone. Predict with the run's directory."
+            f"the run cannot be exported: {why}, and a model file answers classes by the kernel as "
+            "it was measured. Predict with the run's directory."
         )
     settings = as_prior(study.method.prior) or PredictionPrior()
     outputs = problem_of(study, points).outputs

@@ -179,7 +179,9 @@ def predict_new_points(
     assert made.test is not None
     usage = Usage.on(made.test, study.method.design, prepared.n_qubits)
     if confirm is not None and made.test.is_paid:
-        confirm(prediction_part(budget, study.method.design, usage), made.test.name)
+        classes = study.data.task == "classification"
+        quoted = prediction_part(budget, study.method.design, usage, classes)
+        confirm(quoted, made.test.name)
     limit = None
     if ceiling is not None:
         limit = make_ceiling(

@@ -33,7 +33,8 @@ class Encoding:
     lowest: FloatArray  # of the training points after that: what the range's ends stand for
     highest: FloatArray
     range: FloatArray  # that features are scaled to, and clipped to
-    other_texts: list[str] = field(default_factory=list)  # as "column=text": known, no feature
+    # As "column=text", those that the table has besides the features.
+    other_texts: list[str] = field(default_factory=list, kw_only=True)
 
     @classmethod
     def fit(

@@ -101,6 +101,7 @@ def wish_of(study: Study, n_test: int) -> Wish:
         calibration_shots=study.method.points.calibration_shots,
         on_top=budget.total is None,
         design=study.method.design,
+        classes=study.data.task == "classification",
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
-from aqka._util.text import counted
 from aqka.core.problem import Problem
 from aqka.designs.prior import PredictionPrior
 from aqka.insight.baselines import process_labels
@@ -204,13 +203,13 @@ def prior_facts(
         float(np.mean([str(labels[k]) == text for k, text in known.items()])) if known else None
         for labels in (control, found.labels)
     )
-    measured = counted(int((found.shots > 0).sum()), "point")
-    cost = f"{measured} cost {counted(int(found.shots.sum()), 'shot')}"
-    first = f"The prior answers {free} of {count} points without a shot; {cost}."
+    shots = f"{int(found.shots.sum()):,} shots"
+    first = f"The prior answers {free} of {count} points without a shot; the other {count - free} "
+    first += f"cost {shots}."
     if not free and audit.passed and len(audit.points):
         first = (
             f"The prior would answer {len(audit.points)} of {count} points without a shot, but its "
-            f"audit measures at least {PredictionPrior.least_audited}; {cost}."
+            f"audit measures at least {PredictionPrior.least_audited}; all {count} cost {shots}."
         )
     sentences = [
         first,
@@ -219,18 +218,12 @@ def prior_facts(
         f"the classes{'' if accuracy is None else f' and has an accuracy of {accuracy:.3f}'}.",
     ]
     if agreement >= 1 - audit.level or (accuracy is not None and accuracy >= (own or 0)):
-        sentences.append("For more points like these, take it and buy no shots.")
+        sentences.append("For more points like these, use that and buy no shots.")
     return {
         "without_shots": free,
         "answered_by": found.answered_by,
-        "audit": {
-            "points": audit.points.tolist(),
-            "compared": audit.compared,
-            "disagreed": audit.disagreed,
-            "interval": list(audit.interval),
-            "level": audit.level,
-            "passed": audit.passed,
-        },
+        "audit": asdict(audit)
+        | {"points": audit.points.tolist(), "interval": list(audit.interval)},
         "control": {"agreement": agreement, "accuracy": accuracy},
         "sentences": sentences,
     }

@@ -70,7 +70,7 @@ def test_chunks_change_nothing(monkeypatch):
     X, theta = rng.uniform(0, 2, (20, 4)), rng.uniform(0, 2, len(trainable))
     states = made.states(X, theta)
     whole = made.gradient(X, theta, states, states[::-1].copy())
-    monkeypatch.setattr("aqka.backends._bulk.adjoint.CHUNK_AMPLITUDES", 1)
+    monkeypatch.setattr("aqka.backends._bulk.evolve.CHUNK_AMPLITUDES", 1)
     assert np.allclose(made.states(X, theta), states, atol=1e-14)
     assert np.allclose(made.gradient(X, theta, states, states[::-1].copy()), whole, atol=1e-12)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.backends._bulk.evolve import CHUNK_AMPLITUDES, apply_block, steps_of
+from aqka.backends._bulk.evolve import apply_block, chunks, run_steps, steps_of
 from aqka.backends._bulk.gates import (
     Angle,
     Columns,
@@ -68,22 +68,10 @@ class DifferentiableMap:
     def _values(self, X: FloatArray, theta: FloatArray) -> FloatArray:
         return angle_values(self._angles, self._functions, self._columns(X, theta), len(X))
 
-    def _chunks(self, n_points: int) -> list[slice]:
-        size = max(8, CHUNK_AMPLITUDES >> self.n_qubits)
-        return [slice(start, start + size) for start in range(0, n_points, size)]
-
     def states(self, X: FloatArray, theta: FloatArray) -> ComplexArray:
         """Return the state of every row of ``X``, one per row, Qiskit's qubit order."""
-        values = self._values(X, theta)
-        states = np.empty((2**self.n_qubits, len(X)), dtype=np.complex128)
-        for chunk in self._chunks(len(X)):
-            shown = values[:, chunk]
-            state = np.zeros((2**self.n_qubits, shown.shape[1]), dtype=np.complex128)
-            state[0] = 1.0
-            for step in self._forward:
-                state = step(state, shown)
-            states[:, chunk] = state
-        return states.T
+        first = np.eye(2**self.n_qubits, 1, dtype=np.complex128)
+        return run_steps(self._forward, first, self._values(X, theta), len(X))
 
     def gradient(
         self, X: FloatArray, theta: FloatArray, states: ComplexArray, cotangents: ComplexArray
@@ -91,7 +79,7 @@ class DifferentiableMap:
         """Return Σ_i 2 Re⟨∂φ_i/∂θ|λ_i⟩ of these states and their λ, one row per point each."""
         values = self._values(X, theta)
         found = np.zeros_like(values)  # by angle and point
-        for chunk in self._chunks(len(X)):
+        for chunk in chunks(2**self.n_qubits, len(X)):
             shown, slopes = values[:, chunk], found[:, chunk]
             psi, lam = (np.ascontiguousarray(part[chunk].T) for part in (states, cotangents))
             for step in reversed(self._backward):

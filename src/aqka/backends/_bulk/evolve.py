@@ -46,15 +46,26 @@ def run_layers(
     state[0] = 1.0
     while layers and not layers[0].varies:  # the same for every point: once is enough
         state = _step(layers.pop(0))(state, values[:, :1])
-    steps = steps_of(layers)
-    states = np.empty((2**n_qubits, n_points), dtype=np.complex128)
-    size = max(8, CHUNK_AMPLITUDES >> n_qubits)
-    for start in range(0, n_points, size):
-        chunk, shown = state, values[:, start : start + size]
+    return run_steps(steps_of(layers), state, values, n_points)
+
+
+def run_steps(
+    steps: list[Step], state: ComplexArray, values: FloatArray, n_points: int
+) -> ComplexArray:
+    """Return what steps make of one state, a column, at each point."""
+    states = np.empty((len(state), n_points), dtype=np.complex128)
+    for chunk in chunks(len(state), n_points):
+        part, shown = state, values[:, chunk]
         for step in steps:
-            chunk = step(chunk, shown)
-        states[:, start : start + size] = chunk
+            part = step(part, shown)
+        states[:, chunk] = part
     return states.T
+
+
+def chunks(dimension: int, n_points: int) -> list[slice]:
+    """Return the points to work on at a time."""
+    size = max(8, CHUNK_AMPLITUDES // dimension)
+    return [slice(start, start + size) for start in range(0, n_points, size)]
 
 
 def steps_of(layers: list[Layer]) -> list[Step]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aqka.core import PairTable
-from aqka.core.prior import KernelPrior
+from aqka.core.pairs import KernelPrior
 
 
 def beta_table(mean, strength, shots, n_points=120, seed=0):
