@@ -148,7 +148,7 @@ def _bootstrap_moments(
     total, square = np.zeros_like(here), np.zeros_like(here)
     for _ in range(replicates):
         drawn = draw_counts(states, table, random)
-        moved = kernel(fit_states(drawn, states.rank, None, states.confusion)) - here
+        moved = kernel(fit_states(drawn, states.rank, states, states.confusion)) - here
         total += moved
         square += moved**2
     bias = total / replicates

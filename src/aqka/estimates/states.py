@@ -132,7 +132,7 @@ def fit_states(
     rank : int, default=1
         Vectors of a state.
     start : FittedStates, optional
-        States of a lower rank to start from.
+        States of the same or a lower rank to start from.
     confusion : array of shape (qubits, 2, 2), optional
         Readout errors (:func:`aqka.estimates.readout.confusion_matrices`). They enter the
         likelihood: correcting counts would magnify the noise and give negative counts.
