@@ -50,10 +50,17 @@ def test_names_categories_and_gaps_are_recognised(tmp_path, passengers, monkeypa
     text, said = written(tmp_path, passengers, target="Survived")
     out = "\n".join(said)
     assert "Column Id names the points" in out
-    assert "Column Name is left out: it holds another value in every row" in out
+    assert "Column Name is left out: it holds a different value in every row" in out
     assert "Column Cabin is left out: it holds 14 different texts" in out
     assert "Column Port: 3 texts become columns of 0 and 1" in out
+    assert "Column Sex: 2 texts become one column of 0 and 1" in out
     assert "Missing values in Age take the training points' median" in out
+    # Comments stay in their column, below a list that leaves no room for them.
+    lines = text.splitlines()
+    below = lines.index(next(line for line in lines if line.startswith("features = "))) + 1
+    assert lines[below] == " " * 30 + lines[below].strip()
+    assert lines[below].strip().startswith("# columns of a file")
+    assert all(line.find("# ") == 30 for line in lines if line.startswith(("output", "seed")))
     study = parse_study(text)
     assert study.data.id == "Id"
     assert study.data.features == ["Sex=male", "Age", "Fare", "Port=C", "Port=Q", "Port=S"]

@@ -331,5 +331,5 @@ def parse_study(text: str, name: str = "study") -> Study:
 
 def load_study(path: Path) -> tuple[Study, str]:
     """Return the study of a file, and its text."""
-    text = read_text(path, MAX_STUDY_BYTES, "a study file")
+    text = read_text(path, MAX_STUDY_BYTES, "study file")
     return parse_study(text, inert(path.name)), text
