@@ -76,9 +76,9 @@ class Validation(Shown):
         return (
             f"χ² per degree of freedom is {self.ratio:.2f}, about 1 without noise: "
             f"{len(self.differing)} of {len(self.damping)} qubits differ from the exact states "
-            f"(a noiseless run shows any in {FALSE_ALARMS:.0%} of cases). Damping is "
-            f"{self.damping.mean():.3f} on average, from {self.damping[low]:.3f} on qubit {low} to "
-            f"{self.damping[high]:.3f} on qubit {high}."
+            f"(by chance, {100 * FALSE_ALARMS:.0f} % of noiseless runs show one or more). "
+            f"Damping is {self.damping.mean():.3f} on average, from {self.damping[low]:.3f} on "
+            f"qubit {low} to {self.damping[high]:.3f} on qubit {high}."
         )
 
     def _figures(self) -> dict[str, object]:
