@@ -74,13 +74,30 @@ def test_names_categories_and_gaps_are_recognised(tmp_path, passengers, monkeypa
     (tmp_path / "new.csv").write_text("Sex,Age,Fare,Port\nmale,,7.5,S\nfemale,30,20,X\n")
     code, out, err = call(monkeypatch, capsys, "predict", "runs/study", "new.csv", "--json")
     assert code == 0, err
-    assert len(json.loads(out)["points"]) == 2
+    found = json.loads(out)
+    assert [row["point"] for row in found["points"]] == [0, 1]
+    assert found["unseen"] == [{"column": "Port", "value": "X", "points": 1}]
+    warning = "Warning: column 'Port' holds 'X' in 1 point, a text that the run's data do not have"
+    assert warning in err
+    # 'female' is no feature, but a text of the run's data: no warning.
+    code, out, _ = call(monkeypatch, capsys, "predict", "runs/study", "new.csv")
+    assert warning in out
+    assert "female" not in out
+    for text, words in (
+        ("Sex,Age,Fare\nmale,3,7.5\n", "new.csv has no column 'Port'. It has"),
+        ("Sex,Age,Fare,Port\nmale,3,cheap,S\n", "holds 'cheap', not a number. Write a number"),
+    ):
+        (tmp_path / "new.csv").write_text(text)
+        code, _, err = call(monkeypatch, capsys, "predict", "runs/study", "new.csv")
+        assert code == 2
+        assert words in err
+        assert "data." not in err
 
 
 def test_an_indicator_is_one_where_the_column_has_the_text(passengers):
     table = read_table(passengers, "Survived", ["Sex=male", "Port=C"])
     assert table.X[:6].tolist() == [[1, 0], [0, 1], [1, 0], [0, 0], [1, 1], [0, 0]]
-    with pytest.raises(InputError, match="has no column 'Sax=male'"):
+    with pytest.raises(InputError, match="has no column 'Sax'"):
         read_table(passengers, "Survived", ["Sax=male"])
     with pytest.raises(InputError, match="texts of others as 'column=text'"):
         read_table(passengers, "Survived", ["Sex"])

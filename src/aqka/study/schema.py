@@ -280,6 +280,10 @@ class Study(Section):
     def _consistent(self) -> "Study":
         if self.data.task == "regression" and self.method.learner == "svm":
             raise ValueError("method.learner 'svm' is for classes; data.task is 'regression'")
+        if self.data.task == "regression" and self.method.prior == "angles":
+            raise ValueError(
+                "method.prior 'angles' answers classes, but data.task is 'regression'; leave it out"
+            )
         if self.backend.name in POINTS_ONLY and self.method.design != "points":
             raise ValueError(
                 f"backend.name {self.backend.name!r} measures points: set method.design = 'points'"
