@@ -212,7 +212,7 @@ def test_export_needs_a_run(run, tmp_path):
     with pytest.raises((InputError, LedgerError)):
         export_model(tmp_path, tmp_path / "model.aqka")
     assert not (tmp_path / "model.aqka").exists()
-    with pytest.raises(InputError, match=r"model file: .* cannot be read"):
+    with pytest.raises(InputError, match=r"model file .* cannot be read"):
         load_model(tmp_path / "model.aqka")
 
 
