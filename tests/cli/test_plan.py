@@ -46,6 +46,7 @@ def test_plan_prints_figures_notes_and_advice(run):
     for words in ("11,175", "1 h 23 min", "depth 119", "480.00", "Advice:", "N(N-1)/2"):
         assert words in out
     assert "Warning:" not in out
+    assert "Times are as if on IBM hardware" in out
 
 
 def test_plan_fits_eighty_columns(run):

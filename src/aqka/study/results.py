@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka._util.text import percent
 from aqka.core.problem import Problem
 from aqka.designs.prior import PredictionPrior
 from aqka.insight.baselines import process_labels
@@ -214,8 +215,9 @@ def prior_facts(
     sentences = [
         first,
         audit.sentence,
-        f"A Gaussian process on the labels alone, without any shot, agrees with {agreement:.1%} of "
-        f"the classes{'' if accuracy is None else f' and has an accuracy of {accuracy:.3f}'}.",
+        f"A Gaussian process on the labels alone, without any shot, agrees with "
+        f"{percent(agreement, 1)} of the classes"
+        f"{'' if accuracy is None else f' and has an accuracy of {accuracy:.3f}'}.",
     ]
     if agreement >= 1 - audit.level or (accuracy is not None and accuracy >= (own or 0)):
         sentences.append("For more points like these, use that and buy no shots.")
