@@ -79,6 +79,18 @@ def test_a_killed_process_is_recovered_by_its_tag(tmp_path):
     assert service.submissions == 1
 
 
+def test_a_job_is_recovered_although_the_circuit_is_transpiled_otherwise(service, backend):
+    ticket = backend.submit(PLAN, "t")
+    other = RuntimeBackend(service, X)
+    for _ in range(20):  # deeper, as after another calibration: fewer rows may share a job
+        other.circuit.x(0)
+    found = other.recover(PLAN, "t")
+    assert found is not None
+    assert job_ids(found) == job_ids(ticket)
+    assert other.collect(found).tolist() == backend.collect(ticket).tolist()
+    assert service.submissions == 1
+
+
 def test_recovery_takes_no_job_of_another_tag_plan_or_data(service, backend):
     backend.submit(PLAN, "t")
     assert backend.recover(PLAN, "u") is None

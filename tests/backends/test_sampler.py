@@ -216,6 +216,14 @@ def test_job_of_another_process():
         SamplerBackend(exact, X).collect(ticket)
 
 
+@pytest.mark.parametrize(("sampler", "lost"), [(Counting(), 5), (StatevectorSampler(), 0)])
+def test_shots_of_a_job_that_cannot_be_found_are_lost_where_they_may_be_paid(sampler, lost):
+    ticket = SamplerBackend(sampler, X).submit(ShotPlan([0], [1], [5]), "t")
+    with pytest.raises(JobError, match="lives in the process") as caught:
+        SamplerBackend(sampler, X).collect(ticket)
+    assert caught.value.lost == lost
+
+
 def test_failed_job_is_named_and_not_run_again():
     class Failing(Counting):
         def run(self, pubs, *, shots=None):

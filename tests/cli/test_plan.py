@@ -46,6 +46,7 @@ def test_plan_prints_figures_notes_and_advice(run):
     for words in ("11,175", "1 h 23 min", "depth 119", "480.00", "Advice:", "N(N-1)/2"):
         assert words in out
     assert "Warning:" not in out
+    assert "Times are as if on IBM hardware" in out
 
 
 def test_plan_fits_eighty_columns(run):
@@ -140,7 +141,7 @@ def test_plan_shows_what_both_designs_promise(run, design):
     code, out, err = run(**settings)
     assert (code, err) == (0, "")
     advice = 'Advice: set method.design = "points". ' if design == "pairs" else "Design: "
-    assert f"{advice}Points: 333 shots for each of 150 points label as well as" in out
+    assert f"{advice}Points: 333 shots for each of 150 points do as well as" in out
     answer = json.loads(run("--json", **settings)[1])
     assert answer["better"]["design"] == "points"
     assert answer["design"] == ("pairs" if design == "pairs" else "points")

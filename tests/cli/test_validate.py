@@ -23,6 +23,8 @@ def test_a_noiseless_run_agrees_with_its_states(tmp_path, monkeypatch, capsys):
     assert code == 0
     assert "12 points against their exact states" in out
     assert "0 of 2 qubits differ" in out
+    assert "by chance, 1 % of noiseless runs" in out
+    assert "χ²/n is the squared difference in units of its shot noise" in out
     code, _, err = call(monkeypatch, capsys, "validate", run, "--picture", "chip.png")
     assert code == 2
     assert "a picture needs a run of one tile on a device with a chip" in err

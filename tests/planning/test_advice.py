@@ -39,6 +39,6 @@ def test_advice_on_rounds():
     assert "about 3 points" in advice
     assert "Each further round costs 16 min 40 s in the queue, 2 s of QPU time, 3.20" in advice
     assert "saves 1 h 7 min" in advice
-    assert "Starting jobs takes 93% of the QPU time" in advice
+    assert "Starting jobs takes 93 % of the QPU time" in advice
     assert "one round is enough" in messages(quote(50, 10**6))[1]
     assert messages(quote(150, 100_000, schedule=ONE_ROUND, queue=50))[1] == ""

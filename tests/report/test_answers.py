@@ -95,4 +95,4 @@ def test_qpu_time_and_cost_stand_beside_the_quote(report):
     billed = replace(report, usage=rows)
     assert "1 min 30 s of QPU time" in words_by_question(billed)["What was spent?"]
     page = run_page(billed)
-    assert "<td>100.00</td><td>90.00</td><td>90%</td>" in page
+    assert "<td>100.00</td><td>90.00</td><td>90 %</td>" in page

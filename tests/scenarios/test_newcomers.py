@@ -81,7 +81,7 @@ def test_4_a_gap_is_named_with_its_line(tmp_path, cell):
 
 def test_5_a_budget_too_small_says_how_much_is_needed(tmp_path):
     told = refused(write_study(tmp_path / "shots", budget="10 shots"), "pays for 10 shots, but 12")
-    assert "66 pairs" in told
+    assert "66 or more, one for each pair" in told
     refused(write_study(tmp_path / "time", budget="1 s"), "does not pay for a single shot")
     refused(write_study(tmp_path / "money", budget="$5"), "needs a rate")
 
@@ -218,6 +218,9 @@ def test_the_example_runs_and_is_not_written_twice(tmp_path, monkeypatch, capsys
     code, out, _ = call(monkeypatch, capsys, "run", "my study.toml")
     assert code == 0
     assert "accuracy" in out
+    used = out[out.index("quoted and used") :]
+    assert "submissions in all" in used
+    assert "seconds" not in used  # those of a simulator say nothing of a device's
     assert (tmp_path / "runs" / "my-study" / "results.json").exists()
 
 

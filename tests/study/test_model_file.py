@@ -139,13 +139,83 @@ def test_a_plan_promises_a_range(run):
     cost += 0.05 * (1 - cost)  # the audit of many points
     assert low <= cost <= high
     said = command("plan", str(run / "study.toml"))
-    assert f"between {low:.0%} and {high:.0%} of new points" in " ".join(said.stdout.split())
+    assert f"between {100 * low:.0f} % and {100 * high:.0f} % of new points" in " ".join(
+        said.stdout.split()
+    )
+
+
+PATIENTS = STUDY.replace('"moons"', '"t.csv"\ntarget = "kind"\nid = "who"')
+CITIES = '\nfeatures = ["a", "b", "city=Bonn"]\n[split]'
+
+
+def write_patients(path, cities, n_points, labelled=True):
+    rng = np.random.default_rng(len(cities))
+    lines = ["who,a,b,city,note" + ",kind" * labelled]
+    for k in range(n_points):
+        a, b = rng.normal([k % 2, -(k % 2)], 0.3)
+        kind = "," + ("well", "ill")[k % 2] if labelled else ""
+        lines.append(f"pat-{k},{a:.3f},{b:.3f},{cities[k % len(cities)]},a note{kind}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("patients")
+    write_patients(folder / "t.csv", ["Bonn", "Rome", "Rome"], 80)
+    text = PATIENTS.replace("\n[split]", CITIES).replace("qubits = 2", "qubits = 3")
+    carry_out(prepare(write_study(folder, text)), folder / "run")
+    export_model(folder / "run", folder / "model.aqka")
+    write_patients(folder / "new.csv", ["Bonn", "Rome", "Rome", "Paris"], 5, labelled=False)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["run", "model.aqka"])
+def test_a_table_names_the_points_and_unseen_texts_and_fits_a_terminal(patients, name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    said = command("predict", patients / name, patients / "new.csv")
+    table = said.stdout.split("\n \n")[0].splitlines()
+    rows = [line.split() for line in table if line.strip().startswith(("who", "pat-"))]
+    assert [row[0] for row in rows] == ["who", *(f"pat-{k}" for k in range(5))]
+    assert "note" not in said.stdout
+    assert "A decision above 0 means well, below 0 ill" in said.stdout
+    assert "column 'city' holds 'Paris' in 1 point, a text" in said.stdout
+    said = command("predict", patients / name, patients / "new.csv", "--json")
+    found = json.loads(said.stdout)
+    assert found["unseen"] == [{"column": "city", "value": "Paris", "points": 1}]
+    assert [row["who"] for row in found["points"]] == [f"pat-{k}" for k in range(5)]
+
+
+def test_a_few_points_say_that_the_audit_takes_all(patients):
+    said = command("predict", patients / "run", patients / "new.csv")
+    sure = load_model(patients / "model.aqka").predict(
+        np.loadtxt(
+            patients / "new.csv",
+            delimiter=",",
+            skiprows=1,
+            usecols=(1, 2, 3),
+            converters={3: lambda city: float(city == "Bonn")},
+        )
+    )
+    count = int(sure.settled.sum())
+    assert count > 0
+    words = f"would answer {count} of 5 points without a shot, but its audit measures at least 10"
+    assert words in said.stdout
+    assert f"the prior would answer {count} of them, but its audit" in said.stderr
+    one = patients / "one.csv"
+    first = int(np.flatnonzero(sure.settled)[0])
+    lines = (patients / "new.csv").read_text().splitlines()
+    one.write_text("\n".join([lines[0], lines[1 + first]]) + "\n")
+    said = command("predict", patients / "model.aqka", one)
+    assert "1 of 1 point answered without a shot\n" in said.stdout
 
 
 def test_export_needs_a_run(run, tmp_path):
     with pytest.raises((InputError, LedgerError)):
         export_model(tmp_path, tmp_path / "model.aqka")
     assert not (tmp_path / "model.aqka").exists()
+    with pytest.raises(InputError, match=r"model file .* cannot be read"):
+        load_model(tmp_path / "model.aqka")
 
 
 def changed(path, target, **arrays):
@@ -195,7 +265,7 @@ def test_pickles_and_missing_arrays_are_refused(run, tmp_path):
     with pytest.raises(InputError, match="not a model that aqka export-model wrote"):
         load_model(tmp_path / "b.npz")
     (tmp_path / "c.aqka").write_text("nothing")
-    with pytest.raises(InputError, match="not a readable npz file"):
+    with pytest.raises(InputError, match=r"not a readable model file.*with aqka export-model"):
         load_model(tmp_path / "c.aqka")
     with pytest.raises(InputError, match="X must have 2 columns"):
         load_model(run / "model.aqka").predict(np.ones((2, 3)))

@@ -50,10 +50,17 @@ def test_names_categories_and_gaps_are_recognised(tmp_path, passengers, monkeypa
     text, said = written(tmp_path, passengers, target="Survived")
     out = "\n".join(said)
     assert "Column Id names the points" in out
-    assert "Column Name is left out: it holds another value in every row" in out
+    assert "Column Name is left out: it holds a different value in every row" in out
     assert "Column Cabin is left out: it holds 14 different texts" in out
     assert "Column Port: 3 texts become columns of 0 and 1" in out
+    assert "Column Sex: 2 texts become one column of 0 and 1" in out
     assert "Missing values in Age take the training points' median" in out
+    # Comments stay in their column, below a list that leaves no room for them.
+    lines = text.splitlines()
+    below = lines.index(next(line for line in lines if line.startswith("features = "))) + 1
+    assert lines[below] == " " * 30 + lines[below].strip()
+    assert lines[below].strip().startswith("# columns of a file")
+    assert all(line.find("# ") == 30 for line in lines if line.startswith(("output", "seed")))
     study = parse_study(text)
     assert study.data.id == "Id"
     assert study.data.features == ["Sex=male", "Age", "Fare", "Port=C", "Port=Q", "Port=S"]
@@ -67,13 +74,30 @@ def test_names_categories_and_gaps_are_recognised(tmp_path, passengers, monkeypa
     (tmp_path / "new.csv").write_text("Sex,Age,Fare,Port\nmale,,7.5,S\nfemale,30,20,X\n")
     code, out, err = call(monkeypatch, capsys, "predict", "runs/study", "new.csv", "--json")
     assert code == 0, err
-    assert len(json.loads(out)["points"]) == 2
+    found = json.loads(out)
+    assert [row["point"] for row in found["points"]] == [0, 1]
+    assert found["unseen"] == [{"column": "Port", "value": "X", "points": 1}]
+    warning = "Warning: column 'Port' holds 'X' in 1 point, a text that the run's data do not have"
+    assert warning in err
+    # 'female' is no feature, but a text of the run's data: no warning.
+    code, out, _ = call(monkeypatch, capsys, "predict", "runs/study", "new.csv")
+    assert warning in out
+    assert "female" not in out
+    for text, words in (
+        ("Sex,Age,Fare\nmale,3,7.5\n", "new.csv has no column 'Port'. It has"),
+        ("Sex,Age,Fare,Port\nmale,3,cheap,S\n", "holds 'cheap', not a number. Write a number"),
+    ):
+        (tmp_path / "new.csv").write_text(text)
+        code, _, err = call(monkeypatch, capsys, "predict", "runs/study", "new.csv")
+        assert code == 2
+        assert words in err
+        assert "data." not in err
 
 
 def test_an_indicator_is_one_where_the_column_has_the_text(passengers):
     table = read_table(passengers, "Survived", ["Sex=male", "Port=C"])
     assert table.X[:6].tolist() == [[1, 0], [0, 1], [1, 0], [0, 0], [1, 1], [0, 0]]
-    with pytest.raises(InputError, match="has no column 'Sax=male'"):
+    with pytest.raises(InputError, match="has no column 'Sax'"):
         read_table(passengers, "Survived", ["Sax=male"])
     with pytest.raises(InputError, match="texts of others as 'column=text'"):
         read_table(passengers, "Survived", ["Sex"])

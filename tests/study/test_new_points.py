@@ -160,6 +160,8 @@ def test_the_command_prints_and_writes(run, moons, tmp_path, monkeypatch, capsys
     assert code == 0
     assert "8 points, at most 672 shots" in told
     assert "90 % intervals" in out
+    assert "row 1 " in out
+    assert "unread" not in out  # another column of the file
     rows = read_csv(target)
     code, out, _ = call(monkeypatch, capsys, "predict", run, moons, "--shots", 7, "--json")
     answer = json.loads(out)
@@ -186,9 +188,12 @@ def test_three_classes_have_a_value_each(tmp_path, monkeypatch, capsys):
     table = load_table(DataSection(source="iris"), tmp_path)
     file = write_csv(tmp_path / "new.csv", table.columns, table.X[::20].tolist())
     target = tmp_path / "out.csv"
-    code, _, _ = call(monkeypatch, capsys, "predict", run, file, "--output", target)
+    code, out, _ = call(monkeypatch, capsys, "predict", run, file, "--output", target)
     assert code == 0
     first = read_csv(target)[0]
+    assert f"row 1 {first['label']}" in out
+    assert f" {float(first['decision_' + first['label']]):.3f} " in out
+    assert "Decisions are those of the point's label" in out
     assert first["label"] in {"setosa", "versicolor", "virginica"}
     for name in ("decision", "low", "high"):
         columns = [f"{name}_{label}" for label in ("setosa", "versicolor", "virginica")]

@@ -24,6 +24,7 @@ from aqka.study.carry_out import carry_out, resume
 from aqka.study.data import load_table
 from aqka.study.directory import prepare
 from aqka.study.method import target_interval
+from aqka.study.model_file import export_model
 from aqka.study.new_points import predict_new_points
 from aqka.study.schema import DataSection, parse_study
 from aqka.study.store import RunStore
@@ -167,8 +168,10 @@ def test_new_points_keep_their_names_and_are_scored(run, tmp_path, monkeypatch, 
     rows = [[f"=new {k}", *X[k], price[k] if k else "", "x"] for k in range(6)]
     file = write_csv(tmp_path / "new.csv", ["house", "size", "age", "price", "value"], rows)
     found = predict_new_points(run.directory, file, 300)
-    same = predict_new_points(run.directory, file, 300, prior="angles")
-    assert same.directory == found.directory  # values have no prior, so nothing is bought again
+    with pytest.raises(InputError, match="prior 'angles' answers classes, and the run is a"):
+        predict_new_points(run.directory, file, 300, prior="angles")
+    with pytest.raises(InputError, match="cannot be exported: it is a regression, and a model"):
+        export_model(run.directory, tmp_path / "model.aqka")
     assert found.others["house"] == [f"=new {k}" for k in range(6)]
     assert found.truth[0] is None
     scores = found.scores()
@@ -181,6 +184,8 @@ def test_new_points_keep_their_names_and_are_scored(run, tmp_path, monkeypatch, 
     )
     assert code == 0
     assert "root mean square error" in out
+    assert "=new 2" in out
+    assert "value (file)" not in out
     table = read_csv(target)
     assert table[2]["house"] == "'=new 2"  # no spreadsheet takes it for a formula
     assert float(table[2]["truth"]) == pytest.approx(price[2], abs=1e-3)
@@ -223,6 +228,8 @@ def test_mistakes_are_told(tmp_path):
     text = STUDY.replace("[method]\n", '[method]\nlearner = "svm"\n')
     with pytest.raises(InputError, match="'svm' is for classes"):
         parse_study(text)
+    with pytest.raises(InputError, match=r"method\.prior 'angles' answers classes"):
+        parse_study(STUDY.replace("[method]\n", '[method]\nprior = "angles"\n'))
     write_csv(tmp_path / "houses.csv", ["house", "size", "price"], [[k, k, "dear"] for k in "1234"])
     with pytest.raises(InputError, match=r"row 1: the target holds 'dear', not a number"):
         prepare(write_study(tmp_path, STUDY))

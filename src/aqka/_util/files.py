@@ -54,12 +54,12 @@ def check_file(path: Path, limit: int, what: str) -> int:
         status = path.stat()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
-        raise InputError(f"{what}: {inert(path, 300)} cannot be read: {reason}.") from None
+        raise InputError(f"{what} {inert(path, 300)} cannot be read: {reason}.") from None
     if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device may never end
-        raise InputError(f"{what}: {inert(path, 300)} is not a regular file.")
+        raise InputError(f"{what} {inert(path, 300)} is not a regular file.")
     if status.st_size > limit:
         raise InputError(
-            f"{what}: {inert(path, 300)} has {status.st_size:,} bytes; the most is {limit:,}."
+            f"{what} {inert(path, 300)} has {status.st_size:,} bytes; the most is {limit:,}."
         )
     return status.st_size
 
@@ -71,7 +71,7 @@ def read_bytes(path: Path, limit: int, what: str) -> bytes:
         with path.open("rb") as stream:
             return stream.read(limit)
     except OSError as error:
-        raise InputError(f"{what}: {inert(path, 300)} cannot be read: {error.strerror}.") from None
+        raise InputError(f"{what} {inert(path, 300)} cannot be read: {error.strerror}.") from None
 
 
 def read_text(path: Path, limit: int, what: str) -> str:
@@ -80,7 +80,7 @@ def read_text(path: Path, limit: int, what: str) -> str:
         return read_bytes(path, limit, what).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{what}: {inert(path, 300)} is not UTF-8 text (byte {error.start}); save it as UTF-8."
+            f"{what} {inert(path, 300)} is not UTF-8 text (byte {error.start}); save it as UTF-8."
         ) from None
 
 

@@ -143,6 +143,15 @@ def number_text(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share as text.
+
+    >>> percent(0.9), percent(0.125, 1)
+    ('90 %', '12.5 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
 def counted(number: int, noun: str) -> str:
     """Return how many there are of something.
 

@@ -43,7 +43,10 @@ def print_quote(quote: Quote, device: DeviceModel, rate: float | None, console: 
     if quote.split:
         say(f"Split: {quote.split}")
     of = "everything above" if quote.parts else "the training kernel alone; predictions are extra"
-    say(f"An estimate of {of}. Constants and their sources: --json.")
+    say(
+        f"An estimate of {of}. Times are as if on IBM hardware, also for a simulator. Constants "
+        "and their sources: --json."
+    )
 
 
 def quote_rows(quote: Quote, device: DeviceModel, rate: float | None) -> list[tuple[str, str, str]]:
@@ -148,9 +151,11 @@ def print_results(results: dict[str, Any], report: "RunReport | None", console: 
         console.print(line, highlight=False, soft_wrap=True)
     title = f"{results['results']['test_points']} test points"
     console.print(make_table(title, ["", ""], _result_rows(results), header=False))
+    timed = results["actual"]["qpu_seconds"] is not None  # a simulator's times compare with none
     used = [
         (row["figure"], *(number_text(row[name]) for name in ("quoted", "actual")))
         for row in results["quote_versus_actual"]
+        if timed or not row["figure"].startswith(("QPU seconds", "seconds", "cost"))
     ]
     console.print(make_table("quoted and used", ["figure", "quoted", "used"], used))
     if report is not None:

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from aqka._util.progress_bar import progress_bar
-from aqka._util.text import inert
+from aqka._util.text import inert, percent
 from aqka.cli.options import AllowCode, AsJson, StudyFile, make_table, quoted, say
 from aqka.errors import InputError
 
@@ -211,7 +211,7 @@ def _about_features(found: "Preflight") -> list[str]:
     gap = difference(found.evidence.own, found.null)
     learnt = "clearly better" if gap.clear else "not clearly better: it has learnt nothing"
     return [
-        f"A linear model of the columns explains {found.linear_share:.1%} of the features' "
-        f"variance, by leaving points out. Against the features of permuted points the kernel is "
-        f"{learnt} ({gap})."
+        f"A linear model of the columns explains {percent(found.linear_share, 1)} of the "
+        "features' variance, by leaving points out. Against the features of permuted points the "
+        f"kernel is {learnt} ({gap})."
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from aqka._util.text import percent
 from aqka.cli.options import AllowCode, AsJson, StudyFile, say
 from aqka.errors import InputError
 
@@ -105,9 +106,9 @@ def show_quote(
     if promise is not None:
         low, high = promise
         say(
-            f"Prior: between {low:.0%} and {high:.0%} of new points will cost shots, by what the "
-            "labels of the training points say of each other. After training, aqka predict says "
-            "how many before the first shot."
+            f"Prior: between {percent(low)} and {percent(high)} of new points will cost shots, by "
+            "what the labels of the training points say of each other. After training, aqka "
+            "predict says how many before the first shot."
         )
     if found is not None and found.design.name == quote.design:
         say(f"Design: {found.reason}")

@@ -25,12 +25,11 @@ from aqka.cli.stopping import leaving_resumable, this_command
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
-    from aqka.study.new_points import NewPoints
+    from aqka.study.new_points import NewPoints, Start
 
 SHOWN_POINTS = 20
 MODEL_SUFFIX = ".aqka"
-CLIPPED = "{} points lie outside the training points' range and were clipped to it"
-SHOWN_OTHERS = 1  # columns of the file besides; --output has all
+SHOWN_UNSEEN = 5
 
 
 def predict(
@@ -129,29 +128,43 @@ def export_model(
 def _predict_by_model(model: Path, data: Path, output: Path | None, as_json: bool) -> None:
     """Print or write what a model file answers, without a shot."""
     from aqka.study.model_file import load_model
-    from aqka.study.new_points import read_new_points
+    from aqka.study.new_points import read_new_points, with_others
+    from aqka.study.tables import other_columns, point_names
 
     loaded = load_model(model)
-    X = read_new_points(data, loaded.encoding, gaps=loaded.fills_gaps).X
-    found, clipped = loaded.predict(X), loaded.encoding.n_outside(X)
-    rows, answered = found.rows(), int(found.settled.sum())
-    facts = {"answered": answered, "clipped": clipped, "points": rows}
+    encoding, classes = loaded.encoding, loaded.classes.tolist()
+    table = read_new_points(data, encoding, gaps=loaded.fills_gaps)
+    found, count = loaded.predict(table.X), len(table.X)
+    clipped, unseen = encoding.n_outside(table.X), encoding.unseen(table.other_texts)
+    others = other_columns(data, encoding.columns, [loaded.id or ""], count)
+    rows, answered = with_others(found.rows(), others), int(found.settled.sum())
+    facts = {"answered": answered, "clipped": clipped, "unseen": unseen, "points": rows}
     if output is not None:
-        classes = loaded.classes.tolist()
         _write_rows(output, [one_column_per_class(row, classes) for row in rows], facts)
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
         return
-    shown = [[inert(cell_text(cell)) for cell in row.values()] for row in rows[:SHOWN_POINTS]]
-    Console().print(make_table(None, list(rows[0]), shown, left=["label"]))
-    say(f"{answered} of {len(rows)} points answered without a shot; the others need a backend")
-    if clipped:
-        say(CLIPPED.format(clipped))
+    name = loaded.id if loaded.id in others else None
+    names = point_names(others.get(name or ""), count)
+    _print_table(found.rows(), names, name, classes, Console())
+    rest = "" if answered == count else "; the others need a backend"
+    say(f"{answered} of {counted(count, 'point')} answered without a shot{rest}")
+    for sentence in (_about_decision(classes), *_about_values(clipped, unseen)):
+        say(sentence)
 
 
-def _announce(points: int, shots: int, free: int) -> None:
-    answered = f"; the prior answers {free:,} of them without one" if free else ""
-    say(f"{points:,} points, at most {shots:,} shots{answered}", err=True)
+def _announce(start: "Start") -> None:
+    from aqka.designs.prior import PredictionPrior
+
+    answered = ""
+    if start.audited:
+        answered = f"; the prior would answer {start.audited:,} of them, but its audit measures "
+        answered += f"at least {PredictionPrior.least_audited}"
+    elif start.free is not None:
+        answered = f"; the prior answers {start.free:,} of them without one"
+    say(f"{counted(start.points, 'point')}, at most {start.shots:,} shots{answered}", err=True)
+    for sentence in _about_values(0, start.unseen):
+        say(sentence, err=True)
 
 
 def _write_predictions(found: "NewPoints", output: Path) -> None:
@@ -190,6 +203,7 @@ def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
         "budget": found.budget,
         "qpu_seconds": found.qpu_seconds,
         "clipped": found.clipped,
+        "unseen": found.unseen,
         **({} if found.prior is None else {"prior": found.prior}),
         "ledger": str(found.directory),
         "points": found.records(),
@@ -198,17 +212,74 @@ def _prediction_facts(found: "NewPoints") -> dict[str, Any]:
 
 def print_predictions(found: "NewPoints", output: Path | None, console: Console) -> None:
     """Print the first points, what they cost, and where all of them are."""
-    records = found.records()
-    left_out = list(found.others)[SHOWN_OTHERS:]
-    columns = [name for name in records[0] if name not in left_out]
-    shown = _class_cell if found.classes else _value_cell
-    rows = [[inert(shown(row[c]), 20) for c in columns] for row in records[:SHOWN_POINTS]]
-    words = {"label", "answered_by", *found.others} | ({"truth"} if found.classes else set())
-    left = [inert(name) for name in columns if name in words]
-    headings = [inert(name, 20) for name in columns]
-    console.print(make_table(None, headings, rows, left=left, compact=True))
+    from aqka.study.new_points import with_others
+
+    rows, name = with_others(found.rows(), {}, found.truth), found.id
+    _print_table(rows, found.names, name if name in found.others else None, found.classes, console)
     for sentence in _sentences(found, output):
         say(sentence)
+
+
+def _print_table(
+    rows: list[dict[str, Any]],
+    names: list[str],
+    id: str | None,
+    classes: list[Any],
+    console: Console,
+) -> None:
+    """Print the first points under their names, without other columns of their file."""
+    columns = [column for column in rows[0] if column != "point"]
+    cells = [
+        [name, *(_cell(row, c, classes) for c in columns)]
+        for name, row in zip(names, rows, strict=True)
+    ]
+    shown = [[inert(cell, 20) for cell in row] for row in cells[:SHOWN_POINTS]]
+    left = ["label", "answered_by", *(["truth"] if classes else [])]
+    headings = [inert(id or "point", 20), *columns]
+    console.print(make_table(None, headings, shown, left=left, compact=True))
+
+
+def _cell(row: dict[str, Any], column: str, classes: list[Any]) -> str:
+    """Return a cell short enough for a terminal; of several classes, the number of the label."""
+    value = row[column]
+    if isinstance(value, list):
+        decision = row["decision"]
+        leading = decision.index(max(decision))  # where a model file gives no label
+        value = value[classes.index(row["label"]) if row["label"] in classes else leading]
+    if isinstance(value, float):
+        return f"{value:.3f}" if classes else figure_text(value)  # targets may have any units
+    return cell_text(value)
+
+
+def _about_decision(classes: list[Any]) -> str:
+    """Return how the numbers of a table of classes are to be read."""
+    first, second = inert(classes[0], 50), inert(classes[1], 50)
+    if len(classes) == 2:
+        return f"A decision above 0 means {second}, below 0 {first}"
+    return (
+        f"Decisions are those of the point's label; --output and --json give those of all "
+        f"{len(classes)} classes"
+    )
+
+
+def _about_values(clipped: int, unseen: list[dict[str, Any]]) -> list[str]:
+    """Return what is unusual about the cells of new points, in sentences."""
+    said = []
+    if clipped:
+        verbs = ("lies", "was") if clipped == 1 else ("lie", "were")
+        said.append(
+            f"{counted(clipped, 'point')} {verbs[0]} outside the training points' range and "
+            f"{verbs[1]} clipped to it"
+        )
+    for one in unseen[:SHOWN_UNSEEN]:
+        said.append(
+            f"Warning: column {inert(one['column'], 50)!r} holds {inert(one['value'], 50)!r} in "
+            f"{counted(one['points'], 'point')}, a text that the run's data do not have; every "
+            "feature of the column is 0 there"
+        )
+    if len(unseen) > SHOWN_UNSEEN:
+        said.append(f"… and {len(unseen) - SHOWN_UNSEEN} more such texts; --json gives all")
+    return said
 
 
 def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
@@ -242,9 +313,9 @@ def _sentences(found: "NewPoints", output: Path | None) -> list[str]:
     elif found.target is not None:
         about += f", target_low and target_high {level} intervals of the target itself"
     said.append(f"{what} with {int(prediction.shots.sum()):,} of {found.budget:,} shots; {about}")
+    said += [_about_decision(found.classes)] if found.classes else []
     said += [] if found.prior is None else found.prior["sentences"]
-    if found.clipped:
-        said.append(CLIPPED.format(found.clipped))
+    said += _about_values(found.clipped, found.unseen)
     if output is not None:
         said.append(f"All points are in {inert(output, 300)}")
     return said
@@ -266,18 +337,6 @@ def one_column_per_class(row: dict[str, Any], classes: Iterable[Any]) -> dict[st
         else:
             columns[name] = value
     return columns
-
-
-def _class_cell(value: Any) -> str:
-    """Return a cell of a classifier's table, short enough for a terminal."""
-    if isinstance(value, list):
-        return " ".join(f"{number:.2f}" for number in value)
-    return f"{value:.3f}" if isinstance(value, float) else cell_text(value)
-
-
-def _value_cell(value: Any) -> str:
-    """Return a cell of a regression's table, which may have any units."""
-    return figure_text(value) if isinstance(value, float) else cell_text(value)
 
 
 def cell_text(value: Any) -> str:

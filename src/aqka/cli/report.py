@@ -86,7 +86,7 @@ def validate(
     if as_json:
         typer.echo(written(found.facts()), nl=False)
         return
-    worst = found.p_values.argsort(kind="stable")[:SHOWN]
+    worst = sorted(found.p_values.argsort(kind="stable")[:SHOWN].tolist())
     rows = [
         (
             qubit,
@@ -94,12 +94,16 @@ def validate(
             f"{found.p_values[qubit]:.2g}",
             f"{found.damping[qubit]:.3f} ± {found.damping_errors[qubit]:.3f}",
         )
-        for qubit in worst.tolist()
+        for qubit in worst
     ]
     some = f", the {SHOWN} qubits that differ most" if len(found.damping) > SHOWN else ""
     title = f"{found.n_points} points against their exact states{some}"
     headings = ["qubit", "χ²/n of X", "of Y", "of Z", "p", "damping"]
     Console().print(make_table(title, headings, rows))
+    say(
+        f"The {found.n_points} points are spread evenly over those of the run; --points sets how "
+        "many. χ²/n is the squared difference in units of its shot noise, averaged over them."
+    )
     say(found.sentence)
     if picture is not None:
         say(f"The chip is in {inert(picture, 300)}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aqka._util.arrays import BoolArray, IntArray
+from aqka._util.text import percent
 from aqka.core.plans import Plan
 from aqka.designs._base import NewPoints
 from aqka.designs.prior import Answers, LazyAnswers, winner_of
@@ -52,7 +53,8 @@ class PriorAudit:
         what = "it is kept" if self.passed else "it is switched off, and every point is measured"
         return (
             f"Audit of the prior: shots disagree with {self.disagreed} of {self.compared} answers "
-            f"(95 % interval {low:.1%} to {high:.1%}, level {self.level:.0%}); {what}."
+            f"(95 % interval {percent(low, 1)} to {percent(high, 1)}, level "
+            f"{percent(self.level)}); {what}."
         )
 
 

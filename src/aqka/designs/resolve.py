@@ -83,7 +83,7 @@ def resolve(
     Examples
     --------
     >>> resolve(n_points=100, n_qubits=4, budget=50_000, new_points=50).reason
-    'Points: 333 shots for each of 150 points label as well as 76 on every pair; pairs would get 5.'
+    'Points: 333 shots for each of 150 points do as well as 76 on every pair; pairs would get 5.'
     >>> resolve("pairs", n_points=100, n_qubits=4, budget=50_000).design
     Pairs()
     """
@@ -144,7 +144,7 @@ def better_design(
         return Pairs(), f"Pairs, {_figure(per_pair)} shots each: {why}."
     worth = label_shots(n_qubits, per_point)
     each = (
-        f"{_figure(per_point)} shots for each of {n_points + new} points label as well as "
+        f"{_figure(per_point)} shots for each of {n_points + new} points do as well as "
         f"{_figure(worth)} on every pair"
     )
     if worth > per_pair:

@@ -18,6 +18,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka._util.shown import Shown
+from aqka._util.text import percent
 from aqka.backends.tiles import draw_on_chip
 from aqka.core.points import PointTable
 from aqka.core.settings import LETTERS
@@ -76,9 +77,9 @@ class Validation(Shown):
         return (
             f"χ² per degree of freedom is {self.ratio:.2f}, about 1 without noise: "
             f"{len(self.differing)} of {len(self.damping)} qubits differ from the exact states "
-            f"(a noiseless run shows any in {FALSE_ALARMS:.0%} of cases). Damping is "
-            f"{self.damping.mean():.3f} on average, from {self.damping[low]:.3f} on qubit {low} to "
-            f"{self.damping[high]:.3f} on qubit {high}."
+            f"(by chance, {percent(FALSE_ALARMS)} of noiseless runs show one or more). "
+            f"Damping is {self.damping.mean():.3f} on average, from {self.damping[low]:.3f} on "
+            f"qubit {low} to {self.damping[high]:.3f} on qubit {high}."
         )
 
     def _figures(self) -> dict[str, object]:

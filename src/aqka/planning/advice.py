@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from aqka._util.text import percent
 from aqka.maths.sensitivity import SATURATED_SHOTS_PER_PAIR
 from aqka.planning.budget import duration, price
 from aqka.planning.device import DeviceModel
@@ -85,7 +86,7 @@ def advise(quote: "Quote", device: DeviceModel, rate: float | None) -> tuple[str
     overhead = quote.jobs * device.job_overhead / quote.qpu_seconds
     if extra and overhead > NOTABLE_OVERHEAD:
         found.append(
-            f"Starting jobs takes {overhead:.0%} of the QPU time: fewer rounds leave more for "
+            f"Starting jobs takes {percent(overhead)} of the QPU time: fewer rounds leave more for "
             "shots."
         )
     if extra and wait > 0:

@@ -98,7 +98,7 @@ class Wish:
         wanted = self.costs.shots_on_top(shots, n_points, self.new_points)
         if self.test_shots is not None:
             wanted = self.test_shots * self.costs.new_units(n_points, self.new_points)
-        return Split(shots, wanted, "Predictions come on top of the training budget.")
+        return Split(shots, wanted, "The budget is for training alone; predictions come on top.")
 
     def parts(self, split: Split, usage: Usage) -> tuple[QuotePart, ...]:
         """Return what is bought beside the training shots."""

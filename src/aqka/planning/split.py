@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from aqka._util.arrays import as_count
+from aqka._util.text import percent
 from aqka.designs import Never, Pairs, Points, Settle
 from aqka.errors import InputError
 from aqka.maths.point_law import label_shots
@@ -198,7 +199,7 @@ def split_budget(
         reason = f"Predictions get {each:,} shots for each new {costs.design.unit}, as set."
         return Split(budget - wanted, wanted, reason)
     share, reason = costs.training_share(n_train, n_new)
-    reason = f"{share:.0%} for training: {reason}".replace("%", " %", 1)
+    reason = f"{percent(share)} for training: {reason}"
     budget = as_count(budget, "budget", minimum=2)
     train = min(max(round(share * budget), 1), budget - 1)
     return Split(train, budget - train, reason)

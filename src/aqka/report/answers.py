@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from aqka._util.text import counted, number_text
+from aqka._util.text import counted, number_text, percent
 from aqka.insight.hindsight import FewerShots, Steering
 from aqka.planning.budget import duration
 from aqka.report.rivals import Rival
@@ -45,7 +45,7 @@ def _spending(report: RunReport) -> str:
         f"{measured.a_unit}, in {counted(len(report.rounds), 'round')}."
     ]
     if measured.seen < 1:
-        text.append(f"{measured.seen:.0%} of the {measured.unit}s were measured.")
+        text.append(f"{percent(measured.seen)} of the {measured.unit}s were measured.")
     lost = sum(r.failed for r in report.rounds)
     if lost:
         text.append(f"{counted(lost, 'round')} failed.")

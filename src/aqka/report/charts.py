@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.text import percent
 from aqka.insight.diagnostics import gini
 from aqka.insight.hindsight import FewerShots
 from aqka.maths.metrics import share_interval
@@ -99,7 +100,7 @@ def diagnostics_by_round(report: RunReport) -> Chart | None:
     ginis = [(float(r.shots), r.gini) for r in report.rounds if r.gini is not None]
     axes = accuracy_axes([report])[0], Scale(0, 1.04)
     chart = Chart("Diagnostics by round", *axes, "training shots", "share, Gini")
-    words = [f"{int(s):,} shots: {share:.0%} of pairs" for s, share in seen]
+    words = [f"{int(s):,} shots: {percent(share)} of pairs" for s, share in seen]
     chart.add_curve(seen, "c3", "share of pairs measured", words)
     if ginis:
         words = [f"{int(s):,} shots: Gini {g:.3f}" for s, g in ginis]

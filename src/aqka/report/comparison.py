@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aqka._util.text import number_text
+from aqka._util.text import number_text, percent
 from aqka.maths.metrics import compare_shares
 from aqka.report.answers import decide
 from aqka.report.charts import accuracy_chart, lorenz_chart, lorenz_curve
@@ -166,7 +166,7 @@ def _figures(run: RunReport) -> dict[str, tuple[str, float | None]]:
         "training shots": cost(run.table.total),
         "shots with predictions": billed("shots"),
         "shots per pair or point": (measured.a_unit, None),
-        "pairs or points measured": (f"{measured.seen:.0%}", None),
+        "pairs or points measured": (percent(measured.seen), None),
         "rounds": (str(len(run.rounds)), None),
     }
     if steered is not None:

@@ -14,7 +14,7 @@ from annotated_types import Len
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from aqka._util.arrays import text_digest
-from aqka._util.text import inert
+from aqka._util.text import inert, percent
 from aqka.core.pairs import PairTable
 from aqka.core.reading import FAIR, PAPER
 from aqka.designs import Points as PointDesign
@@ -278,8 +278,9 @@ def _about_points(history: History) -> list[str]:
     if calibration is not None and confusion is not None:
         notes.append(
             f"{calibration.total:,} more shots, on reference states, calibrated the readout: on "
-            f"average over the qubits a 0 is read as 1 in {confusion[:, 1, 0].mean():.2%} of cases "
-            f"and a 1 as 0 in {confusion[:, 0, 1].mean():.2%}. These errors are corrected."
+            f"average over the qubits a 0 is read as 1 in "
+            f"{percent(confusion[:, 1, 0].mean(), 2)} of cases and a 1 as 0 in "
+            f"{percent(confusion[:, 0, 1].mean(), 2)}. These errors are corrected."
         )
     return notes
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aqka._util.text import inert, number_text
+from aqka._util.text import inert, number_text, percent
 from aqka.report.chart import Chart, Scale, Strip
 from aqka.report.charts import (
     accuracy_by_round,
@@ -201,7 +201,7 @@ def _costs(report: RunReport) -> Section:
     rows: list[tuple[str, ...]] = []
     for row in report.usage:
         quoted, used = row["quoted"], row["actual"]
-        share = f"{used / quoted:.0%}" if quoted and used is not None else "–"
+        share = percent(used / quoted) if quoted and used is not None else "–"
         rows.append((row["figure"], number_text(quoted), number_text(used), share))
     return Section("costs", "What it cost", {"header": header, "bill": bill, "usage": rows})
 

@@ -195,9 +195,9 @@ class _TooLargeError(Exception):
     """An array declares more than any table may have."""
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, what: str = "npz file") -> dict[str, NDArray[Any]]:
     """Return the arrays of an npz; sizes are checked before data are read, pickle is refused."""
-    check_file(path, MAX_FILE_BYTES, "npz file")
+    check_file(path, MAX_FILE_BYTES, what)
     name = inert(path.name)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -213,8 +213,9 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     except _TooLargeError:
         raise too_large(name) from None
     except Exception as error:  # zipfile, its codecs and numpy raise many kinds
+        writer = "numpy.savez" if what == "npz file" else "aqka export-model"
         raise InputError(
-            f"{name} is not a readable npz file: {inert(error, 100)}. Write it with numpy.savez; "
+            f"{name} is not a readable {what}: {inert(error, 100)}. Write it with {writer}; "
             "arrays of objects are never loaded."
         ) from None
 

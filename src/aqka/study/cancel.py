@@ -41,7 +41,7 @@ def cancelled_jobs(directory: Path) -> list[str] | None:
     if not path.exists():
         return None
     try:
-        content = json.loads(read_bytes(path, MAX_CANCEL_BYTES, "a cancellation"))
+        content = json.loads(read_bytes(path, MAX_CANCEL_BYTES, "cancellation"))
         return [str(job) for job in content["jobs"]]
     except (ValueError, KeyError, TypeError, InputError):
         return []  # that there is one is what counts

@@ -104,6 +104,7 @@ def encode(
             "raise split.train or lower feature_map.qubits."
         )
     encoding = Encoding.fit(train_x, table.columns, n_features, section.range)
+    encoding = encoding.with_texts(table.other_texts)
     return Points(
         encoding.features(train_x),
         encoding.features(test_x),

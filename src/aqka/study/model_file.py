@@ -2,9 +2,10 @@
 
 The file is an npz archive without pickled objects. Its array ``about`` is a JSON text with
 ``format``, ``error_rate``, ``terms`` (the gate angles, as polynomials of the features),
-``periodic`` and ``fills_gaps``. ``columns`` to ``range`` encode a table's columns as features
-(:class:`~aqka.study.points.Encoding`), ``classes``, ``alpha`` and ``intercept`` are the head's, and
-the rest is the Gaussian process (:class:`~aqka.maths.angle_prior.AnglePrior`).
+``periodic``, ``fills_gaps`` and ``id``. ``columns`` to ``range`` and ``other_texts`` encode a
+table's columns as features (:class:`~aqka.study.points.Encoding`), ``classes``, ``alpha`` and
+``intercept`` are the head's, and the rest is the Gaussian process
+(:class:`~aqka.maths.angle_prior.AnglePrior`).
 """
 
 import io
@@ -30,7 +31,7 @@ from aqka.maths.angle_prior import AngleKernel, AnglePrior
 from aqka.study._formats import read_arrays
 from aqka.study.method import problem_of
 from aqka.study.new_points import finished_run, head_of
-from aqka.study.points import ENCODING, Encoding
+from aqka.study.points import ENCODING, TEXTS, Encoding
 
 FORMAT = "aqka model 1"
 PROCESS = ("angles", "values", "amplitudes", "ratios")
@@ -85,6 +86,8 @@ class SavedModel(Shown):
         The head's.
     fills_gaps
         Whether NaN in a column stands for the median of the training points.
+    id
+        The column of a file that names its points; None where there is none.
     """
 
     prior: FittedPrior
@@ -93,6 +96,7 @@ class SavedModel(Shown):
     alpha: FloatArray
     intercept: FloatArray
     fills_gaps: bool = False
+    id: str | None = None
 
     @property
     def columns(self) -> str:
@@ -119,7 +123,7 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
     prepared, history = finished_run(directory, allow_code)
     study, points, head = prepared.study, prepared.points, head_of(prepared, history)
     if study.data.task == "regression" or not head.estimate.rows_are_alike:
-        why = "it predicts values" if study.data.task == "regression" else "its kernel is mitigated"
+        why = "it is a regression" if study.data.task == "regression" else "its kernel is mitigated"
         raise InputError(
             f"the run cannot be exported: {why}, and a model file answers classes by the kernel as "
             "it was measured. Predict with the run's directory."
@@ -134,8 +138,10 @@ def export_model(directory: Path, output: Path, *, allow_code: bool = False) -> 
         "periodic": prior.angles.periodic,
         "terms": prior.angles.terms,
         "fills_gaps": study.data.missing == "median",
+        "id": study.data.id,
     }
     arrays: dict[str, Any] = {name: getattr(points.encoding, name) for name in ENCODING}
+    arrays[TEXTS] = np.asarray(points.encoding.other_texts, dtype=np.str_)
     arrays |= {name: getattr(process, name) for name in PROCESS}
     arrays |= {"widths": process.kernel.widths, "scales": process.kernel.scales}
     arrays |= {"used": process.columns, "classes": head.classes, "alpha": head.coefficients}
@@ -158,7 +164,7 @@ def load_model(path: str | Path) -> SavedModel:
         What ``aqka export-model`` wrote.
     """
     file = Path(path)
-    arrays = read_arrays(file)
+    arrays = read_arrays(file, "model file")
     try:
         return _model(arrays)
     except (
@@ -213,9 +219,11 @@ def _model(arrays: dict[str, NDArray[Any]]) -> SavedModel:
     _check(all(np.isfinite(values).all() for values in said), "its numbers are out of range")
     settings = PredictionPrior(about["error_rate"])
     prior = FittedPrior(settings, GateAngles(terms, periodic), process)
-    encoding = Encoding([str(name) for name in arrays["columns"]], *encoded)
+    columns, texts = ([str(name) for name in arrays[key]] for key in ("columns", TEXTS))
+    encoding = Encoding(columns, *encoded).with_texts(texts)
     head = classes, arrays["alpha"], arrays["intercept"]
-    return SavedModel(prior, encoding, *head, about["fills_gaps"] is True)
+    names = about["id"] if isinstance(about["id"], str) else None
+    return SavedModel(prior, encoding, *head, about["fills_gaps"] is True, names)
 
 
 def _check(holds: bool, otherwise: str) -> None:

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray, digest, text_digest
 from aqka._util.text import inert, read_number
+from aqka.designs.answered import AnsweredPoints
 from aqka.designs.resolve import as_prior
 from aqka.errors import InputError
 from aqka.learners import FittedHead
@@ -36,9 +37,26 @@ from aqka.study.points import Encoding
 from aqka.study.results import ValueScores, class_scores, prior_facts
 from aqka.study.schema import Study
 from aqka.study.store import RunStore
-from aqka.study.tables import FORMATS, Columns, DataTable, other_columns, read_table
+from aqka.study.tables import (
+    FORMATS,
+    Columns,
+    DataTable,
+    other_columns,
+    point_names,
+    read_table,
+)
 
 MAX_NEW_POINTS = 10_000
+
+
+class Start(NamedTuple):
+    """What is known of new points before the first shot."""
+
+    points: int
+    shots: int  # at most
+    free: int | None  # points that the prior answers; None where there is none
+    audited: int  # points it would answer, had its audit not taken all of them
+    unseen: list[dict[str, Any]]  # texts that the run's table does not have
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +73,8 @@ class NewPoints:
     training_mean: float = 0.0  # of a regression's targets
     prior: dict[str, Any] | None = None  # what cost no shot, and why; None where there is none
     target: FloatArray | None = None  # where they lie: low and high of each point
+    id: str | None = None  # the column that names the points, where the file has it
+    unseen: list[dict[str, Any]] = field(default_factory=list)  # as in Start
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per point, of plain values."""
@@ -86,15 +106,12 @@ class NewPoints:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows with what the file says of each point: its other columns, its truth."""
-        rows = self.rows()
-        taken = {*rows[0], "truth"} if rows else set()
-        names = {name: f"{name} (file)" if name in taken else name for name in self.others}
-        found = []
-        for k, row in enumerate(rows):
-            kept = {names[name]: cells[k] for name, cells in self.others.items()}
-            truth = {} if self.truth is None else {"truth": self.truth[k]}
-            found.append({"point": row.pop("point")} | kept | row | truth)
-        return found
+        return with_others(self.rows(), self.others, self.truth)
+
+    @property
+    def names(self) -> list[str]:
+        """What the file calls the points; rows counted from 1 where it has no names."""
+        return point_names(self.others.get(self.id or ""), len(self.prediction.f))
 
     def scores(self) -> dict[str, Any] | None:
         """Return how good the predictions are, on the points whose truth is known."""
@@ -114,7 +131,7 @@ def predict_new_points(
     directory: Path,
     data: Path,
     shots: int | None = None,
-    on_start: Callable[[int, int, int], None] | None = None,
+    on_start: Callable[[Start], None] | None = None,
     *,
     prior: str | None = None,
     confirm: Callable[[QuotePart, str], None] | None = None,
@@ -136,9 +153,8 @@ def predict_new_points(
         new point where points were measured. None takes the study's ``test_shots``, or what a
         training point got. The same points with the same number are bought once.
     on_start, confirm
-        Called before the first shot with the numbers of points, of shots at most, and of points
-        that cost none; and before that, if shots cost money, with the quote and the device's name:
-        it stops by raising.
+        Called before the first shot with what is known; and before that, if shots cost money, with
+        the quote and the device's name: it stops by raising.
     prior
         What answers points without a shot, instead of the study's ``method.prior``.
     ceiling
@@ -149,11 +165,14 @@ def predict_new_points(
     prepared, history = finished_run(directory, allow_code)
     study, points = prepared.study, prepared.points
     if prior is not None:
-        as_prior(prior)
+        if as_prior(prior) is not None and study.data.task == "regression":
+            raise InputError(
+                f"prior {prior!r} answers classes, and the run is a regression; leave it out."
+            )
         changed = study.method.model_copy(update={"prior": prior})
         study = study.model_copy(update={"method": changed})
     table = read_new_points(data, points.encoding, gaps=study.data.missing == "median")
-    features = points.encoding.features(table.X)
+    features, unseen = points.encoding.features(table.X), points.encoding.unseen(table.other_texts)
     budget = len(features) * _shots_of_a_point(study, history, len(points.train), shots)
     head = head_of(prepared, history)
     made = make_backends(prepared, features)
@@ -181,9 +200,11 @@ def predict_new_points(
         spend = Spend(place, limit, cancel=lambda: cancelled_jobs(directory))
         with Run(prediction, made.test, spend, part_of(history.run_id, place.name)) as run:
             if on_start is not None:
-                free = prediction.new.by_prior
-                count = 0 if free is None else int(free.sum())
-                on_start(len(features), budget - prediction.new.reserved, count)
+                new, audited = prediction.new, 0
+                if isinstance(new, AnsweredPoints) and not new.answers.free.any():
+                    audited = int(new.answers.audited.sum())
+                free = None if new.by_prior is None else int(new.by_prior.sum())
+                on_start(Start(len(features), budget - new.reserved, free, audited, unseen))
             run.spend()
             used = run.history().qpu_seconds or None
     others, truth = _others_and_truth(data, prepared, len(features))
@@ -199,7 +220,23 @@ def predict_new_points(
         prior=prior_facts(answers, points, features, truth),
         training_mean=float(np.mean(points.train_labels)) if is_real else 0.0,
         target=target_interval(answers, points) if is_real else None,
+        id=study.data.id,
+        unseen=unseen,
     )
+
+
+def with_others(
+    rows: list[dict[str, Any]], others: Columns, truth: list[Any] | None = None
+) -> list[dict[str, Any]]:
+    """Return rows with a file's other columns after the number of the point, and the truth last."""
+    taken = {*rows[0], "truth"} if rows else set()
+    names = {name: f"{name} (file)" if name in taken else name for name in others}
+    found = []
+    for k, row in enumerate(rows):
+        kept = {names[name]: cells[k] for name, cells in others.items()}
+        known = {} if truth is None else {"truth": truth[k]}
+        found.append({"point": row["point"]} | kept | row | known)
+    return found
 
 
 def finished_run(directory: Path, allow_code: bool) -> tuple[Prepared, History]:
@@ -208,8 +245,8 @@ def finished_run(directory: Path, allow_code: bool) -> tuple[Prepared, History]:
     prepared, history = store.prepared(allow_code=allow_code), store.training
     if history is None or not history.finished or history.budget is None:
         raise InputError(
-            f"{inert(directory, 300)} has not spent its budget yet, so there is no head to predict "
-            f"with; finish it by 'aqka resume {inert(directory, 300)}'."
+            f"{inert(directory, 300)} has not spent its budget yet, so it has no trained model; "
+            f"finish it by 'aqka resume {inert(directory, 300)}'."
         )
     return replace(prepared, study=with_design(prepared.study, history.extent.design)), history
 

@@ -22,6 +22,7 @@ ENOUGH_POINTS = 120  # for the example's numbers of training and test points
 MOST_CATEGORIES = 10  # of a column of text that is used
 MOST_CLASSES = 20  # of a target of whole numbers
 HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]\s*(#.*)?$")
+LONGEST = 100  # characters of a line whose comment stays on it
 # A value on one line: a text, an array without arrays in it, or a bare word or number.
 VALUE = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|\[(?:[^\[\]#\"']|\"(?:[^\"\\]|\\.)*\")*\]|[^\s#\"'\[\]{}]+"
 
@@ -38,6 +39,7 @@ def example(name: str = "study.toml") -> str:
     """
     stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in name.removesuffix(".toml"))
     text = (Path(__file__).parent / "example.toml").read_text(encoding="utf-8")
+    text = text.replace('"runs/{stem}"        #', f'"runs/{stem}"'.ljust(20) + " #")  # aligned
     return text.replace("{name}", stem + ".toml").replace("{stem}", stem)
 
 
@@ -117,7 +119,7 @@ def _choose_columns(
     for _, batch in file.batches(list(cells)):
         for name, column in cells.items():
             column += ("" if cell is None else str(cell).strip() for cell in batch[name])
-    used, said, gaps, row_names = [], [], [], section.id
+    used, said, gaps, text_gaps, row_names = [], [], [], False, section.id
     for name, column in cells.items():
         values = [cell for cell in column if cell not in BLANK and cell.lower() != "nan"]
         kinds, shown = sorted(set(values)), inert(name)
@@ -128,7 +130,7 @@ def _choose_columns(
         counts = start is not None and numbers == [start + k for k in range(len(column))]
         if features is None and (counts or (is_text and len(kinds) == len(column))):
             use = "is left out" if row_names else "names the points"
-            said.append(f"Column {shown} {use}: it holds another value in every row.")
+            said.append(f"Column {shown} {use}: it holds a different value in every row.")
             row_names = row_names or name
         elif is_text and not 2 <= len(kinds) <= MOST_CATEGORIES:
             said.append(
@@ -141,12 +143,15 @@ def _choose_columns(
             # Of two texts, one column says all.
             used += [f"{name}={kind}" for kind in kinds[len(kinds) == 2 :]] if is_text else [name]
             if is_text:
-                said.append(f"Column {shown}: {len(kinds)} texts become columns of 0 and 1.")
+                columns = "one column" if len(kinds) == 2 else "columns"
+                said.append(f"Column {shown}: {len(kinds)} texts become {columns} of 0 and 1.")
             if len(values) < len(column):
                 gaps.append(shown)
+                text_gaps |= is_text
     if gaps:
         said.append(
-            f"Missing values in {inert(', '.join(gaps), 100)} take the training points' median; "
+            f"Missing values in {inert(', '.join(gaps), 100)} take the training points' median"
+            f"{', texts the more frequent of 0 and 1 in each column' if text_gaps else ''}; "
             'data.missing = "refuse" would not.'
         )
     others = [name for name in file.header if name not in (section.target, row_names)]
@@ -241,7 +246,7 @@ def write_settings(path: Path, text: str, settings: Mapping[str, Any]) -> None:
     """Change settings in a study file that was read as ``text``: completely or not at all."""
     place = path.resolve()  # a link stays one
     changed = with_settings(text, settings, inert(path.name))
-    if read_text(place, MAX_STUDY_BYTES, "a study file") != text:
+    if read_text(place, MAX_STUDY_BYTES, "study file") != text:
         raise InputError(f"{inert(path, 300)} was changed meanwhile and is left as it is.")
     try:
         write_atomically(place, changed.encode())
@@ -269,8 +274,11 @@ def _set_key(lines: list[str], table: str, key: str, value: str) -> None:
             if comment is None:
                 lines[k] = before + value + lines[k][len(body) :]
             else:  # the comment stays in its column where there is room
-                gap = max(1, len(old) + len(space) - len(value))
-                lines[k] = before + value + " " * gap + comment + lines[k][len(body) :]
+                gap, end = max(1, len(old) + len(space) - len(value)), lines[k][len(body) :]
+                lines[k] = before + value + " " * gap + comment + end
+                if len(lines[k]) > LONGEST:
+                    column = len(body) - len(comment)
+                    lines[k] = before + value + (end or ending) + " " * column + comment + end
             return
     if not lines[start].endswith("\n"):
         lines[start] += ending

@@ -1,7 +1,8 @@
 """The points of a run: what the circuits take, where it came from, and how both are stored."""
 
 import io
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from aqka._util.arrays import FloatArray
 from aqka.errors import InputError
 from aqka.study._formats import read_arrays
 
+MAX_TEXTS = 1000  # of categories that are no feature
 MAX_KEPT_CELLS = 10**6  # numbers of the user's table that a run keeps: 8 MB
 ENCODING = ("columns", "fill", "centre", "components", "lowest", "highest", "range")
+TEXTS = "other_texts"
 NAMES = ("train_ids", "test_ids")
 COLUMNS = ("train_columns", "test_columns")
 FEATURES = ("train", "test", "train_labels", "test_labels")
@@ -30,6 +33,8 @@ class Encoding:
     lowest: FloatArray  # of the training points after that: what the range's ends stand for
     highest: FloatArray
     range: FloatArray  # that features are scaled to, and clipped to
+    # As "column=text", those that the table has besides the features.
+    other_texts: list[str] = field(default_factory=list, kw_only=True)
 
     @classmethod
     def fit(
@@ -75,6 +80,25 @@ class Encoding:
         scale = (high - low) / np.where(width > 0, width, 1.0)
         scaled = low + (self.reduced(points) - self.lowest) * scale
         return np.asarray(np.clip(scaled, low, high))
+
+    def with_texts(self, other_texts: Iterable[str]) -> "Encoding":
+        """Return it with the texts of categories that the table has besides its features."""
+        return replace(self, other_texts=sorted(other_texts)[:MAX_TEXTS])
+
+    def unseen(self, other_texts: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Return texts of categories that the table did not have: column, value, how many points.
+
+        Examples
+        --------
+        >>> encoding = Encoding.fit(np.array([[0.0], [1.0]]), ["city=Bonn"], 1, [0.0, 1.0])
+        >>> encoding.with_texts(["city=Rome"]).unseen({"city=Rome": 4, "city=Paris": 2})
+        [{'column': 'city', 'value': 'Paris', 'points': 2}]
+        """
+        if len(self.other_texts) == MAX_TEXTS:  # there may be more of them
+            return []
+        new = {text: n for text, n in other_texts.items() if text not in self.other_texts}
+        parts = ((*text.split("=", 1), n) for text, n in new.items())
+        return [dict(zip(("column", "value", "points"), part, strict=True)) for part in parts]
 
     def n_outside(self, points: FloatArray) -> int:
         """Return how many points have a feature outside the training points' range."""
@@ -123,6 +147,7 @@ class Points:
         """Return all of it as the bytes of an npz file."""
         found: dict[str, Any] = {name: getattr(self, name) for name in FEATURES}
         found |= {name: getattr(self.encoding, name) for name in ENCODING}
+        found[TEXTS] = np.asarray(self.encoding.other_texts, dtype=np.str_)
         # As text also where there are none, in a run without test points.
         found |= {name: np.asarray(getattr(self.origin, name), dtype=np.str_) for name in NAMES}
         kept = {name: getattr(self.origin, name) for name in COLUMNS}
@@ -135,7 +160,7 @@ class Points:
 def load_points(path: Path) -> Points:
     """Return the points of a run; the ledger knows the digest of the file."""
     arrays = read_arrays(path)
-    names = {*FEATURES, *ENCODING, *NAMES}
+    names = {*FEATURES, *ENCODING, *NAMES, TEXTS}
     if set(arrays) not in (names, names | set(COLUMNS)):
         raise InputError(
             f"{path.name} does not hold a run's points; restore it from a copy of the run."
@@ -143,6 +168,7 @@ def load_points(path: Path) -> Points:
     columns, *numbers = (arrays[name] for name in ENCODING)
     train_ids, test_ids = ([str(one) for one in arrays[name]] for name in NAMES)
     encoding = Encoding([str(name) for name in columns], *numbers)
+    encoding = encoding.with_texts(str(text) for text in arrays[TEXTS])
     origin = Origin(train_ids, test_ids, *(arrays.get(name) for name in COLUMNS))
     train, test, train_labels, test_labels = (arrays[name] for name in FEATURES)
     return Points(train, test, train_labels, test_labels, encoding, origin)

@@ -75,10 +75,9 @@ def study_quote(
     if quoted.shots < quoted.n_points:
         key = "total" if budget.train is None else "train"
         raise InputError(
-            f"budget.{key} pays for {quoted.shots} shots, but {quoted.n_points} training "
-            f"points have {quoted.n_pairs} pairs: less than a shot per point teaches nothing. Give "
-            f"at least {quoted.n_points} shots, better {quoted.n_pairs} or more, or lower "
-            "split.train."
+            f"budget.{key} pays for {quoted.shots} shots, but {quoted.n_points} training points "
+            f"need a shot each to learn anything. Give at least {quoted.n_points} shots, better "
+            f"{quoted.n_pairs} or more, one for each pair of points, or lower split.train."
         )
     return quoted
 

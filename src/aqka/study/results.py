@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqka._util.arrays import FloatArray
+from aqka._util.text import percent
 from aqka.core.problem import Problem
+from aqka.designs.prior import PredictionPrior
 from aqka.insight.baselines import process_labels
 from aqka.insight.diagnostics import count_sensitivity, diagnose_sensitivity
 from aqka.insight.exact_kernels import FeatureMap
@@ -202,12 +204,20 @@ def prior_facts(
         float(np.mean([str(labels[k]) == text for k, text in known.items()])) if known else None
         for labels in (control, found.labels)
     )
+    shots = f"{int(found.shots.sum()):,} shots"
+    first = f"The prior answers {free} of {count} points without a shot; the other {count - free} "
+    first += f"cost {shots}."
+    if not free and audit.passed and len(audit.points):
+        first = (
+            f"The prior would answer {len(audit.points)} of {count} points without a shot, but its "
+            f"audit measures at least {PredictionPrior.least_audited}; all {count} cost {shots}."
+        )
     sentences = [
-        f"The prior answers {free} of {count} points without a shot; "
-        f"the other {count - free} cost {int(found.shots.sum()):,} shots.",
+        first,
         audit.sentence,
-        f"A Gaussian process on the labels alone, without any shot, agrees with {agreement:.1%} of "
-        f"the classes{'' if accuracy is None else f' and has an accuracy of {accuracy:.3f}'}.",
+        f"A Gaussian process on the labels alone, without any shot, agrees with "
+        f"{percent(agreement, 1)} of the classes"
+        f"{'' if accuracy is None else f' and has an accuracy of {accuracy:.3f}'}.",
     ]
     if agreement >= 1 - audit.level or (accuracy is not None and accuracy >= (own or 0)):
         sentences.append("For more points like these, use that and buy no shots.")

@@ -280,6 +280,10 @@ class Study(Section):
     def _consistent(self) -> "Study":
         if self.data.task == "regression" and self.method.learner == "svm":
             raise ValueError("method.learner 'svm' is for classes; data.task is 'regression'")
+        if self.data.task == "regression" and self.method.prior == "angles":
+            raise ValueError(
+                "method.prior 'angles' answers classes, but data.task is 'regression'; leave it out"
+            )
         if self.backend.name in POINTS_ONLY and self.method.design != "points":
             raise ValueError(
                 f"backend.name {self.backend.name!r} measures points: set method.design = 'points'"
@@ -327,5 +331,5 @@ def parse_study(text: str, name: str = "study") -> Study:
 
 def load_study(path: Path) -> tuple[Study, str]:
     """Return the study of a file, and its text."""
-    text = read_text(path, MAX_STUDY_BYTES, "a study file")
+    text = read_text(path, MAX_STUDY_BYTES, "study file")
     return parse_study(text, inert(path.name)), text

@@ -3,8 +3,9 @@
 import math
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,11 @@ LARGEST = 1e100  # of a feature: squares of it still fit a float
 FORMATS = (".csv", ".parquet", ".npz")
 BLANK = ("", "NA", "N/A", "?")
 REMEDY = "drop those rows or fill the gaps first"
-FILL = "; or set data.missing = 'median', which fills gaps in features"
+STUDY_CELL = (
+    "List the numeric columns in data.features, and texts of others as 'column=text'",
+    f"{REMEDY}; or set data.missing = 'median', which fills gaps in features",
+)
+NEW_CELL = "Write a number there, or drop the row: the run was trained on numbers", REMEDY
 MOST_KEPT = 20  # other columns
 MAX_CHARACTERS = 200  # of a cell of theirs
 
@@ -35,12 +40,17 @@ class DataTable(NamedTuple):
     y: NDArray[Any]
     columns: list[str]  # names of the features
     ids: list[str] | None = None  # what the file calls each point, where it has such a column
+    other_texts: Mapping[str, int] = MappingProxyType({})  # "column=text" that is no feature
 
     @property
     def names(self) -> list[str]:
         """Names of the points: those of the file, and rows counted from 1 where it has none."""
-        given = self.ids or [""] * len(self.y)
-        return [name or f"row {k}" for k, name in enumerate(given, start=1)]
+        return point_names(self.ids, len(self.y))
+
+
+def point_names(ids: Sequence[str] | None, n_points: int) -> list[str]:
+    """Return names of points: those given, and rows counted from 1 where there is none."""
+    return [name or f"row {k}" for k, name in enumerate(ids or [""] * n_points, start=1)]
 
 
 def read_table(
@@ -91,15 +101,21 @@ def _from_columns(
     split = [(c, None) if c in file.header else c.rsplit("=", 1) for c in columns]
     extra = [column for column in (target, id_column) if column is not None]
     wanted = dict.fromkeys([*(column for column, _ in split), *extra])
-    values, labels, ids = array("d"), [], []
+    advice = NEW_CELL if target is None else STUDY_CELL
+    indicated = {column for column, text in split if text is not None}
+    values, labels, ids, texts = array("d"), [], [], Counter[str]()
     for places, cells in file.batches(list(wanted)):
         for k, place in enumerate(places):
-            values.extend(_number(cells[c][k], c, place, gaps, text) for c, text in split)
+            values.extend(_number(cells[c][k], c, place, gaps, advice, t) for c, t in split)
+            texts.update(f"{column}={_text(cells[column][k], MAX_LABEL)}" for column in indicated)
             labels.append("" if target is None else _label(cells[target][k], target, place))
             if id_column is not None:
                 ids.append(_text(cells[id_column][k], MAX_ID))
     X = np.frombuffer(values, dtype=np.float64).reshape(len(labels), len(columns)).copy()
-    return DataTable(X, np.array(labels, dtype=object), columns, ids or None)
+    blank = (f"{column}={text}" for column in indicated for text in BLANK)
+    for known in (*columns, *blank):
+        texts.pop(known, None)
+    return DataTable(X, np.array(labels, dtype=object), columns, ids or None, texts)
 
 
 def _from_arrays(path: Path, label: str | None, id_column: str | None) -> DataTable:
@@ -188,10 +204,12 @@ def _choose(
         )
     named = [column for column in (target, id_column) if column is not None]
     for column in (*named, *(features or ())):
-        source, is_text, _ = column.rpartition("=")
-        if column not in header and not (is_text and source in header and column not in named):
+        source, sign, _ = column.rpartition("=")
+        is_text = bool(sign) and column not in named
+        if column not in header and not (is_text and source in header):
+            missing = source if is_text else column
             raise InputError(
-                f"{name} has no column {inert(column)!r}.{did_you_mean(column, header)} It has: "
+                f"{name} has no column {inert(missing)!r}.{did_you_mean(missing, header)} It has: "
                 f"{inert(', '.join(header), 200)}."
             )
     if features is not None and target in features:
@@ -202,10 +220,18 @@ def _choose(
     return chosen
 
 
-def _number(value: Any, column: str, where: str, gaps: bool, text: str | None = None) -> float:
+def _number(
+    value: Any,
+    column: str,
+    where: str,
+    gaps: bool,
+    advice: tuple[str, str],
+    text: str | None = None,
+) -> float:
     """Return a cell as a number, NaN where it is missing and may be; or name the bad cell.
 
-    With a ``text``, 1 where the cell holds it and 0 elsewhere.
+    The ``advice`` is for a cell that is no number, and for an empty one. With a ``text``, 1 where
+    the cell holds it and 0 elsewhere.
     """
     given = value.strip() if isinstance(value, str) else value
     number: float | None = math.nan
@@ -218,12 +244,11 @@ def _number(value: Any, column: str, where: str, gaps: bool, text: str | None = 
             number = None
     if number is None:
         raise InputError(
-            f"{where}: column {inert(column)!r} holds {inert(value)!r}, not a number. List the "
-            "numeric columns in data.features, and texts of others as 'column=text'."
+            f"{where}: column {inert(column)!r} holds {inert(value)!r}, not a number. {advice[0]}."
         )
     if not math.isfinite(number) and not (gaps and math.isnan(number)):
         raise InputError(
-            f"{where}: column {inert(column)!r} is empty, NaN or infinite; {REMEDY}{FILL}."
+            f"{where}: column {inert(column)!r} is empty, NaN or infinite; {advice[1]}."
         )
     return number
 
@@ -245,7 +270,7 @@ def _label(value: Any, column: str, where: str) -> str:
 
 def _check_table(table: DataTable, name: str, labelled: bool, gaps: bool) -> None:
     """Refuse too few points, numbers beyond reason, and texts that take too much room."""
-    X, labels, columns, ids = table
+    X, labels, columns, ids, _ = table
     fewest = 4 if labelled else 1
     if len(labels) < fewest:
         raise InputError(f"{name} has {len(labels)} points; it needs at least {fewest}.")

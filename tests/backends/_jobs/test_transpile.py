@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import qiskit_ibm_runtime
+from qiskit import QuantumCircuit
 from qiskit.circuit.library import zz_feature_map
 from qiskit.quantum_info import Operator
 from qiskit_ibm_runtime import fake_provider
@@ -30,9 +31,13 @@ def line(n_qubits):
 
 def test_fractional_gates_are_the_same_circuit_within_their_angles():
     plain = line(4)
+    hidden, (first, *_) = QuantumCircuit(2), plain.parameters
+    hidden.rxx(first, 0, 1)
+    hidden.cp(2 * first, 0, 1)
+    plain.append(hidden.to_instruction(), [1, 2])  # a transpiler would make RZZ of any angle of it
     folded, own, angles = in_fractional_gates(plain)
-    assert folded.count_ops()["rzz"] == 2 * 3 + 1
-    assert "cx" not in folded.count_ops()
+    assert folded.count_ops()["rzz"] == 2 * 3 + 1 + 2
+    assert {step.name for step in folded.data if len(step.qubits) > 1} == {"rzz"}
     rows = np.random.default_rng(0).uniform(-7, 7, size=(4, 4))
     extra = fractional_angles(evaluate(angles, list(plain.parameters), rows).T)
     assert extra[:, 2::3].min() >= 0
@@ -84,15 +89,16 @@ def test_what_does_not_go_with_fractional_gates_is_refused(options, words):
 
 def test_ibms_service_is_asked_for_the_device_with_fractional_gates(monkeypatch):
     class Device:
-        name = "ibm_fez"
+        name, _instance = "ibm_fez", "crn:of-the-device"
         target = fake_provider.FakeManilaV2().target
 
         @property
         def service(self):
             return self
 
-        def backend(self, name, *, use_fractional_gates):
-            assert (name, use_fractional_gates) == ("ibm_fez", True)
+        def backend(self, name, *, instance, use_fractional_gates):
+            asked = name, instance, use_fractional_gates
+            assert asked == ("ibm_fez", "crn:of-the-device", True)
             return fake_provider.FakeFractionalBackend()
 
     monkeypatch.setattr(qiskit_ibm_runtime, "IBMBackend", Device)

@@ -132,7 +132,11 @@ def with_fractional_gates(device: Any) -> Any:
     client = require("qiskit_ibm_runtime", EXTRA)
     if isinstance(device, client.IBMBackend):
         with suppress(client.IBMInputValueError):  # one without them is refused below
-            device = device.service.backend(device.name, use_fractional_gates=True)
+            device = device.service.backend(
+                device.name,
+                instance=device._instance,  # which is billed; else the first that has the device
+                use_fractional_gates=True,
+            )
     chip = device.target if isinstance(device, JobService) else device
     target = getattr(chip, "target", None)
     if not {FRACTIONAL, "rx"} <= set(getattr(target, "operation_names", ())):

@@ -3,6 +3,7 @@
 import hashlib
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -394,8 +395,9 @@ class JobBackend(Backend):
                 self._count(tally, result, parsed, chunk, k, ticket)
             except JobError as error:
                 failed = failed or error  # the other jobs of the plan may have their outcomes
-                # A job that cannot be found may have been run; local ones are free.
-                run = not self._service.is_local and (job is None or was_run(job))
+                # A job that cannot be found may have been run; those of simulators are free.
+                local = self._service.is_local
+                run = self.is_paid or not local if job is None else not local and was_run(job)
                 if result is not None or run:
                     lost += int(chunk.row_shots().sum())
                 continue
@@ -469,13 +471,27 @@ class JobBackend(Backend):
         for array in (self._rows, self._cols, *measured, *letters):
             key.update(array.tobytes())
         if self._tiles is None:
-            key.update(self._layout(plan).encode().encode())
+            key.update(self._lasting_layout(plan).encode().encode())
             return key.hexdigest()[:24]
         # Not the layout, which changes with the number of tiles; that is in the jobs' tags.
         watched = self._sentinels.encode() if self._sentinels is not None else ""
         key.update(f"tiles, quantum {self._job_shape.quantum}, sentinels {watched}".encode())
         key.update(plan.shots.tobytes())
         return key.hexdigest()[:24]
+
+    def _lasting_layout(self, plan: Plan) -> Layout:
+        """Return the layout of a plan without a limit of rows that divides nothing.
+
+        That limit follows the depth of the circuit, which changes with every calibration.
+        """
+        layout = self._layout(plan)
+        if layout.max_rows == self._job_shape.max_rows:
+            return layout
+        wider = replace(layout, max_rows=self._job_shape.max_rows)
+        sizes, others = (
+            [len(chunk.plan_rows) for chunk in one.chunks()] for one in (layout, wider)
+        )
+        return wider if sizes == others else layout
 
 
 def expected_seconds(jobs: int, executions: int) -> float:

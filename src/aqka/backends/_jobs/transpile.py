@@ -106,6 +106,14 @@ def in_fractional_gates(circuit: "QuantumCircuit") -> "tuple[QuantumCircuit, lis
     and the angles that they stand for are returned with it.
     """
     module = require("qiskit.circuit", "qiskit")
+    while others := {
+        step.name
+        for step in circuit.data
+        if len(step.qubits) > 1
+        and step.name not in (FRACTIONAL, "cx", "cz", "swap", "barrier")
+        and getattr(step.operation, "definition", None) is not None
+    }:  # the transpiler would make RZZ of any angle from them
+        circuit = circuit.decompose(sorted(others))
     steps = _with_rzz(circuit)
     angles = [step.operation.params[0] for step in steps if step.name == FRACTIONAL]
     own = iter(vector := module.ParameterVector("zzz", 3 * len(angles)))
