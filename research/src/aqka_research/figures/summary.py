@@ -73,7 +73,7 @@ TEN: tuple[tuple[str, Lines], ...] = (
         "classical",
         _search(
             r"\| natural \((\d+) tasks\) \| ([\d.]+%)[^|]*\| ([\d.]+%)[^|]*\|[^|]*\| ([\d.]+%)",
-            "But on {0} natural tasks a classical model needs no shots and has an accuracy of {2}, "
+            "On {0} natural tasks a classical model needs no shots and has an accuracy of {2}, "
             "the exact quantum kernel {1}; {3} of the kernel's labels come for free.",
         ),
     ),
