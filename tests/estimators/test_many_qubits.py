@@ -48,11 +48,14 @@ def test_fifty_qubits_are_learnt_and_bought_once(tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == written
 
 
-def test_the_statevector_names_who_can():
+def test_the_statevector_names_who_can(monkeypatch):
     with pytest.raises(InputError, match=r"24 qubits.*'matrix-product'.*design = 'points'"):
         StatevectorBackend(np.zeros((1, 25)))
     with pytest.raises(InputError, match=r"GiB.*'matrix-product'"):
         QuantumRidgeClassifier(design="points").fit(*two_clouds(4, 0))
+    monkeypatch.setattr("aqka.backends.statevector.SLOW_AMPLITUDES", 2**11)
+    with pytest.warns(RuntimeWarning, match="11 qubits are slow to simulate.*'light-cone'"):
+        StatevectorBackend(np.zeros((2, 11))).states()
 
 
 @pytest.mark.parametrize(

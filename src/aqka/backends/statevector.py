@@ -1,5 +1,6 @@
 """The exact fidelity kernel of a feature map, by simulating every point's state once."""
 
+import warnings
 from collections.abc import Callable
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -98,9 +99,12 @@ def zz_kernel(X: FloatArray, columns: FloatArray | None = None) -> FloatArray:
 MAX_PLAIN_QUBITS = 10
 MAX_STATE_BYTES = 2**33
 MAX_STATE_QUBITS = 24
+SLOW_AMPLITUDES = 2**24
+"""Numbers of all states together that take seconds to simulate."""
 MORE_QUBITS = (
-    "For more qubits that are entangled with their neighbours only, measure points: the backend "
-    "'matrix-product' (MatrixProductBackend) with design = 'points'."
+    "For more qubits measure points: the backend 'light-cone' (LightConeBackend) for circuits of "
+    "few layers, or 'matrix-product' (MatrixProductBackend) for qubits that are entangled with "
+    "their neighbours only, with design = 'points'."
 )
 
 
@@ -228,6 +232,13 @@ class StatevectorBackend(ExactBackend):
         if self._is_zz:
             return zz_states(self._points)
         if self._circuit is not None:
+            if len(self._points) << self._circuit.num_qubits > SLOW_AMPLITUDES:
+                warnings.warn(
+                    f"whole states of {self._circuit.num_qubits} qubits are slow to simulate. "
+                    f"{MORE_QUBITS}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
             return simulate(self._circuit, self._points)
         assert self._function is not None
         return simulate_qfunc(self._function, self._points)
@@ -254,6 +265,6 @@ def _check_memory(points: FloatArray, feature_map: Any) -> None:
             f"take {-(-needed // 2**30):,} GiB, the most is {MAX_STATE_BYTES // 2**30} and "
             f"{MAX_STATE_QUBITS} qubits. The default "
             f"feature map needs a qubit for every column, so reduce X to {most} columns at most, "
-            "better 4 to 10: sklearn.decomposition.PCA(4), or in a study feature_map.reduce = "
-            f"'pca' and feature_map.qubits = 4. {MORE_QUBITS}"
+            "better 4 to 10: sklearn.decomposition.PCA(4), or in a study feature_map.qubits = 4. "
+            f"{MORE_QUBITS}"
         )
