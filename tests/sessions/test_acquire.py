@@ -152,6 +152,12 @@ def test_counts_are_exported_sparsely(tmp_path):
     assert text[0] == "round,point,setting,outcome,seen"
 
 
+def test_a_fit_with_far_too_few_shots_warns():
+    session = acquire(StatevectorBackend(X), Y, 10, design="pairs")
+    with pytest.warns(RuntimeWarning, match="10 shots on 780 pairs are far too few"):
+        session.fit()
+
+
 def test_auto_takes_the_better_design_and_says_why():
     acquired = acquire(StatevectorBackend(X), Y, 8000, new_points=100)
     assert isinstance(acquired.design, Points)
