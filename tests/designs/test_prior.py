@@ -255,9 +255,8 @@ def test_a_ledger_without_the_prior_or_of_other_points_is_refused(tmp_path):
     again = Answers.from_ledger(columns, NEW)
     assert np.array_equal(again.mean, said.mean)
     assert np.array_equal(again.audited, said.audited)
-    bad = [{}, columns | {"prior": columns["prior"] + 3}, columns | {"prior": columns["prior"][1:]}]
-    bad.append(columns | {"prior_mean": np.full(NEW, -1)})  # the bits of NaN
-    for wrong in bad:
+    fewer = {name: columns[name][1:] for name in ("prior", "prior_mean", "prior_deviation")}
+    for wrong in ({}, columns | {"prior": columns["prior"][1:]}, columns | fewer):
         with pytest.raises(InputError, match="what the prior said"):
             Answers.from_ledger(wrong, NEW)
 
@@ -327,6 +326,16 @@ def test_very_many_points_never_have_their_kernel_formed(task, monkeypatch):
         block, values = _kernel_and_f(task.head, some)
         assert np.allclose(block, kernel)
         assert np.allclose(values, f)
+
+
+def test_poorly_known_states_lean_on_the_labels(task, monkeypatch):
+    estimate, outputs = task.head.estimate, np.where(task.y[:TRAIN] > 0, 1.0, -1.0)[:, None]
+    f = estimate.kernel @ task.head.coefficients + task.head.intercept
+    for fidelity in (0.0, 0.5, 1.0):
+        monkeypatch.setattr(estimate, "known_states", lambda n, known=fidelity: (2.0**n, known))
+        prior = PredictionPrior().fit(task.head, outputs, task.X[:TRAIN], "zz", 2)
+        expected = fidelity**2 * f + (1 - fidelity**2) * outputs
+        np.testing.assert_allclose(prior.process.values, expected)
 
 
 def test_wrong_settings_are_refused():

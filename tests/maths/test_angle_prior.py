@@ -17,9 +17,7 @@ from aqka.maths.angle_prior import (
     WidthObjective,
     as_correlation,
     lead,
-    settled,
     slowest,
-    targets,
 )
 
 
@@ -124,7 +122,7 @@ def test_a_decision_function_is_covered_and_settled_points_are_right(rng):
     prior = AnglePrior.fit(angles[:60], kernel, f[:60], 8)
     mean, deviation = prior.predict(angles[60:])
     assert np.mean(np.abs(mean[:, 0] - f[60:]) < 1.645 * deviation[:, 0]) > 0.85
-    sure = settled(mean, deviation, 1.645)
+    sure = lead(mean, deviation) > 1.645
     assert np.mean(sure) > 0.5
     assert np.mean((mean[sure, 0] > 0) != (f[60:][sure] > 0)) < 0.05
 
@@ -162,7 +160,6 @@ def test_several_classes_are_settled_by_the_lead_over_each_other():
     mean = np.array([[0.9, 0.1, -0.5], [0.9, 0.1, 0.6]])
     deviation = np.array([[0.2, 0.2, 0.2], [0.2, 0.2, 0.1]])
     assert np.allclose(lead(mean, deviation), [2.0, 1.0])
-    assert settled(mean, deviation, 1.5).tolist() == [True, False]
 
 
 def test_of_parallel_angles_the_slowest_is_kept(points):
@@ -177,10 +174,3 @@ def test_a_kernel_with_negative_eigenvalues_is_projected(rng):
     found = as_correlation(noisy + noisy.T)
     assert np.allclose(found.diagonal(), 1)
     assert np.linalg.eigvalsh(found).min() > -1e-12
-
-
-def test_poorly_known_states_lean_on_the_labels():
-    f, y = np.array([0.2, -0.1]), np.array([1.0, 1.0])
-    assert np.allclose(targets(f, y, 1.0), f)
-    assert np.allclose(targets(f, y, 0.0), y)
-    assert np.allclose(targets(f, y, 0.5), 0.25 * f + 0.75 * y)

@@ -7,11 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aqka._util.arrays import BoolArray, IntArray
 from aqka._util.text import percent
 from aqka.core.plans import Plan
 from aqka.designs._base import NewPoints
+from aqka.designs._point_kernel import as_outputs
 from aqka.designs.prior import Answers, LazyAnswers, winner_of
 from aqka.learners import Decided
 from aqka.maths.metrics import share_interval
@@ -27,10 +29,9 @@ class PriorAudit:
         Numbers of the points that were measured.
     compared, disagreed
         How many of them the shots settled, and how many of those with another class.
-    level
-        Share of wrong answers that the prior promises at most.
-    passed
-        Whether the prior was kept; else every point was measured.
+    level, passed
+        Share of wrong answers that the prior promises at most, and whether it was kept; else every
+        point was measured.
     """
 
     points: IntArray
@@ -82,12 +83,7 @@ class AnsweredPoints(NewPoints):
     First the points that it leaves open are measured, and those of the audit. Where so many answers
     are wrong that the 95 % interval lies above the level, even if shots confirmed all others of the
     audit, the prior is switched off and every point is measured with the shots that are left.
-
-    Parameters
-    ----------
-    make, n_points, budget, seed, prior
-        What makes new points of the design, by number, shots and seed; these of all; and what
-        answers them.
+    ``make`` makes new points of the design, by number, shots and seed.
     """
 
     def __init__(
@@ -100,8 +96,7 @@ class AnsweredPoints(NewPoints):
     ) -> None:
         self._make, self._prior = make, prior
         self._n_points, self._budget, self._seed = n_points, budget, seed
-        whole = make(n_points, budget, seed)
-        self._extent = whole.extent()
+        self._extent = make(n_points, budget, seed).extent()
         self._is_off = False  # the prior, after a failed audit
 
     @cached_property
@@ -124,12 +119,11 @@ class AnsweredPoints(NewPoints):
 
         There are none where every point is answered without an audit.
         """
+        if self.answers.free.all():
+            return []
         numbers = np.flatnonzero(~self.answers.free)
         shots = max(1, self._budget * len(numbers) // self._n_points)
-        return [self._part(numbers, shots, self._seed, 0)] if len(numbers) else []
-
-    def _part(self, numbers: IntArray, shots: int, seed: int, round: int) -> _Part:
-        return _Part(numbers, self._make(len(numbers), shots, seed), shots, round)
+        return [_Part(numbers, self._make(len(numbers), shots, self._seed), shots, 0)]
 
     @property
     def reserved(self) -> int:  # type: ignore[override]
@@ -147,13 +141,16 @@ class AnsweredPoints(NewPoints):
         parts: list[_Part] = self.__dict__.get("_parts", [])
         return sum(int(part.new.table.total) for part in parts)
 
+    def _filled(self, values: NDArray[Any], of_part: Callable[[_Part], Any]) -> NDArray[Any]:
+        """Return values of all points, with those of the measured ones filled in."""
+        for part in self._parts:
+            values[part.numbers] = of_part(part)
+        return values
+
     @property
     def settled(self) -> BoolArray:  # type: ignore[override]
         """Points whose class is settled, by shots or by the prior."""
-        settled = self.by_prior
-        for part in self._parts:
-            settled[part.numbers] = part.new.settled
-        return settled
+        return self._filled(self.by_prior, lambda part: part.new.settled)
 
     @property
     def by_prior(self) -> BoolArray:  # type: ignore[override]
@@ -192,7 +189,8 @@ class AnsweredPoints(NewPoints):
         if len(self._parts) == 1:
             numbers = np.flatnonzero(self.answers.free)
             shots = max(1, self._budget - self.shots_measured)
-            self._parts.append(self._part(numbers, shots, self._seed + 2**32, round))
+            rest = self._make(len(numbers), shots, self._seed + 2**32)
+            self._parts.append(_Part(numbers, rest, shots, round))
 
     def take(self, round: int, planned: Plan, measured: Plan, answer: Any) -> None:
         """Count what came back, and look whether the prior stands."""
@@ -210,14 +208,12 @@ class AnsweredPoints(NewPoints):
         found = self.audit
         if share_interval(found.disagreed, len(found.points))[0] > found.level:
             self._is_off = True
-            said = replace(found, passed=False).sentence
-            warnings.warn(said, RuntimeWarning, stacklevel=6)
+            warnings.warn(self.audit.sentence, RuntimeWarning, stacklevel=6)
 
     def decide(self) -> Decided:
         """Return f of all points: what the prior says, or what the shots say."""
         answers = self.answers
-        shape = answers.mean.shape if answers.mean.shape[1] > 1 else (self._n_points,)
-        f, deviation = answers.mean.reshape(shape).copy(), answers.deviation.reshape(shape).copy()
+        f, deviation = (as_outputs(a).copy() for a in (answers.mean, answers.deviation))
         for part in self._parts:
             decided = part.new.decide()
             f[part.numbers], deviation[part.numbers] = decided.f, decided.deviation
@@ -242,25 +238,17 @@ class AnsweredPoints(NewPoints):
 
     def settled_at_end(self, decided: Decided) -> BoolArray:
         """Return the settled points once no more shots follow."""
-        settled = self.by_prior
-        for part in self._parts:
-            settled[part.numbers] = part.settled_winners()[0]
-        return settled
+        return self._filled(self.by_prior, lambda part: part.settled_winners()[0])
 
     def winners(self) -> IntArray:
         """Return the numbers of the settled classes."""
-        winner = self.answers.winner
-        for part in self._parts:
-            winner[part.numbers] = part.settled_winners()[1]
-        return winner
+        return self._filled(self.answers.winner, lambda part: part.settled_winners()[1])
 
     @property
     def shots_per_point(self) -> IntArray:
         """Shots of each new point."""
-        shots = np.zeros(self._n_points, dtype=np.int64)
-        for part in self._parts:
-            shots[part.numbers] = part.new.shots_per_point
-        return shots
+        none = np.zeros(self._n_points, dtype=np.int64)
+        return self._filled(none, lambda part: part.new.shots_per_point)
 
     def extent(self) -> dict[str, str]:
         """Return what plans may name."""

@@ -22,14 +22,13 @@ from aqka.maths.angle_prior import (
     AngleKernel,
     AnglePrior,
     WidthObjective,
-    settled,
+    lead,
     slowest,
     spread_evenly,
-    targets,
 )
 from aqka.maths.metrics import normal_quantile, share_interval
 
-FLOATS = ("prior_mean", "prior_deviation", "prior_noise")  # columns of a ledger
+COLUMNS = ("prior", "prior_mean", "prior_deviation", "prior_noise")  # of a ledger
 BLOCK_ROWS = 500  # of a kernel that is never written out as a whole
 
 
@@ -71,26 +70,21 @@ class PredictionPrior:
 
         Parameters
         ----------
-        head
-            The fitted head, of classes.
-        outputs
-            What it was trained on: ``Problem.outputs``.
-        X, feature_map
-            The training points, and what encodes them, as estimators take it.
-        n_qubits
-            Qubits of the feature map.
+        head, outputs
+            The fitted head, of classes, and what it was trained on: ``Problem.outputs``.
+        X, feature_map, n_qubits
+            The training points, and what encodes them on how many qubits.
         """
         points = np.asarray(X)
         angles = GateAngles.of(feature_map, points.shape[1])
-        some = spread_evenly(len(points), WIDTH_POINTS)
-        kernel, f = _kernel_and_f(head, some)
+        kernel, f = _kernel_and_f(head, spread_evenly(len(points), WIDTH_POINTS))
         expectations, fidelity = head.estimate.known_states(n_qubits)
+        # Where states are poorly known, f of the training points is mostly noise that the head has
+        # learnt, and the labels are the better guess.
+        y = np.asarray(outputs).reshape(f.shape)
+        values = np.asarray(fidelity**2 * f + (1 - fidelity**2) * y)
         process = AnglePrior.fit(
-            angles(points),
-            kernel,
-            targets(f, np.asarray(outputs).reshape(f.shape), fidelity),
-            expectations,
-            periodic=angles.periodic,
+            angles(points), kernel, values, expectations, periodic=angles.periodic
         )
         return FittedPrior(self, angles, process)
 
@@ -113,8 +107,7 @@ class PredictionPrior:
             kernel = AngleKernel(widths, objective.scales, found.periodic)
             kept = angles[~held][:, columns], values[~held]
             said = AnglePrior.regress(kernel, columns, *kept).predict(angles[held])
-            cost = ~settled(*said, quantile)
-            shares += share_interval(int(cost.sum()), len(cost))
+            shares += share_interval(int(np.sum(lead(*said) <= quantile)), len(said[0]))
         low, high = min(shares), max(shares)
         return low + self.audit * (1 - low), high + self.audit * (1 - high)
 
@@ -122,13 +115,12 @@ class PredictionPrior:
 def _kernel_and_f(head: FittedHead, some: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return K̂ of some training points, and f of all; very many never have their kernel formed."""
     estimate: Any = head.estimate
-    everyone, f = np.arange(len(head.alpha)), []
     if estimate.forms_kernel:
         kernel = estimate.kernel
         return kernel[np.ix_(some, some)], kernel @ head.coefficients + head.intercept
-    for first in range(0, len(everyone), BLOCK_ROWS):
-        block = estimate.block(everyone[first : first + BLOCK_ROWS], everyone)
-        f.append(block @ head.coefficients + head.intercept)
+    everyone = np.arange(len(head.alpha))
+    parts = (everyone[k : k + BLOCK_ROWS] for k in range(0, len(everyone), BLOCK_ROWS))
+    f = [estimate.block(rows, everyone) @ head.coefficients + head.intercept for rows in parts]
     return estimate.block(some, some), np.concatenate(f)
 
 
@@ -138,12 +130,8 @@ class FittedPrior:
 
     Attributes
     ----------
-    settings
-        When it answers, and how it is audited.
-    angles
-        The gate angles of any points.
-    process
-        The Gaussian process on them.
+    settings, angles, process
+        When it answers, the gate angles of any points, and the Gaussian process on them.
     """
 
     settings: PredictionPrior
@@ -157,7 +145,7 @@ class FittedPrior:
     def answers(self, X: ArrayLike, seed: int = 0) -> "Answers":
         """Return what it says of points; ``seed`` draws those of the audit."""
         mean, deviation = self.process.predict(self.angles(X))
-        sure = settled(mean, deviation, normal_quantile(1 - 2 * self.settings.error_rate))
+        sure = lead(mean, deviation) > normal_quantile(1 - 2 * self.settings.error_rate)
         known = np.flatnonzero(sure)
         wanted = math.ceil(self.settings.audit * len(known))
         count = min(len(known), max(wanted, self.settings.least_audited))
@@ -193,10 +181,8 @@ class Answers:
     ----------
     mean, deviation
         Of f, one column per output.
-    settled
-        Points it is sure of.
-    audited
-        Those among them that are measured all the same.
+    settled, audited
+        Points it is sure of, and those among them that are measured all the same.
     noise
         Deviation of what the angles do not explain, per output. It need not be shot noise.
     """
@@ -219,25 +205,24 @@ class Answers:
 
     def to_ledger(self) -> dict[str, IntArray]:
         """Return columns for a ledger, floats bit by bit."""
-        floats = dict(zip(FLOATS, (self.mean, self.deviation, self.noise), strict=True))
-        bits = {name: np.ravel(values).view(np.int64) for name, values in floats.items()}
-        return {"prior": self.settled.astype(np.int64) + self.audited, **bits}
+        floats = (self.mean, self.deviation, self.noise)
+        bits = [np.ravel(values).view(np.int64) for values in floats]
+        states = self.settled.astype(np.int64) + self.audited
+        return dict(zip(COLUMNS, (states, *bits), strict=True))
 
     @classmethod
     def from_ledger(cls, columns: Mapping[str, IntArray], n_points: int) -> "Answers":
-        """Return what a ledger keeps, checked."""
+        """Return what a ledger keeps."""
         try:
-            state, *bits = (columns[name] for name in ("prior", *FLOATS))
-        except KeyError as error:
-            raise InputError(f"what the prior said of the points is missing: {error}") from None
-        floats = [column.view(np.float64) for column in bits]
-        lengths = [n_points * len(floats[-1])] * 2 + [max(1, len(floats[-1]))]
-        fits = len(state) == n_points and [len(values) for values in floats] == lengths
-        whole = fits and all(np.isfinite(values).all() for values in floats)
-        if not whole or state.min() < 0 or state.max() > 2:
-            raise InputError(f"what the prior said is not that of {n_points} points")
-        mean, deviation = (values.reshape(n_points, -1) for values in floats[:2])
-        return cls(mean, deviation, state > 0, state == 2, floats[2])
+            state, *bits = (columns[name] for name in COLUMNS)
+            mean, deviation, noise = (column.view(np.float64) for column in bits)
+            shape = len(state), len(noise)
+            mean, deviation = mean.reshape(shape), deviation.reshape(shape)
+        except (KeyError, ValueError) as error:
+            raise InputError(f"what the prior said of the points is damaged: {error}") from None
+        if len(state) != n_points:
+            raise InputError(f"what the prior said is of {len(state)} points, not {n_points}.")
+        return cls(mean, deviation, state > 0, state == 2, noise)
 
 
 def winner_of(f: FloatArray) -> IntArray:

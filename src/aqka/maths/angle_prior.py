@@ -23,7 +23,7 @@ from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize, minimize_scalar
 
-from aqka._util.arrays import BoolArray, FloatArray, IntArray
+from aqka._util.arrays import FloatArray, IntArray
 
 WIDTH_SPREAD = 1.2
 """Standard deviation of log ℓ around ½ log G, G being the number of angles."""
@@ -34,7 +34,7 @@ INDUCING_POINTS = 1500
 JITTER = 1e-8
 STARTS = (0.0, -1.0)
 """Where log ℓ starts, from ½ log G."""
-BOUNDS = {"width": (-3.0, 5.0), "amplitude": (-7.0, 4.0), "noise": (-9.0, 2.0)}
+WIDTH_BOUNDS, AMPLITUDE_BOUNDS, NOISE_BOUNDS = (-3.0, 5.0), (-7.0, 4.0), (-9.0, 2.0)
 NOISE_RATIOS = (-12.0, 6.0)
 """Ends of the logarithm of noise over amplitude."""
 
@@ -87,7 +87,8 @@ def _gaussian(left: FloatArray, right: FloatArray) -> FloatArray:
 class WidthObjective:
     """Minus the log evidence of widths, amplitude and noise on a measured kernel.
 
-    ``outputs`` is how many outputs the kernel is the mean second moment of: 2ⁿ of a fidelity.
+    ``outputs`` is how many outputs the kernel is the mean second moment of: 2ⁿ of a fidelity, and
+    the number of expectations of a projected kernel.
     """
 
     def __init__(
@@ -125,9 +126,8 @@ class WidthObjective:
     def minimise(self) -> AngleKernel:
         """Return the kernel with the best widths from all starts."""
         count = len(self.scales)
-        lowest, highest = BOUNDS["width"]
-        bounds = [(self.centre + lowest, self.centre + highest)] * count
-        bounds += [BOUNDS["amplitude"], BOUNDS["noise"]]
+        widths = self.centre + WIDTH_BOUNDS[0], self.centre + WIDTH_BOUNDS[1]
+        bounds = [widths] * count + [AMPLITUDE_BOUNDS, NOISE_BOUNDS]
         begin = [np.append(np.full(count, self.centre + s), [-0.7, -2.3]) for s in STARTS]
         how: dict[str, Any] = {"method": "L-BFGS-B", "jac": True, "options": {"ftol": 1e-7}}
         found = [minimize(self, theta, bounds=bounds, **how) for theta in begin]
@@ -146,39 +146,16 @@ def as_correlation(kernel: FloatArray) -> FloatArray:
     return np.asarray(root @ root.T)
 
 
-def targets(f: FloatArray, y: FloatArray, fidelity: float) -> FloatArray:
-    """Return t = F² f + (1 - F²) y: what is regressed on, with f as read of the training points.
-
-    Where states are poorly known, f of the training points is mostly noise that the head has
-    learnt, and the labels are the better guess.
-    """
-    return np.asarray(fidelity**2 * f + (1 - fidelity**2) * y)
-
-
 @dataclass(frozen=True, eq=False)
 class AnglePrior:
-    """The Gaussian process of a decision function; answers new points without a shot.
-
-    Attributes
-    ----------
-    kernel
-        k with its widths.
-    columns
-        The angles it looks at, as numbers of columns.
-    angles
-        Those angles of the training points.
-    values
-        What is regressed on them, one column per output.
-    amplitudes, ratios
-        Variance of f, and that of the noise over it, one per output.
-    """
+    """The Gaussian process of a decision function; answers new points without a shot."""
 
     kernel: AngleKernel
-    columns: IntArray
-    angles: FloatArray
-    values: FloatArray
-    amplitudes: FloatArray
-    ratios: FloatArray
+    columns: IntArray  # the angles it looks at
+    angles: FloatArray  # these of the training points
+    values: FloatArray  # what is regressed on them, one column per output
+    amplitudes: FloatArray  # variance of f, one per output
+    ratios: FloatArray  # that of the noise over it
 
     @classmethod
     def fit(
@@ -192,18 +169,8 @@ class AnglePrior:
     ) -> "AnglePrior":
         """Learn widths from a measured kernel, then amplitude and noise from ``values``.
 
-        Parameters
-        ----------
-        angles
-            Of the training points, one column per gate.
-        kernel
-            K̂ of the training points that ``spread_evenly`` gives, at most ``WIDTH_POINTS``.
-        values
-            See :func:`targets`; with several classes one column each.
-        outputs
-            2ⁿ; of a projected kernel, the number of expectations that it is made of.
-        periodic
-            False where the columns are features instead of angles.
+        ``kernel`` is K̂ of the training points that ``spread_evenly`` gives, at most
+        ``WIDTH_POINTS``; for ``outputs`` and ``periodic`` see :class:`WidthObjective`.
         """
         columns = slowest(angles)
         used, values = angles[:, columns], values.reshape(len(values), -1)
@@ -311,7 +278,3 @@ def lead(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     ratio[rows, first] = np.inf
     return np.asarray(ratio.min(axis=1))
 
-
-def settled(mean: FloatArray, deviation: FloatArray, quantile: float) -> BoolArray:
-    """Return the points whose class leads by more than ``quantile`` deviations."""
-    return np.asarray(lead(mean, deviation) > quantile)
