@@ -15,7 +15,7 @@ from aqka.core.settings import choose_settings
 from aqka.estimates.projected import squared_distances
 from aqka.estimates.readout import confusion_matrices
 from aqka.estimates.reduced_states import reduced_states
-from aqka.estimates.state_errors import pure_kernel_errors
+from aqka.estimates.state_errors import kernel_errors
 from aqka.estimates.state_rank import choose_rank
 from aqka.estimates.states import draw_counts, fit_states
 from aqka.maths.likelihood import confuse
@@ -148,7 +148,7 @@ def test_standard_errors_cover_with_readout_errors():
     exact = zz_kernel(x)
     table = misread(zz_states(x), settings, 540, 6, confusion)
     fitted = fit_states(table, confusion=confusion)
-    errors = pure_kernel_errors(table, fitted, np.random.default_rng(0))
+    errors = kernel_errors(table, fitted, np.random.default_rng(0))
     upper = np.triu_indices(100, k=1)
     z = ((fitted.kernel() - errors.bias - exact) / np.sqrt(errors.variance + np.eye(100)))[upper]
     assert 0.92 < np.mean(np.abs(z) < 1.96) < 0.98

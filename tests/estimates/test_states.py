@@ -9,10 +9,10 @@ from aqka import InputError
 from aqka.backends.statevector import zz_kernel, zz_states
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
-from aqka.estimates import state_rank
-from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_errors
+from aqka.estimates import state_errors, state_rank
+from aqka.estimates.state_errors import bootstrap_moments, delta_moments, kernel_errors
 from aqka.estimates.state_rank import choose_rank, deviance_test
-from aqka.estimates.states import FittedStates, draw_counts, fit_states
+from aqka.estimates.states import draw_counts, fit_states
 from aqka.maths.product_bases import ProductBases
 from aqka_research.benchmarks.point_law import ry_cz_map
 from tests.estimates.points import measured, probabilities
@@ -137,7 +137,7 @@ def test_standard_errors_cover(n_qubits, shots):
     upper = np.triu_indices(100, k=1)
     table = measured(zz_states(x), settings, shots, seed=6)
     fitted = fit_states(table)
-    errors = pure_kernel_errors(table, fitted, np.random.default_rng(0))
+    errors = kernel_errors(table, fitted, np.random.default_rng(0))
     z = ((fitted.kernel() - errors.bias - exact) / np.sqrt(errors.variance + np.eye(100)))[upper]
     # The pairs of 100 points are not independent: over seeds the coverage itself varies by 0.01.
     assert 0.92 < np.mean(np.abs(z) < 1.96) < 0.98
@@ -151,24 +151,20 @@ def test_standard_errors_cover(n_qubits, shots):
 def test_of_few_shots_no_error_is_beyond_what_numbers_between_0_and_1_can_have(n_qubits, shots):
     states, settings = zz_states(points(12, n_qubits)), choose_settings(n_qubits, seed=0)
     table = measured(states, settings, shots, seed=1)
-    errors = pure_kernel_errors(table, fit_states(table), np.random.default_rng(0))
+    errors = kernel_errors(table, fit_states(table), np.random.default_rng(0))
     assert np.all((errors.variance >= 0) & (errors.variance <= 0.25))
     assert np.abs(errors.bias).max() <= 1
     assert errors.variance.max() > 0.1  # and next to nothing is known
 
 
-def test_the_bootstrap_agrees_with_the_fisher_information():
+def test_the_bootstrap_agrees_with_the_fisher_information(monkeypatch):
     table = measured(zz_states(points(15, 2)), choose_settings(2, seed=0), 1800, seed=0)
     fitted = fit_states(table)
-    fisher = pure_kernel_errors(table, fitted, np.random.default_rng(0))
-    drawn = bootstrap_kernel_errors(
-        table, fitted, np.random.default_rng(1), FittedStates.kernel, replicates=50
-    )
+    _, fisher = delta_moments(table, fitted)
+    monkeypatch.setattr(state_errors, "REPLICATES", 50)
+    _, drawn = bootstrap_moments(table, fitted, np.random.default_rng(1), "purified")
     upper = np.triu_indices(15, k=1)
-    ratio = drawn.variance[upper] / fisher.variance[upper]
-    assert np.median(ratio) == pytest.approx(1.0, abs=0.15)
-    with pytest.raises(InputError, match="must be pure, got rank 2"):
-        pure_kernel_errors(table, fit_states(table, rank=2), np.random.default_rng(0))
+    assert np.median(drawn[upper] / fisher[upper]) == pytest.approx(1.0, abs=0.15)
 
 
 def test_a_mixed_state_is_found_and_purified():
@@ -234,7 +230,7 @@ def test_standard_errors_cover_where_noise_is_seen_but_left_out():
         assert (fitted.rank, fitted.noisy.rank) == (1, 2)
         exact = (1 - noise) ** 2 * zz_kernel(points(40, 2, seed)) + (1 - (1 - noise) ** 2) / 4
         for one in (fitted, replace(fitted, noisy=None)):
-            errors = pure_kernel_errors(table, one, np.random.default_rng(1), kernel_of="device")
+            errors = kernel_errors(table, one, np.random.default_rng(1), "device")
             z = (one.kernel() - errors.bias - exact)[upper] / np.sqrt(errors.variance[upper])
             covered.append(np.mean(np.abs(z) < 1.96))
     assert np.mean(covered[1::2]) < 0.92
@@ -247,16 +243,13 @@ def test_standard_errors_of_noisy_states_cover(kernel_of):
     table = measured(states, choose_settings(2, seed=0), 512, seed=8, depolarised=noise)
     fitted, _ = choose_rank(table, np.random.default_rng(0), kernel_of=kernel_of)
     assert fitted.rank > 1
-
-    def kernel(fit):
-        return fit.behind(kernel_of).kernel()
-
-    errors = bootstrap_kernel_errors(table, fitted, np.random.default_rng(1), kernel)
+    errors = kernel_errors(table, fitted, np.random.default_rng(1), kernel_of)
     exact = np.abs(states @ states.conj().T) ** 2
     if kernel_of == "device":
         exact = (1 - noise) ** 2 * exact + (1 - (1 - noise) ** 2) / 4
     upper = np.triu_indices(40, k=1)
-    z = (kernel(fitted) - errors.bias - exact)[upper] / np.sqrt(errors.variance[upper])
+    kernel = fitted.behind(kernel_of).kernel()
+    z = (kernel - errors.bias - exact)[upper] / np.sqrt(errors.variance[upper])
     assert 0.91 < np.mean(np.abs(z) < 1.96) < 0.985  # 0.84 to 0.9 without the calibration
 
 

@@ -58,21 +58,11 @@ Pairs = str | ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class Operators:
-    """The Pauli operators of reduced states: three a qubit, nine an edge, 3ᵏ a larger set of k.
-
-    Attributes
-    ----------
-    n_qubits
-        Qubits of the points.
-    edges
-        Pairs of qubits with two-qubit states, one a row; none for one-qubit states.
-    larger
-        Where the state is that of all qubits: all sets of three, of four and so on, one a row.
-    """
+    """The Pauli operators of reduced states: three a qubit, nine an edge, 3ᵏ a larger set of k."""
 
     n_qubits: int
-    edges: IntArray
-    larger: tuple[IntArray, ...] = ()
+    edges: IntArray  # pairs of qubits with two-qubit states, one a row; none for one-qubit states
+    larger: tuple[IntArray, ...] = ()  # all sets of three, four …, where all strings are read
 
     @classmethod
     def of(cls, n_qubits: int, locality: int = 1, pairs: Pairs = "neighbours") -> "Operators":
@@ -92,8 +82,8 @@ class Operators:
                     f"have {n_qubits}; take the operators of single qubits or of pairs."
                 )
             sizes = (combinations(range(n_qubits), k) for k in range(3, n_qubits + 1))
-            pairs, larger = all_edges(n_qubits), tuple(np.array(list(sets)) for sets in sizes)
-            return cls(n_qubits, np.asarray(pairs), larger)
+            larger = tuple(np.array(list(sets)) for sets in sizes)
+            return cls(n_qubits, np.asarray(all_edges(n_qubits)), larger)
         if locality > n_qubits:
             raise InputError(
                 f"locality must be at most the {n_qubits} qubit of the points, got {locality}; "
@@ -199,8 +189,13 @@ def reduced_states(
     operators = Operators.of(table.n_qubits, locality, pairs)
     shots = operators.shots(table)
     few = shots < 2
-    if otherwise is None:
-        _check_shots(shots, operators)
+    if otherwise is None and few.any():
+        point, k = np.unravel_index(int(shots.argmin()), shots.shape)
+        raise InputError(
+            f"settings must give every point 2 shots or more for each reduced state: point {point} "
+            f"has {shots.min()} for {operators.name(int(k))}; add settings with these letters, or "
+            "shots."
+        )
     shots = np.maximum(shots, 2)
     means, squares = np.zeros(shots.shape), np.zeros(shots.shape)
     for measured, entries, values in operator_values(table, operators, confusion):
@@ -271,16 +266,6 @@ def operator_values(
             yield measured, entries, np.concatenate(products, axis=1)
 
 
-def _check_shots(shots: IntArray, operators: Operators) -> None:
-    if shots.min() >= 2:
-        return
-    point, k = np.unravel_index(int(shots.argmin()), shots.shape)
-    raise InputError(
-        f"settings must give every point 2 shots or more for each reduced state: point {point} has "
-        f"{shots.min()} for {operators.name(int(k))}; add settings with these letters, or shots."
-    )
-
-
 FEW_SHOTS = 30
 """Of an operator: with more its noise is too small for shrinking to help."""
 
@@ -306,24 +291,16 @@ def exact_reduced_states(
     """Return the reduced states of exact pure states, one per row; they have no shot noise."""
     n = int(vectors.shape[1]).bit_length() - 1
     operators = Operators.of(n, locality, pairs)
-    # Axis 1 + q of the tensor is qubit n - 1 - q: qubit 0 is the least significant bit.
     tensor = np.asarray(vectors).reshape(-1, *(2,) * n)
-
-    def turned(state: NDArray[np.complex128], qubit: int, letter: int) -> NDArray[np.complex128]:
-        axis = n - qubit
-        return np.moveaxis(np.tensordot(PAULI[letter], state, axes=(1, axis)), 0, axis)
-
-    def mean(state: NDArray[np.complex128]) -> FloatArray:
-        return np.asarray(np.sum(tensor.conj() * state, axis=tuple(range(1, n + 1))).real)
-
-    one = [[turned(tensor, qubit, letter) for letter in range(3)] for qubit in range(n)]
     means = []
     for sets in operators.supports:
         for qubits, letters in product(sets.tolist(), product(range(3), repeat=sets.shape[1])):
-            state = one[qubits[0]][letters[0]]
-            for qubit, letter in zip(qubits[1:], letters[1:], strict=True):
-                state = turned(state, qubit, letter)
-            means.append(mean(state))
+            turned = tensor
+            for qubit, letter in zip(qubits, letters, strict=True):
+                axis = n - qubit  # qubit 0 is the least significant bit
+                turned = np.tensordot(PAULI[letter], turned, axes=(1, axis))
+                turned = np.moveaxis(turned, 0, axis)
+            means.append(np.sum(tensor.conj() * turned, axis=tuple(range(1, n + 1))).real)
     return given_states(np.stack(means, axis=1), operators)
 
 

@@ -13,14 +13,8 @@ from scipy.special import ndtr
 
 from aqka._util.arrays import FloatArray
 from aqka.core.points import PointTable
-from aqka.estimates.states import (
-    FittedStates,
-    KernelOf,
-    StateFitter,
-    draw_counts,
-    fit_states,
-    some_points,
-)
+from aqka.estimates import states
+from aqka.estimates.states import FittedStates, KernelOf, draw_counts, fit_states, some_points
 
 RANKS = (1, 2, 4)
 TEST_POINTS = 200
@@ -69,16 +63,12 @@ def deviance_test(
     normal.
     """
     part, lower = some_points(table, fitted, TEST_POINTS)
-    n_points = part.n_points
-    observed = _gains(part, lower, higher)
-    null = np.concatenate(
-        [
-            _gains(drawn, fit_states(drawn, lower.rank, confusion=lower.confusion), higher)
-            for drawn in (
-                draw_counts(lower, part, random) for _ in range(-(-TEST_POINTS // n_points))
-            )
-        ]
-    )
+    observed, parts = _gains(part, lower, higher), []
+    for _ in range(-(-TEST_POINTS // part.n_points)):
+        drawn = draw_counts(lower, part, random)
+        again = fit_states(drawn, lower.rank, confusion=lower.confusion)
+        parts.append(_gains(drawn, again, higher))
+    null = np.concatenate(parts)
     spread = null.std(ddof=1) * np.sqrt(1 / len(observed) + 1 / len(null))
     z = (observed.mean() - null.mean()) / max(spread, 1e-12)
     return RankTest(lower.rank, higher, float(observed.mean()), float(null.mean()), float(ndtr(-z)))
@@ -110,8 +100,8 @@ def kernel_error_ratio(
     upper = np.triu_indices(part.n_points, k=1)
     exact = truth.behind(kernel_of).kernel()[upper]
     before, after = (
-        float(np.mean((states.behind(kernel_of).kernel()[upper] - exact) ** 2))
-        for states in (poor, rich)
+        float(np.mean((fitted.behind(kernel_of).kernel()[upper] - exact) ** 2))
+        for fitted in (poor, rich)
     )
     return after / max(before, 1e-300)
 
@@ -121,7 +111,7 @@ def choose_rank(
     random: np.random.Generator,
     confusion: FloatArray | None = None,
     kernel_of: KernelOf = "purified",
-    fit: StateFitter = fit_states,
+    fit: states.StateFitter = fit_states,
 ) -> tuple[FittedStates, list[RankTest]]:
     """Return states of the lowest rank of 1, 2, 4 that will do, and the tests that said so.
 

@@ -125,20 +125,10 @@ def fit_states(
 ) -> FittedStates:
     """Return the states of all points with the highest likelihood among those of ``rank``.
 
-    Parameters
-    ----------
-    table : PointTable
-        The counts. Every point must have some.
-    rank : int, default=1
-        Vectors of a state.
-    start : FittedStates, optional
-        States of the same or a lower rank to start from.
-    confusion : array of shape (qubits, 2, 2), optional
-        Readout errors (:func:`aqka.estimates.readout.confusion_matrices`). They enter the
-        likelihood: correcting counts would magnify the noise and give negative counts.
+    ``start`` are states of the same or a lower rank. Readout errors, ``confusion`` as in
+    :func:`aqka.estimates.readout.confusion_matrices`, enter the likelihood: correcting counts would
+    magnify the noise and give negative counts.
 
-    Notes
-    -----
     The likelihood of a pure state is not concave. At four qubits the climb ended in a lower optimum
     at 7 % of the points with 8 · 2^n shots, 2 % with 32 · 2^n, and none of 200 with 128 · 2^n. A
     loss of a few units of log-likelihood did not change the kernel's error; a wrong optimum far

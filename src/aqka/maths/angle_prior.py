@@ -277,4 +277,3 @@ def lead(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     ratio = gap / np.maximum(deviation[rows, first][:, None] + deviation, floor)
     ratio[rows, first] = np.inf
     return np.asarray(ratio.min(axis=1))
-

@@ -12,7 +12,7 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
-from aqka.estimates.state_errors import bootstrap_kernel_errors, pure_kernel_errors
+from aqka.estimates.state_errors import kernel_errors
 from aqka.estimates.state_rank import RANKS, choose_rank
 from aqka.estimates.states import FittedStates, KernelOf, fit_states
 from aqka.maths.product_bases import ComplexArray, ProductBases
@@ -52,17 +52,10 @@ def coverage(
     table: PointTable, fitted: FittedStates, kernel_of: KernelOf, exact: FloatArray
 ) -> float:
     """Return how many of the 95 % intervals hold the exact entry."""
-    random = np.random.default_rng(1)
-
-    def kernel(states: FittedStates) -> FloatArray:
-        return states.behind(kernel_of).kernel()
-
-    if fitted.rank == 1:
-        errors = pure_kernel_errors(table, fitted, random, kernel_of=kernel_of)
-    else:
-        errors = bootstrap_kernel_errors(table, fitted, random, kernel)
+    errors = kernel_errors(table, fitted, np.random.default_rng(1), kernel_of)
     upper = np.triu_indices(table.n_points, k=1)
-    z = (kernel(fitted) - errors.bias - exact)[upper] / np.sqrt(errors.variance[upper])
+    kernel = fitted.behind(kernel_of).kernel()
+    z = (kernel - errors.bias - exact)[upper] / np.sqrt(errors.variance[upper])
     return float(np.mean(np.abs(z) < 1.96))
 
 
