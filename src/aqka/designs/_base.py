@@ -237,10 +237,6 @@ class Design(ABC):
         """Return what a finished run says of what it measured, as plain values."""
 
     @abstractmethod
-    def figures(self, table: Any) -> dict[str, object]:
-        """Return what a session shows of its table."""
-
-    @abstractmethod
     def looks(self, stop: Stop) -> int:
         """Return in how many submissions predictions are bought, at most."""
 

@@ -229,10 +229,6 @@ class Pairs(Design):
         """Return how many pairs there are, and how many have shots."""
         return {"pairs": table.n_pairs, "pairs_seen": int(np.sum(~table.unseen))}
 
-    def figures(self, table: PairTable) -> dict[str, object]:
-        """Return how many pairs have been measured."""
-        return {"pairs seen": f"{table.n_pairs - int(table.unseen.sum()):,}"}
-
     def looks(self, stop: Stop) -> int:
         """Return the rounds of a prediction."""
         return stop.looks or (SETTLING_LOOKS if isinstance(stop, Settle) else VALUE_LOOKS)

@@ -115,8 +115,7 @@ class Points(Design):
     counts_entries: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.kernel is not None:
-            as_point_kernel(self.kernel)
+        _ = self._chosen  # refuses an unknown name
         count = as_count(self.calibration_shots, "calibration_shots", minimum=0)
         if count % N_REFERENCES:
             raise InputError(
@@ -128,10 +127,9 @@ class Points(Design):
         """Return it with the neighbours of a lattice, if any, in place of those on a line."""
         if lattice is None or n_qubits is None:
             return self
-        kernel = None if self.kernel is None else as_point_kernel(self.kernel)
-        if isinstance(kernel, Projected):
-            return replace(self, kernel=kernel.on(lattice))
-        if kernel is None and self.settings is None and n_qubits > MAX_FIDELITY_QUBITS:
+        if isinstance(self._chosen, Projected):
+            return replace(self, kernel=self._chosen.on(lattice))
+        if self.kernel is None and self.settings is None and n_qubits > MAX_FIDELITY_QUBITS:
             return replace(self, settings=neighbour_settings(n_qubits, lattice))
         return self
 
@@ -140,10 +138,8 @@ class Points(Design):
         n_qubits = qubits_of(backend)
         if backend.shape[0] != n_points:
             raise InputError(f"y labels {n_points} points, but the backend has {backend.shape[0]}.")
-        kernel = self.kernel
-        if kernel is None:
-            kernel = default_point_kernel(self.settings_for(n_qubits, 0, steers=False))
-        as_point_kernel(kernel).check_backend(backend)
+        settings = self.settings_for(n_qubits, 0, steers=False)
+        (self._chosen or default_point_kernel(settings)).check_backend(backend)
 
     def default_shots(self, n_points: int, n_qubits: int) -> int:
         """Return 16 for each of the 2ⁿ amplitudes of a point's state, of ten qubits at most."""
@@ -169,35 +165,31 @@ class Points(Design):
         An allocator that steers looks at states, for which those would not be enough; above eight
         qubits there are none.
         """
-        if self.kernel is not None:
-            self._check_qubits(n_qubits)
-        if self.settings is not None:
-            given = as_settings(self.settings)
-            if self.kernel is not None:
-                as_point_kernel(self.kernel).check_settings(given)
-            return given
-        own = None
-        if self.kernel is not None and (not steers or n_qubits > MAX_FIDELITY_QUBITS):
-            own = as_point_kernel(self.kernel).settings(n_qubits)
-        return choose_settings(n_qubits, seed) if own is None else own
-
-    def _check_qubits(self, n_qubits: int) -> None:
-        assert self.kernel is not None
-        kernel = as_point_kernel(self.kernel)
-        kernel.check(n_qubits)
-        named = isinstance(self.kernel, str) and isinstance(kernel, Fidelity)
-        if named and n_qubits > MAX_FIDELITY_QUBITS:
+        kernel, many, own = self._chosen, n_qubits > MAX_FIDELITY_QUBITS, None
+        if kernel is not None:
+            kernel.check(n_qubits)
+        if many and isinstance(self.kernel, str) and isinstance(kernel, Fidelity):
             raise InputError(
                 f"kernel {inert(repr(self.kernel), 100)} fits states of at most "
                 f"{MAX_FIDELITY_QUBITS} qubits, and the points have {n_qubits}; take 'projected', "
                 "or leave it out."
             )
+        if self.settings is not None:
+            given = as_settings(self.settings)
+            if kernel is not None:
+                kernel.check_settings(given)
+            return given
+        if kernel is not None and (not steers or many):
+            own = kernel.settings(n_qubits)
+        return choose_settings(n_qubits, seed) if own is None else own
+
+    @property
+    def _chosen(self) -> PointKernel | None:
+        return None if self.kernel is None else as_point_kernel(self.kernel)
 
     def kernel_for(self, table: PointTable) -> PointKernel:
         """Return the kernel that a table is read as."""
-        if self.kernel is None:
-            return default_point_kernel(table.settings)
-        return as_point_kernel(self.kernel)
+        return self._chosen or default_point_kernel(table.settings)
 
     def plan(self, table: PointTable, shots: IntArray, landmarks: Landmarks | None) -> PointPlan:
         """Return the plan that spreads each point's shots evenly over all settings."""
@@ -262,10 +254,6 @@ class Points(Design):
             "states": [test.sentence for test in estimate.tests],
             "confusion": None if confusion is None else confusion.tolist(),
         }
-
-    def figures(self, table: PointTable) -> dict[str, object]:
-        """Return the number of settings."""
-        return {"settings": table.n_settings}
 
     def looks(self, stop: Stop) -> int:
         """Return the rounds of a prediction: one where nothing is settled on the way."""

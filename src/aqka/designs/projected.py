@@ -14,28 +14,12 @@ from aqka.core.settings import neighbour_settings, uniform_settings
 from aqka.designs._point_kernel import PointEstimate, PointKernel, as_outputs, exact_states
 from aqka.designs.fidelity import MAX_FIDELITY_QUBITS
 from aqka.errors import InputError
-from aqka.estimates.projected import (
-    distance_variances,
-    gaussian_projected_kernel,
-    linear_projected_kernel,
-    linear_variances,
-    median_gamma,
-    overlap_variances,
-    squared_distances,
-)
-from aqka.estimates.reduced_states import (
-    ALL_STRINGS,
-    Operators,
-    ReducedStates,
-    exact_reduced_states,
-    given_states,
-    least_shots,
-    readable_points,
-    reduced_states,
-    shrunk_to_signal,
-)
+from aqka.estimates import projected as kernels
+from aqka.estimates import reduced_states as reduced
+from aqka.estimates.reduced_states import ALL_STRINGS, Operators, ReducedStates
 from aqka.learners import Decided, FittedHead
-from aqka.learners.projected_gamma import tuned_gamma
+from aqka.learners.ridge import RIDGE_GRID, loo_errors
+from aqka.maths.spectrum import Spectrum
 
 MOST_COVARIANCES = 2**26
 """Covariances of all points' expectations: these take half a gigabyte."""
@@ -123,7 +107,7 @@ class Projected(PointKernel):
 
     def readable(self, table: PointTable) -> IntArray:
         """Return the points with two shots or more of each operator of a reduced state."""
-        return readable_points(table, self.locality, self.pairs)
+        return reduced.readable_points(table, self.locality, self.pairs)
 
     def describe(self) -> str:
         """Return kernel and settings as a text."""
@@ -145,7 +129,7 @@ class Projected(PointKernel):
 
     def least_shots(self, settings: IntArray) -> int:
         """Return two for each operator of a reduced state."""
-        return least_shots(settings, self.locality, self.pairs)
+        return reduced.least_shots(settings, self.locality, self.pairs)
 
     def read(
         self, table: PointTable, design: Any, problem: Problem | None = None
@@ -153,38 +137,46 @@ class Projected(PointKernel):
         """Reduce the states; the width of a Gaussian follows from the labels, if there are any."""
         states, kernel = self.reduce(table), self
         if self.form == "gaussian":
-            states = shrunk_to_signal(states, float(states.operators.shots(table).mean()))
+            states = reduced.shrunk_to_signal(states, float(states.operators.shots(table).mean()))
         if self.form == "gaussian" and self.gamma is None:
-            gamma = (
-                median_gamma(states) if problem is None else tuned_gamma(states, problem.outputs)
-            )
+            y = None if problem is None else problem.outputs
+            gamma = kernels.median_gamma(states) if y is None else tuned_gamma(states, y)
             kernel = replace(self, gamma=gamma)
         return ReducedEstimate(kernel, table, design, states, self.describe())
 
     def reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
         """Return the reduced states of points."""
-        return reduced_states(table, self.locality, self.confusion, otherwise, self.pairs)
+        return reduced.reduced_states(table, self.locality, self.confusion, otherwise, self.pairs)
+
+
+WIDTHS = (0.25, 1.0, 4.0, 16.0)
+"""In units of the median squared distance. With few shots a wide kernel is better, because it
+averages over points; with many a narrow one can be."""
+
+
+def tuned_gamma(states: ReducedStates, y: FloatArray, keep_noise: bool = True) -> float:
+    """Return the γ whose kernel has the smallest leave-one-out error at its best ridge.
+
+    ``y`` has one column or one for each output; for ``keep_noise`` see
+    :func:`~aqka.estimates.projected.gaussian_projected_kernel`.
+    """
+    unit, ridges = kernels.median_gamma(states), np.asarray(RIDGE_GRID)
+    outputs = np.asarray(y, dtype=np.float64).reshape(len(states.expectations), -1)
+    errors = []
+    for width in WIDTHS:
+        kernel = kernels.gaussian_projected_kernel(states, unit / width, keep_noise=keep_noise)
+        errors.append(loo_errors(Spectrum.of(kernel), outputs, ridges).mean(axis=0).min())
+    return unit / WIDTHS[int(np.argmin(errors))]
 
 
 class ReducedEstimate(PointEstimate):
-    """Reduced states, and the kernel of their distances or overlaps.
-
-    Attributes
-    ----------
-    states
-        The reduced states of the training points, and of others that were read since.
-    """
+    """Reduced states, of training points and of others read since, and the kernel they give."""
 
     kernel_of_points: Projected
     is_fidelity = False
 
     def __init__(
-        self,
-        kernel: Projected,
-        table: PointTable,
-        design: Any,
-        states: ReducedStates,
-        named: str,
+        self, kernel: Projected, table: PointTable, design: Any, states: ReducedStates, named: str
     ) -> None:
         self.kernel_of_points, self.table, self.design = kernel, table, design
         self.states = states
@@ -214,10 +206,10 @@ class ReducedEstimate(PointEstimate):
         if table.n_points * states.operators.size**2 > MOST_COVARIANCES:
             return None
         if kernel.form == "linear":
-            found = overlap_variances(table, states, kernel.confusion)
+            found = kernels.overlap_variances(table, states, kernel.confusion)
             return np.asarray(found / states.n_states**2)
         assert kernel.gamma is not None
-        found = distance_variances(table, states, kernel.confusion)
+        found = kernels.distance_variances(table, states, kernel.confusion)
         return np.asarray((kernel.gamma * self.kernel) ** 2 * found)
 
     def mean_variance(self) -> None:
@@ -228,10 +220,10 @@ class ReducedEstimate(PointEstimate):
         kernel = self.kernel_of_points
         if kernel.form == "gaussian":
             assert kernel.gamma is not None
-            return gaussian_projected_kernel(states, kernel.gamma, others, keep_noise=True)
+            return kernels.gaussian_projected_kernel(states, kernel.gamma, others, keep_noise=True)
         # Named twice, so that the noise of a point with itself stays in: all of it is a ridge.
         columns = states if others is None else others
-        return linear_projected_kernel(states, columns) / states.n_states
+        return kernels.linear_projected_kernel(states, columns) / states.n_states
 
     def known_states(self, n_qubits: int) -> tuple[float, float]:
         """Return the number of expectations of the reduced states, which few shots tell well."""
@@ -255,10 +247,10 @@ class ReducedEstimate(PointEstimate):
         operators = kernel.operators(self.table.n_qubits)
         found = None if operators.larger else backend.expectations(operators.edges)
         if found is not None:
-            states = given_states(found, operators)
+            states = reduced.given_states(found, operators)
         else:
             vectors = exact_states(backend)
-            states = exact_reduced_states(vectors, kernel.locality, kernel.pairs)
+            states = reduced.exact_reduced_states(vectors, kernel.locality, kernel.pairs)
         return self._f(head, replace(states, weights=self.states.weights))
 
     def _reduce(self, table: PointTable, otherwise: ReducedStates | None = None) -> ReducedStates:
@@ -277,7 +269,7 @@ class ReducedEstimate(PointEstimate):
         states = self.states
         weights = (states.weights / states.n_states)[:, None]
         slopes = weights * (states.expectations.T @ head.coefficients)
-        variance = linear_variances(table, found, slopes, self.kernel_of_points.confusion)
+        variance = kernels.linear_variances(table, found, slopes, self.kernel_of_points.confusion)
         return as_outputs(np.sqrt(variance))
 
     @property
@@ -298,9 +290,9 @@ class ReducedEstimate(PointEstimate):
         left, right = self.states.subset(rows), self.states.subset(cols)
         kernel = self.kernel_of_points
         if kernel.form == "linear":
-            return linear_projected_kernel(left, right) / left.n_states
+            return kernels.linear_projected_kernel(left, right) / left.n_states
         assert kernel.gamma is not None
         noise = self.states.variances @ self.states.weights
-        distances = squared_distances(left, right) + noise[rows][:, None] + noise[cols]
+        distances = kernels.squared_distances(left, right) + noise[rows][:, None] + noise[cols]
         distances[rows[:, None] == cols] = 0.0
         return np.asarray(np.exp(-kernel.gamma * np.maximum(distances, 0.0)))

@@ -30,13 +30,11 @@ class Values(Shown):
     ----------
     f
         The values; with more than two classes a column each.
-    low, high
+    low, high, level
         Interval for the f that endless shots on the points would give, with the fitted model taken
-        as given.
+        as given; and its level.
     shots
         Shots spent on each point.
-    level
-        Level of the intervals.
     total_low, total_high
         Interval for the f of the same learner on the exact kernel; see
         :func:`~aqka.insight.with_total_interval`. None until computed.
@@ -82,11 +80,9 @@ class Prediction(Values):
     could_flip
         Whether the learner on the exact kernel could give another class; see
         :func:`~aqka.insight.with_total_interval`. None until computed.
-    by_prior
-        Points that the prior answered without a shot: their f and interval are what it says. None
-        where there is no prior.
-    audit
-        What shots said of the prior's answers; None where there is no prior.
+    by_prior, audit
+        Points that the prior answered without a shot, whose f and interval are what it says; and
+        what shots said of its answers. None where there is no prior.
     """
 
     labels: NDArray[Any]
@@ -180,9 +176,8 @@ class Predicting(Session[Plan]):
             self.new = AnsweredPoints(self._new_points, *how, self.prior)
 
     def _new_points(self, n_points: int, budget: int, seed: int) -> NewPoints:
-        design = self.head.estimate.design
-        made: NewPoints = design.new_points(self.head, n_points, budget, self.stop, seed)
-        return made
+        make = self.head.estimate.design.new_points
+        return make(self.head, n_points, budget, self.stop, seed)  # type: ignore[no-any-return]
 
     @property
     def table(self) -> Any:
@@ -266,29 +261,16 @@ class Predicting(Session[Plan]):
         settled = self.new.settled_at_end(decided)  # by the points' own shots alone
         decided = self.new.improve(decided, np.flatnonzero(~settled))
         f, half = decided.f, reach * decided.deviation
-        known: dict[str, Any] = {
-            "f": f,
-            "low": f - half,
-            "high": f + half,
-            "shots": self.new.shots_per_point,
-            "level": level,
-            "head": self.head,
-            "table": self.table,
-            "decided": decided,
-        }
+        known: dict[str, Any] = dict(f=f, low=f - half, high=f + half, level=level, head=self.head)
+        known |= dict(shots=self.new.shots_per_point, table=self.table, decided=decided)
         if isinstance(self.stop, Never):
             return Values(**known)
         labels = self.head.labels(f)
         winners = self.new.winners()
         if winners is not None:
             labels[settled] = self.head.classes[winners[settled]]
-        return Prediction(
-            **known,
-            labels=labels,
-            settled=settled,
-            by_prior=self.new.by_prior,
-            audit=self.new.audit,
-        )
+        answered = dict(by_prior=self.new.by_prior, audit=self.new.audit)
+        return Prediction(**known, labels=labels, settled=settled, **answered)
 
 
 def check_level(level: float) -> float:

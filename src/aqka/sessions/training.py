@@ -115,38 +115,33 @@ class Training(Session[Plan]):
         self.calibration = self.design.new_calibration(table)
         self._calibration_rounds = 0
         self._least_shots = self.design.least_shots(table) * problem.n_points
-        self._check_budget()
-        self.landmarks: Landmarks | None = None
         reserved = self.design.calibration_shots
+        self._check_budget(reserved)
+        self.landmarks: Landmarks | None = None
         self._milestones = [
             reserved + end for end in self.schedule.milestones(self.budget - reserved)
         ]
         self._unfinished: Plan | None = None  # rest of a cut plan whose choice must hold
 
-    def _check_budget(self) -> None:
+    def _check_budget(self, reserved: int) -> None:
         """Refuse a budget that gives some point too few shots to be read."""
-        reserved = self.design.calibration_shots
-        left, n_points = self.budget - reserved, self.problem.n_points
-        if left < max(self._least_shots, 1):
+        n_points = self.problem.n_points
+        if self.budget - reserved < max(self._least_shots, 1):
             beside = f" beside {reserved} of calibration" if reserved else ""
             each = self._least_shots // n_points
-            why = (
-                f", better {4 * 2 ** min(self.table.n_qubits, 12)}"
-                if each == 1
-                else ", so that each qubit is measured twice in X, Y and Z"
-            )
+            shots = f"{each} shots, so that each qubit is measured twice in X, Y and Z"
+            if each == 1:
+                shots = f"a shot, better {4 * 2 ** min(self.table.n_qubits, 12)}"
             raise InputError(
-                f"budget must give every point {'a shot' if each == 1 else f'{each} shots'}{why}: "
-                f"{self.budget} shots for {n_points} points{beside}."
+                f"budget must give every point {shots}: {self.budget} shots for {n_points} points"
+                f"{beside}."
             )
 
     def _figures(self) -> dict[str, object]:
-        return {
-            "points": self.problem.n_points,
+        return self.table._figures() | {
             "allocator": type(self.allocator).__name__,
             "shots": f"{self.shots_spent:,} of {self.budget:,}",
             "rounds": f"{self.round} of {self.rounds_total}",
-            **self.design.figures(self.table),
         }
 
     def _picture(self) -> FloatArray | None:

@@ -2,7 +2,7 @@
 
 An SVM on the Gaussian kernel of one-qubit reduced states, measured in three settings: all X, all Y,
 all Z. γ is 1 over the median squared distance, or chosen by the leave-one-out error of a ridge
-(:mod:`aqka.learners.projected_gamma`).
+(:mod:`aqka.designs.projected`).
 """
 
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import uniform_settings
+from aqka.designs.projected import tuned_gamma
 from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
 from aqka.estimates.reduced_states import ReducedStates, reduced_states
-from aqka.learners.projected_gamma import tuned_gamma
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka_research.benchmarks.point_law import iqp_map
 from aqka_research.figures.page import PageRun

@@ -9,9 +9,9 @@ from time import perf_counter
 import numpy as np
 
 from aqka._util.arrays import FloatArray
+from aqka.designs.projected import tuned_gamma
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.estimates.reduced_states import ReducedStates
-from aqka.learners.projected_gamma import tuned_gamma
 from aqka_research.benchmarks.bars import Bar
 from aqka_research.benchmarks.projected import EXACT, TASKS, C, measured, split
 

@@ -15,10 +15,10 @@ from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.core.settings import uniform_settings
 from aqka.designs import KernelEstimate
+from aqka.designs.projected import tuned_gamma
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.estimates.reduced_states import ReducedStates, reduced_states
 from aqka.learners import make_learner
-from aqka.learners.projected_gamma import tuned_gamma
 from aqka_research.circuit_tasks import circuit_tasks, draw, qubits_of
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import mean_and_error, table

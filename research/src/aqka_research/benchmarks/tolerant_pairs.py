@@ -11,9 +11,9 @@ from aqka._util.arrays import FloatArray, IntArray
 from aqka.backends.statevector import phase_states
 from aqka.core.problem import Problem
 from aqka.designs import KernelEstimate
+from aqka.designs.projected import tuned_gamma
 from aqka.estimates.projected import gaussian_projected_kernel
 from aqka.learners import make_learner
-from aqka.learners.projected_gamma import tuned_gamma
 from aqka.maths.product_bases import ComplexArray
 from aqka_research.benchmarks.projected import TASKS, measured, split
 from aqka_research.figures.page import PageRun

@@ -3,9 +3,9 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
+from aqka.designs.projected import WIDTHS, tuned_gamma
 from aqka.estimates.projected import gaussian_projected_kernel, median_gamma
 from aqka.estimates.reduced_states import ReducedStates
-from aqka.learners.projected_gamma import WIDTHS, tuned_gamma
 from aqka.learners.ridge import RIDGE_GRID
 
 
