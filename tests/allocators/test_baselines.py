@@ -7,7 +7,6 @@ from aqka.allocators import make_allocator
 from aqka.allocators.baselines import Shofar
 from aqka.allocators.targets import raise_to_floor
 from aqka.core import PairTable
-from aqka.maths.sensitivity import leverage_sums
 from aqka.maths.spectrum import Spectrum, project_psd
 from tests.allocators.tables import measured_table
 from tests.conftest import make_kernel, make_labels
@@ -45,9 +44,9 @@ def test_leverage_scores_are_those_of_the_formula():
     k_hat = project_psd(problem.reading.kernel(table))
     scores = np.diag(k_hat @ np.linalg.inv(k_hat + 0.2 * np.eye(9)))
     np.testing.assert_allclose(Spectrum.of(k_hat).leverage(0.2), scores, rtol=1e-9)
-    expected = raise_to_floor(table.condense(leverage_sums(scores))) * problem.reading.deviation(
-        table
-    )
+    expected = raise_to_floor(
+        table.condense(np.add.outer(scores, scores))
+    ) * problem.reading.deviation(table)
     allocator = make_allocator("leverage")
     np.testing.assert_allclose(allocator.score(table, problem), expected, rtol=1e-9)
 

@@ -9,8 +9,7 @@ from numpy.random import Generator
 from aqka._util.arrays import FloatArray, IntArray, as_fraction
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import SENSITIVITY_FLOOR, fill, kkt_targets, raise_to_floor, sample
-from aqka.core.pairs import PairTable
-from aqka.core.plans import Landmarks, UnitTable
+from aqka.core.plans import Landmarks
 from aqka.core.problem import Problem
 from aqka.errors import InputError
 
@@ -29,14 +28,6 @@ class Allocation:
 
     shots: IntArray
     landmarks: Landmarks | None = None
-
-
-def allocate_toward(score: FloatArray, table: UnitTable, shots: int, rng: Generator) -> Allocation:
-    """Fill toward shots ∝ ``score`` (Algorithm 1, lines 8 and 9)."""
-    # Line 8. The target is cumulative: what the shots so far and these together should look
-    # like (docs/explanation/errata.md, "B_t").
-    targets = kkt_targets(score, table.total + shots)
-    return Allocation(fill(targets, table.unit_shots, shots, rng))  # line 9
 
 
 class Allocator(ABC):
@@ -102,37 +93,43 @@ class TargetFill(Allocator):
     """
 
     floor: float = SENSITIVITY_FLOOR
+    over_points: ClassVar["type[TargetFill] | None"] = None
+    """Its like over points, where ``units`` names them too."""
 
     def __post_init__(self) -> None:
         as_fraction(self.floor, "floor")
 
     @abstractmethod
-    def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
+    def sensitivity(self, table: Any, problem: Problem) -> FloatArray:
         """Return how strongly each pair of the table matters; only ratios count."""
 
-    def deviation(self, table: PairTable, problem: Problem) -> FloatArray:
+    def deviation(self, table: Any, problem: Problem) -> FloatArray:
         """Return sqrt(K(1-K)) per pair."""
         return problem.reading.deviation(table)
 
-    def score(self, table: PairTable, problem: Problem) -> FloatArray:
+    def score(self, table: Any, problem: Problem) -> FloatArray:
         """Return |g| sqrt(K(1-K)) per pair, with the floor (Eq. 11)."""
         sensitivity = raise_to_floor(self.sensitivity(table, problem), self.floor)
         return sensitivity * self.deviation(table, problem)
 
-    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+    def ask(self, table: Any, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Allocate one round's exploitation shots (Algorithm 1, lines 8 and 9)."""
-        return allocate_toward(self.score(table, problem), table, shots, rng)
+        # Line 8. The target is cumulative: what the shots so far and these together should look
+        # like (docs/explanation/errata.md, "B_t").
+        targets = kkt_targets(self.score(table, problem), table.total + shots)
+        return Allocation(fill(targets, table.unit_shots, shots, rng))  # line 9
+
+    def over(self, unit: str) -> Allocator:
+        """Return it, or its like over points, which has a floor of its own unless one is given."""
+        super().over(unit)
+        if unit == self.units[0] or self.over_points is None:
+            return self
+        return self.over_points(*(() if self.floor == type(self).floor else (self.floor,)))
 
 
 class SampledScore(TargetFill):
     """Draws each shot's pair at random from the score, instead of filling toward it."""
 
-    units: ClassVar[tuple[str, ...]] = ("pair",)
-
-    def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
+    def ask(self, table: Any, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Draw every shot's pair independently."""
         return Allocation(sample(self.score(table, problem), shots, rng))
-
-    def over(self, unit: str) -> Allocator:
-        """Return it for pairs alone."""
-        return Allocator.over(self, unit)

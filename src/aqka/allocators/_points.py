@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from aqka._util.arrays import FloatArray, as_fraction
-from aqka.allocators._base import Allocation, Allocator, allocate_toward
+from aqka._util.arrays import FloatArray
+from aqka.allocators._base import Allocation, TargetFill
 from aqka.allocators.schedule import EVEN_START, Schedule
-from aqka.allocators.targets import raise_lowest, raise_to_floor
+from aqka.allocators.targets import raise_lowest
 from aqka.core.points import PointTable
 from aqka.core.problem import Problem
 from aqka.estimates.states import fit_states
@@ -23,35 +23,34 @@ from aqka.maths.state_features import overlap_kernel, state_features
 
 
 @dataclass(frozen=True)
-class PointFill(Allocator):
+class PointFill(TargetFill):
     """Fills toward shots ∝ sqrt(v), v the variance that a point adds at one shot.
 
-    Points without shots come first: nothing is known about them.
-
-    Attributes
-    ----------
-    floor
-        sqrt(v) is raised to this fraction of the largest one, so that an estimate that is too low
-        starves no point.
+    Points without shots come first: nothing is known about them. sqrt(v) is raised to ``floor``
+    times the largest one, so that an estimate that is too low starves no point.
     """
 
     floor: float = 0.2
     schedule: ClassVar[Schedule] = EVEN_START
     units: ClassVar[tuple[str, ...]] = ("point",)
 
-    def __post_init__(self) -> None:
-        as_fraction(self.floor, "floor")
-
     @abstractmethod
     def variances(self, table: PointTable, y: FloatArray) -> FloatArray:
         """Return v of each point; only ratios count. ``y`` has a column for each output."""
+
+    def sensitivity(self, table: PointTable, problem: Problem) -> FloatArray:
+        """Return sqrt(v) of each point."""
+        return np.sqrt(self.variances(table, problem.outputs))
+
+    def deviation(self, table: PointTable, problem: Problem) -> FloatArray:
+        """Return 1 for each point: v counts its noise."""
+        return np.ones(table.n_points)
 
     def ask(self, table: PointTable, problem: Problem, shots: int, rng: Generator) -> Allocation:
         """Allocate one round's shots (docs/explanation/points.md)."""
         if table.unit_shots.min() == 0:
             return Allocation(raise_lowest(table.unit_shots, shots, rng))
-        score = raise_to_floor(np.sqrt(self.variances(table, problem.outputs)), self.floor)
-        return allocate_toward(score, table, shots, rng)
+        return super().ask(table, problem, shots, rng)
 
 
 def _fit(table: PointTable) -> tuple[ComplexArray, FloatArray]:

@@ -6,29 +6,19 @@ from typing import ClassVar
 import numpy as np
 
 from aqka._util.arrays import FloatArray
-from aqka.allocators._base import Allocator, SampledScore, TargetFill
+from aqka.allocators._base import SampledScore, TargetFill
 from aqka.allocators._points import AqkaPoints, PredictivePoints
 from aqka.allocators.schedule import EVEN_START, Schedule
 from aqka.core.pairs import KernelPrior, PairTable
 from aqka.core.problem import Problem
 from aqka.learners.ridge import ridge_above_noise
-from aqka.maths.sensitivity import (
-    SvmSolution,
-    combine_outputs,
-    krr_gradient,
-    prediction_sensitivity,
-    soft_support,
-    solve_dual,
-    svm_gradient,
-)
+from aqka.maths import sensitivity as formulas
+from aqka.maths.sensitivity import SvmSolution, combine_outputs, krr_gradient
 from aqka.maths.spectrum import Spectrum, project_psd
 
 
 def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
     """Return |g| of kernel ridge regression on ``kernel``, up to a factor (lines 5 to 7).
-
-    Those of several outputs are combined by :func:`~aqka.maths.sensitivity.combine_outputs`.
-    Where the kernel is decomposed already, :func:`spectrum_gradient` is the same.
 
     Only ratios matter to targets, so labels and coefficients are scaled to a largest of 1,
     which keeps the smallest and the largest ridges within floating point.
@@ -38,15 +28,14 @@ def ridge_gradient(kernel: FloatArray, problem: Problem) -> FloatArray:
 
 def spectrum_gradient(spectrum: Spectrum, problem: Problem) -> FloatArray:
     """Return :func:`ridge_gradient` of a decomposed kernel."""
-    y = _scale_to_one(problem.outputs)
-    alpha = _scale_to_one(spectrum.solve(y, problem.ridge))  # line 6: α = (K̂ + λI)⁻¹ y
-    beta = _scale_to_one(spectrum.solve(alpha, problem.ridge))  #  β = (K̂ + λI)⁻¹ α
+
+    def scaled(vector: FloatArray) -> FloatArray:
+        return np.asarray(vector / np.abs(vector).max())
+
+    alpha = scaled(spectrum.solve(scaled(problem.outputs), problem.ridge))  # line 6: (K̂ + λI)⁻¹ y
+    beta = scaled(spectrum.solve(alpha, problem.ridge))  # β = (K̂ + λI)⁻¹ α
     outputs = zip(alpha.T, beta.T, strict=True)
     return combine_outputs(krr_gradient(a, b, ridge=1.0) for a, b in outputs)  # line 7: Lemma 1
-
-
-def _scale_to_one(vector: FloatArray) -> FloatArray:
-    return np.asarray(vector / np.abs(vector).max())
 
 
 @dataclass(frozen=True)
@@ -55,16 +44,12 @@ class Aqka(TargetFill):
 
     ledger_name: ClassVar[str] = "aqka"
     units: ClassVar[tuple[str, ...]] = ("pair", "point")
+    over_points: ClassVar[type[TargetFill] | None] = AqkaPoints
 
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return ĝ from what has been measured so far."""
         k_hat = problem.reading.kernel(table)  # line 5: K̂ = c / s
         return table.condense(ridge_gradient(k_hat, problem))
-
-    def over(self, unit: str) -> Allocator:
-        """Return it, or its like over points, which has a floor of its own unless one is given."""
-        floor = () if self.floor == Aqka.floor else (self.floor,)
-        return AqkaPoints(*floor) if unit == "point" else self
 
 
 @dataclass(frozen=True)
@@ -119,9 +104,10 @@ class AqkaSvm(TargetFill):
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the product of the support weights of a pair's two points."""
         kernel = project_psd(problem.reading.kernel(table))
-        machines = (solve_dual(kernel, signs, problem.C) for signs in problem.signs.T)
+        machines = (formulas.solve_dual(kernel, signs, problem.C) for signs in problem.signs.T)
         weights = (self.weights(machine) for machine in machines)
-        return table.condense(combine_outputs(svm_gradient(w, np.ones_like(w)) for w in weights))
+        gradients = (formulas.svm_gradient(w, np.ones_like(w)) for w in weights)
+        return table.condense(combine_outputs(gradients))
 
 
 @dataclass(frozen=True)
@@ -132,7 +118,7 @@ class AqkaSvmSoft(AqkaSvm):
 
     def weights(self, solution: SvmSolution) -> FloatArray:
         """Return the soft support, flatter the thinner the margin."""
-        return soft_support(solution.dual, solution.margin)
+        return formulas.soft_support(solution.dual, solution.margin)
 
 
 @dataclass(frozen=True)
@@ -145,7 +131,7 @@ class Predictive(TargetFill):
 
     ledger_name: ClassVar[str] = "predictive"
     units: ClassVar[tuple[str, ...]] = ("pair", "point")
-
+    over_points: ClassVar[type[TargetFill] | None] = PredictivePoints
     floor: float = 0.0  # the uniform half is the floor
     schedule: ClassVar[Schedule] = EVEN_START
 
@@ -155,17 +141,9 @@ class Predictive(TargetFill):
         variance = float(np.mean(KernelPrior.of(table).variances(table)))
         ridge = ridge_above_noise(spectrum, problem, variance)
         alpha = spectrum.solve(problem.outputs, ridge)
-        return table.condense(prediction_sensitivity(spectrum, alpha, ridge))
+        return table.condense(formulas.prediction_sensitivity(spectrum, alpha, ridge))
 
     def score(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return half of the predictions' shares, and half of equal ones."""
         score = super().score(table, problem)
         return score / score.mean() + 1 if score.any() else score
-
-    def over(self, unit: str) -> Allocator:
-        """Return it, or its like over points, which has a floor of its own unless one is given."""
-        if unit == "pair":
-            return self
-        return (
-            PredictivePoints() if self.floor == Predictive.floor else PredictivePoints(self.floor)
-        )

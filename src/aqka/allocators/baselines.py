@@ -13,7 +13,6 @@ from aqka.allocators.targets import raise_lowest, sample_uniformly, spread
 from aqka.core.pairs import PairTable
 from aqka.core.plans import UnitTable
 from aqka.core.problem import Problem
-from aqka.maths.sensitivity import leverage_sums
 from aqka.maths.spectrum import Spectrum
 
 
@@ -22,7 +21,6 @@ class Uniform(Allocator):
     """Every pair or point gets the same shots; a remainder goes to a random choice of them."""
 
     ledger_name: ClassVar[str] = "uniform"
-
     schedule: ClassVar[Schedule] = ONE_SHOT
     units: ClassVar[tuple[str, ...]] = ("pair", "point")
     steers: ClassVar[bool] = False
@@ -43,7 +41,6 @@ class Random(Allocator):
     """Independent uniform pair sampling: the paper's ``random``."""
 
     ledger_name: ClassVar[str] = "random"
-
     schedule: ClassVar[Schedule] = ONE_SHOT
     steers: ClassVar[bool] = False
 
@@ -72,22 +69,15 @@ class Leverage(TargetFill):
     def sensitivity(self, table: PairTable, problem: Problem) -> FloatArray:
         """Return the leverage of a pair's two points."""
         leverage = Spectrum.of(problem.reading.kernel(table)).leverage(problem.ridge)
-        return table.condense(leverage_sums(leverage))
+        return table.condense(np.add.outer(leverage, leverage))
 
 
 @dataclass(frozen=True)
 class Shofar(Allocator):
-    """The remaining budget spread equally over S × S, S = {i : |α̂_i| > τ max|α̂|} (Appendix C.6).
-
-    Attributes
-    ----------
-    threshold
-        τ, as a fraction of the largest coefficient.
-    """
+    """The remaining budget spread equally over S × S, S = {i : |α̂_i| > τ max|α̂|} (Appendix C.6)."""
 
     ledger_name: ClassVar[str] = "shofar"
-
-    threshold: float = 0.05
+    threshold: float = 0.05  # τ
     schedule: ClassVar[Schedule] = ONE_LOOK
 
     def __post_init__(self) -> None:

@@ -28,17 +28,10 @@ def landmark_block(table: PairTable, points: IntArray) -> BoolArray:
 
 @dataclass(frozen=True)
 class Nystrom(Allocator):
-    """Equal shots for all pairs that touch one of m_ℓ random landmarks (Appendix C.6).
-
-    Attributes
-    ----------
-    landmarks
-        Number m_ℓ of landmarks; ⌈√N⌉ when None.
-    """
+    """Equal shots for all pairs that touch one of m_ℓ random landmarks (Appendix C.6)."""
 
     ledger_name: ClassVar[str] = "nystrom"
-
-    landmarks: int | None = None
+    landmarks: int | None = None  # m_ℓ; None for ⌈√N⌉
     schedule: ClassVar[Schedule] = ONE_SHOT
     chooses_once: ClassVar[bool] = True
 
@@ -73,7 +66,6 @@ class NystromLeverage(Nystrom):
     """Landmarks drawn without replacement, p ∝ ℓ_i of the warm-up kernel (Appendix C.10)."""
 
     ledger_name: ClassVar[str] = "nystrom-leverage"
-
     schedule: ClassVar[Schedule] = ONE_LOOK
 
     def choose(self, table: PairTable, problem: Problem, rng: Generator) -> IntArray:
@@ -91,7 +83,6 @@ class Hybrid(Nystrom):
     """
 
     ledger_name: ClassVar[str] = "hybrid"
-
     schedule: ClassVar[Schedule] = ONE_LOOK
 
     def ask(self, table: PairTable, problem: Problem, shots: int, rng: Generator) -> Allocation:

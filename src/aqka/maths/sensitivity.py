@@ -78,11 +78,6 @@ def cauchy_schwarz_ratio(a: FloatArray) -> float:
     return float(np.sum(np.sqrt(relative)) ** 2 / (a.size * relative.sum()))
 
 
-def leverage_sums(leverage: FloatArray) -> FloatArray:
-    """Return ℓ_i + ℓ_j from ridge leverage scores (Eq. 52, second line)."""
-    return np.add.outer(leverage, leverage)
-
-
 def soft_support(dual: FloatArray, margin: float) -> FloatArray:
     """Return the margin-stabilised support softmax(η / τ) at τ = 1/γ (Appendix A.6, remedy (i)).
 
