@@ -43,7 +43,7 @@ CHUNK_AMPLITUDES = 2**21
 """Amplitudes of the points that are evolved together: 32 MiB."""
 
 _CX = np.eye(4)[[0, 3, 2, 1]]  # the control is the less significant bit
-_PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+PAULIS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 # A CX turns a Pauli operator of its control and target, I, X, Y or Z each, into one of these on the
 # target: times X where the control has X or Y.
 _THROUGH_CX = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [1, 0, 3, 2], [0, 1, 2, 3]])
@@ -195,7 +195,8 @@ class LightCones:
         self._noisy = rates is not None and rates.of_gates
         self._readout = None if rates is None else rates.readout
         self._operations, angles = operations(circuit, rates if self._noisy else None)
-        self._values = evaluate(angles.all(), list(circuit.parameters), X)
+        self.angles = angles.all()
+        self._values = evaluate(self.angles, list(circuit.parameters), X)
         self._is_diagonal = [operation.is_diagonal for operation in self._operations]
         self._known: dict[tuple[int, ...], FloatArray] = {}
         self.largest = MAX_CONE // 2 if self._noisy else MAX_CONE
@@ -324,9 +325,9 @@ class LightCones:
             ).reshape(points, 2**count, -1)
             reduced = tensor @ tensor.conj().transpose(0, 2, 1)
         if count == 1:
-            return np.asarray(np.einsum("nab,pba->np", reduced, _PAULIS).real)
+            return np.asarray(np.einsum("nab,pba->np", reduced, PAULIS).real)
         both = reduced.reshape(points, 2, 2, 2, 2)  # second and first target, ket and bra
-        found = np.einsum("nsftg,pgf,qts->npq", both, _PAULIS, _PAULIS, optimize=True)
+        found = np.einsum("nsftg,pgf,qts->npq", both, PAULIS, PAULIS, optimize=True)
         return np.asarray(found.real)
 
     def check_all(self) -> None:
@@ -397,6 +398,6 @@ def pauli_channel(left: FloatArray) -> ComplexArray:
     array([0.5, 0. , 0. , 0.5])
     """
     d = 2**left.ndim
-    products = reduce(lambda low, high: np.kron(high, low), [_PAULIS] * left.ndim)
+    products = reduce(lambda low, high: np.kron(high, low), [PAULIS] * left.ndim)
     vectors = products.transpose(0, 2, 1).reshape(d * d, d * d)
     return np.asarray(vectors.T @ (left.T.reshape(-1, 1) / d * vectors.conj()))
