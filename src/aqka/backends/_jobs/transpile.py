@@ -8,6 +8,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
+from aqka.backends._tiles.places import DEAD
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ class Preset:
     """A target, and how Qiskit's preset pass manager brings a circuit onto it."""
 
     target: Any  # a backend, or basis gates where every qubit is connected to every other
-    optimization_level: int
-    initial_layout: Sequence[int] | None
+    optimization_level: int = DEFAULT_LEVEL
+    initial_layout: Sequence[int] | None = None
 
 
 def choose_target(
@@ -67,32 +68,81 @@ def transpile_circuit(circuit: "QuantumCircuit", target: Any) -> "QuantumCircuit
     if target is None:
         return circuit
     transpiler = require("qiskit.transpiler", "qiskit")
+    isa: QuantumCircuit
     if isinstance(target, transpiler.PassManager):
-        manager = target
+        isa = target.run(circuit)
     else:
-        chosen = target if isinstance(target, Preset) else Preset(target, DEFAULT_LEVEL, None)
-        target = chosen.target
-        available = getattr(target, "num_qubits", None)
-        if available is not None and available < circuit.num_qubits:
-            name = getattr(target, "name", type(target).__name__)
-            raise InputError(
-                f"feature_map needs {circuit.num_qubits} qubits but {name} has {available}; "
-                "reduce the features or choose a larger backend."
-            )
-        _check_connected(circuit, target)
-        layout = None if chosen.initial_layout is None else list(chosen.initial_layout)
-        if layout is not None:
-            _check_layout(layout, circuit.num_qubits, available)
-        manager = transpiler.generate_preset_pass_manager(
-            optimization_level=chosen.optimization_level,
-            initial_layout=layout,
-            seed_transpiler=0,
-            **{"basis_gates" if isinstance(target, list) else "backend": target},
-        )
-    isa: QuantumCircuit = manager.run(circuit)
+        isa = _by_preset(circuit, target if isinstance(target, Preset) else Preset(target))
     # It has no effect on outcomes, and as an expression of all parameters it slows binding.
     isa.global_phase = 0
     return isa
+
+
+def _by_preset(circuit: "QuantumCircuit", chosen: Preset) -> "QuantumCircuit":
+    """Return the circuit for a target, off its dead couplers where that needs no routing."""
+    target, make = (
+        chosen.target,
+        require("qiskit.transpiler", "qiskit").generate_preset_pass_manager,
+    )
+    available = getattr(target, "num_qubits", None)
+    if available is not None and available < circuit.num_qubits:
+        name = getattr(target, "name", type(target).__name__)
+        raise InputError(
+            f"feature_map needs {circuit.num_qubits} qubits but {name} has {available}; "
+            "reduce the features or choose a larger backend."
+        )
+    _check_connected(circuit, target)
+    layout = None if chosen.initial_layout is None else list(chosen.initial_layout)
+    if layout is not None:
+        _check_layout(layout, circuit.num_qubits, available)
+    on = {"basis_gates" if isinstance(target, list) else "backend": target, "seed_transpiler": 0}
+    isa: QuantumCircuit = make(chosen.optimization_level, initial_layout=layout, **on).run(circuit)
+    chip = getattr(target, "target", None)
+    dead = _dead_couplers(chip)
+    if layout is not None or not dead & _uses(isa):
+        return isa
+    alive = _without(chip, dead)
+    if _largest_piece(alive.build_coupling_map()) < circuit.num_qubits:
+        return isa
+    # Level 2 looks longer for a place without routing.
+    found = make(2, target=alive, seed_transpiler=0).run(circuit).layout
+    layout = found.initial_index_layout(filter_ancillas=True)
+    other: QuantumCircuit = make(chosen.optimization_level, initial_layout=layout, **on).run(
+        circuit
+    )
+    routed = other.num_nonlocal_gates() > isa.num_nonlocal_gates()
+    return isa if routed or dead & _uses(other) else other
+
+
+Use = tuple[str, tuple[int, ...]]
+"""A gate, and the qubits that it acts on."""
+
+
+def _uses(isa: "QuantumCircuit") -> set[Use]:
+    return {(s.name, tuple(isa.find_bit(qubit).index for qubit in s.qubits)) for s in isa.data}
+
+
+def _dead_couplers(chip: Any) -> set[Use]:
+    """Return the two-qubit gates of a target that always err."""
+    if chip is None:
+        return set()
+    return {
+        (name, qubits)
+        for name in chip.operation_names
+        for qubits, known in (chip[name] or {}).items()
+        if qubits is not None and len(qubits) == 2 and (getattr(known, "error", 0) or 0) >= DEAD
+    }
+
+
+def _without(chip: Any, dead: set[Use]) -> Any:
+    """Return a target without some of its gates, and without control flow."""
+    alive = require("qiskit.transpiler", "qiskit").Target(num_qubits=chip.num_qubits)
+    for name in chip.operation_names:
+        places = (chip[name] or {}).items()
+        kept = {q: known for q, known in places if q is not None and (name, q) not in dead}
+        if kept:
+            alive.add_instruction(chip.operation_from_name(name), kept, name=name)
+    return alive
 
 
 FRACTIONAL = "rzz"
@@ -173,7 +223,7 @@ def _check_connected(circuit: "QuantumCircuit", device: Any) -> None:
     couplers = None if target is None else target.build_coupling_map()
     if couplers is None or couplers.is_connected():
         return
-    largest = max(piece.size() for piece in couplers.connected_components())
+    largest = _largest_piece(couplers)
     if largest < circuit.num_qubits:
         name = getattr(device, "name", type(device).__name__)
         raise InputError(
@@ -181,6 +231,10 @@ def _check_connected(circuit: "QuantumCircuit", device: Any) -> None:
             f"connected: its largest piece has {largest} qubits. Reduce the features, or choose a "
             "device whose couplers reach further."
         )
+
+
+def _largest_piece(couplers: Any) -> int:
+    return max(int(piece.size()) for piece in couplers.connected_components())
 
 
 def _check_layout(layout: list[Any], n_qubits: int, available: int | None) -> None:
