@@ -7,7 +7,7 @@ from qiskit_ibm_runtime.fake_provider import FakeFez
 
 from aqka import InputError, Points, acquire
 from aqka.backends import LightConeBackend, MatrixProductBackend
-from aqka.backends._jobs.transpile import transpile_circuit
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends.circuits import lattice_of, point_circuit
 from aqka.backends.feature_maps import built_in_map
 from aqka.backends.statevector import StatevectorBackend
@@ -89,6 +89,6 @@ def test_a_run_reads_the_pairs_of_its_lattice():
 
 def test_a_line_stands_on_a_line_of_the_chip_without_a_swap():
     """Two CZ a coupling, two layers of couplings, two repetitions: depth 8 however wide."""
-    isa = transpile_circuit(point_circuit(built_in_map("zz", 60)), FakeFez())
+    isa = Transpiler(FakeFez())(point_circuit(built_in_map("zz", 60)))
     assert isa.count_ops()["cz"] == 2 * 2 * 59
     assert isa.depth(lambda step: len(step.qubits) == 2) == 8

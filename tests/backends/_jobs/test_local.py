@@ -8,7 +8,8 @@ from qiskit_ibm_runtime import fake_provider
 
 from aqka import acquire
 from aqka._util import optional
-from aqka.backends._jobs import job_backend, local
+from aqka.backends._jobs import local
+from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends.job_service import JobRequest
 from aqka.backends.runtime import RuntimeBackend
 from aqka.core import ShotPlan
@@ -23,7 +24,7 @@ PLAN = ShotPlan([0, 1, 2], [1, 2, 2], [20, 30, 10])
 def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
     """Budget 400: a warm-up and rounds of target-fill, one job each, one transpilation."""
     calls = {"transpile": 0, "run": 0}
-    transpile, run = job_backend.transpile_circuit, local.LocalService.run
+    transpile, run = Transpiler.__call__, local.LocalService.run
 
     def counting_transpile(*arguments, **options):
         calls["transpile"] += 1
@@ -33,7 +34,7 @@ def test_heron_runs_four_rounds_transpiled_once(name, monkeypatch):
         calls["run"] += 1
         return run(*arguments, **options)
 
-    monkeypatch.setattr(job_backend, "transpile_circuit", counting_transpile)
+    monkeypatch.setattr(Transpiler, "__call__", counting_transpile)
     monkeypatch.setattr(local.LocalService, "run", counting_run)
     with RuntimeBackend(getattr(fake_provider, name)(), X, seed=2) as backend:
         assert backend.mode == "local"
