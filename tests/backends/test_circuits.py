@@ -6,7 +6,7 @@ from qiskit.circuit.library import zz_feature_map
 from qiskit_ibm_runtime.fake_provider import FakeFez
 
 from aqka import InputError, Points, acquire
-from aqka.backends import LightConeBackend, MatrixProductBackend
+from aqka.backends import LightConeBackend
 from aqka.backends._jobs.transpile import Transpiler
 from aqka.backends.circuits import lattice_of, point_circuit
 from aqka.backends.feature_maps import built_in_map
@@ -81,9 +81,8 @@ def test_neighbours_are_the_pairs_that_gates_of_the_map_act_on():
 def test_a_run_reads_the_pairs_of_its_lattice():
     X = np.random.default_rng(0).uniform(0, 1, size=(6, 10))
     star = heavy_hex(10, [(0, k) for k in range(1, 10)])
-    session = acquire(
-        MatrixProductBackend(X, star), [1, -1] * 3, 6 * 90, design=Points("projected-2")
-    )
+    backend = LightConeBackend(X, star)
+    session = acquire(backend, [1, -1] * 3, 6 * 90, design=Points("projected-2"))
     assert session.estimate().states.operators.edges.tolist() == [[0, k] for k in range(1, 10)]
 
 
