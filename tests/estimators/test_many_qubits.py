@@ -40,7 +40,7 @@ def test_fifty_qubits_are_learnt_and_bought_once(tmp_path):
     new, truth = two_clouds(20, 1)
     model = QuantumRidgeClassifier(
         line(),
-        backend="matrix-product",
+        backend="light-cone",
         design="points",
         budget=(TRAIN + 20) * 192,
         new_points=20,
@@ -56,9 +56,9 @@ def test_fifty_qubits_are_learnt_and_bought_once(tmp_path):
 
 
 def test_the_statevector_names_who_can(monkeypatch):
-    with pytest.raises(InputError, match=r"24 qubits.*'matrix-product'.*design = 'points'"):
+    with pytest.raises(InputError, match=r"24 qubits.*'light-cone'.*design = 'points'"):
         StatevectorBackend(np.zeros((1, 25)))
-    with pytest.raises(InputError, match=r"GiB.*'matrix-product'"):
+    with pytest.raises(InputError, match=r"GiB.*'light-cone'"):
         QuantumRidgeClassifier(design="points").fit(*two_clouds(4, 0))
     monkeypatch.setattr("aqka.backends.statevector.SLOW_AMPLITUDES", 2**11)
     with pytest.warns(RuntimeWarning, match="11 qubits are slow to simulate.*'light-cone'"):
@@ -71,7 +71,7 @@ def test_the_statevector_names_who_can(monkeypatch):
         (300, "zz", "projected", r"has 300 qubits; an outcome holds 256 at most\. Reduce the data"),
         (30, "zz-full", "projected", "depends on 30 qubits, at most 14 .*; take fewer repetitions"),
         (30, "zz", "purified", "only a projected kernel .*; take the kernel 'projected'"),
-        (30, "zz", "projected-2-all", r"draws the qubits \(0, 2\) independently.*'matrix-product'"),
+        (30, "zz", "projected-2-all", r"draws the qubits \(0, 2\) independently.*'statevector'"),
         (30, "zz", Projected(3), "locality must be 1 or 2 qubits, or 4"),
         (30, "zz", Projected(1, pairs=((0, 1),)), "pairs are for two-qubit states: take locality"),
         (

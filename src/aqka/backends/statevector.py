@@ -102,9 +102,8 @@ MAX_STATE_QUBITS = 24
 SLOW_AMPLITUDES = 2**24
 """Numbers of all states together that take seconds to simulate."""
 MORE_QUBITS = (
-    "For more qubits measure points: the backend 'light-cone' (LightConeBackend) for circuits of "
-    "few layers, or 'matrix-product' (MatrixProductBackend) for qubits that are entangled with "
-    "their neighbours only, with design = 'points'."
+    "For more qubits measure points of a circuit of few layers: the backend 'light-cone' "
+    "(LightConeBackend) with design = 'points'."
 )
 
 

@@ -30,7 +30,7 @@ feature_map : circuit, function or str, optional
     What the backend takes as one: a Qiskit circuit, a PennyLane function of one point, or a name.
     The default is the ZZ map, one qubit per feature.
 backend : str, device or BackendFactory, default="statevector"
-    ``"statevector"``, ``"aer"``, ``"pennylane"`` or ``"matrix-product"``, a device of Qiskit's, or
+    ``"statevector"``, ``"aer"``, ``"pennylane"`` or ``"light-cone"``, a device of Qiskit's, or
     a :class:`~aqka.BackendFactory` for any other.
 budget : int or str, optional
     Shots, QPU time or money for the first fit. {budget}
