@@ -63,16 +63,14 @@ class Transpiler:
     def _off(
         self, dead: set[Use], circuit: "QuantumCircuit", isa: "QuantumCircuit"
     ) -> "QuantumCircuit":
-        """Return a circuit off dead couplers where it stands there without routing, else ``isa``."""
-        transpiler, alive = (
-            require("qiskit.transpiler", "qiskit"),
-            _without(self.target.target, dead),
-        )
+        """Return the circuit off dead couplers where it stands there without routing."""
+        alive = _without(self.target.target, dead)
         pieces = alive.build_coupling_map().connected_components()
         if max(piece.size() for piece in pieces) < circuit.num_qubits:
             return isa
         # Level 2 looks longer for such a place than level 1.
-        manager = transpiler.generate_preset_pass_manager(2, target=alive, seed_transpiler=0)
+        make = require("qiskit.transpiler", "qiskit").generate_preset_pass_manager
+        manager = make(2, target=alive, seed_transpiler=0)
         layout = manager.run(circuit).layout.initial_index_layout(filter_ancillas=True)
         other = replace(self, initial_layout=layout)(circuit)
         routed = other.num_nonlocal_gates() > isa.num_nonlocal_gates()
