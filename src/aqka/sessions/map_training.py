@@ -230,9 +230,10 @@ class PointTraining(MapTraining):
     SIZE, RATE, NAMES = "shots_per_point", 10.0, ("points",)
 
     def __init__(self, *given: Any, design: Points, n_qubits: int, **options: Any) -> None:
-        self._kernel: Any = design.reduced_kernel(n_qubits)
+        kernel: Any = design.reduced_kernel(n_qubits)
+        self._kernel = kernel
         self._letters = design.settings_for(n_qubits, options.get("seed", 0), steers=False)
-        self.LEAST = self.FEW = self._kernel.least_shots(self._letters)
+        self.LEAST = self.FEW = kernel.least_shots(self._letters)
         self.USUAL = max(30, self.LEAST)
         super().__init__(*given, **options)
 
