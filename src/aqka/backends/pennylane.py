@@ -15,7 +15,6 @@ from aqka.backends.base import check_design
 from aqka.backends.circuits import (
     as_feature_map,
     as_rows_and_columns,
-    reference_angles,
     setting_angles,
 )
 from aqka.backends.simulated import SEED_LIMIT, SimulatedBackend
@@ -181,7 +180,7 @@ class PennylaneBackend(SimulatedBackend):
             columns = self._backward.operations_of(plan.cols[batch])
             return self._forward.operations_of(plan.rows[batch]) + columns
         if isinstance(plan, CalibrationPlan):
-            angles = _of_batch(reference_angles(plan.references[batch])[:, 0])
+            angles = _of_batch(np.pi * plan.references[batch])
             return [qml.RX(angles, wires=wire) for wire in self._wires()]
         assert isinstance(plan, PointPlan)
         operations = list(self._forward.operations_of(plan.points[batch]))
