@@ -277,8 +277,11 @@ class TileWatch:
 
     def survival(self, n_qubits: int) -> dict[str, Depolarising]:
         """Return the survival probability of each tile; one minus it is its depolarising rate."""
-        counts = {name: map(np.ravel, self.of_tile(name)) for name in self.names}
-        return {name: estimate_depolarising(*both, n_qubits) for name, both in counts.items()}
+        counts = {name: self.of_tile(name) for name in self.names}
+        return {
+            name: estimate_depolarising(hits.ravel(), shots.ravel(), n_qubits)
+            for name, (hits, shots) in counts.items()
+        }
 
     def drifting(self, false_alarm: float) -> list[str]:
         """Return the tiles of the last round whose sentinels changed between rounds.

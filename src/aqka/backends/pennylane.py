@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.optional import require
@@ -240,6 +240,6 @@ class PennylaneBackend(SimulatedBackend):
             ) from error
 
 
-def _of_batch(angles: FloatArray) -> Any:
+def _of_batch(angles: NDArray[Any]) -> Any:
     """Return the angles of a batch as an operation takes them: one alone is a number."""
     return angles[0] if len(angles) == 1 else angles
