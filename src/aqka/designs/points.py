@@ -138,8 +138,16 @@ class Points(Design):
         n_qubits = qubits_of(backend)
         if backend.shape[0] != n_points:
             raise InputError(f"y labels {n_points} points, but the backend has {backend.shape[0]}.")
+        self._kernel_on(n_qubits).check_backend(backend)
+
+    def _kernel_on(self, n_qubits: int) -> PointKernel:
         settings = self.settings_for(n_qubits, 0, steers=False)
-        (self._chosen or default_point_kernel(settings)).check_backend(backend)
+        return self._chosen or default_point_kernel(settings)
+
+    def reduced_kernel(self, n_qubits: int) -> Projected | None:
+        """Return the kernel of reduced states that it reads; None where it is the fidelity."""
+        kernel = self._kernel_on(n_qubits)
+        return kernel if isinstance(kernel, Projected) else None
 
     def default_shots(self, n_points: int, n_qubits: int) -> int:
         """Return 16 for each of the 2ⁿ amplitudes of a point's state, of ten qubits at most."""
