@@ -26,7 +26,7 @@ from aqka.designs.fidelity import StateEstimate
 from aqka.dropins.pennylane_kernels import kernel_matrix, square_kernel_matrix
 from aqka.dropins.qiskit_ml import AqkaKernel
 from aqka.estimators import QuantumKernel, _store
-from aqka.maths.point_law import KernelSpread, kernel_error
+from aqka.maths.point_law import kernel_error
 from aqka.maths.product_bases import ProductBases
 from aqka.runs.audit import verify
 from tests.estimators.remembering import Counting, Jobs, counted
@@ -57,7 +57,7 @@ def test_the_kernel_is_the_exact_one_within_the_error_of_the_law(factory):
     upper = np.triu_indices(20, k=1)
     for found, exact in ((train[upper], EXACT[:20, :20][upper]), (block, EXACT[20:, :20])):
         error = found - exact
-        law = kernel_error(2, 512, KernelSpread.of(exact))
+        law = kernel_error(2, 512, exact)
         assert 0.5 < np.mean(error**2) / law < 2
         assert np.abs(error).max() < 5 * np.sqrt(law)
 

@@ -26,7 +26,7 @@ from aqka.designs.resolve import resolve
 from aqka.estimates import state_errors
 from aqka.estimates.state_errors import kernel_errors
 from aqka.insight.diagnostics import diagnose
-from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
+from aqka.maths.point_law import equivalent_pair_shots
 from aqka.runs.export import measurements
 
 
@@ -261,7 +261,7 @@ def test_diagnostics_know_the_noise_of_the_kernel_of_points(moons):
     found = model.diagnostics_
     assert found.estimated
     assert "From noisy counts" in found.advice
-    law = equivalent_pair_shots(2, 400, KernelSpread.of(zz_kernel(X)[np.triu_indices(60, k=1)]))
+    law = equivalent_pair_shots(2, 400, zz_kernel(X)[np.triu_indices(60, k=1)])
     assert 0.6 < found.shots_per_pair / law < 1.6
     # Entries of states have other variances than K(1 - K), and so another ratio.
     exact = diagnose(model.problem_.new_table(), model.problem_, model.kernel_)

@@ -9,7 +9,8 @@ from aqka.maths.spectrum import (
     project_psd,
     reconstruct,
 )
-from aqka.maths.state_features import expectations, observable, overlap_kernel, state_features
+from aqka.maths.state_features import expectations, overlap_kernel, state_features
+from aqka_research.benchmarks.many_points import observable
 from tests.conftest import make_noisy_kernel
 
 

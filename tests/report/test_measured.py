@@ -14,7 +14,7 @@ from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.designs import Points
 from aqka.estimates import state_errors
-from aqka.maths.point_law import KernelSpread, equivalent_pair_shots
+from aqka.maths.point_law import equivalent_pair_shots
 from aqka.maths.product_bases import ProductBases
 from aqka.report import measured as module
 from aqka.report.comparison import comparison_page
@@ -41,7 +41,7 @@ def test_it_says_how_well_the_kernel_is_known(run):
     found, exact = report.measured, zz_kernel(X)[ABOVE]
     z = (found.kernel[ABOVE] - exact) / found.errors[ABOVE]
     assert 0.7 < np.sqrt(np.mean(z**2)) < 1.3
-    law = equivalent_pair_shots(2, 900, KernelSpread.of(exact))
+    law = equivalent_pair_shots(2, 900, exact)
     assert 0.6 < found.equivalent_shots / law < 1.6
     words = words_by_question(report)
     assert "27,000 of 27,000 shots on 30 training points, 900 per point" in words["What was spent?"]

@@ -9,7 +9,6 @@ import numpy as np
 
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, as_fraction
 from aqka.backends.base import Backend
-from aqka.core.calibration import CalibrationTable
 from aqka.core.plans import Landmarks, Plan, UnitTable
 from aqka.core.problem import Problem
 from aqka.errors import InputError
@@ -223,10 +222,6 @@ class Design(ABC):
     def least_shots(self, table: Any) -> int:
         """Return the shots that a unit needs before anything can be read."""
         return 0
-
-    def new_calibration(self, table: Any) -> CalibrationTable | None:
-        """Return an empty table of the calibration; None where there is none."""
-        return None
 
     @abstractmethod
     def facts(self, table: Any) -> dict[str, str]:

@@ -31,7 +31,7 @@ from aqka.estimates.states import (
     draw_counts,
 )
 from aqka.learners import Decided, FittedHead
-from aqka.maths.point_law import KernelSpread, equivalent_pair_shots, state_fidelity
+from aqka.maths.point_law import equivalent_pair_shots, state_fidelity
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.state_errors import tangent_roots
 from aqka.maths.state_features import expectations
@@ -160,8 +160,8 @@ class StateEstimate(PointEstimate):
         if self.variance is not None:
             return self.variance
         kernel, table = self.kernel, self.table
-        spread = KernelSpread.of(kernel[np.triu_indices_from(kernel, k=1)])
-        worth = equivalent_pair_shots(table.n_qubits, table.total / table.n_points, spread)
+        entries = kernel[np.triu_indices_from(kernel, k=1)]
+        worth = equivalent_pair_shots(table.n_qubits, table.total / table.n_points, entries)
         return np.maximum(kernel * (1 - kernel), 0.0) / max(worth, 1e-12)
 
     def mean_variance(self) -> float:

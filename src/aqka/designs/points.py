@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from aqka._util.arrays import BoolArray, FloatArray, IntArray, as_count, digest
 from aqka._util.text import did_you_mean, inert
 from aqka.backends.base import Backend
-from aqka.core.calibration import N_REFERENCES, CalibrationTable
+from aqka.core.calibration import N_REFERENCES
 from aqka.core.plans import Landmarks, Plan
 from aqka.core.point_plans import PointPlan, even_plan
 from aqka.core.points import PointTable
@@ -236,10 +236,6 @@ class Points(Design):
     def least_shots(self, table: PointTable) -> int:
         """Return the shots that a point needs before it can be read."""
         return self.kernel_for(table).least_shots(table.settings)
-
-    def new_calibration(self, table: PointTable) -> CalibrationTable | None:
-        """Return an empty table of the reference states."""
-        return CalibrationTable(table.n_qubits) if self.calibration_shots else None
 
     def facts(self, table: PointTable) -> dict[str, str]:
         """Return the settings, and the calibration where there is one."""

@@ -20,24 +20,16 @@ class Balanced(Learner):
     that one too often. Here f is left as it is, or lowered by the value that leaves equal tails of
     both classes behind it, whichever has the higher balanced accuracy on left-out points. Plain
     accuracy may fall.
-
-    Attributes
-    ----------
-    learner
-        A ridge learner, by name or as an object.
     """
 
-    learner: str | Learner = "ridge-noise"
+    learner: str | Learner = "ridge-noise"  # a ridge learner
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Fit the other learner's head, then move its border."""
-        head = _balance(self._inner().fit(estimate, problem), problem)
-        return replace(head, fitted_by=f"Balanced({head.fitted_by})")
-
-    def _inner(self) -> Learner:
         from aqka.learners import make_learner  # which finds this file among others
 
-        return make_learner(self.learner)
+        head = _balance(make_learner(self.learner).fit(estimate, problem), problem)
+        return replace(head, fitted_by=f"Balanced({head.fitted_by})")
 
 
 def _balance(head: FittedHead, problem: Problem) -> FittedHead:

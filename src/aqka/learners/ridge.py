@@ -46,14 +46,6 @@ RIDGE_GRID: tuple[float, ...] = tuple(np.geomspace(1e-3, 1e2, 21).tolist())
 """Four values per decade. The paper's grid ends at 0.1, where the optimum often only begins."""
 
 
-def check_grid(grid: tuple[float, ...]) -> None:
-    """Refuse a grid that is empty or holds anything but positive numbers."""
-    if len(grid) == 0:
-        raise InputError("grid must hold at least one ridge, got none.")
-    for ridge in grid:
-        as_positive(ridge, "grid")
-
-
 def loo_errors(
     spectrum: Spectrum | FeatureSpectrum, outputs: FloatArray, ridges: FloatArray
 ) -> FloatArray:
@@ -72,22 +64,22 @@ def best_loo_ridge(
 
 
 @dataclass(frozen=True)
-class RidgeLoo(Learner):
+class _FromGrid(Learner):
+    grid: tuple[float, ...] = RIDGE_GRID  # ridges to choose from
+
+    def __post_init__(self) -> None:
+        if len(self.grid) == 0:
+            raise InputError("grid must hold at least one ridge, got none.")
+        for ridge in self.grid:
+            as_positive(ridge, "grid")
+
+
+class RidgeLoo(_FromGrid):
     """The ridge of the grid with the smallest mean squared leave-one-out residual.
 
     One decomposition serves the whole grid. With very uneven shots it can mislead, because
     projection has already used every entry; ``ridge-kfold`` holds points out for real.
-
-    Attributes
-    ----------
-    grid
-        Ridges to choose from.
     """
-
-    grid: tuple[float, ...] = RIDGE_GRID
-
-    def __post_init__(self) -> None:
-        check_grid(self.grid)
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Project once, score every ridge, and solve with the best."""
@@ -116,20 +108,8 @@ def kfold_errors(
     return squared / y.size
 
 
-@dataclass(frozen=True)
-class RidgeKfold(Learner):
-    """The ridge of the grid that predicts held-out points best.
-
-    Attributes
-    ----------
-    grid
-        Ridges to choose from.
-    """
-
-    grid: tuple[float, ...] = RIDGE_GRID
-
-    def __post_init__(self) -> None:
-        check_grid(self.grid)
+class RidgeKfold(_FromGrid):
+    """The ridge of the grid that predicts held-out points best."""
 
     def fit(self, estimate: Estimate, problem: Problem) -> FittedHead:
         """Score every ridge on held-out points, then fit all points with the best."""

@@ -9,39 +9,9 @@ first order the variance 4K(1 - K)/S, that of S/4 shots on every pair:
 without a fitted parameter. docs/explanation/points.md compares it with simulations.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from aqka._util.arrays import FloatArray, as_count
-
-
-@dataclass(frozen=True)
-class KernelSpread:
-    """Mean of K and of K² over the entries off the diagonal."""
-
-    mean: float
-    square: float
-
-    @classmethod
-    def of(cls, entries: FloatArray) -> "KernelSpread":
-        """Return that of some entries."""
-        return cls(float(np.mean(entries)), float(np.mean(entries**2)))
-
-    @classmethod
-    def cautious(cls, n_qubits: int) -> "KernelSpread":
-        """Return what to assume of an unknown kernel: large entries, which need more shots.
-
-        Squares of normal overlaps (a Beta law of ½) with a mean of 2^{-n/2}, close to the feature
-        map with the largest entries of four (docs/explanation/points.md).
-        """
-        mean = 2 ** (-as_count(n_qubits, "n_qubits") / 2)
-        return cls(mean, 3 * mean**2 / (1 + 2 * mean))
-
-    @property
-    def shot_variance(self) -> float:
-        """Mean K(1 - K): the variance of one shot on a pair."""
-        return self.mean - self.square
+from aqka._util.arrays import FloatArray
 
 
 def state_fidelity(n_qubits: int, shots: float) -> float:
@@ -49,29 +19,30 @@ def state_fidelity(n_qubits: int, shots: float) -> float:
     return float(shots / (shots + 2**n_qubits - 1))
 
 
-def kernel_error(n_qubits: int, shots: float, spread: KernelSpread | None = None) -> float:
-    """Return the mean squared error of a kernel entry; by default for the cautious spread."""
-    here = KernelSpread.cautious(n_qubits) if spread is None else spread
-    kept = state_fidelity(n_qubits, shots) ** 2
-    d = 2.0**n_qubits
-    away = float(here.square - 2 * here.mean / d + 1 / d**2)  # mean (K - 1/d)²
-    return kept * 4 / shots * here.shot_variance + (1 - kept) ** 2 * away
+def shot_variance(entries: FloatArray) -> float:
+    """Return mean K(1 - K): the variance of one shot on a pair."""
+    return float(np.mean(entries)) - float(np.mean(entries**2))
 
 
-def equivalent_pair_shots(n_qubits: int, shots: float, spread: KernelSpread | None = None) -> float:
+def kernel_error(n_qubits: int, shots: float, entries: FloatArray) -> float:
+    """Return the mean squared error of a kernel entry; ``entries`` are those off the diagonal."""
+    kept, d = state_fidelity(n_qubits, shots) ** 2, 2.0**n_qubits
+    mean, square = float(np.mean(entries)), float(np.mean(entries**2))
+    away = square - 2 * mean / d + 1 / d**2  # mean (K - 1/d)²
+    return kept * 4 / shots * shot_variance(entries) + (1 - kept) ** 2 * away
+
+
+def equivalent_pair_shots(n_qubits: int, shots: float, entries: FloatArray) -> float:
     """Return the shots on *every pair* whose noise has the same mean square: about S/4 at best.
 
     Never more than F²S/4: fits that have lost their states answer 1/d everywhere, which has a small
     error and says nothing.
 
-    >>> round(equivalent_pair_shots(4, 2048))
-    479
-    >>> round(equivalent_pair_shots(8, 512))  # below 4 · 2^n the states are too poorly known
-    16
+    >>> round(equivalent_pair_shots(4, 2048, np.full(10, 0.25)))
+    505
     """
-    here = KernelSpread.cautious(n_qubits) if spread is None else spread
-    by_error = here.shot_variance / kernel_error(n_qubits, shots, here)
-    return min(by_error, state_fidelity(n_qubits, shots) ** 2 * shots / 4)
+    by_error = shot_variance(entries) / kernel_error(n_qubits, shots, entries)
+    return min(by_error, label_shots(n_qubits, shots))
 
 
 def label_shots(n_qubits: int, shots: float) -> float:

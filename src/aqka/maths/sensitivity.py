@@ -100,16 +100,12 @@ def loss_variances(
     """
     variances = np.empty(alpha.shape)
     for k, (a, b) in enumerate(zip(alpha.T, beta.T, strict=True)):
-        moved_a, moved_b = (_weighted_sum_applied(weights, states) for weights in (a, b))
+        moved_a, moved_b = (
+            states @ ((states.T * weights) @ states.conj()).T for weights in (a, b)
+        )  # A u_i and B u_i
         vectors = -2 * (b[:, None] * moved_a + a[:, None] * moved_b)  # G_i u_i
         variances[:, k] = np.sum(_along(vectors[:, None], roots) ** 2, axis=(1, 2))
     return variances
-
-
-def _weighted_sum_applied(weights: FloatArray, states: ComplexArray) -> ComplexArray:
-    """Return (Σ_j w_j |u_j⟩⟨u_j|) u_i for each i."""
-    operator = (states.T * weights) @ states.conj()
-    return np.asarray(states @ operator.T)
 
 
 def _along(vectors: ComplexArray, roots: FloatArray) -> FloatArray:

@@ -30,16 +30,6 @@ def state_features(states: ComplexArray) -> FloatArray:
     return features
 
 
-def observable(weights: FloatArray) -> ComplexArray:
-    """Return the Hermitian A with Tr ρA = φ(ρ) · w: the whole predictor as one matrix."""
-    dimension = int(np.sqrt(len(weights)))
-    rows, cols = np.triu_indices(dimension, k=1)
-    diagonal, real, imag = np.split(weights, [dimension, dimension + len(rows)])
-    upper = np.zeros((dimension, dimension), dtype=np.complex128)
-    upper[rows, cols] = (real + 1j * imag) / np.sqrt(2)
-    return np.asarray(upper + upper.conj().T + np.diag(diagonal))
-
-
 def expectations(operator: ComplexArray, states: ComplexArray) -> FloatArray:
     """Return Tr ρA of each point: f(x) = ⟨u|A|u⟩ for a pure state u."""
     return np.asarray(np.einsum("kid,kid->i", states.conj(), states @ operator.T).real)

@@ -9,7 +9,7 @@ from aqka._util.arrays import FloatArray, IntArray, as_array, as_count, digest, 
 from aqka.allocators import Allocation, Allocator
 from aqka.allocators.schedule import Schedule
 from aqka.allocators.targets import round_to_multiples
-from aqka.core.calibration import N_REFERENCES, CalibrationPlan
+from aqka.core.calibration import N_REFERENCES, CalibrationPlan, CalibrationTable
 from aqka.core.plans import Landmarks, Plan
 from aqka.core.problem import Problem
 from aqka.designs import Design
@@ -112,10 +112,10 @@ class Training(Session[Plan]):
         # Line 2: s ← 0, c ← 0.
         table: Any = self.design.training_table(problem, n_qubits, self.seed, self.allocator.steers)
         self.table = table
-        self.calibration = self.design.new_calibration(table)
+        reserved = self.design.calibration_shots
+        self.calibration = CalibrationTable(table.n_qubits) if reserved else None
         self._calibration_rounds = 0
         self._least_shots = self.design.least_shots(table) * problem.n_points
-        reserved = self.design.calibration_shots
         self._check_budget(reserved)
         self.landmarks: Landmarks | None = None
         self._milestones = [
@@ -138,7 +138,8 @@ class Training(Session[Plan]):
             )
 
     def _figures(self) -> dict[str, object]:
-        return self.table._figures() | {
+        return {
+            **self.table._figures(),
             "allocator": type(self.allocator).__name__,
             "shots": f"{self.shots_spent:,} of {self.budget:,}",
             "rounds": f"{self.round} of {self.rounds_total}",

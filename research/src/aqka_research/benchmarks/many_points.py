@@ -23,13 +23,23 @@ from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.designs.state_fits import StateFits
 from aqka.learners.ridge import RIDGE_GRID
-from aqka.maths.product_bases import ProductBases
+from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka.maths.spectrum import FeatureSpectrum
-from aqka.maths.state_features import expectations, observable
+from aqka.maths.state_features import expectations
 
 N_TRAIN, N_NEW, N_QUBITS = 100_000, 10_000, 4
 SHOTS = 256
 DRAWN_AT_ONCE = 5000
+
+
+def observable(weights: FloatArray) -> ComplexArray:
+    """Return the Hermitian A with Tr ρA = φ(ρ) · w: the whole predictor as one matrix."""
+    dimension = int(np.sqrt(len(weights)))
+    rows, cols = np.triu_indices(dimension, k=1)
+    diagonal, real, imag = np.split(weights, [dimension, dimension + len(rows)])
+    upper = np.zeros((dimension, dimension), dtype=np.complex128)
+    upper[rows, cols] = (real + 1j * imag) / np.sqrt(2)
+    return np.asarray(upper + upper.conj().T + np.diag(diagonal))
 
 
 def measured(x: FloatArray, settings: IntArray, random: np.random.Generator) -> PointTable:

@@ -16,7 +16,7 @@ from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.estimates.states import fit_states
-from aqka.maths.point_law import KernelSpread, equivalent_pair_shots, kernel_error
+from aqka.maths.point_law import equivalent_pair_shots, kernel_error, shot_variance
 from aqka.maths.product_bases import ComplexArray, ProductBases
 from aqka_research.figures.page import PageRun
 from aqka_research.markdown import table
@@ -114,7 +114,7 @@ def mean_squared_error(states: ComplexArray, shots: int, seed: int) -> float:
 def worth(states: ComplexArray, shots: int, seeds: Sequence[int] = SEEDS) -> float:
     """Return the shots on every pair that would give the same mean squared error."""
     error = np.mean([mean_squared_error(states, shots, seed) for seed in seeds])
-    return float(KernelSpread.of(exact_entries(states)).shot_variance / error)
+    return float(shot_variance(exact_entries(states)) / error)
 
 
 @stable_name("benchmarks.point_law:measure")
@@ -122,13 +122,13 @@ def measure(cell: Cell) -> Result:
     """Return mean K, and at every S the worth in pair shots, the law's, and the ratio of errors."""
     n = cell["qubits"]
     states = MAPS[cell["map"]](np.random.default_rng(n).random((POINTS, n)))
-    spread = KernelSpread.of(exact_entries(states))
+    entries = exact_entries(states)
     found = []
     for shots in cell["shots"]:
         value = worth(states, shots)
-        law = equivalent_pair_shots(n, shots, spread)
-        found.append((value, law, kernel_error(n, shots, spread) * value / spread.shot_variance))
-    return {"mean": spread.mean, "found": found}
+        law = equivalent_pair_shots(n, shots, entries)
+        found.append((value, law, kernel_error(n, shots, entries) * value / shot_variance(entries)))
+    return {"mean": float(np.mean(entries)), "found": found}
 
 
 def section(run: PageRun) -> list[str]:
