@@ -16,23 +16,16 @@ MANY_OPEN = 0.1  # share of test points that are not settled, above which it is 
 TRY_OTHERS = "aqka check tries other maps, ranges and numbers of components without a shot"
 
 
-class Answer(NamedTuple):
-    """A question about a run and its answer."""
-
-    question: str
-    words: str
-
-
-def answer_questions(report: RunReport) -> list[Answer]:
-    """Return the answers, each computed from the counts; what cannot be answered is left out."""
-    answers = [
-        Answer("What was spent?", _spending(report)),
-        Answer("How well is the kernel known?", _kernel_error(report)),
-        Answer("How accurate is it?", _accuracy(report)),
-        Answer("Was adaptive allocation worth it?", _steering(report)),
-        Answer("What to do next?", " ".join(advice(report))),
-    ]
-    return [answer for answer in answers if answer.words]
+def answer_questions(report: RunReport) -> dict[str, str]:
+    """Return questions with their answers from the counts, without what cannot be answered."""
+    answers = {
+        "What was spent?": _spending(report),
+        "How well is the kernel known?": _kernel_error(report),
+        "How accurate is it?": _accuracy(report),
+        "Was adaptive allocation worth it?": _steering(report),
+        "What to do next?": " ".join(advice(report)),
+    }
+    return {question: words for question, words in answers.items() if words}
 
 
 def _spending(report: RunReport) -> str:
