@@ -12,6 +12,7 @@ import numpy as np
 
 from aqka._util.arrays import FloatArray, IntArray, as_count
 from aqka._util.optional import require
+from aqka._util.text import percent
 from aqka.backends._noisy.models import used_qubits
 from aqka.backends._programs import Program, SentCircuits
 from aqka.backends._tiles.picture import Marks, draw_chip
@@ -123,12 +124,13 @@ class Tiling:
             f"{len(self)} {noun} of {self.shape.n_qubits} qubits on {self.calibration.name} "
             f"({used} of {self.calibration.n_qubits} qubits, {apart}), chosen from "
             f"{self.n_places} places.",
-            f"Estimated success of one execution: {self.mean:.1%} on average, "
-            f"{self.mean / self.best:.1%} of the best place's {self.best:.1%}; the median place "
-            f"of the chip has {self.median:.1%}.",
+            f"Estimated success of one execution: {percent(self.mean, 1)} on average, "
+            f"{percent(self.mean / self.best, 1)} of the best place's {percent(self.best, 1)}; the "
+            f"median place of the chip has {percent(self.median, 1)}.",
         ]
         lines += [
-            f"  {'-'.join(map(str, place.qubits))}: {place.success:.1%}" for place in self.places
+            f"  {'-'.join(map(str, place.qubits))}: {percent(place.success, 1)}"
+            for place in self.places
         ]
         return "\n".join(lines)
 
@@ -136,7 +138,7 @@ class Tiling:
         """Draw the chip with its tiles into a picture file: PNG, SVG or PDF."""
         title = (
             f"{self.calibration.name}: {len(self)} tiles of {self.shape.n_qubits} qubits, "
-            f"estimated success {self.mean:.0%} (best place {self.best:.0%})"
+            f"estimated success {percent(self.mean)} (best place {percent(self.best)})"
         )
         marks = [(place.qubits, place.success) for place in self.places]
         draw_chip(self.calibration, marks, title, "estimated success", path)
@@ -225,8 +227,9 @@ def _so_many(
     if len(most) < count:
         raise InputError(
             f"tiles = {count} is more than {calibration.name} has: {len(most)} places that stand "
-            f"apart, have at least {rule.worst:.0%} of the best place's estimated success and "
-            f"{rule.mean:.0%} of it on average. Pass tiles='auto', or a TileRule with lower shares."
+            f"apart, have at least {percent(rule.worst)} of the best place's estimated success and "
+            f"{percent(rule.mean)} of it on average. Pass tiles='auto', or a TileRule with lower "
+            "shares."
         )
     good = [place for place in every if place.success >= rule.worst * every[0].success]
     return choose_places(good, calibration, idle_neighbours=rule.idle_neighbours, count=count)

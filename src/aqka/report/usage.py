@@ -74,10 +74,7 @@ def bill(used: Mapping[str, Any], quoted: Quote | None = None) -> list[BillRow]:
 
 
 def circuit_words(
-    study: Study,
-    points: Points,
-    transpiled: Mapping[str, Any] | None,
-    calibrations: list[str],
+    study: Study, points: Points, transpiled: Mapping[str, Any] | None, calibrations: list[str]
 ) -> dict[str, str]:
     """Return what is known about a run's circuit; ``transpiled`` is what its results say."""
     section, encoding = study.feature_map, points.encoding
