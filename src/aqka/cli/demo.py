@@ -70,9 +70,9 @@ def _iris_table(demo: "IrisDemo") -> Table:
     table = make_table(title, headings, rows, compact=True)
     table.add_section()
     free = ("0", "0", "0", "0 s", "$0")
-    table.add_row("the kernel, exactly", percent(np.mean(demo.exact), 1))
-    table.add_row("a plain SVM", percent(np.mean(demo.plain_svm), 1), *free)
-    table.add_row("the largest class", percent(np.mean(demo.majority), 1), *free)
+    table.add_row("the kernel, exactly", percent(float(np.mean(demo.exact)), 1))
+    table.add_row("a plain SVM", percent(float(np.mean(demo.plain_svm)), 1), *free)
+    table.add_row("the largest class", percent(float(np.mean(demo.majority)), 1), *free)
     return table
 
 
