@@ -5,7 +5,14 @@ import pytest
 from qiskit import QuantumCircuit
 from qiskit.circuit import ParameterVector
 
-from aqka import InputError, Points, QuantumRidgeClassifier, StatevectorBackend
+from aqka import (
+    InputError,
+    Points,
+    QuantumFeatures,
+    QuantumKernel,
+    QuantumRidgeClassifier,
+    StatevectorBackend,
+)
 from aqka.designs import Projected
 
 QUBITS, TRAIN = 50, 24
@@ -94,3 +101,29 @@ def test_a_device_smaller_than_the_map_is_refused():
     model = QuantumRidgeClassifier("zz", FakeManilaV2(), budget=6000, design="points")
     with pytest.raises(InputError, match=r"needs 6 qubits but fake_manila has 5; reduce"):
         model.fit(np.full((10, 6), 0.5), np.arange(10) % 2)
+
+
+def star(n_qubits):
+    """RY(x) on each qubit, then CZ between the first and every other."""
+    circuit, x = QuantumCircuit(n_qubits), ParameterVector("x", n_qubits)
+    for q in range(n_qubits):
+        circuit.ry(x[q], q)
+    for q in range(1, n_qubits):
+        circuit.cz(0, q)
+    return circuit
+
+
+def test_neighbours_are_those_of_the_map_for_features_and_kernels_too():
+    X = np.random.default_rng(0).uniform(0, 3, (4, 4))
+    model = QuantumFeatures(star(4), budget=4 * 90_000, operators="neighbours").fit(X)
+    names = model.get_feature_names_out().tolist()
+    assert [name for name in names if name[0] == name[2:3] == "Z"] == ["Z0Z1", "Z0Z2", "Z0Z3"]
+    # CZ keeps what Z reads, so that ZZ of two qubits is the product of their cosines.
+    found = model.transform(X)[:, [names.index(f"Z0Z{q}") for q in (1, 2, 3)]]
+    np.testing.assert_allclose(found, np.cos(X[:, :1]) * np.cos(X[:, 1:]), atol=0.03)
+    X = np.random.default_rng(0).uniform(0, 3, (3, 10))
+    kernel = QuantumKernel(
+        star(10), "matrix-product", budget=3 * 90, design=Points(Projected(2)), test_budget=270
+    ).fit(X)
+    assert kernel.session_.design.kernel.pairs == tuple((0, q) for q in range(1, 10))
+    assert kernel.transform(X + 0.1).shape == (3, 3)

@@ -1,13 +1,14 @@
 """A circuit in the gates and on the qubits of a backend."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aqka._util.arrays import FloatArray
 from aqka._util.optional import require
+from aqka.backends._tiles.places import DEAD, Use
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,7 +56,25 @@ class Transpiler:
         isa: QuantumCircuit = manager.run(circuit)
         # It has no effect on outcomes, and as an expression of all parameters it slows binding.
         isa.global_phase = 0
-        return isa
+        chip = getattr(self.target, "target", None)
+        dead = _dead_couplers(chip) if chip is not None and self.initial_layout is None else set()
+        return self._off(dead, circuit, isa) if dead & _uses(isa) else isa
+
+    def _off(
+        self, dead: set[Use], circuit: "QuantumCircuit", isa: "QuantumCircuit"
+    ) -> "QuantumCircuit":
+        """Return the circuit off dead couplers where it stands there without routing."""
+        alive = _without(self.target.target, dead)
+        pieces = alive.build_coupling_map().connected_components()
+        if max(piece.size() for piece in pieces) < circuit.num_qubits:
+            return isa
+        # Level 2 looks longer for such a place than level 1.
+        make = require("qiskit.transpiler", "qiskit").generate_preset_pass_manager
+        manager = make(2, target=alive, seed_transpiler=0)
+        layout = manager.run(circuit).layout.initial_index_layout(filter_ancillas=True)
+        other = replace(self, initial_layout=layout)(circuit)
+        routed = other.num_nonlocal_gates() > isa.num_nonlocal_gates()
+        return isa if routed or dead & _uses(other) else other
 
     def _preset(self, n_qubits: int) -> Any:
         """Return Qiskit's pass manager for circuits of so many qubits, or refuse them."""
@@ -72,6 +91,31 @@ class Transpiler:
             seed_transpiler=0,
             **{"basis_gates" if isinstance(self.target, list) else "backend": self.target},
         )
+
+
+def _uses(isa: "QuantumCircuit") -> set[Use]:
+    return {(s.name, tuple(isa.find_bit(qubit).index for qubit in s.qubits)) for s in isa.data}
+
+
+def _dead_couplers(chip: Any) -> set[Use]:
+    """Return the two-qubit gates of a target that always err."""
+    return {
+        (name, qubits)
+        for name in chip.operation_names
+        for qubits, known in (chip[name] or {}).items()
+        if qubits is not None and len(qubits) == 2 and (getattr(known, "error", 0) or 0) >= DEAD
+    }
+
+
+def _without(chip: Any, dead: set[Use]) -> Any:
+    """Return a target without some of its gates, and without control flow."""
+    alive = require("qiskit.transpiler", "qiskit").Target(num_qubits=chip.num_qubits)
+    for name in chip.operation_names:
+        places = (chip[name] or {}).items()
+        kept = {q: known for q, known in places if q is not None and (name, q) not in dead}
+        if kept:
+            alive.add_instruction(chip.operation_from_name(name), kept, name=name)
+    return alive
 
 
 def _check_size(n_qubits: int, available: int | None, device: Any) -> None:
