@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aqka._util.arrays import FloatArray, IntArray, digest
-from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally, packed_bits
+from aqka.backends._jobs.outcomes import DealtRows, HitTally, OutcomeTally
 from aqka.backends._jobs.rows import (
     Chunk,
     JobShape,
@@ -369,7 +369,8 @@ class JobBackend(CircuitBackend):
                     job = find_job(self._service, job_id)
                     jobs.append(job)
                     result = wait_for_result(job, local=self._service.is_local)
-                self._count(tally, result, parsed, chunk, k, ticket)
+                dealt = DealtRows.of(chunk, k, parsed.deal, parsed.sentinels)
+                bits, seen = dealt.read(result, self.n_qubits, job_id)
             except JobError as error:
                 failed = failed or error  # the other jobs of the plan may have their outcomes
                 # A job that cannot be found may have been run; those of simulators are free.
@@ -378,6 +379,9 @@ class JobBackend(CircuitBackend):
                 if result is not None or run:
                     lost += int(chunk.row_shots().sum())
                 continue
+            tally.take(bits, chunk)
+            if seen is not None:
+                self._tile_hits[ticket] = seen
             counted.append(job_id)
             shots += chunk.per_plan_row(chunk.row_shots(), len(shots))
         if not self._service.is_local:
@@ -391,31 +395,6 @@ class JobBackend(CircuitBackend):
                 str(failed), (shots, tally.answer()) if counted else None, lost
             ) from failed
         return tally.answer()
-
-    def _count(
-        self,
-        tally: HitTally | OutcomeTally,
-        result: Any,
-        parsed: Ticket,
-        chunk: Chunk,
-        k: int,
-        ticket: str,
-    ) -> None:
-        """Count the outcomes of the k-th job, and keep what its sentinels saw."""
-        job_id = parsed.job_ids[k]
-        if parsed.deal is None:
-            bits, seen = packed_bits(result, self.n_qubits, job_id), None
-        else:
-            dealt = DealtRows.of(chunk, k, parsed.deal, parsed.sentinels)
-            bits, seen = dealt.read(result, self.n_qubits, job_id)
-        try:
-            tally.take(bits, chunk)
-        except InputError as error:
-            raise JobError(
-                f"the result of job {job_id} is not that of its rows: {error}"
-            ) from error
-        if seen is not None:
-            self._tile_hits[ticket] = seen
 
     def fingerprint(self) -> str:
         """Return a text that tells backends of other data, another map or device apart.
