@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -267,6 +268,12 @@ class UnitTable(Shown):
     def add(self, plan: Any, answer: Any) -> None:
         """Count what came back for an executed plan; on bad input the table is unchanged."""
 
-    @abstractmethod
     def read_only(self) -> Self:
         """Return a copy whose counts cannot be changed, for code that is not trusted with them."""
+        made = copy(self)
+        for name, column in vars(self).items():
+            if isinstance(column, np.ndarray):
+                kept = column.copy()
+                kept.setflags(write=False)
+                setattr(made, name, kept)
+        return made

@@ -58,8 +58,6 @@ class Known(ABC):
 class KnownPairs(Known):
     """Kernel values of pairs, each bought for itself.
 
-    Examples
-    --------
     >>> known = KnownPairs()
     >>> a, b, c = known.numbers(np.array([[0.1], [0.2], [0.3]]))
     >>> known.add(np.array([a]), np.array([b]), np.array([0.7]))

@@ -18,7 +18,7 @@ from aqka._util.arrays import FloatArray, IntArray, digest, text_digest
 from aqka._util.files import open_atomically
 from aqka.allocators.targets import raise_lowest
 from aqka.backends import Backend
-from aqka.core.blocks import BlockTable
+from aqka.core.pairs import BlockTable
 from aqka.core.plans import Plan, ShotPlan
 from aqka.core.point_plans import even_plan
 from aqka.core.points import PointTable
