@@ -54,7 +54,7 @@ class Measuring(BaseEstimator):  # type: ignore[misc]
     ``"zz"``, ``"zz-full"`` or ``"z"``. The default is the ZZ map, one qubit per feature.""",
         "backend": """str, device or BackendFactory, default="statevector"
     ``"statevector"``, ``"aer"`` (without noise), ``"pennylane"`` or, for points of many qubits,
-    ``"matrix-product"`` or ``"light-cone"``; a device of Qiskit's, such as ``FakeFez()``; or a
+    ``"light-cone"``; a device of Qiskit's, such as ``FakeFez()``; or a
     :class:`~aqka.BackendFactory` for any other, or with options.""",
         "budget": """int or str, optional
     Shots, QPU time or money: a number, or a text such as ``"5 min"`` or ``"$20 at $96/min"``.""",

@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from weakref import WeakValueDictionary
@@ -95,7 +96,7 @@ class Store(Living):
         self._directory: Any = purchase.directory
         design = purchase.design
         self.design, self.unit = design.name, design.unit
-        self.known: Known = KnownPairs() if design.counts_entries else KnownPoints(design)
+        self.known: Known = (KnownPairs if design.counts_entries else KnownPoints)(design)
         self.session: Training | None = None  # of the training kernel, once that is measured
         self.test_shots = 0  # on other pairs or points
         self.test_things = 0  # how many those are
@@ -213,7 +214,9 @@ class Store(Living):
     def _errand(self, request: Request) -> Errand:
         purchase = self._purchase
         backend = purchase.make(self._factory, request.rows, request.columns, self.design)
-        return Errand(request, request.session(purchase, backend, self._reason), backend)
+        design = purchase.design.on(backend.lattice, backend.n_qubits)
+        self._purchase, self.known.design = replace(purchase, design=design), design
+        return Errand(request, request.session(self._purchase, backend, self._reason), backend)
 
     def _finish(self, errand: Errand, folder: Path | None) -> None:
         """Run a request to its end and take up what it found."""

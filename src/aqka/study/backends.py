@@ -14,7 +14,6 @@ from aqka.backends import (
     Backend,
     JobShape,
     LightConeBackend,
-    MatrixProductBackend,
     PennylaneBackend,
     RuntimeBackend,
     SamplerBackend,
@@ -103,8 +102,6 @@ def _plain_backends(prepared: Prepared, points: Points) -> StudyBackends:
         return simulated(StatevectorBackend)
     if section.name == "light-cone":
         return simulated(LightConeBackend, noise=section.noise)
-    if section.name == "matrix-product":
-        return simulated(MatrixProductBackend)
     if section.name == "aer":
         require("qiskit_aer", "aer")
         noise = depolarising_noise(*(section.noise or (0.0, 0.0)))
