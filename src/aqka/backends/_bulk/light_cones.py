@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import Generator
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends._bulk.evolve import run_layers
 from aqka.backends._bulk.gates import (
-    ComplexArray,
     FixedGate,
     Phases,
     Primitive,
