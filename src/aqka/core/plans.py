@@ -20,14 +20,19 @@ Answer: TypeAlias = IntArray | OutcomeCounts
 
 
 class Plan(ABC):
-    """Rows with shots; what a row measures, and what comes back for it, a subclass says."""
+    """Rows with shots; what a row measures, and what comes back for it, a subclass says.
+
+    Attributes
+    ----------
+    theta
+        Set where a feature map is trained: row s holds the values of its trainable parameters at
+        which points s N to (s + 1) N - 1 are the backend's N points.
+    """
 
     shots: IntArray
     landmarks: "Landmarks | None" = None
     letters: Any = None  # the Pauli settings, where points are measured
     theta: FloatArray | None = None
-    """Set where a feature map is trained: row s holds the values of its trainable parameters at
-    which points s N to (s + 1) N - 1 are the backend's N points."""
     ROWS: ClassVar[tuple[str, ...]]
     """Columns that say what a row measures."""
     calibrates: ClassVar[bool] = False
