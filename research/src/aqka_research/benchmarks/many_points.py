@@ -15,7 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends.statevector import zz_states
 from aqka.core.outcomes import OutcomeCounts
 from aqka.core.point_plans import even_plan
@@ -23,7 +23,7 @@ from aqka.core.points import PointTable
 from aqka.core.settings import choose_settings
 from aqka.designs.state_fits import StateFits
 from aqka.learners.ridge import RIDGE_GRID
-from aqka.maths.product_bases import ComplexArray, ProductBases
+from aqka.maths.product_bases import ProductBases
 from aqka.maths.spectrum import FeatureSpectrum
 from aqka.maths.state_features import expectations
 
