@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 from aqka.errors import InputError
 
 FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
@@ -103,6 +104,16 @@ def as_counts(values: ArrayLike, name: str) -> IntArray:
     if array.dtype.kind not in "iu":
         raise InputError(f"{name} must hold whole numbers, got dtype {array.dtype}.")
     return array.astype(np.int64)
+
+
+def as_indices(values: ArrayLike, name: str, size: int) -> IntArray:
+    """Return ``values`` as numbers of things, of which there are so many."""
+    indices = as_counts(values, name)
+    if indices.size and (indices.min() < 0 or indices.max() >= size):
+        raise InputError(
+            f"{name} must lie between 0 and {size - 1}, got {indices.min()} to {indices.max()}."
+        )
+    return indices
 
 
 def as_column(values: ArrayLike, name: str) -> IntArray:

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.backends._bulk.evolve import simulate
-from aqka.backends._bulk.gates import ComplexArray
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ class PointTapes:
     """
 
     def __init__(self, side: Callable[[FloatArray], object], points: FloatArray) -> None:
-        tape_module = require("pennylane.tape", EXTRA)
-        record = tape_module.make_qscript(side)
+        record = require("pennylane.tape", EXTRA).make_qscript(side)
         tapes = [record(point) for point in points]
         for tape in tapes:
             midway = [op for op in tape.operations if type(op).__name__.startswith("MidM")]

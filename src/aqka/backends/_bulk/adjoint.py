@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends._bulk.evolve import apply_block, chunks, run_steps, steps_of
 from aqka.backends._bulk.gates import (
     Angle,
     Columns,
-    ComplexArray,
     FixedGate,
     Phases,
     Primitive,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
-from aqka.backends._bulk.gates import ComplexArray, evaluate, primitives
+from aqka._util.arrays import ComplexArray, FloatArray
+from aqka.backends._bulk.gates import evaluate, primitives
 from aqka.backends._bulk.layers import (
     DenseLayer,
     Layer,

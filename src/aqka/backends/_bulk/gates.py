@@ -8,16 +8,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka._util.optional import require
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
     from qiskit import QuantumCircuit
 
-ComplexArray = NDArray[np.complex128]
 # A number, or a qiskit ParameterExpression (untyped: the SDK is imported late).
 Angle = Any
 

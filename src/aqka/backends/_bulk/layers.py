@@ -11,11 +11,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends._bulk.gates import (
     DENSE_QUBITS,
     Angle,
-    ComplexArray,
     FixedGate,
     Phases,
     Primitive,

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import Generator
 
-from aqka._util.arrays import FloatArray, IntArray
+from aqka._util.arrays import ComplexArray, FloatArray, IntArray
 from aqka.backends._bulk.evolve import run_layers
 from aqka.backends._bulk.gates import (
-    ComplexArray,
     FixedGate,
     Phases,
     Primitive,
@@ -371,8 +370,6 @@ def pauli_channel(left: FloatArray) -> ComplexArray:
 
     ``left`` is what it leaves of each product of I, X, Y, Z, with an axis for each qubit.
 
-    Examples
-    --------
     >>> pauli_channel(np.array([1.0, 0.0, 0.0, 0.0])).real @ [1, 0, 0, 0]
     array([0.5, 0. , 0. , 0.5])
     """

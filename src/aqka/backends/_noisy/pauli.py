@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqka._util.arrays import FloatArray
+from aqka._util.arrays import ComplexArray, FloatArray
 from aqka._util.optional import require
-from aqka.backends._bulk.gates import ComplexArray, is_varying
+from aqka.backends._bulk.gates import is_varying
 from aqka.errors import InputError
 
 if TYPE_CHECKING:
